@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+
+/** One project per kind of test; `--project NAME` runs one of them. */
+function project(name: string, testTimeout: number) {
+  return { extends: true as const, test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout, hookTimeout: 60_000 } };
+}
+
+export default defineConfig({
+  root: new URL('..', import.meta.url).pathname,
+  test: {
+    pool: 'forks',
+    globalSetup: 'test/support/global-setup.ts',
+    projects: [project('unit', 10_000), project('contract', 20_000), project('e2e', 60_000)],
+  },
+});

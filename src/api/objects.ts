@@ -1,0 +1,71 @@
+/** The resources of the object storage service (its section 2). */
+import { boolean, choice, list, map, number, object, optional, text, type Field } from './fields.ts';
+
+type Of<F> = F extends Field<infer T> ? T : never;
+
+export const entry = object('An entry of a directory', {
+  name: text('Name'),
+  type: choice('Kind of entry', ['directory', 'object']),
+  mtime: text('When it was last changed'),
+  etag: optional(text('Changes with every write; for conditional requests')),
+  size: optional(number('Size in bytes')),
+  contentType: optional(text('Content type')),
+  contentMD5: optional(text('MD5 of the content, Base64')),
+  durability: optional(number('Number of copies')),
+});
+export type Entry = Of<typeof entry>;
+
+export const phase = object('A phase of a job', {
+  type: optional(choice('Kind of phase; map when absent', ['map', 'reduce'])),
+  exec: text('Shell command of each task'),
+  init: optional(text('Shell command run in each zone before its tasks')),
+  assets: optional(list('Objects placed in the zones')),
+  count: optional(number('Number of reducers')),
+  memory: optional(number('Memory in MB')),
+  disk: optional(number('Disk in GB')),
+});
+export type Phase = Of<typeof phase>;
+
+export const job = object('A job', {
+  id: text('UUID'),
+  name: optional(text('Name')),
+  state: text('State: queued, running, done'),
+  cancelled: boolean('Whether it was cancelled'),
+  inputDone: boolean('Whether its input is closed'),
+  timeCreated: text('When it was created'),
+  timeDone: optional(text('When it was done')),
+  phases: list('Phases', phase),
+  stats: optional(map('Counts of tasks, outputs, errors, retries')),
+});
+export type Job = Of<typeof job>;
+
+export const jobError = object('An error of a job', {
+  taskId: optional(text('Task')),
+  phaseNum: optional(text('Number of the phase')),
+  what: text('What failed'),
+  code: text('Code'),
+  message: text('Message'),
+  server: optional(text('Server')),
+  machine: optional(text('Zone')),
+  input: optional(text('Object that was being processed')),
+  p0input: optional(text('Input of phase 0 it came from')),
+  core: optional(text('Core file')),
+  stderr: optional(text('Object holding the standard error')),
+});
+export type JobError = Of<typeof jobError>;
+
+export const upload = object('A multipart upload', {
+  id: text('Upload id'),
+  state: text('State: created, finalizing, done'),
+  partsDirectory: optional(text('Directory of the parts')),
+  targetObject: optional(text('Object that the commit makes')),
+  headers: optional(map('Headers stored with the object')),
+  numCopies: optional(number('Number of copies')),
+  creationTimeMs: optional(number('When it was created, epoch milliseconds')),
+});
+export type Upload = Of<typeof upload>;
+
+export const createdUpload = object('A new multipart upload', {
+  id: text('Upload id'),
+  partsDirectory: text('Directory of the parts'),
+});

@@ -1,0 +1,54 @@
+import type { InputOf, Operation, Operations, ResultOf } from '../api/operation.ts';
+import type { Headers } from '../api/message.ts';
+import type { AccountRow, UserRow } from './store/schema.ts';
+import type { Store } from './store/store.ts';
+
+/** Who sent a request, as the signature says. */
+export type Caller =
+  | { kind: 'anonymous' }
+  | { kind: 'account'; account: AccountRow }
+  | { kind: 'user'; account: AccountRow; user: UserRow };
+
+/** Where a request came in. */
+export interface Connection {
+  remoteAddress: string;
+  /** True when TLS protected the request, or when the service was told to do without. */
+  secure: boolean;
+}
+
+/** What a handler knows beside its input. It never sees HTTP. */
+export interface Call {
+  readonly operation: Operation;
+  readonly caller: Caller;
+  /** The account that the path names. */
+  readonly account: AccountRow;
+  readonly store: Store;
+  readonly requestId: string;
+  readonly connection: Connection;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** API version that the request chose: `8.0.0` or `9.0.0`; empty for storage. */
+  readonly version: string;
+}
+
+/** A result with a status or headers of its own. */
+export class Answer<R> {
+  readonly value: R;
+  readonly status: number | undefined;
+  readonly headers: Headers;
+
+  constructor(value: R, { status, headers = {} }: { status?: number; headers?: Headers } = {}) {
+    this.value = value;
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** Does one operation. Refusals are thrown as `ApiError`. */
+export type Handler<O> = (input: InputOf<O>, call: Call) => Promise<ResultOf<O> | Answer<ResultOf<O>>>;
+
+/** Stands in a handler table for an operation that answers 501 `NotImplemented` until its issue is done. */
+export const notImplemented = Symbol('not implemented');
+
+/** A handler for every operation of a table; leaving one out does not compile. */
+export type Handlers<T extends Operations> = { readonly [K in keyof T]: Handler<T[K]> | typeof notImplemented };

@@ -1,0 +1,22 @@
+import type { ByteStream } from '../../api/message.ts';
+
+/** Bytes that were stored. */
+export interface StoredBytes {
+  id: string;
+  size: number;
+  /** MD5, Base64. */
+  md5: string;
+}
+
+/**
+ * Where contents are kept: write a stream, read a range, remove, list. Contents never change once written, so readers,
+ * links and overwriting never disturb each other.
+ */
+export interface ByteStore {
+  /** Resolves when the bytes are on disk under their id; nothing is kept when the stream fails. */
+  write(body: ByteStream): Promise<StoredBytes>;
+  /** Bytes from `start` up to, not including, `end`. */
+  read(id: string, start: number, end: number): ByteStream;
+  remove(id: string): Promise<void>;
+  list(): AsyncIterable<string>;
+}

@@ -1,0 +1,148 @@
+import type { Generated } from 'kysely';
+
+/**
+ * The tables of the local service. Times are milliseconds since the epoch, lists and objects JSON text,
+ * booleans 0 or 1. Ids are UUIDs. Queries go through the query builder only.
+ */
+export interface Schema {
+  accounts: AccountRow;
+  users: UserRow;
+  keys: KeyRow;
+  networks: NetworkRow;
+  datacenters: DatacenterRow;
+  services: ServiceRow;
+  images: ImageRow;
+  packages: PackageRow;
+  entries: EntryRow;
+}
+
+interface ContactColumns {
+  email: string;
+  company_name: string | null;
+  first_name: string | null;
+  last_name: string | null;
+  address: string | null;
+  postal_code: string | null;
+  city: string | null;
+  state: string | null;
+  country: string | null;
+  phone: string | null;
+  created: number;
+  updated: number;
+}
+
+export interface AccountRow extends ContactColumns {
+  id: string;
+  login: string;
+  cns_enabled: number;
+  /** UUID of a network, or null. */
+  default_network: string | null;
+}
+
+/** A sub-user. `login_key` is the login in lower case: logins are unique in the account without regard to case. */
+export interface UserRow extends ContactColumns {
+  id: string;
+  account: string;
+  login: string;
+  login_key: string;
+  /** Salted slow hash. */
+  password: string;
+}
+
+/** A key of an account (`user` null) or of a sub-user. */
+export interface KeyRow {
+  sequence: Generated<number>;
+  account: string;
+  user: string | null;
+  name: string;
+  /** MD5 fingerprint, colon-separated hexadecimal. */
+  fingerprint: string;
+  /** OpenSSH format. */
+  key: string;
+  /** JSON array of PEM certificates, or null. */
+  attestation: string | null;
+  multifactor: string | null;
+  created: number;
+}
+
+export interface NetworkRow {
+  id: string;
+  name: string;
+}
+
+export interface DatacenterRow {
+  name: string;
+  url: string;
+}
+
+export interface ServiceRow {
+  name: string;
+  url: string;
+}
+
+export interface ImageRow {
+  id: string;
+  name: string;
+  version: string;
+  os: string;
+  type: string;
+  owner: string;
+  public: number;
+  state: string;
+  published_at: number | null;
+  description: string | null;
+  homepage: string | null;
+  eula: string | null;
+  origin: string | null;
+  /** JSON. */
+  requirements: string;
+  files: string;
+  tags: string;
+  acl: string;
+  error: string | null;
+}
+
+export interface PackageRow {
+  id: string;
+  name: string;
+  version: string;
+  memory: number;
+  disk: number;
+  swap: number;
+  lwps: number;
+  vcpus: number;
+  group: string | null;
+  description: string | null;
+  brand: string | null;
+  disks: string | null;
+  flexible_disk: number;
+  is_default: number;
+}
+
+/**
+ * A directory or an object of the object storage. Primary key (parent, name), clustered and compared by bytes: a lookup
+ * is one step and a listing is a range. `parent` is the path without a trailing slash (`/demo/stor/logs`); an account's
+ * own directory has the parent `` and the name `/demo`.
+ */
+export interface EntryRow {
+  parent: string;
+  name: string;
+  type: 'directory' | 'object';
+  /** Objects: a UUID, new on every write. */
+  etag: string | null;
+  mtime: number;
+  /** Objects: bytes. */
+  size: number | null;
+  /** Objects: MD5 of the content in Base64. */
+  md5: string | null;
+  /** Objects: id of the content in the byte store. */
+  content: string | null;
+  /** Objects: number of copies asked for. */
+  copies: number | null;
+  /** JSON object of the stored headers, `content-type` among them. */
+  headers: string;
+  /** JSON array of role ids. */
+  role_tags: string;
+  /** Directories: number of entries. */
+  children: number;
+}

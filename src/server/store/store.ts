@@ -1,0 +1,16 @@
+import type { Kysely, Transaction } from 'kysely';
+import type { ByteStore } from './bytes.ts';
+import type { Schema } from './schema.ts';
+
+/** The data of the local service: rows in a database, bytes beside it. */
+export interface Store {
+  /** For reading. */
+  readonly db: Kysely<Schema>;
+  readonly bytes: ByteStore;
+  /**
+   * Does `work` in a transaction and resolves when it is on disk. Works that arrive together share one flush; each is
+   * undone alone when it throws. `work` awaits nothing but queries on the transaction it is given.
+   */
+  write<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}

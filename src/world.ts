@@ -1,0 +1,32 @@
+import type { Readable, Writable } from 'node:stream';
+
+/** An input or output stream of the process, and what is at its other end. */
+export interface InputStream {
+  readonly stream: Readable;
+  readonly isTerminal: boolean;
+}
+
+export interface OutputStream {
+  readonly stream: Writable;
+  readonly isTerminal: boolean;
+  /** Columns of the terminal now; 80 where there is none. */
+  readonly columns: () => number;
+}
+
+/** The process as the program sees it: the only door to it. `main.ts` makes the real one, tests make theirs. */
+export interface World {
+  /** Arguments after `cloud`. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly cwd: string;
+  readonly home: string;
+  /** The file to run to run this program again: for `local start` and `local try`. */
+  readonly program: string;
+  /** Aborted by Ctrl-C (SIGINT) and SIGTERM. */
+  readonly interrupted: AbortSignal;
+}
