@@ -15,8 +15,9 @@ export interface StoredBytes {
 export interface ByteStore {
   /** Resolves when the bytes are on disk under their id; nothing is kept when the stream fails. */
   write(body: ByteStream): Promise<StoredBytes>;
-  /** Bytes from `start` up to, not including, `end`. */
+  /** Bytes from `start` up to, not including, `end`. Opened at once: a later `remove` does not disturb the reader. */
   read(id: string, start: number, end: number): ByteStream;
   remove(id: string): Promise<void>;
-  list(): AsyncIterable<string>;
+  /** Ids of all contents, or of those written before a time (milliseconds since the epoch). */
+  list(before?: number): AsyncIterable<string>;
 }

@@ -14,6 +14,8 @@ export interface Schema {
   images: ImageRow;
   packages: PackageRow;
   entries: EntryRow;
+  uploads: UploadRow;
+  pieces: PieceRow;
 }
 
 interface ContactColumns {
@@ -135,7 +137,10 @@ export interface EntryRow {
   size: number | null;
   /** Objects: MD5 of the content in Base64. */
   md5: string | null;
-  /** Objects: id of the content in the byte store. */
+  /**
+   * Objects: id of the content in the byte store; `pieces/<upload id>` when the content is the rows of `pieces` under that name.
+   * Indexed, so that the last entry that refers to a content can be told.
+   */
   content: string | null;
   /** Objects: number of copies asked for. */
   copies: number | null;
@@ -145,4 +150,39 @@ export interface EntryRow {
   role_tags: string;
   /** Directories: number of entries. */
   children: number;
+}
+
+/** A multipart upload. Primary key id. Its parts are entries, objects named by their number in the upload's parts directory. */
+export interface UploadRow {
+  id: string;
+  /** UUID of the account. */
+  account: string;
+  /** Path of the object that the commit makes: `/demo/stor/film`. */
+  target: string;
+  state: 'created' | 'done';
+  result: 'committed' | 'aborted' | null;
+  /** JSON object of the headers as they were given. */
+  headers: string;
+  /** JSON object of those that the target object stores. */
+  stored_headers: string;
+  copies: number;
+  /** Bytes and MD5 (Base64) that the target must have, where the creator said so. */
+  content_length: number | null;
+  content_md5: string | null;
+  created: number;
+  /** After the commit: JSON array of the parts' etags, the object's etag and its MD5 in Base64. */
+  parts: string | null;
+  etag: string | null;
+  md5: string | null;
+}
+
+/** One piece of a content that was committed from several parts. Primary key (content, start). */
+export interface PieceRow {
+  /** `pieces/<upload id>`, as in an entry's `content`. */
+  content: string;
+  /** Where the piece begins in the whole, bytes. */
+  start: number;
+  size: number;
+  /** Id of the piece in the byte store. */
+  bytes: string;
 }

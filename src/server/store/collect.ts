@@ -1,0 +1,34 @@
+import type { Kysely } from 'kysely';
+import type { Schema } from './schema.ts';
+import type { Store } from './store.ts';
+
+/** Contents looked up in one query. */
+const batchSize = 200;
+
+/** Which of these contents a row still refers to. */
+export type FindReferenced = (db: Kysely<Schema>, ids: readonly string[]) => Promise<ReadonlySet<string>>;
+
+/**
+ * Removes contents that no row refers to: what a crash left between storing bytes and storing their row. Contents written
+ * after `before` (milliseconds since the epoch) are left alone, for their rows may be on the way.
+ * @returns how many were removed.
+ */
+export async function collectUnreferenced(store: Store, before: number, findReferenced: FindReferenced): Promise<number> {
+  let removed = 0;
+  const removeBatch = async (ids: readonly string[]): Promise<void> => {
+    const referenced = await findReferenced(store.db, ids);
+    for (const id of ids.filter((id) => !referenced.has(id))) {
+      await store.bytes.remove(id);
+      removed += 1;
+    }
+  };
+  let batch: string[] = [];
+  for await (const id of store.bytes.list(before)) {
+    batch.push(id);
+    if (batch.length < batchSize) continue;
+    await removeBatch(batch);
+    batch = [];
+  }
+  if (batch.length > 0) await removeBatch(batch);
+  return removed;
+}

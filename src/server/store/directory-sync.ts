@@ -1,0 +1,43 @@
+import { open } from 'node:fs/promises';
+
+async function syncNow(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Makes a function that flushes a directory to the disk. Callers that wait for the same directory share a flush, but only
+ * one that began after they asked: an earlier one may have missed their file.
+ */
+export function createDirectorySync(): (directory: string) => Promise<void> {
+  const running = new Map<string, Promise<void>>();
+  const waiting = new Map<string, Promise<void>>();
+
+  async function begin(directory: string): Promise<void> {
+    waiting.delete(directory);
+    const flush = syncNow(directory);
+    running.set(directory, flush);
+    try {
+      await flush;
+    } finally {
+      if (running.get(directory) === flush) running.delete(directory);
+    }
+  }
+
+  return (directory) => {
+    const shared = waiting.get(directory);
+    if (shared !== undefined) return shared;
+    const current = running.get(directory);
+    if (current === undefined) return begin(directory);
+    const next = current.then(
+      () => begin(directory),
+      () => begin(directory),
+    );
+    waiting.set(directory, next);
+    return next;
+  };
+}

@@ -1,0 +1,105 @@
+import { createHash, randomUUID, type Hash } from 'node:crypto';
+import { createReadStream, openSync } from 'node:fs';
+import { mkdir, open, opendir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { streamOf, type ByteStream } from '../../api/message.ts';
+import { isSystemError } from '../../errors.ts';
+import type { ByteStore, StoredBytes } from './bytes.ts';
+import { createDirectorySync } from './directory-sync.ts';
+
+/** Large pieces: most of the cost of a download is per piece, not per byte. */
+const pieceSize = 256 * 1024;
+
+async function fill(handle: FileHandle, body: ByteStream, hash: Hash): Promise<number> {
+  let size = 0;
+  for await (const piece of body) {
+    const writing = handle.appendFile(piece);
+    // Hashes here while another thread writes.
+    hash.update(piece);
+    await writing;
+    size += piece.length;
+  }
+  return size;
+}
+
+async function removeIfThere(file: string): Promise<void> {
+  try {
+    await unlink(file);
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
+  }
+}
+
+/**
+ * Contents as files `dir/bytes/ab/<id>`, where `ab` are the first letters of the id; written under `dir/tmp`, flushed and
+ * renamed, so that a file under its final name is always whole. What was left in `dir/tmp` by a crash is removed at once.
+ */
+export async function openFileBytes(dir: string): Promise<ByteStore> {
+  const root = join(dir, 'bytes');
+  const temporary = join(dir, 'tmp');
+  await rm(temporary, { recursive: true, force: true });
+  await mkdir(temporary, { recursive: true, mode: 0o700 });
+  await mkdir(root, { recursive: true, mode: 0o700 });
+  const folders = new Map<string, Promise<void>>();
+  const syncDirectory = createDirectorySync();
+  const folderOf = (id: string): string => join(root, id.slice(0, 2));
+  const fileOf = (id: string): string => join(folderOf(id), id);
+
+  async function createFolder(folder: string): Promise<void> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await syncDirectory(root);
+  }
+
+  function ensureFolder(folder: string): Promise<void> {
+    const known = folders.get(folder) ?? createFolder(folder);
+    folders.set(folder, known);
+    known.catch(() => folders.delete(folder));
+    return known;
+  }
+
+  async function writeTemporary(file: string, body: ByteStream): Promise<Omit<StoredBytes, 'id'>> {
+    const hash = createHash('md5');
+    const handle = await open(file, 'wx', 0o600);
+    try {
+      const size = await fill(handle, body, hash);
+      await handle.datasync();
+      return { size, md5: hash.digest('base64') };
+    } finally {
+      await handle.close();
+    }
+  }
+
+  return {
+    async write(body) {
+      const id = randomUUID();
+      const file = join(temporary, id);
+      try {
+        const stored = await writeTemporary(file, body);
+        await ensureFolder(folderOf(id));
+        await rename(file, fileOf(id));
+        await syncDirectory(folderOf(id));
+        return { id, ...stored };
+      } catch (error) {
+        await removeIfThere(file);
+        throw error;
+      }
+    },
+
+    read(id, start, end) {
+      if (end <= start) return streamOf();
+      // Opened now, not at the first read: removing the content from here on cannot disturb this reader.
+      const fd = openSync(fileOf(id), 'r');
+      return createReadStream('', { fd, start, end: end - 1, highWaterMark: pieceSize });
+    },
+
+    remove: (id) => removeIfThere(fileOf(id)),
+
+    async *list(before = Infinity) {
+      for await (const folder of await opendir(root)) {
+        for await (const file of await opendir(join(root, folder.name))) {
+          if (before === Infinity || (await stat(join(root, folder.name, file.name))).mtimeMs < before) yield file.name;
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { setImmediate } from 'node:timers/promises';
+import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Schema } from './schema.ts';
+import type { Store } from './store.ts';
+
+interface QueuedWork {
+  /** Does the work inside a savepoint and keeps its outcome; throws only when the whole transaction is lost. */
+  run(transaction: Transaction<Schema>): Promise<void>;
+  /** Tells the waiting caller the outcome; called when it is on disk. */
+  settle(): void;
+  fail(error: unknown): void;
+}
+
+function queueWork<T>(
+  work: (transaction: Transaction<Schema>) => Promise<T>,
+  resolve: (value: T) => void,
+  reject: (error: unknown) => void,
+): QueuedWork {
+  let settle = (): void => undefined;
+  return {
+    async run(transaction) {
+      await sql`savepoint work`.execute(transaction);
+      try {
+        const value = await work(transaction);
+        settle = () => resolve(value);
+      } catch (error) {
+        await sql`rollback to savepoint work`.execute(transaction);
+        settle = () => reject(error);
+      }
+      await sql`release savepoint work`.execute(transaction);
+    },
+    settle: () => settle(),
+    fail: reject,
+  };
+}
+
+/** Writes that share their flush, and a way to wait until none is under way. */
+export interface GroupCommit {
+  write: Store['write'];
+  drain(): Promise<void>;
+  /** Transactions committed so far. */
+  commits(): number;
+}
+
+/** Gathers writes that arrive while others are being committed and commits them together: one flush serves all. */
+export function createGroupCommit(db: Kysely<Schema>): GroupCommit {
+  const queue: QueuedWork[] = [];
+  let running: Promise<void> | undefined;
+  let commits = 0;
+
+  async function commitGroup(group: readonly QueuedWork[]): Promise<void> {
+    try {
+      await db.transaction().execute(async (transaction) => {
+        for (const work of group) await work.run(transaction);
+      });
+      commits += 1;
+      for (const work of group) work.settle();
+    } catch (error) {
+      for (const work of group) work.fail(error);
+    }
+  }
+
+  async function commitAll(): Promise<void> {
+    // The writes of the other requests that arrived in the same turn join the first group.
+    await setImmediate();
+    while (queue.length > 0) {
+      await commitGroup(queue.splice(0));
+      await setImmediate();
+    }
+    running = undefined;
+  }
+
+  return {
+    write: (work) =>
+      new Promise((resolve, reject) => {
+        queue.push(queueWork(work, resolve, reject));
+        running ??= commitAll();
+      }),
+    drain: async () => {
+      while (running !== undefined) await running;
+    },
+    commits: () => commits,
+  };
+}

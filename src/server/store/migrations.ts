@@ -1,0 +1,39 @@
+import { sql, type Kysely } from 'kysely';
+import { LocalError } from '../../errors.ts';
+import type { Schema } from './schema.ts';
+import { createFirstTables } from './tables.ts';
+
+/** Numbered steps that bring a database from any earlier version to this one. Steps are only ever added at the end. */
+const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [createFirstTables];
+
+interface StepTable {
+  steps: { number: number; done: number };
+}
+
+/**
+ * Brings the database to the newest version, each step in a transaction of its own.
+ * @throws {LocalError} when a newer release of the program has written it.
+ */
+export async function migrate(database: Kysely<Schema>, dir: string, now: number): Promise<void> {
+  const db = database as unknown as Kysely<StepTable>;
+  await sql`create table if not exists steps (number integer primary key, done integer not null)`.execute(db);
+  const { last } = await db
+    .selectFrom('steps')
+    .select((of) => of.fn.max<number | null>('number').as('last'))
+    .executeTakeFirstOrThrow();
+  const done = last ?? 0;
+  if (done > steps.length) {
+    throw new LocalError(`data directory ${dir} was written by a newer release (version ${done}, this one knows ${steps.length})`, {
+      hint: 'use that release, or another directory with --data DIR',
+    });
+  }
+  for (const [index, step] of [...steps.entries()].slice(done)) {
+    await db.transaction().execute(async (transaction) => {
+      await step(transaction as unknown as Kysely<never>);
+      await transaction
+        .insertInto('steps')
+        .values({ number: index + 1, done: now })
+        .execute();
+    });
+  }
+}

@@ -1,0 +1,232 @@
+import { spawn } from 'node:child_process';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readAll, streamOf } from '../../../src/api/message.ts';
+import { LocalError } from '../../../src/errors.ts';
+import { collectUnreferenced } from '../../../src/server/store/collect.ts';
+import { openStore, type LocalStore } from '../../../src/server/store/open.ts';
+
+let dir = '';
+let store: LocalStore;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'cloud-store-'));
+  store = await openStore(dir);
+});
+
+afterEach(async () => {
+  await store.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+function writeNetwork(id: string, fails = false): Promise<string> {
+  return store.write(async (transaction) => {
+    await transaction.insertInto('networks').values({ id, name: 'n' }).execute();
+    if (fails) throw new Error(`no ${id}`);
+    return id;
+  });
+}
+
+async function readIds(): Promise<string[]> {
+  const rows = await store.db.selectFrom('networks').select('id').execute();
+  return rows.map((row) => row.id);
+}
+
+async function listBytes(): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const id of store.bytes.list()) ids.push(id);
+  return ids;
+}
+
+async function readBytes(id: string, start: number, end: number): Promise<Buffer> {
+  return Buffer.from(await readAll(store.bytes.read(id, start, end)));
+}
+
+describe('writing', () => {
+  test('1,000 writes that arrive together share a few commits', async () => {
+    const ids = Array.from({ length: 1000 }, (_, index) => `id${index}`);
+    await expect(Promise.all(ids.map((id) => writeNetwork(id)))).resolves.toEqual(ids);
+    expect(await readIds()).toHaveLength(1000);
+    expect(store.commits()).toBeLessThan(10);
+  });
+
+  test('a write that throws is undone alone', async () => {
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, index) => writeNetwork(`id${index}`, index === 4)));
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(
+      [4].reduce((all, at) => all.with(at, 'rejected'), Array(10).fill('fulfilled')),
+    );
+    expect((await readIds()).sort()).toEqual([0, 1, 2, 3, 5, 6, 7, 8, 9].map((index) => `id${index}`));
+  });
+
+  test('a statement that fails is undone alone and its error is the caller’s', async () => {
+    const [first, second, third] = await Promise.allSettled([writeNetwork('same'), writeNetwork('same'), writeNetwork('other')]);
+    expect([first?.status, second?.status, third?.status]).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  test('a read never sees a write that is not committed', async () => {
+    const writing = writeNetwork('late', true).catch(() => 'undone');
+    const seen = await Promise.all(Array.from({ length: 20 }, readIds));
+    await writing;
+    expect(seen.flat()).toEqual([]);
+  });
+
+  test('what was written is there after closing and opening', async () => {
+    await writeNetwork('kept');
+    await store.close();
+    store = await openStore(dir);
+    expect(await readIds()).toEqual(['kept']);
+  });
+});
+
+describe('the data directory', () => {
+  test('a second opener is told who holds it', async () => {
+    const error = await openStore(dir).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(LocalError);
+    expect((error as LocalError).message).toBe(`data directory ${dir} is in use by another cloud local (pid ${process.pid})`);
+    expect((error as LocalError).exitCode).toBe(1);
+  });
+
+  test('data of a newer release is refused', async () => {
+    const { sql } = await import('kysely');
+    await sql`insert into steps values (99, 0)`.execute(store.db);
+    await store.close();
+    await expect(openStore(dir)).rejects.toThrow(/written by a newer release \(version 99, this one knows \d+\)/u);
+    await rm(dir, { recursive: true });
+    store = await openStore(dir);
+  });
+
+  test('a file that is no database is refused in one line', async () => {
+    await store.close();
+    await rm(join(dir, 'cloud.db'));
+    await writeFile(join(dir, 'cloud.db'), randomBytes(8192));
+    await expect(openStore(dir)).rejects.toThrow(/cannot be opened as a database/u);
+    await rm(dir, { recursive: true });
+    store = await openStore(dir);
+  });
+
+  test('only its owner can read it', async () => {
+    await store.close();
+    await rm(dir, { recursive: true });
+    store = await openStore(dir);
+    const { id } = await store.bytes.write(streamOf(Buffer.from('x')));
+    const modes = await Promise.all([dir, join(dir, 'bytes'), join(dir, 'cloud.db')].map(async (path) => (await stat(path)).mode & 0o777));
+    expect(modes).toEqual([0o700, 0o700, 0o600]);
+    expect((await stat(join(dir, 'bytes', id.slice(0, 2), id))).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('bytes', () => {
+  test('come back whole, by range, with their MD5', async () => {
+    const content = randomBytes(700_000);
+    const stored = await store.bytes.write(streamOf(content.subarray(0, 300_000), content.subarray(300_000)));
+    expect(stored).toEqual({ id: stored.id, size: 700_000, md5: createHash('md5').update(content).digest('base64') });
+    expect(content.equals(await readBytes(stored.id, 0, 700_000))).toBe(true);
+    expect(content.subarray(5, 400_001).equals(await readBytes(stored.id, 5, 400_001))).toBe(true);
+    expect(await readBytes(stored.id, 7, 7)).toHaveLength(0);
+  });
+
+  test('an empty body is stored too', async () => {
+    const stored = await store.bytes.write(streamOf());
+    expect(stored).toMatchObject({ size: 0, md5: '1B2M2Y8AsgTpgAmY7PhCfg==' });
+    expect(await readBytes(stored.id, 0, 0)).toHaveLength(0);
+  });
+
+  test('nothing is kept of a body that fails', async () => {
+    async function* fail(): AsyncGenerator<Uint8Array> {
+      yield randomBytes(1000);
+      throw new Error('cut');
+    }
+    await expect(store.bytes.write(fail())).rejects.toThrow('cut');
+    expect(await readdir(join(dir, 'tmp'))).toEqual([]);
+    expect(await listBytes()).toEqual([]);
+  });
+
+  test('removing does not disturb a reader that was opened before', async () => {
+    const content = randomBytes(2_000_000);
+    const { id } = await store.bytes.write(streamOf(content));
+    const body = store.bytes.read(id, 0, content.length);
+    await store.bytes.remove(id);
+    await store.bytes.remove(id);
+    expect(content.equals(await readAll(body))).toBe(true);
+    expect(() => store.bytes.read(id, 0, 1)).toThrow(/ENOENT/u);
+  });
+
+  test('200 at once', async () => {
+    const stored = await Promise.all(Array.from({ length: 200 }, (_, index) => store.bytes.write(streamOf(Buffer.from(`${index}`)))));
+    const texts = await Promise.all(stored.map(async ({ id, size }) => (await readBytes(id, 0, size)).toString()));
+    expect(texts).toEqual(Array.from({ length: 200 }, (_, index) => `${index}`));
+    const listed = await listBytes();
+    expect(listed.sort()).toEqual(stored.map(({ id }) => id).sort());
+  });
+
+  test('leftovers of a crash are gone after opening', async () => {
+    await store.close();
+    await writeFile(join(dir, 'tmp', randomUUID()), 'half');
+    store = await openStore(dir);
+    expect(await readdir(join(dir, 'tmp'))).toEqual([]);
+  });
+
+  test('contents without a row are collected, new ones and referenced ones are not', async () => {
+    const [kept, lost] = await Promise.all([store.bytes.write(streamOf(Buffer.from('a'))), store.bytes.write(streamOf(Buffer.from('b')))]);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const before = Date.now();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const young = await store.bytes.write(streamOf(Buffer.from('c')));
+    const removed = await collectUnreferenced(store, before, async (_, ids) => new Set(ids.filter((id) => id === kept.id)));
+    expect(removed).toBe(1);
+    const left = await listBytes();
+    expect(left.sort()).toEqual([kept.id, young.id].sort());
+    expect(left).not.toContain(lost.id);
+  });
+});
+
+/** Bundles the writer, because Node.js 20 runs no TypeScript, and runs it until it has acknowledged some writes. */
+async function runAndKill(data: string): Promise<string[]> {
+  const { build } = await import('rolldown');
+  const file = join(data, 'writer.cjs');
+  await build({
+    input: join(import.meta.dirname, 'writer.ts'),
+    platform: 'node',
+    external: ['libsql'],
+    logLevel: 'silent',
+    output: { file, format: 'cjs', codeSplitting: false, dynamicImportInCjs: false },
+  });
+  const modules = join(import.meta.dirname, '../../../node_modules');
+  const child = spawn(process.execPath, [file, join(data, 'store')], {
+    env: { ...process.env, NODE_PATH: modules },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const acknowledged: string[] = [];
+  const lines = createInterface(child.stdout);
+  lines.on('line', (line) => {
+    acknowledged.push(line);
+    if (acknowledged.length === 400) child.kill('SIGKILL');
+  });
+  const closed = once(lines, 'close');
+  await exited;
+  await closed;
+  return acknowledged;
+}
+
+test('kill -9 in the middle of writing keeps every acknowledged write, whole', async () => {
+  const acknowledged = await runAndKill(dir);
+  expect(acknowledged.length).toBeGreaterThanOrEqual(400);
+  const survivor = await openStore(join(dir, 'store'));
+  try {
+    const rows = await survivor.db.selectFrom('entries').select(['name', 'content', 'size', 'md5']).execute();
+    const names = new Set(rows.map((row) => row.name));
+    expect(acknowledged.filter((line) => !names.has(line))).toEqual([]);
+    for (const row of rows) {
+      const content = await readAll(survivor.bytes.read(row.content ?? '', 0, row.size ?? 0));
+      expect(createHash('md5').update(content).digest('base64')).toBe(row.md5);
+    }
+  } finally {
+    await survivor.close();
+  }
+});
