@@ -16,7 +16,7 @@ export interface Connection {
   secure: boolean;
 }
 
-/** What a handler knows beside its input. It never sees HTTP. */
+/** What a handler knows beside its input. */
 export interface Call {
   readonly operation: Operation;
   readonly caller: Caller;
@@ -25,6 +25,8 @@ export interface Call {
   readonly store: Store;
   readonly requestId: string;
   readonly connection: Connection;
+  /** All headers of the request, for the few things that no operation declares as a field (`origin`, the length of a body that may not be there). */
+  readonly headers: Headers;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** API version that the request chose: `8.0.0` or `9.0.0`; empty for storage. */

@@ -77,7 +77,7 @@ export function createGroupCommit(db: Kysely<Schema>): GroupCommit {
         running ??= commitAll();
       }),
     drain: async () => {
-      while (running !== undefined) await running;
+      await running;
     },
     commits: () => commits,
   };

@@ -1,0 +1,57 @@
+import type { compute } from '../../api/compute.ts';
+import type { InputOf } from '../../api/operation.ts';
+import type { Account, Config } from '../../api/resources.ts';
+import { ApiError } from '../../errors.ts';
+import type { Call } from '../handler.ts';
+import { isUuid } from '../match.ts';
+import type { AccountRow } from '../store/schema.ts';
+import { checkEmail, readContact, showContact } from './contact.ts';
+
+function showAccount(row: AccountRow): Account {
+  return { id: row.id, login: row.login, ...showContact(row), cloud_cns_enabled: row.cns_enabled === 1 };
+}
+
+/** GetAccount. */
+export async function getAccount(_: InputOf<typeof compute.getAccount>, { account }: Call): Promise<Account> {
+  return showAccount(account);
+}
+
+/** UpdateAccount: an empty string clears a field. */
+export async function updateAccount(input: InputOf<typeof compute.updateAccount>, { account, store, now }: Call): Promise<Account> {
+  checkEmail(input.email);
+  const { cloud_cns_enabled: enabled } = input;
+  const changes = { ...readContact(input), ...(enabled !== undefined && { cns_enabled: enabled ? 1 : 0 }), updated: now() };
+  const row = await store.write((transaction) =>
+    transaction.updateTable('accounts').set(changes).where('id', '=', account.id).returningAll().executeTakeFirstOrThrow(),
+  );
+  return showAccount(row);
+}
+
+/** GetAccountLimits: the plug-in is off on the local service. */
+export async function getAccountLimits(): Promise<[]> {
+  return [];
+}
+
+function showConfig({ default_network: network }: AccountRow): Config {
+  return network === null ? {} : { default_network: network };
+}
+
+/** GetConfig. */
+export async function getConfig(_: InputOf<typeof compute.getConfig>, { account }: Call): Promise<Config> {
+  return showConfig(account);
+}
+
+/** UpdateConfig. Errors: 409 `InvalidArgument` when the network is not a UUID or not known. */
+export async function updateConfig(
+  { default_network: network }: InputOf<typeof compute.updateConfig>,
+  { account, store, now }: Call,
+): Promise<Config> {
+  if (!isUuid(network)) throw new ApiError(409, 'InvalidArgument', `default_network must be a UUID, not ${network}`);
+  const row = await store.write(async (transaction) => {
+    const known = await transaction.selectFrom('networks').select('id').where('id', '=', network.toLowerCase()).executeTakeFirst();
+    if (known === undefined) throw new ApiError(409, 'InvalidArgument', `default_network: there is no network ${network}`);
+    const changes = { default_network: known.id, updated: now() };
+    return transaction.updateTable('accounts').set(changes).where('id', '=', account.id).returningAll().executeTakeFirstOrThrow();
+  });
+  return showConfig(row);
+}

@@ -1,0 +1,126 @@
+import type { Headers } from '../api/message.ts';
+import type { Operation, Operations, Segment } from '../api/operation.ts';
+import { ApiError } from '../errors.ts';
+import type { Target } from './target.ts';
+
+/** An operation that fits a request, and what its path inputs are. */
+export interface Match {
+  readonly operation: Operation;
+  readonly inputs: Readonly<Record<string, string>>;
+}
+
+/** What a request names: one operation, or several that differ in what the path stands for in the store. */
+export interface Matches {
+  /** The first one fits best. */
+  readonly candidates: readonly [Match, ...Match[]];
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/iu;
+
+/** Whether a text looks like a UUID. */
+export function isUuid(text: string): boolean {
+  return uuidPattern.test(text);
+}
+
+function takePart(segment: Segment, index: number, parts: readonly string[], inputs: Record<string, string>): boolean {
+  if (segment.kind === 'rest') {
+    inputs[segment.text] = parts.slice(index).join('/');
+    return index > 0 || parts.length > 0;
+  }
+  const part = parts[index];
+  if (segment.kind === 'literal') return part === segment.text;
+  if (part === undefined) return false;
+  inputs[segment.text] = part;
+  return true;
+}
+
+function matchPath({ segments }: Operation, parts: readonly string[]): Record<string, string> | undefined {
+  const hasRest = segments.at(-1)?.kind === 'rest';
+  if (hasRest ? parts.length < segments.length - 1 : parts.length !== segments.length) return undefined;
+  const inputs: Record<string, string> = {};
+  return segments.every((segment, index) => takePart(segment, index, parts, inputs)) ? inputs : undefined;
+}
+
+/** A GET answers HEAD too, and a redirection answers whatever its target would. */
+function servesMethod(operation: Operation, method: string): boolean {
+  if (operation.method === method) return true;
+  if (operation.method !== 'GET') return false;
+  return method === 'HEAD' || (operation.status === 301 && (method === 'PUT' || method === 'POST'));
+}
+
+/** The `type` parameter of a content type: `directory` in `application/json; type=directory`. */
+function readTypeParameter(headers: Headers): string | undefined {
+  return /;\s*type="?([^";\s]+)"?/iu.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase();
+}
+
+/** Conditions that can be told from the request alone. */
+function meetsConditions({ when }: Operation, inputs: Record<string, string>, query: URLSearchParams, headers: Headers): boolean {
+  if (when.uuid !== undefined && !isUuid(inputs[when.uuid] ?? '')) return false;
+  if (when.contentType !== undefined && readTypeParameter(headers) !== when.contentType) return false;
+  return Object.entries(when.query ?? {}).every(([name, value]) => query.get(name) === value);
+}
+
+/** Compares as text: the more specific pattern comes first, then the one with more conditions; query conditions weigh most. */
+function rankOperation({ segments, when }: Operation): string {
+  const ranks: Readonly<Record<Segment['kind'], string>> = { literal: '0', input: '1', rest: '2' };
+  const path = segments.map((segment) => ranks[segment.kind]).join('');
+  const conditions =
+    Object.keys(when.query ?? {}).length * 2 + (when.contentType === undefined ? 0 : 1) + (when.uuid === undefined ? 0 : 1);
+  return `${path.padEnd(8, '0')}${9 - conditions}`;
+}
+
+/** Whether the pattern says anything about the path; `PUT /*resource` does not. */
+function isSpecific({ segments }: Operation): boolean {
+  return segments[0]?.kind !== 'rest';
+}
+
+function listMethods(found: readonly Operation[]): string {
+  const methods = new Set(found.map((operation) => operation.method));
+  if (methods.has('GET')) methods.add('HEAD');
+  return [...methods].sort().join(', ');
+}
+
+/** Thrown for a path that exists but does not take the method; the reply needs the list of those that it takes. */
+export class MethodNotAllowed extends ApiError {
+  readonly allow: string;
+
+  constructor(method: string, path: string, allow: string) {
+    super(405, 'MethodNotAllowed', `${path} does not take ${method}, only ${allow}`);
+    this.allow = allow;
+  }
+}
+
+/**
+ * Makes the function that finds the operation of a request: the most specific pattern wins (literal, then input, then
+ * rest), then the one with more conditions met.
+ * @throws {ApiError} 404 when no operation has such a path, 405 when none of those that have takes the method.
+ */
+export function createMatcher(operations: Operations): (method: string, target: Target, headers: Headers) => Matches {
+  const ranked = Object.values(operations)
+    .map((operation) => ({ operation, rank: rankOperation(operation) }))
+    .sort((left, right) => (left.rank < right.rank ? -1 : 1));
+
+  return (method, { path, parts, query }, headers) => {
+    const sameRank: Match[] = [];
+    const otherMethods: Operation[] = [];
+    let foundRank: string | undefined;
+    for (const { operation, rank } of ranked) {
+      if (foundRank !== undefined && rank !== foundRank) break;
+      const inputs = matchPath(operation, parts);
+      if (inputs === undefined) continue;
+      if (isSpecific(operation)) otherMethods.push(operation);
+      if (!servesMethod(operation, method) || !meetsConditions(operation, inputs, query, headers)) continue;
+      sameRank.push({ operation, inputs });
+      foundRank = rank;
+    }
+    const [first, ...others] = sameRank;
+    if (first !== undefined) return { candidates: [first, ...others] };
+    if (otherMethods.length === 0) throw new ApiError(404, 'ResourceNotFound', `${path} does not exist`);
+    throw new MethodNotAllowed(method, path, listMethods(otherMethods));
+  };
+}
+
+/** Of operations that differ in what the path names in the store, the one that fits; an object when there is nothing. */
+export function chooseByEntry({ candidates }: Matches, entry: 'directory' | 'object' | undefined): Match {
+  return candidates.find(({ operation }) => operation.when.entry === (entry ?? 'object')) ?? candidates[0];
+}

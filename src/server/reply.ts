@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { streamOf, type ByteStream, type Headers, type Reply } from '../api/message.ts';
+import type { Download, Listing, Operation } from '../api/operation.ts';
+import type { ApiError } from '../errors.ts';
+import { Answer } from './handler.ts';
+import { MethodNotAllowed } from './match.ts';
+
+/** Records are sent in pieces of about this many characters: one piece a record would cost more than the record. */
+const pieceSize = 64 * 1024;
+
+function writeJson(status: number, value: unknown, headers: Headers = {}): Reply {
+  const bytes = Buffer.from(JSON.stringify(value));
+  return {
+    status,
+    headers: {
+      'content-type': 'application/json',
+      'content-md5': createHash('md5').update(bytes).digest('base64'),
+      'content-length': String(bytes.length),
+      ...headers,
+    },
+    body: streamOf(bytes),
+  };
+}
+
+async function* joinLines<T>(records: AsyncIterable<T>, write: (record: T) => string): ByteStream & AsyncGenerator<Uint8Array> {
+  let text = '';
+  for await (const record of records) {
+    text += `${write(record)}\n`;
+    if (text.length < pieceSize) continue;
+    yield Buffer.from(text);
+    text = '';
+  }
+  if (text !== '') yield Buffer.from(text);
+}
+
+function recordType({ name }: Operation): string {
+  return `application/x-json-stream; type=${name === 'getJobErrors' ? 'job-error' : 'directory'}`;
+}
+
+function writeEmpty(status: number, headers: Headers): Reply {
+  const length = status === 204 || status === 304 ? {} : { 'content-length': '0' };
+  return { status, headers: { ...length, ...headers }, body: streamOf() };
+}
+
+/** A handler's result as a reply. */
+export function writeResult(operation: Operation, result: unknown): Reply {
+  const answer = result instanceof Answer ? result : new Answer(result);
+  const value: unknown = answer.value;
+  const status = answer.status ?? operation.status;
+  switch (operation.result) {
+    case 'json':
+      return writeJson(status, value, answer.headers);
+    case 'empty':
+      return writeEmpty(status, { ...(value as Headers), ...answer.headers });
+    case 'records': {
+      const { headers, records } = value as Listing<unknown>;
+      const body = joinLines(records, (record) => JSON.stringify(record));
+      return { status, headers: { 'content-type': recordType(operation), ...headers, ...answer.headers }, body };
+    }
+    case 'lines': {
+      const { headers, records } = value as Listing<string>;
+      return { status, headers: { 'content-type': 'text/plain', ...headers, ...answer.headers }, body: joinLines(records, (line) => line) };
+    }
+    default:
+      return value as Download;
+  }
+}
+
+/** A refusal as a reply: `{code, message}`, and what some errors add. */
+export function writeError(error: ApiError): Reply {
+  const { status, code, message, errors } = error;
+  const allow = error instanceof MethodNotAllowed ? { allow: error.allow } : {};
+  return writeJson(status, { code, message, ...(errors.length > 0 && { errors }) }, allow);
+}
+
+/** Frees what a body that nobody will read holds, an open file for one. */
+export function discardBody(body: ByteStream): void {
+  if (body instanceof Readable) body.destroy();
+  else void body[Symbol.asyncIterator]().return?.();
+}
+
+/** The same reply without its body, for HEAD. */
+export function dropBody(reply: Reply): Reply {
+  discardBody(reply.body);
+  return { ...reply, body: streamOf() };
+}

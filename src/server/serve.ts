@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { headerAliases } from '../api/aliases.ts';
+import type { Headers, Reply, Request } from '../api/message.ts';
+import type { Handlers } from './handler.ts';
+import type { Operation, Operations, ServiceName } from '../api/operation.ts';
+import { ApiError, isSystemError } from '../errors.ts';
+import { findAccount } from './accounts.ts';
+import { authenticate, isPresigned } from './authenticate.ts';
+import { authorise, requireSecure } from './authorise.ts';
+import { notImplemented, type Call, type Caller, type Connection, type Handler } from './handler.ts';
+import { chooseByEntry, createMatcher, isUuid, type Match, type Matches } from './match.ts';
+import { dropBody, writeError, writeResult } from './reply.ts';
+import type { AccountRow, EntryRow } from './store/schema.ts';
+import type { Store } from './store/store.ts';
+import { parseTarget, type Target } from './target.ts';
+import { validate } from './validate.ts';
+import { apiVersions, chooseVersion, codeVersion } from './version.ts';
+
+/** One of the two services, as a function; a socket is one way to reach it. It never throws. */
+export type Service = (request: Request, connection: Connection) => Promise<Reply>;
+
+/** What a service consists of. */
+export interface ServiceOptions<T extends Operations> {
+  readonly service: ServiceName;
+  readonly operations: T;
+  readonly handlers: Handlers<T>;
+  readonly store: Store;
+  /** Name of the datacenter, shown in a header of every compute reply. */
+  readonly datacenter: string;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  /** Takes a line for each request, and the details of internal errors. */
+  readonly log?: (line: string) => void;
+  /** Storage: what is at a path below an account. */
+  readonly entryAt?: (store: Store, login: string, path: string) => Promise<EntryRow['type'] | undefined>;
+}
+
+/** What is known of a request from its beginning to its end. */
+interface Exchange {
+  readonly request: Request;
+  readonly connection: Connection;
+  readonly requestId: string;
+  /** API version; the newest where the request chose none. */
+  readonly version: string;
+  /** Why the version that the request asks for cannot be served. */
+  readonly versionRefusal: ApiError | undefined;
+}
+
+const newestVersion = apiVersions[apiVersions.length - 1] ?? '';
+
+/** An id that the client chose, so that it can find its request in the log, or a new one. */
+function chooseRequestId({ 'x-request-id': first, 'request-id': second }: Headers): string {
+  return [first, second].find((id) => id !== undefined && isUuid(id)) ?? randomUUID();
+}
+
+function beginExchange(service: ServiceName, request: Request, connection: Connection): Exchange {
+  const begun = { request, connection, requestId: chooseRequestId(request.headers) };
+  const range = request.headers['accept-version'] ?? request.headers['api-version'];
+  if (service === 'storage') return { ...begun, version: '', versionRefusal: undefined };
+  if (range === undefined && isPresigned(request)) return { ...begun, version: newestVersion, versionRefusal: undefined };
+  try {
+    return { ...begun, version: chooseVersion(range), versionRefusal: undefined };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { ...begun, version: newestVersion, versionRefusal: error };
+  }
+}
+
+/** Compute replies are JSON only; storage replies are what was stored, which the handler compares. */
+function checkAccept({ accept }: Headers): void {
+  if (accept === undefined || accept.trim() === '') return;
+  const types = accept.split(',').map((type) => type.trim().toLowerCase());
+  const accepts = types.some((type) => /^(?:\*\/\*|application\/(?:\*|json))(?:\s*;|$)/u.test(type) && !/;\s*q=0(?:\.0*)?$/u.test(type));
+  if (!accepts) throw new ApiError(406, 'NotAcceptable', `replies are application/json, which Accept: ${accept} excludes`);
+}
+
+/** The account that the path names; the caller's own where it names none, or `my`. */
+async function resolveAccount(service: ServiceName, store: Store, login: string | undefined, caller: Caller): Promise<AccountRow> {
+  const own = caller.kind === 'anonymous' ? undefined : caller.account;
+  if (own !== undefined && (login === undefined || login === own.login || (service === 'compute' && login === 'my'))) return own;
+  const account = login === undefined ? undefined : await findAccount(store.db, service, login);
+  if (account === undefined) throw new ApiError(404, 'ResourceNotFound', `the account ${login ?? ''} does not exist`);
+  return account;
+}
+
+/** Which operation it is, when that depends on what the path stands for in the store. */
+async function resolveEntry<T extends Operations>(
+  { store, entryAt }: ServiceOptions<T>,
+  matches: Matches,
+  account: AccountRow,
+): Promise<{ match: Match; exists: boolean }> {
+  const [{ operation, inputs }] = matches.candidates;
+  if (operation.when.entry === undefined || entryAt === undefined) return { match: matches.candidates[0], exists: true };
+  const entry = await entryAt(store, account.login, inputs['path'] ?? '');
+  return { match: chooseByEntry(matches, entry), exists: entry !== undefined };
+}
+
+function findHandler<T extends Operations>({ handlers }: ServiceOptions<T>, { name, summary }: Operation): Handler<Operation> {
+  const handler = Object.entries(handlers).find(([key]) => key === name)?.[1];
+  if (typeof handler === 'function') return handler as Handler<Operation>;
+  if (handler === notImplemented) throw new ApiError(501, 'NotImplemented', `this service does not implement ${name} (${summary}) yet`);
+  throw new Error(`no handler for ${name}`);
+}
+
+/** The order of work on every request: match, authenticate, authorise, validate, handler, reply. */
+async function answer<T extends Operations>(
+  options: ServiceOptions<T>,
+  match: ReturnType<typeof createMatcher>,
+  target: Target,
+  exchange: Exchange,
+): Promise<Reply> {
+  const { service, store, now = Date.now } = options;
+  const { request, connection, requestId, version } = exchange;
+  const matches = match(request.method, target, request.headers);
+  if (exchange.versionRefusal !== undefined) throw exchange.versionRefusal;
+  if (service === 'compute') checkAccept(request.headers);
+  else requireSecure(connection, request.method, isPresigned(request), target.parts.slice(1).join('/'));
+
+  const caller = await authenticate(service, request, store, now());
+  const account = await resolveAccount(service, store, matches.candidates[0].inputs['account'], caller);
+  const { match: found, exists } = await resolveEntry(options, matches, account);
+  const { operation } = found;
+  authorise({ caller, operation, account, path: target.path, entryPath: found.inputs['path'], exists });
+
+  const handler = findHandler(options, operation);
+  const input = await validate(found, request, target.query);
+  const call: Call = { operation, caller, account, store, requestId, connection, headers: request.headers, now, version };
+  const result = await handler(input, call);
+  return writeResult(operation, result);
+}
+
+/** The code of a system or database error; undefined for others. */
+function codeOf(error: unknown): string | undefined {
+  return isSystemError(error) || (error instanceof Error && 'code' in error) ? String((error as { code: unknown }).code) : undefined;
+}
+
+/** Any error as a refusal; what nobody foresaw is logged and shown without its details. */
+function explainFailure(error: unknown, requestId: string, log: (line: string) => void): ApiError {
+  if (error instanceof ApiError) return error;
+  const code = codeOf(error);
+  if (code === 'ECONNRESET') return new ApiError(400, 'BadRequest', 'the connection ended before the body did');
+  if (code === 'ENOSPC' || code === 'SQLITE_FULL') return new ApiError(507, 'NotEnoughSpace', 'the disk of the service is full');
+  log(`${requestId} internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return new ApiError(500, 'InternalError', `an internal error occurred; the log of the service has more under ${requestId}`);
+}
+
+function writeBoth(name: string, value: string): Headers {
+  const deployed = headerAliases.find(({ specified }) => specified === name)?.deployed;
+  return deployed === undefined ? { [name]: value } : { [name]: value, [deployed]: value };
+}
+
+function writeCommonHeaders<T extends Operations>(options: ServiceOptions<T>, { requestId, version }: Exchange, started: number): Headers {
+  const duration = String(Math.round(performance.now() - started));
+  const date = new Date((options.now ?? Date.now)()).toUTCString();
+  if (options.service === 'storage') {
+    return {
+      date,
+      server: `storage/${codeVersion}`,
+      'x-request-id': requestId,
+      'x-response-time': duration,
+      'x-server-name': options.datacenter,
+    };
+  }
+  return {
+    date,
+    server: `cloudapi/${codeVersion}`,
+    'api-version': version,
+    'request-id': requestId,
+    'response-time': duration,
+    ...writeBoth('cloud-datacenter-name', options.datacenter),
+  };
+}
+
+/** A target that can be shown: whoever has the signature of a pre-signed URL can use it. */
+function redactTarget(target: string): string {
+  return target.replace(/([?&]signature=)[^&]*/gu, '$1...');
+}
+
+/** Makes a service of its operations and their handlers. */
+export function createService<T extends Operations>(options: ServiceOptions<T>): Service {
+  const { service, log = () => undefined } = options;
+  const match = createMatcher(options.operations);
+  const attempt = async (exchange: Exchange): Promise<Reply> => {
+    try {
+      return await answer(options, match, parseTarget(service, exchange.request.target), exchange);
+    } catch (error) {
+      return writeError(explainFailure(error, exchange.requestId, log));
+    }
+  };
+  return async (request, connection) => {
+    const started = performance.now();
+    const exchange = beginExchange(service, request, connection);
+    const reply = await attempt(exchange);
+    const common = writeCommonHeaders(options, exchange, started);
+    log(`${new Date().toISOString()} ${service} ${request.method} ${redactTarget(request.target)} ${reply.status} ${exchange.requestId}`);
+    const whole = { ...reply, headers: { ...common, ...reply.headers } };
+    return request.method === 'HEAD' ? dropBody(whole) : whole;
+  };
+}
