@@ -1,0 +1,150 @@
+import { connect } from 'node:net';
+import { describeSystemError, isSystemError, KeyError } from '../errors.ts';
+import { writeDerSignature } from './der.ts';
+import { computeFingerprints } from './fingerprint.ts';
+import { readBlobName, readPublicBlob, type KeyLine, type PublicKey } from './public-key.ts';
+import { chooseCurveHash, createIdleSigner, type HashName, type Signer } from './signer.ts';
+import { createWireReader, stripZeros, writeField, writeUint32, type WireReader } from './wire.ts';
+
+/** Message numbers of the agent's protocol (draft-miller-ssh-agent). */
+const messages = { failure: 5, listRequest: 11, listAnswer: 12, signRequest: 13, signAnswer: 14 } as const;
+
+/** Largest answer that is read; an agent's own limit is 256 KiB. */
+const largest = 1024 * 1024;
+const listTime = 3_000;
+/** Long, because the agent may be waiting for its user to confirm. */
+const signTime = 120_000;
+
+const hint = 'see whether the agent answers: ssh-add -l';
+
+/** Sends one message and gives the answer: its number and a reader of the rest. @throws {KeyError} when the agent does not answer in time */
+function askAgent(socketPath: string, request: Uint8Array, time: number): Promise<{ number: number; reader: WireReader }> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    const socket = connect(socketPath);
+    const fail = (words: string, cause?: unknown): void => {
+      socket.destroy();
+      reject(new KeyError(`the ssh-agent ${words}`, { hint, cause }));
+    };
+    socket.setTimeout(time, () => fail(`did not answer in ${time / 1000} s`));
+    socket.on('error', (error) =>
+      fail(`cannot be reached: ${isSystemError(error) ? describeFailure(error, socketPath) : error.message}`, error),
+    );
+    socket.on('close', () => fail('closed the connection without an answer'));
+    socket.on('data', (piece: Buffer) => {
+      pieces.push(piece);
+      size += piece.length;
+      const received = Buffer.concat(pieces, size);
+      const length = size < 4 ? Infinity : received.readUInt32BE(0);
+      if (size >= 4 && (length < 1 || length > largest)) fail('sent an answer that makes no sense');
+      if (size < 4 + length) return;
+      const reader = createWireReader(received.subarray(4, 4 + length));
+      resolve({ number: reader.readByte(), reader });
+      socket.destroy();
+    });
+    socket.write(writeField(request));
+  });
+}
+
+function describeFailure(error: NodeJS.ErrnoException, socketPath: string): string {
+  if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') return `nothing listens on ${socketPath}`;
+  return describeSystemError(Object.assign(error, { path: socketPath }));
+}
+
+/** Reads what a damaged answer may end too early. */
+function readAnswer<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError) throw new KeyError('the ssh-agent sent an answer that makes no sense', { hint, cause: error });
+    throw error;
+  }
+}
+
+/** The keys that the agent holds; certificates are left out. @throws {KeyError} when it does not answer within 3 s. */
+export async function listAgentKeys(socketPath: string): Promise<KeyLine[]> {
+  const { number, reader } = await askAgent(socketPath, Buffer.of(messages.listRequest), listTime);
+  if (number !== messages.listAnswer)
+    throw new KeyError('the ssh-agent refuses to list its keys; it may be locked', { hint: 'unlock it: ssh-add -X' });
+  const lines = readAnswer(() =>
+    Array.from({ length: Math.min(reader.readUint32(), largest) }, (): KeyLine => {
+      const blob = reader.readBytes();
+      return { name: readBlobName(blob), blob, comment: reader.readText(), fingerprints: computeFingerprints(blob) };
+    }),
+  );
+  return lines.filter(({ name }) => !name.includes('-cert-v01@'));
+}
+
+/** How the agent is asked for a hash, and the name its signature then carries. */
+interface AgentAlgorithm {
+  flags: number;
+  name: string;
+}
+
+const rsaAlgorithms: Partial<Record<HashName, AgentAlgorithm>> = {
+  sha1: { flags: 0, name: 'ssh-rsa' },
+  sha256: { flags: 2, name: 'rsa-sha2-256' },
+  sha512: { flags: 4, name: 'rsa-sha2-512' },
+};
+
+/** An agent chooses the hash of ECDSA and DSA keys itself, and knows two of SHA-2 for RSA. */
+function chooseAgentAlgorithm({ type, bits }: PublicKey, hash: HashName): AgentAlgorithm {
+  const ecdsa = type === 'ecdsa' && hash === chooseCurveHash(bits) ? { flags: 0, name: `ecdsa-sha2-nistp${bits}` } : undefined;
+  const dsa = type === 'dsa' && hash === 'sha1' ? { flags: 0, name: 'ssh-dss' } : undefined;
+  const algorithm = type === 'rsa' ? rsaAlgorithms[hash] : (ecdsa ?? dsa);
+  if (algorithm === undefined)
+    throw new KeyError(`the ssh-agent cannot sign with ${hash} by this ${bits}-bit ${type} key`, {
+      hint: 'use the key file: --key-file FILE',
+    });
+  return algorithm;
+}
+
+/** An SSH signature in the form that openssl verifies. */
+function convertSignature(name: string, blob: Buffer): Buffer {
+  if (name === 'ssh-dss') {
+    if (blob.length !== 40) throw new RangeError('a DSA signature has 40 bytes');
+    return writeDerSignature(stripZeros(blob.subarray(0, 20)), stripZeros(blob.subarray(20)));
+  }
+  if (!name.startsWith('ecdsa-')) return blob;
+  const reader = createWireReader(blob);
+  return writeDerSignature(reader.readInteger(), reader.readInteger());
+}
+
+async function signByAgent(socketPath: string, key: KeyLine, publicKey: PublicKey, data: Uint8Array, hash: HashName): Promise<Uint8Array> {
+  const algorithm = chooseAgentAlgorithm(publicKey, hash);
+  const request = Buffer.concat([Buffer.of(messages.signRequest), writeField(key.blob), writeField(data), writeUint32(algorithm.flags)]);
+  const { number, reader } = await askAgent(socketPath, request, signTime);
+  if (number !== messages.signAnswer) {
+    const name = key.comment === '' ? publicKey.fingerprints.md5 : key.comment;
+    throw new KeyError(`the ssh-agent refuses to sign with the key ${name}; it may be locked, or its user said no`, { hint });
+  }
+  return readAnswer(() => {
+    const signature = createWireReader(reader.readBytes());
+    const name = signature.readText();
+    if (name !== algorithm.name)
+      throw new KeyError(`the ssh-agent signed with ${name} instead of ${algorithm.name}; it is too old`, {
+        hint: 'use the key file: --key-file FILE',
+      });
+    const blob = signature.readBytes();
+    return convertSignature(name, padSignature(blob, publicKey));
+  });
+}
+
+/** RSA signatures are as long as the modulus; agents may leave leading zeros out. */
+function padSignature(blob: Buffer, { type, bits }: PublicKey): Buffer {
+  const size = type === 'rsa' ? Math.ceil(bits / 8) : 0;
+  return blob.length < size ? Buffer.concat([Buffer.alloc(size - blob.length), blob]) : blob;
+}
+
+/** A signer for one of the agent's keys. @throws {InvalidKeyError} when its type is not supported. */
+export function createAgentSigner(socketPath: string, key: KeyLine): Signer {
+  const publicKey = readPublicBlob(key.blob, key.comment);
+  if (publicKey.type === 'ed25519') return createIdleSigner(publicKey, 'ssh-agent');
+  return {
+    publicKey,
+    source: 'ssh-agent',
+    comment: key.comment,
+    sign: async (data, hash) => signByAgent(socketPath, key, publicKey, typeof data === 'string' ? Buffer.from(data) : data, hash),
+  };
+}

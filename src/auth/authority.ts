@@ -1,0 +1,108 @@
+import { generateKeyPair as generate, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { Certificate, Key, PrivateKey } from 'sshpk';
+import { derivePublicKey } from './public-key.ts';
+
+/** A certificate and its private key, both PEM. */
+export interface CertifiedKey {
+  certificate: string;
+  key: string;
+}
+
+const day = 24 * 60 * 60 * 1000;
+
+/** From a day ago, for clocks that differ, to `days` from now. */
+function chooseValidity(days: number): { validFrom: Date; validUntil: Date } {
+  const now = Date.now();
+  return { validFrom: new Date(now - day), validUntil: new Date(now + days * day) };
+}
+
+/** Positive and unique: programs that remember certificates refuse two with one number. */
+function chooseSerial(): Buffer {
+  const serial = randomBytes(16);
+  serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40;
+  return serial;
+}
+
+/** Numbers of the extensions that this writes (RFC 5280, section 4.2.1). */
+const extensions = {
+  subjectKey: '2.5.29.14',
+  keyUsage: '2.5.29.15',
+  names: '2.5.29.17',
+  constraints: '2.5.29.19',
+  issuerKey: '2.5.29.35',
+  purposes: '2.5.29.37',
+} as const;
+
+interface Extension {
+  oid: string;
+  critical?: boolean;
+  /** Content of those that sshpk does not write itself. */
+  data?: Buffer;
+}
+
+/** What a certificate calls a key, so that checkers find the way from it to its authority. */
+function identifyKey(key: Key | PrivateKey): Buffer {
+  return key.hash('sha256').subarray(0, 20);
+}
+
+/** Extensions in sshpk's own choice lack the identifiers of the keys, and strict checkers (Python 3.13) refuse that. */
+function signStrictly(certificate: Certificate, issuerKey: PrivateKey, kind: 'authority' | 'server'): void {
+  const own: Extension = kind === 'authority' ? { oid: extensions.constraints, critical: true } : { oid: extensions.names };
+  const exts: Extension[] = [
+    own,
+    { oid: extensions.keyUsage, critical: true },
+    { oid: extensions.purposes },
+    { oid: extensions.subjectKey, data: Buffer.concat([Buffer.of(0x04, 20), identifyKey(certificate.subjectKey)]) },
+    { oid: extensions.issuerKey, data: Buffer.concat([Buffer.of(0x30, 22, 0x80, 20), identifyKey(issuerKey)]) },
+  ];
+  Object.assign(certificate.signatures, { x509: { extras: { exts } } });
+  certificate.signWith(issuerKey);
+}
+
+function writePem(certificate: Certificate, key: PrivateKey): CertifiedKey {
+  return { certificate: certificate.toString('pem'), key: key.toString('pkcs8') };
+}
+
+/** Makes an authority for the TLS of the local service: ECDSA P-256, valid for ten years. @param name common name, shown by browsers */
+export async function createAuthority(name: string): Promise<CertifiedKey> {
+  const { default: sshpk } = await import('sshpk');
+  const key = sshpk.generatePrivateKey('ecdsa', { curve: 'nistp256' });
+  const subject = sshpk.identityFromArray([{ name: 'cn', value: name }]);
+  const certificate = sshpk.createSelfSignedCertificate(subject, key, {
+    ...chooseValidity(3650),
+    serial: chooseSerial(),
+    // Node.js answers INVALID_PURPOSE for an authority that is not also allowed what its certificates are for.
+    purposes: ['ca', 'crl', 'signature', 'keyAgreement', 'serverAuth'],
+  });
+  signStrictly(certificate, key, 'authority');
+  return writePem(certificate, key);
+}
+
+/** Makes a server's certificate under an authority, valid for two years. @param names DNS names (sshpk writes no addresses), the first one in the subject */
+export async function createServerCertificate(authority: CertifiedKey, names: readonly string[]): Promise<CertifiedKey> {
+  const { default: sshpk } = await import('sshpk');
+  const key = sshpk.generatePrivateKey('ecdsa', { curve: 'nistp256' });
+  const issuer = sshpk.parseCertificate(authority.certificate, 'pem');
+  const issuerKey = sshpk.parsePrivateKey(authority.key, 'pkcs8');
+  const [issuerName] = issuer.subjects;
+  if (issuerName === undefined) throw new TypeError('the certificate of the authority names nobody');
+  const subjects = names.map((name) => sshpk.identityForHost(name));
+  const certificate = sshpk.createCertificate(subjects, key, issuerName, issuerKey, {
+    ...chooseValidity(730),
+    serial: chooseSerial(),
+    purposes: ['signature', 'keyAgreement', 'serverAuth'],
+  });
+  signStrictly(certificate, issuerKey, 'server');
+  return writePem(certificate, key);
+}
+
+/** Makes an RSA key of 2048 bits: the private half as PKCS#8 PEM, the public half in OpenSSH format. */
+export async function generateKeyPair(comment = ''): Promise<{ privateKey: string; publicKey: string }> {
+  const { privateKey } = await promisify(generate)('rsa', { modulusLength: 2048 });
+  const { openssh } = await derivePublicKey(privateKey);
+  return {
+    privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    publicKey: comment === '' ? openssh : `${openssh} ${comment}`,
+  };
+}

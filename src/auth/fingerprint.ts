@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { UsageError } from '../errors.ts';
+
+/** The two fingerprints of a public key. */
+export interface Fingerprints {
+  /** `aa:bb:...`, 16 bytes in lower-case hexadecimal. */
+  md5: string;
+  /** `SHA256:` and base64 without padding. */
+  sha256: string;
+}
+
+/** Fingerprints of a key in the binary form that OpenSSH hashes. */
+export function computeFingerprints(blob: Uint8Array): Fingerprints {
+  const md5 = createHash('md5')
+    .update(blob)
+    .digest('hex')
+    .replace(/..(?!$)/g, '$&:');
+  const sha256 = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '');
+  return { md5, sha256: `SHA256:${sha256}` };
+}
+
+/**
+ * A fingerprint as users write it, in the spelling of `Fingerprints`: MD5 with or without `MD5:`, with or without colons, in any case; SHA256 with
+ * its prefix. @throws {UsageError} for anything else.
+ */
+export function readFingerprint(text: string): string {
+  const trimmed = text.trim();
+  const hexadecimal = /^(?:md5:)?((?:[0-9a-f]{2}:){15}[0-9a-f]{2}|[0-9a-f]{32})$/i.exec(trimmed)?.[1];
+  if (hexadecimal !== undefined)
+    return hexadecimal
+      .toLowerCase()
+      .replaceAll(':', '')
+      .replace(/..(?!$)/g, '$&:');
+  const base64 = /^sha256:([A-Za-z0-9+/]{43})=?$/i.exec(trimmed)?.[1];
+  if (base64 !== undefined) return `SHA256:${base64}`;
+  throw new UsageError(`"${text}" is not the fingerprint of a key: MD5 (aa:bb:...) or SHA256 (SHA256:...)`, {
+    hint: 'see the fingerprints of your keys: cloud keys local',
+  });
+}
+
+/** Whether a fingerprint, as `readFingerprint` gives it, is one of these. */
+export function matchFingerprint(wanted: string, { md5, sha256 }: Fingerprints): boolean {
+  return wanted === md5 || wanted === sha256;
+}

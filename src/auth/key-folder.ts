@@ -1,0 +1,76 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { KeyError } from '../errors.ts';
+import { inspectKeyFile, readKeyText, type KeyFile } from './private-key.ts';
+import { readKeyLine, type KeyLine } from './public-key.ts';
+
+/** A key in a directory such as `~/.ssh`, known by its `.pub` file or by the private file itself. */
+export interface StoredKey extends KeyLine {
+  /** Path of the private key. */
+  path: string;
+}
+
+/** What a directory holds, and what in it could not be read. */
+export interface KeyFolder {
+  keys: StoredKey[];
+  /** One line for each file that is a key but cannot be looked into. */
+  problems: string[];
+}
+
+/** Files of `~/.ssh` that are never keys; they may be large. */
+const others = /^(?:config|environment|rc|known_hosts.*|authorized_keys.*|.*\.old|.*-cert\.pub)$/;
+
+function describeFile({ path, publicKey }: KeyFile): StoredKey | undefined {
+  return publicKey && { path, ...readKeyLine(publicKey.openssh) };
+}
+
+async function readPublicLine(path: string): Promise<StoredKey | undefined> {
+  try {
+    const { text } = await readKeyText(path);
+    return { path: path.slice(0, -'.pub'.length), ...readKeyLine(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+async function readPrivateFile(path: string, problems: string[]): Promise<StoredKey | undefined> {
+  try {
+    const { text } = await readKeyText(path);
+    if (!text.includes('PRIVATE KEY-----')) return undefined;
+    const key = describeFile(await inspectKeyFile(path));
+    if (key === undefined) problems.push(`${path} is encrypted and has no .pub file beside it, so only --key-file can name it`);
+    return key;
+  } catch (error) {
+    if (error instanceof KeyError) problems.push(error.message);
+    return undefined;
+  }
+}
+
+async function listNames(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => !others.test(name)).sort();
+  } catch {
+    return [];
+  }
+}
+
+/** Whether a file is there. */
+export async function hasFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Looks through a directory: `.pub` files first, then private keys without one. Broken files are passed over, a missing directory is empty. */
+export async function readKeyFolder(folder: string): Promise<KeyFolder> {
+  const names = await listNames(folder);
+  const problems: string[] = [];
+  const known = await Promise.all(names.filter((name) => name.endsWith('.pub')).map((name) => readPublicLine(join(folder, name))));
+  const keys = known.filter((key) => key !== undefined);
+  const described = new Set(keys.map(({ path }) => path));
+  const bare = names.map((name) => join(folder, name)).filter((path) => !path.endsWith('.pub') && !described.has(path));
+  const found = await Promise.all(bare.map((path) => readPrivateFile(path, problems)));
+  return { keys: [...keys, ...found.filter((key) => key !== undefined)], problems };
+}

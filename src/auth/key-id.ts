@@ -1,0 +1,50 @@
+import type { ServiceName } from '../api/operation.ts';
+
+/** Whose key a request says it was signed with. */
+export interface KeyId {
+  /** Login of the account; compute also takes its UUID. */
+  account: string;
+  /** Login of the sub-user. */
+  user?: string;
+  /** MD5 fingerprint; compute also takes the key's name. */
+  key: string;
+}
+
+/** Percent-encodes what would break a path or a quoted parameter; colons of fingerprints stay. */
+function encodePart(part: string): string {
+  return part.replace(/[^\w.@:+-]+/gu, encodeURIComponent);
+}
+
+/**
+ * The `keyId` of a request: `/login/keys/K`; for a sub-user `/login/users/SUB/keys/K` on compute (section 5) and `/login/SUB/keys/K` on
+ * storage (section 5), where the parts are percent-encoded.
+ */
+export function writeKeyId(
+  service: ServiceName,
+  { account, user, key }: { account: string; user?: string | undefined; key: string },
+): string {
+  if (service === 'compute') return user === undefined ? `/${account}/keys/${key}` : `/${account}/users/${user}/keys/${key}`;
+  const owner = user === undefined ? [account] : [account, user];
+  return `/${[...owner, 'keys', key].map(encodePart).join('/')}`;
+}
+
+function decodeParts(parts: readonly string[]): string[] | undefined {
+  try {
+    return parts.map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a `keyId`; undefined when it is malformed. */
+export function parseKeyId(service: ServiceName, keyId: string): KeyId | undefined {
+  const [root, ...raw] = keyId.split('/');
+  const parts = service === 'storage' ? decodeParts(raw) : raw;
+  if (root !== '' || parts === undefined || parts.some((part) => part === '')) return undefined;
+  const [account = '', ...rest] = parts;
+  const key = rest.at(-1) ?? '';
+  if (rest.length === 2 && rest[0] === 'keys') return { account, key };
+  const [first = '', second = '', third] = rest;
+  if (service === 'storage') return rest.length === 3 && second === 'keys' ? { account, user: first, key } : undefined;
+  return rest.length === 4 && first === 'users' && third === 'keys' ? { account, user: second, key } : undefined;
+}

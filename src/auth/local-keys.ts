@@ -1,0 +1,70 @@
+import type { ServiceName } from '../api/operation.ts';
+import { KeyError } from '../errors.ts';
+import { hasFile, readKeyFolder, type StoredKey } from './key-folder.ts';
+import { inspectKeyFile } from './private-key.ts';
+import { readPublicBlob, type KeyLine } from './public-key.ts';
+import { listServices } from './signer.ts';
+
+/** A key that this machine can sign with, or could. */
+export interface LocalKey {
+  /** `rsa`, `ecdsa`, `dsa`, `ed25519`; keys in a security key: `ed25519-sk`, `ecdsa-sk`. */
+  type: string;
+  bits: number;
+  /** `aa:bb:...` */
+  md5: string;
+  /** `SHA256:...` */
+  sha256: string;
+  /** Path of the private key, or `ssh-agent`. */
+  source: string;
+  /** Signing asks for a passphrase. */
+  encrypted: boolean;
+  comment: string;
+  usableFor: ServiceName[];
+  /** Why the key cannot be used as it is: others can read its file, the file is damaged. */
+  problem?: string;
+}
+
+/** What a key's own type says of it. */
+function describeType(name: string, blob: Buffer): Pick<LocalKey, 'type' | 'bits' | 'usableFor'> {
+  if (name.startsWith('sk-')) return { type: name.includes('ed25519') ? 'ed25519-sk' : 'ecdsa-sk', bits: 256, usableFor: [] };
+  try {
+    const { type, bits } = readPublicBlob(blob);
+    return { type, bits, usableFor: listServices(type) };
+  } catch {
+    return { type: name, bits: 0, usableFor: [] };
+  }
+}
+
+function describeAgentKey({ name, blob, comment, fingerprints }: KeyLine): LocalKey {
+  return { ...describeType(name, blob), ...fingerprints, source: 'ssh-agent', encrypted: false, comment };
+}
+
+async function describeStoredKey({ path, name, blob, comment, fingerprints }: StoredKey): Promise<LocalKey> {
+  const key: LocalKey = { ...describeType(name, blob), ...fingerprints, source: path, encrypted: false, comment };
+  if (name.startsWith('sk-')) return key;
+  try {
+    const { encrypted, exposed } = await inspectKeyFile(path);
+    return { ...key, encrypted, ...(exposed && { problem: `other users can read it: chmod 600 ${path}` }) };
+  } catch (error) {
+    if (error instanceof KeyError) return { ...key, problem: error.message };
+    throw error;
+  }
+}
+
+async function listAgent(socket: string | undefined): Promise<KeyLine[]> {
+  if (socket === undefined || socket === '') return [];
+  const { listAgentKeys } = await import('./agent.ts');
+  try {
+    return await listAgentKeys(socket);
+  } catch (error) {
+    if (error instanceof KeyError) return [];
+    throw error;
+  }
+}
+
+/** The private keys at hand, the agent's first (`cloud keys local`). An agent that does not answer has none; public halves alone do not count. */
+export async function listLocalKeys({ agentSocket, sshDir }: { agentSocket?: string | undefined; sshDir: string }): Promise<LocalKey[]> {
+  const [held, { keys }] = await Promise.all([listAgent(agentSocket), readKeyFolder(sshDir)]);
+  const present = await Promise.all(keys.map(async (key) => ((await hasFile(key.path)) ? [await describeStoredKey(key)] : [])));
+  return [...held.map(describeAgentKey), ...present.flat()];
+}

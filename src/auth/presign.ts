@@ -1,0 +1,151 @@
+import type { ServiceName } from '../api/operation.ts';
+import { AuthorizationSyntaxError } from './authorization-header.ts';
+import { chooseAlgorithm, type Signer } from './signer.ts';
+
+/** A query as decoded pairs; a name may come several times. */
+export type QueryPairs = readonly (readonly [name: string, value: string])[];
+
+/** What the text of a pre-signed URL is made of. */
+export interface PresignedParts {
+  /** Permitted methods in any order. */
+  methods: readonly string[];
+  /** As in the `Host` header, with the port. */
+  host: string;
+  /** As in the request line, still percent-encoded, without the query. */
+  path: string;
+  /** All parameters; `signature` is left out. */
+  query: QueryPairs;
+}
+
+/** Percent-encodes everything but letters, digits, `-`, `_`, `.` and `~`. */
+function encodeStrictly(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function writeQuery(query: QueryPairs): string {
+  const ordered = query.filter(([name]) => name !== 'signature').sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
+  return ordered.map(([name, value]) => `${encodeStrictly(name)}=${encodeStrictly(value)}`).join('&');
+}
+
+/** The four lines that are signed: methods, host, request URI, query sorted by name (section 5 of both specifications). */
+export function presignedText({ methods, host, path, query }: PresignedParts): string {
+  return [methods.toSorted().join(','), host, path, writeQuery(query)].join('\n');
+}
+
+export interface PresignOptions {
+  service: ServiceName;
+  signer: Signer;
+  /** Full path, as `writeKeyId` gives it. */
+  keyId: string;
+  /** At least one; several go into the parameter `method`. */
+  methods: readonly string[];
+  /** As the `Host` header will be: with the port when it is not the scheme's own. */
+  host: string;
+  /** Percent-encoded, without a query. */
+  path: string;
+  /** Login of the account: storage's `user` parameter. */
+  user?: string | undefined;
+  /** Seconds since the epoch when the URL stops working. */
+  expires: number;
+  /** Parameters of the request itself, decoded. */
+  query?: QueryPairs;
+}
+
+/**
+ * Makes a pre-signed URL: path and query, to be put after the service's base address. Whoever has it can do what it says until it expires.
+ * @throws {KeyError} when the key cannot sign
+ */
+export async function presign({ service, signer, keyId, methods, host, path, user, expires, query = [] }: PresignOptions): Promise<string> {
+  const { algorithm, hash } = chooseAlgorithm(signer);
+  const pairs: QueryPairs = [
+    ...query,
+    ['algorithm', algorithm],
+    ['expires', String(Math.floor(expires))],
+    ['keyId', keyId],
+    ...(methods.length > 1 ? [['method', methods.toSorted().join(',')] as const] : []),
+    ...(service === 'storage' && user !== undefined ? [['user', user] as const] : []),
+  ];
+  const signature = await signer.sign(presignedText({ methods, host, path, query: pairs }), hash);
+  return `${path}?${writeQuery(pairs)}&signature=${encodeStrictly(Buffer.from(signature).toString('base64'))}`;
+}
+
+/** A request by pre-signed URL, taken apart for verifying. */
+export interface PresignedSignature {
+  keyId: string;
+  /** In lower case. */
+  algorithm: string;
+  /** Base64. */
+  signature: string;
+  /** Storage's `user` parameter, when sent. */
+  user?: string;
+  /** The text that the signature must be of. */
+  text: string;
+}
+
+function decodePart(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw new AuthorizationSyntaxError('the query string is not percent-encoded UTF-8', 'presigned');
+  }
+}
+
+function readPair(text: string): readonly [string, string] {
+  const [name = '', ...value] = text.split('=');
+  return [decodePart(name), decodePart(value.join('='))];
+}
+
+const required = ['keyId', 'algorithm', 'expires', 'signature'] as const;
+
+/** The value of a parameter that must be there once. */
+function takeParameter(query: QueryPairs, name: string): string {
+  const [value, ...more] = query.filter(([other]) => other === name).map(([, value]) => value);
+  if (value === undefined || value === '') throw new AuthorizationSyntaxError(`the pre-signed URL lacks ${name}`, 'presigned');
+  if (more.length > 0) throw new AuthorizationSyntaxError(`the pre-signed URL names ${name} twice`, 'presigned');
+  return value;
+}
+
+function checkExpiry(text: string, now: number): void {
+  if (!/^[1-9]\d{0,14}$/.test(text))
+    throw new AuthorizationSyntaxError('expires must be a positive number of seconds since the epoch', 'presigned');
+  const late = Math.floor(now / 1000) - Number(text);
+  if (late > 0) throw new AuthorizationSyntaxError(`the pre-signed URL expired ${late} s ago`, 'presigned');
+}
+
+function listMethods(query: QueryPairs, method: string): string[] {
+  if (!query.some(([name]) => name === 'method')) return [method];
+  const methods = takeParameter(query, 'method')
+    .split(',')
+    .map((name) => name.trim());
+  if (methods.includes(method)) return methods;
+  throw new AuthorizationSyntaxError(`the pre-signed URL is for ${methods.join(', ')}, not for ${method}`, 'presigned');
+}
+
+/** A request as far as a pre-signed URL covers it. */
+export interface PresignedRequest {
+  method: string;
+  /** Path and query as in the request line. */
+  target: string;
+  /** The `Host` header. */
+  host: string;
+}
+
+/**
+ * Reads a pre-signed URL; undefined when the request is not one (it has neither `signature` nor `keyId`).
+ * @param now milliseconds since the epoch
+ * @throws {AuthorizationSyntaxError} with the reason `presigned` when it is incomplete, expired or for another method
+ */
+export function parsePresigned({ method, target, host }: PresignedRequest, now: number): PresignedSignature | undefined {
+  const mark = target.indexOf('?');
+  if (mark === -1 || !/[?&](?:signature|keyId)=/.test(target)) return undefined;
+  const query = target
+    .slice(mark + 1)
+    .split('&')
+    .filter(Boolean)
+    .map(readPair);
+  const [keyId, algorithm, expires, signature] = required.map((name) => takeParameter(query, name)) as [string, string, string, string];
+  checkExpiry(expires, now);
+  const text = presignedText({ methods: listMethods(query, method), host, path: target.slice(0, mark), query });
+  const user = query.find(([name]) => name === 'user')?.[1];
+  return { keyId, algorithm: algorithm.toLowerCase(), signature, ...(user !== undefined && { user }), text };
+}

@@ -1,0 +1,147 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { open, type FileHandle } from 'node:fs/promises';
+import { describeSystemError, isSystemError, KeyError } from '../errors.ts';
+import { openOpensshFile, readOpensshFile, type OpensshFile } from './openssh-file.ts';
+import {
+  derivePublicKey,
+  InvalidKeyError,
+  isHardwareType,
+  readBlobName,
+  readPublicBlob,
+  readPublicKey,
+  type PublicKey,
+} from './public-key.ts';
+import { createIdleSigner, createKeySigner, explainUnusable, type Signer } from './signer.ts';
+
+/** Asks for the passphrase of a key file. @param attempt 1, 2 or 3 */
+export type AskPassphrase = (path: string, attempt: number) => Promise<string>;
+
+/** A private key file that was read but not opened: no passphrase was needed for what is here. */
+export interface KeyFile {
+  path: string;
+  text: string;
+  encrypted: boolean;
+  /** Users other than the owner can read it. */
+  exposed: boolean;
+  /** Absent when only the passphrase would show it: an encrypted PEM file without a `.pub` file beside it. */
+  publicKey?: PublicKey;
+  openssh?: OpensshFile;
+}
+
+/** No private key is larger; whatever is, is not read. */
+const largest = 64 * 1024;
+
+const attempts = 3;
+
+/** Reads a small regular file; the mode tells whether others can read it. @throws {InvalidKeyError} for directories, sockets and large files. */
+export async function readKeyText(path: string): Promise<{ text: string; exposed: boolean }> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, 'r');
+    const stats = await handle.stat();
+    if (!stats.isFile() || stats.size > largest) throw new InvalidKeyError('not a private key file');
+    const own = process.getuid === undefined || stats.uid === process.getuid();
+    const exposed = process.platform !== 'win32' && own && (stats.mode & 0o077) !== 0;
+    return { text: await handle.readFile('latin1'), exposed };
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** The `.pub` file beside a private key; undefined when there is none or it is broken. */
+export async function readPublicFile(path: string): Promise<PublicKey | undefined> {
+  try {
+    return readPublicKey((await readKeyText(path)).text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isEncryptedPem(text: string): boolean {
+  return text.includes('-----BEGIN ENCRYPTED PRIVATE KEY-----') || /^Proc-Type: *4, *ENCRYPTED/m.test(text);
+}
+
+function refusePublicKey(path: string): KeyError {
+  const hint = path.endsWith('.pub') ? `name the private key: --key-file ${path.slice(0, -'.pub'.length)}` : undefined;
+  return new KeyError(`${path}: this is a public key; signing needs the private one`, { hint });
+}
+
+/**
+ * Reads a private key file (OpenSSH, PEM, PKCS#8) as far as that goes without a passphrase.
+ * @throws {KeyError} when there is no private key in it, naming the file
+ */
+export async function inspectKeyFile(path: string): Promise<KeyFile> {
+  try {
+    const { text, exposed } = await readKeyText(path);
+    if (text.includes('-----BEGIN OPENSSH PRIVATE KEY-----')) return inspectOpenssh(path, text, exposed);
+    if (/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/.test(text)) return await inspectPem(path, text, exposed);
+    if (/^\s*(?:sk-)?(?:ssh|ecdsa)-\S+ /.test(text)) throw refusePublicKey(path);
+    throw new InvalidKeyError('not a private key in OpenSSH, PEM or PKCS#8 format');
+  } catch (error) {
+    if (error instanceof KeyError) throw error;
+    if (isSystemError(error)) throw new KeyError(describeSystemError(Object.assign(error, { path })), { cause: error });
+    throw new KeyError(`${path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+function inspectOpenssh(path: string, text: string, exposed: boolean): KeyFile {
+  const openssh = readOpensshFile(text);
+  const name = readBlobName(openssh.publicBlob);
+  if (isHardwareType(name)) throw explainUnusable(name, path);
+  return { path, text, exposed, encrypted: openssh.cipher !== 'none', publicKey: readPublicBlob(openssh.publicBlob), openssh };
+}
+
+async function inspectPem(path: string, text: string, exposed: boolean): Promise<KeyFile> {
+  const encrypted = isEncryptedPem(text);
+  const publicKey = encrypted ? await readPublicFile(`${path}.pub`) : await derivePublicKey(createPrivateKey(text));
+  return { path, text, exposed, encrypted, ...(publicKey && { publicKey }) };
+}
+
+async function openFile({ text, openssh }: KeyFile, passphrase: string | undefined): Promise<{ keyObject: KeyObject; comment: string }> {
+  if (openssh) return openOpensshFile(openssh, text, passphrase);
+  return { keyObject: createPrivateKey(passphrase === undefined ? text : { key: text, passphrase }), comment: '' };
+}
+
+async function openEncrypted(file: KeyFile, ask: AskPassphrase | undefined): Promise<{ keyObject: KeyObject; comment: string }> {
+  if (ask === undefined) {
+    throw new KeyError(`${file.path}: the key is encrypted and there is no terminal to ask for its passphrase`, {
+      hint: `put it into the ssh-agent: ssh-add ${file.path}`,
+    });
+  }
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const passphrase = await ask(file.path, attempt);
+    try {
+      return await openFile(file, passphrase);
+    } catch (error) {
+      if (error instanceof InvalidKeyError) throw error;
+    }
+  }
+  throw new KeyError(`${file.path}: wrong passphrase, ${attempts} times`, { hint: `put the key into the ssh-agent: ssh-add ${file.path}` });
+}
+
+function refuseExposed({ path, exposed }: KeyFile): void {
+  if (exposed) throw new KeyError(`${path}: other users can read this private key, so it is not used`, { hint: `chmod 600 ${path}` });
+}
+
+/** Makes a signer of a file, asking for the passphrase when there is one. @throws {KeyError} */
+export async function unlockKeyFile(file: KeyFile, askPassphrase?: AskPassphrase): Promise<Signer> {
+  refuseExposed(file);
+  if (file.publicKey?.type === 'ed25519') return createIdleSigner(file.publicKey, file.path);
+  try {
+    const { keyObject, comment } = await (file.encrypted ? openEncrypted(file, askPassphrase) : openFile(file, undefined));
+    const publicKey = await derivePublicKey(keyObject, comment);
+    return createKeySigner(keyObject, publicKey, file.path);
+  } catch (error) {
+    if (error instanceof KeyError) throw error;
+    throw new KeyError(`${file.path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+/**
+ * A signer from a private key file: OpenSSH, PEM (PKCS#1, SEC1, DSA) and PKCS#8, plain or encrypted.
+ * @param askPassphrase asked only when the file is encrypted, at most three times
+ * @throws {KeyError} when it cannot be read, is readable by others, or the passphrase is wrong
+ */
+export async function loadPrivateKey(path: string, askPassphrase?: AskPassphrase): Promise<Signer> {
+  return unlockKeyFile(await inspectKeyFile(path), askPassphrase);
+}

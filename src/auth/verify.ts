@@ -1,0 +1,51 @@
+import { verify, type KeyObject } from 'node:crypto';
+import type { ServiceName } from '../api/operation.ts';
+
+/** What an algorithm's name on the wire means. */
+interface Algorithm {
+  /** Type of key in node:crypto's words. */
+  keyType: string;
+  hash: string;
+}
+
+const rsaAndEcdsa: Readonly<Record<string, Algorithm>> = {
+  'rsa-sha1': { keyType: 'rsa', hash: 'sha1' },
+  'rsa-sha256': { keyType: 'rsa', hash: 'sha256' },
+  'rsa-sha384': { keyType: 'rsa', hash: 'sha384' },
+  'rsa-sha512': { keyType: 'rsa', hash: 'sha512' },
+  'ecdsa-sha256': { keyType: 'ec', hash: 'sha256' },
+  'ecdsa-sha384': { keyType: 'ec', hash: 'sha384' },
+  'ecdsa-sha512': { keyType: 'ec', hash: 'sha512' },
+};
+
+const dsa: Readonly<Record<string, Algorithm>> = {
+  'dsa-sha': { keyType: 'dsa', hash: 'sha1' },
+  'dsa-sha1': { keyType: 'dsa', hash: 'sha1' },
+};
+
+const algorithms: ReadonlyMap<string, Algorithm> = new Map(Object.entries({ ...rsaAndEcdsa, ...dsa }));
+
+/** Names of the algorithms that each service takes, in lower case; another name is a different refusal than a wrong signature. */
+export const acceptedAlgorithms: Readonly<Record<ServiceName, readonly string[]>> = {
+  compute: Object.keys(rsaAndEcdsa),
+  storage: [...Object.keys(rsaAndEcdsa), ...Object.keys(dsa)],
+};
+
+/** Whether a service takes an algorithm of this name, in any case. */
+export function isAcceptedAlgorithm(service: ServiceName, name: string): boolean {
+  return acceptedAlgorithms[service].includes(name.toLowerCase());
+}
+
+/**
+ * Whether the signature (base64; ECDSA and DSA as DER) is the key's signature of the text. False for whatever is wrong: unknown
+ * algorithms, a key of another type, damaged base64.
+ */
+export function verifySignature(publicKey: KeyObject, algorithm: string, text: string, signature: string): boolean {
+  const known = algorithms.get(algorithm.toLowerCase());
+  if (known === undefined || known.keyType !== publicKey.asymmetricKeyType) return false;
+  try {
+    return verify(known.hash, Buffer.from(text), publicKey, Buffer.from(signature, 'base64'));
+  } catch {
+    return false;
+  }
+}

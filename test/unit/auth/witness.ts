@@ -1,0 +1,106 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+
+/** A directory that is removed after the tests of the file. */
+export function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'cloud-auth-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Runs a program and gives what it wrote. */
+export function run(
+  program: string,
+  args: readonly string[],
+  options: { env?: Record<string, string>; input?: string | Uint8Array } = {},
+): Buffer {
+  const env = { ...process.env, ...options.env };
+  return execFileSync(program, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env,
+    ...(options.input !== undefined && { input: options.input }),
+  });
+}
+
+/** Runs openssl. */
+export function runOpenssl(...args: string[]): Buffer {
+  return run('openssl', args);
+}
+
+/** Makes a key by ssh-keygen and gives its path. */
+export function makeKey(folder: string, name: string, ...args: string[]): string {
+  const path = join(folder, name);
+  run('ssh-keygen', ['-q', '-f', path, '-N', '', '-C', `${name} of a test`, ...args]);
+  return path;
+}
+
+/** Writes a private file and gives its path. */
+export function writePrivate(folder: string, name: string, content: string | Uint8Array): string {
+  const path = join(folder, name);
+  writeFileSync(path, content, { mode: 0o600 });
+  return path;
+}
+
+/** Makes a DSA key by openssl (ssh-keygen may no longer), of the only size that OpenSSH takes, and gives the path of its PEM file. */
+export function makeDsaKey(folder: string, name: string): string {
+  const parameters = join(folder, `${name}.parameters`);
+  const sizes = ['dsa_paramgen_bits:1024', 'dsa_paramgen_q_bits:160'].flatMap((size) => ['-pkeyopt', size]);
+  runOpenssl('genpkey', '-genparam', '-algorithm', 'DSA', ...sizes, '-out', parameters);
+  const pkcs8 = runOpenssl('genpkey', '-paramfile', parameters);
+  rmSync(parameters);
+  return writePrivate(folder, name, run('openssl', ['pkey', '-traditional'], { input: pkcs8 }));
+}
+
+/** Whether openssl takes the signature for that of the text by the key in this private file (PEM). */
+export function verifyByOpenssl(folder: string, pem: string, hash: string, text: string, signature: Uint8Array): boolean {
+  const [publicFile, textFile, signatureFile] = ['public', 'text', 'signature'].map((name) => join(folder, `witness-${name}`)) as [
+    string,
+    string,
+    string,
+  ];
+  runOpenssl('pkey', '-in', pem, '-pubout', '-out', publicFile);
+  writeFileSync(textFile, text);
+  writeFileSync(signatureFile, signature);
+  try {
+    return runOpenssl('dgst', `-${hash}`, '-verify', publicFile, '-signature', signatureFile, textFile).toString().includes('OK');
+  } catch {
+    return false;
+  } finally {
+    for (const file of [publicFile, textFile, signatureFile]) rmSync(file);
+  }
+}
+
+/** The base64 signature that openssl makes of the text. */
+export function signByOpenssl(pem: string, hash: string, text: string): string {
+  return run('openssl', ['dgst', `-${hash}`, '-sign', pem], { input: text }).toString('base64');
+}
+
+/** A key's fingerprint as ssh-keygen shows it, without a prefix for MD5. */
+export function showFingerprint(path: string, hash: 'md5' | 'sha256'): string {
+  const [, fingerprint = ''] = run('ssh-keygen', ['-l', '-E', hash, '-f', path]).toString().split(' ');
+  return fingerprint.replace(/^MD5:/, '');
+}
+
+/** Starts a real ssh-agent in the foreground, ended after the tests of the file; gives its socket. */
+export async function startAgent(folder: string): Promise<{ socket: string; add: (path: string) => void; agent: ChildProcess }> {
+  const socket = join(folder, 'agent.socket');
+  const agent = spawn('ssh-agent', ['-D', '-a', socket], { stdio: ['ignore', 'pipe', 'ignore'] });
+  afterAll(() => agent.kill());
+  await new Promise((resolve) => {
+    agent.stdout.once('data', resolve);
+  });
+  return { socket, agent, add: (path) => void run('ssh-add', ['-q', path], { env: { SSH_AUTH_SOCK: socket } }) };
+}
+
+/** What a promise is rejected with. */
+export async function catchError(promise: Promise<unknown>): Promise<Error & { hint?: string }> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof Error) return error;
+  }
+  throw new Error('this was expected to fail');
+}
