@@ -33,6 +33,8 @@ export interface ServiceOptions<T extends Operations> {
   readonly log?: (line: string) => void;
   /** Storage: what is at a path below an account. */
   readonly entryAt?: (store: Store, login: string, path: string) => Promise<EntryRow['type'] | undefined>;
+  /** Storage: answers `OPTIONS`, which browsers send before a request of a page of another origin, without a signature. */
+  readonly answerPreflight?: (store: Store, login: string, path: string, headers: Headers) => Promise<Reply>;
 }
 
 /** What is known of a request from its beginning to its end. */
@@ -111,6 +113,10 @@ async function answer<T extends Operations>(
 ): Promise<Reply> {
   const { service, store, now = Date.now } = options;
   const { request, connection, requestId, version } = exchange;
+  if (request.method === 'OPTIONS' && options.answerPreflight !== undefined) {
+    const [login = '', ...path] = target.parts;
+    return options.answerPreflight(store, login, path.join('/'), request.headers);
+  }
   const matches = match(request.method, target, request.headers);
   if (exchange.versionRefusal !== undefined) throw exchange.versionRefusal;
   if (service === 'compute') checkAccept(request.headers);

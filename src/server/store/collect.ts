@@ -10,10 +10,15 @@ export type FindReferenced = (db: Kysely<Schema>, ids: readonly string[]) => Pro
 
 /**
  * Removes contents that no row refers to: what a crash left between storing bytes and storing their row. Contents written
- * after `before` (milliseconds since the epoch) are left alone, for their rows may be on the way.
+ * after `before` (milliseconds since the epoch) are left alone, for their rows may be on the way. Stops early when `signal` says so.
  * @returns how many were removed.
  */
-export async function collectUnreferenced(store: Store, before: number, findReferenced: FindReferenced): Promise<number> {
+export async function collectUnreferenced(
+  store: Store,
+  before: number,
+  findReferenced: FindReferenced,
+  signal?: AbortSignal,
+): Promise<number> {
   let removed = 0;
   const removeBatch = async (ids: readonly string[]): Promise<void> => {
     const referenced = await findReferenced(store.db, ids);
@@ -24,6 +29,7 @@ export async function collectUnreferenced(store: Store, before: number, findRefe
   };
   let batch: string[] = [];
   for await (const id of store.bytes.list(before)) {
+    if (signal?.aborted === true) return removed;
     batch.push(id);
     if (batch.length < batchSize) continue;
     await removeBatch(batch);

@@ -1,0 +1,60 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createAuthority, createServerCertificate, type CertifiedKey } from '../auth/authority.ts';
+import { isSystemError } from '../errors.ts';
+
+/** Certificates are renewed this long before they end: 7 days. */
+const renewal = 7 * 24 * 60 * 60 * 1000;
+
+/** TLS of the local service. */
+export interface LocalTls extends CertifiedKey {
+  /** Certificate of the authority, for clients to trust, PEM. */
+  readonly caFile: string;
+}
+
+async function readPair(certificateFile: string, keyFile: string): Promise<CertifiedKey | undefined> {
+  try {
+    const [certificate, key] = await Promise.all([readFile(certificateFile, 'utf8'), readFile(keyFile, 'utf8')]);
+    return { certificate, key };
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Under another name first, so that a crash leaves no half file; the key comes first, because a certificate without it is useless. */
+async function writePair(certificateFile: string, keyFile: string, { certificate, key }: CertifiedKey): Promise<void> {
+  for (const [file, text] of [
+    [keyFile, key],
+    [certificateFile, certificate],
+  ] as const) {
+    await writeFile(`${file}.new`, text, { mode: 0o600 });
+    await rename(`${file}.new`, file);
+  }
+}
+
+function isUsable({ certificate }: CertifiedKey, names: readonly string[], now: number): boolean {
+  const parsed = new X509Certificate(certificate);
+  return Date.parse(parsed.validTo) - renewal > now && names.every((name) => parsed.checkHost(name) !== undefined);
+}
+
+/**
+ * The certificate of the local service under an authority of its own; both are kept in `dir` and made when missing.
+ * @param names DNS names that the certificate must be good for
+ * @param now milliseconds since the epoch
+ */
+export async function prepareTls(dir: string, names: readonly string[], now: number): Promise<LocalTls> {
+  const caFile = join(dir, 'ca.pem');
+  const caKeyFile = join(dir, 'ca.key.pem');
+  const files = [join(dir, 'server.pem'), join(dir, 'server.key.pem')] as const;
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const kept = await readPair(...files);
+  const keptAuthority = await readPair(caFile, caKeyFile);
+  if (kept !== undefined && keptAuthority !== undefined && isUsable(kept, names, now)) return { ...kept, caFile };
+  const authority = keptAuthority ?? (await createAuthority('cloud local'));
+  if (keptAuthority === undefined) await writePair(caFile, caKeyFile, authority);
+  const made = await createServerCertificate(authority, names);
+  await writePair(...files, made);
+  return { ...made, caFile };
+}
