@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely, Transaction } from 'kysely';
+import type { Headers } from '../../api/message.ts';
+import type { storage } from '../../api/storage.ts';
+import { ApiError } from '../../errors.ts';
+import { Answer, type Call, type Handler } from '../handler.ts';
+import type { EntryRow, Schema, UploadRow } from '../store/schema.ts';
+import { namePieces, releaseContents, removeGarbage, type Garbage } from './contents.ts';
+import { digestParts, forgetDigest } from './digests.ts';
+import { findForWriting, putEntry, refuseDirectory, type Found } from './entries.ts';
+import { placeOfAbsolute, type Place } from './paths.ts';
+import { chooseRoleTags } from './roles.ts';
+import { refuseArgument } from './upload-headers.ts';
+import { findUpload, partsDirectory, refuseState, removeParts } from './uploads.ts';
+
+/** Fewest bytes in a part other than the last: 5 MiB (section 8). */
+const smallestPart = 5 * 1024 ** 2;
+
+/** Most parts of an upload. */
+const mostParts = 10_000;
+
+/** Rows in one insertion. */
+const batchSize = 500;
+
+/** Times that a commit begins anew because parts were replaced while it read them. */
+const attempts = 3;
+
+type Part = Pick<EntryRow, 'name' | 'etag' | 'size' | 'content'> & { size: number; content: string };
+
+/** A commit that passed the checks. */
+interface Plan {
+  upload: UploadRow;
+  target: Place;
+  found: Found;
+  parts: readonly Part[];
+}
+
+/**
+ * Makes the object of the parts. No bytes move: the object's content is the list of its parts. All checks come before
+ * anything changes, and again in the transaction that changes it; the same commit again answers what the first one did.
+ */
+export const commitMultipartUpload: Handler<typeof storage.commitMultipartUpload> = async ({ prefix, id, parts: etags }, call) => {
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const upload = await findUpload(call.store.db, call, id, prefix);
+    if (isRepeated(upload, etags)) return answerCommit(upload);
+    const { parts } = await checkCommit(call.store.db, upload, etags, call);
+    const md5 = await digestParts(call.store, id, parts);
+    if (md5 === undefined) continue;
+    checkMd5(upload, md5);
+    const done = await call.store.write((transaction) => commit(transaction, { id, prefix, etags, parts, md5 }, call));
+    if (!done) continue;
+    forgetDigest(call.store, id);
+    await removeGarbage(call.store, done.garbage);
+    return answerCommit(done.upload);
+  }
+  throw new ApiError(409, 'ConcurrentRequest', `parts of upload ${id} are being replaced: commit again when that is done`);
+};
+
+interface Commit {
+  id: string;
+  prefix: string;
+  etags: readonly string[];
+  /** The parts that the MD5 is of. */
+  parts: readonly Part[];
+  md5: string;
+}
+
+/** Undefined when the parts are not those that were read. */
+async function commit(
+  transaction: Transaction<Schema>,
+  { id, prefix, etags, parts, md5 }: Commit,
+  call: Call,
+): Promise<{ upload: UploadRow; garbage: Garbage[] } | undefined> {
+  const upload = await findUpload(transaction, call, id, prefix);
+  if (isRepeated(upload, etags)) return { upload, garbage: [] };
+  const plan = await checkCommit(transaction, upload, etags, call);
+  if (plan.parts.some(({ content }, index) => content !== parts[index]?.content)) return undefined;
+  const etag = randomUUID();
+  const garbage = await putTarget(transaction, plan, { etag, md5, mtime: call.now() });
+  const unused = await removeParts(transaction, partsDirectory(call.account.login, id));
+  const outcome = { state: 'done', result: 'committed', parts: JSON.stringify(etags), etag, md5 } as const;
+  await transaction.updateTable('uploads').set(outcome).where('id', '=', id).execute();
+  return { upload: { ...upload, ...outcome }, garbage: [...garbage, ...unused] };
+}
+
+/** In the order of storage-decisions.md: target, parts given, state, each etag, sizes, declared length. */
+async function checkCommit(db: Kysely<Schema>, upload: UploadRow, etags: readonly string[], { account }: Call): Promise<Plan> {
+  const target = placeOfAbsolute(upload.target);
+  if (!target) throw new Error(`upload ${upload.id} has the target ${upload.target}`);
+  const found = await findForWriting(db, target);
+  refuseDirectory(target, found.entry);
+  if (etags.length > mostParts) throw refuseArgument(`${etags.length} parts were given: an upload has at most ${mostParts}`);
+  if (upload.state === 'done') throw refuseState(upload, upload.result === 'committed' ? 'committed with other parts' : 'committed');
+  const stored = await findParts(db, partsDirectory(account.login, upload.id));
+  const parts = etags.map((etag, index) => checkPart(stored.get(String(index)), etag, index));
+  checkSizes(upload, parts);
+  return { upload, target, found, parts };
+}
+
+async function findParts(db: Kysely<Schema>, directory: Place): Promise<ReadonlyMap<string, Part>> {
+  const rows = await db.selectFrom('entries').select(['name', 'etag', 'size', 'content']).where('parent', '=', directory.path).execute();
+  return new Map(
+    rows.flatMap(({ size, content, ...row }) => (size === null || content === null ? [] : [[row.name, { ...row, size, content }]])),
+  );
+}
+
+function checkPart(part: Part | undefined, etag: string, index: number): Part {
+  if (!part) throw refuseArgument(`part ${index} is not there: upload it first`);
+  if (part.etag === etag) return part;
+  throw refuseArgument(`part ${index} has the etag ${part.etag}, not ${etag}: it was uploaded again`);
+}
+
+function checkSizes(upload: UploadRow, parts: readonly Part[]): void {
+  const small = parts.slice(0, -1).findIndex(({ size }) => size < smallestPart);
+  if (small !== -1)
+    throw refuseArgument(`part ${small} has ${parts[small]?.size} bytes: all but the last must have at least ${smallestPart}`);
+  const size = measureParts(parts);
+  if (upload.content_length === null || upload.content_length === size) return;
+  throw refuseArgument(`the parts have ${size} bytes in all, not the ${upload.content_length} declared as content-length`);
+}
+
+function checkMd5({ content_md5: declared }: UploadRow, md5: string): void {
+  if (declared === null || declared === md5) return;
+  throw refuseArgument(`the MD5 of the parts is ${md5}, not the ${declared} declared as content-md5`);
+}
+
+function measureParts(parts: readonly Part[]): number {
+  return parts.reduce((size, part) => size + part.size, 0);
+}
+
+type Version = Pick<EntryRow, 'etag' | 'md5' | 'mtime'>;
+
+/** Puts the object in its place; says what it replaced. */
+async function putTarget(transaction: Transaction<Schema>, { upload, target, found, parts }: Plan, version: Version): Promise<Garbage[]> {
+  const { 'role-tag': roleTag } = JSON.parse(upload.headers) as Headers;
+  await putEntry(transaction, target, found.entry, {
+    type: 'object',
+    ...version,
+    size: measureParts(parts),
+    content: await putContent(transaction, upload, parts),
+    copies: upload.copies,
+    headers: upload.stored_headers,
+    role_tags: chooseRoleTags(roleTag, found.entry, found.parent),
+  });
+  return releaseContents(transaction, [found.entry?.content]);
+}
+
+/** The content of the object: none for no parts, that of an only part, or the list of several. */
+async function putContent(transaction: Transaction<Schema>, { id }: UploadRow, parts: readonly Part[]): Promise<string | null> {
+  if (parts.length < 2) return parts[0]?.content ?? null;
+  const content = namePieces(id);
+  let start = 0;
+  const pieces = parts.map(({ size, content: bytes }) => {
+    start += size;
+    return { content, start: start - size, size, bytes };
+  });
+  for (let index = 0; index < pieces.length; index += batchSize) {
+    await transaction
+      .insertInto('pieces')
+      .values(pieces.slice(index, index + batchSize))
+      .execute();
+  }
+  return content;
+}
+
+/** Whether the upload has been committed with these parts. */
+function isRepeated({ result, parts }: UploadRow, etags: readonly string[]): boolean {
+  return result === 'committed' && parts === JSON.stringify(etags);
+}
+
+function answerCommit({ target, etag, md5 }: UploadRow): Answer<Headers> {
+  return new Answer({ location: target.split('/').map(encodeURIComponent).join('/'), etag: etag ?? '', 'computed-md5': md5 ?? '' });
+}

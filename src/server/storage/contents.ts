@@ -1,0 +1,162 @@
+import type { Kysely, Transaction } from 'kysely';
+import type { Body, ByteStream } from '../../api/message.ts';
+import { streamOf } from '../../api/message.ts';
+import { ApiError, isSystemError } from '../../errors.ts';
+import type { StoredBytes } from '../store/bytes.ts';
+import type { PieceRow, Schema } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+import { hold, whenReleased } from './readers.ts';
+
+/**
+ * The content of an object is one file of the byte store, or, after a multipart upload, the files of its parts one after
+ * the other: a commit moves no bytes, however large the object is.
+ */
+
+/** Contents looked up in one query. */
+const batchSize = 500;
+
+/** A content that nothing refers to any more, and its files. */
+export interface Garbage {
+  content: string;
+  bytes: readonly string[];
+}
+
+/** The `content` of the object that an upload makes of several parts. */
+export function namePieces(uploadId: string): string {
+  return `pieces/${uploadId}`;
+}
+
+/**
+ * Stores a body of at most `limit` bytes.
+ * @throws 413 `MaxContentLengthExceeded`; 507 `NotEnoughSpace`; nothing is kept of either, nor of a body that is cut short.
+ */
+export async function storeBody(store: Store, body: Body, limit: number): Promise<StoredBytes> {
+  try {
+    return await store.bytes.write(limitBody(body instanceof Uint8Array ? streamOf(body) : body, limit));
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ENOSPC')
+      throw new ApiError(507, 'NotEnoughSpace', 'the disk of the service is full', { cause: error });
+    throw error;
+  }
+}
+
+/**
+ * The bytes of a content from `start` up to `end`, safe from whatever happens to the objects that have it until the stream
+ * is read to its end, left or failed. Undefined when no object has the content any more: it was replaced a moment ago.
+ */
+export async function openContent(store: Store, content: string, start: number, end: number): Promise<ByteStream | undefined> {
+  const release = hold(store, content);
+  try {
+    const pieces = await findPieces(store.db, content, start, end);
+    // Asked last: while this row is there no removal has begun, and none that begins later passes the hold.
+    if (await hasEntry(store.db, content)) return releaseAfter(readPieces(store, pieces, start, end), release);
+  } catch (error) {
+    release();
+    throw error;
+  }
+  release();
+  return undefined;
+}
+
+/** Tells what can be removed once `transaction` is committed, when entries that had these contents are gone or have others. */
+export async function releaseContents(
+  transaction: Transaction<Schema>,
+  contents: readonly (string | null | undefined)[],
+): Promise<Garbage[]> {
+  const known = contents.filter((content) => content != null);
+  const garbage: Garbage[] = [];
+  for (let index = 0; index < known.length; index += batchSize) {
+    const batch = known.slice(index, index + batchSize);
+    const referenced = await findReferenced(transaction, batch);
+    for (const content of batch) if (!referenced.has(content)) garbage.push({ content, bytes: await releasePieces(transaction, content) });
+  }
+  return garbage;
+}
+
+/** The files of a content that nothing refers to; its rows are removed. */
+async function releasePieces(transaction: Transaction<Schema>, content: string): Promise<string[]> {
+  if (!isPieces(content)) return [content];
+  const pieces = await transaction.deleteFrom('pieces').where('content', '=', content).returning('bytes').execute();
+  return pieces.map(({ bytes }) => bytes);
+}
+
+/** Removes the files of contents that nothing refers to; of those being read, after the last reader. */
+export async function removeGarbage(store: Store, garbage: readonly Garbage[]): Promise<void> {
+  for (const { content, bytes } of garbage) {
+    // A part of an upload is read by its own name, before the commit makes it a piece.
+    for (const id of bytes) await whenReleased(store, [content, id], () => removeBytes(store, id));
+  }
+}
+
+/** Which of these files of the byte store some object or part needs; for the collection of what a crash left behind. */
+export async function findReferenced(db: Kysely<Schema>, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const entries = await db.selectFrom('entries').select('content').where('content', 'in', ids).execute();
+  const pieces = await db.selectFrom('pieces').select('bytes').where('bytes', 'in', ids).execute();
+  return new Set([...entries.flatMap(({ content }) => content ?? []), ...pieces.map(({ bytes }) => bytes)]);
+}
+
+/** One that cannot be removed now is found by the collection at the next start. */
+async function removeBytes(store: Store, id: string): Promise<void> {
+  await store.bytes.remove(id).catch(() => undefined);
+}
+
+function isPieces(content: string): boolean {
+  return content.startsWith('pieces/');
+}
+
+async function hasEntry(db: Kysely<Schema>, content: string): Promise<boolean> {
+  return (await db.selectFrom('entries').select('etag').where('content', '=', content).limit(1).executeTakeFirst()) !== undefined;
+}
+
+type Piece = Pick<PieceRow, 'start' | 'size' | 'bytes'>;
+
+async function findPieces(db: Kysely<Schema>, content: string, start: number, end: number): Promise<Piece[]> {
+  if (!isPieces(content)) return [{ start: 0, size: end, bytes: content }];
+  const pieces = await db
+    .selectFrom('pieces')
+    .select(['start', 'size', 'bytes'])
+    .where('content', '=', content)
+    .where('start', '<', end)
+    .orderBy('start')
+    .execute();
+  return pieces.filter((piece) => piece.start + piece.size > start);
+}
+
+async function* readPieces(store: Store, pieces: readonly Piece[], start: number, end: number): AsyncGenerator<Uint8Array> {
+  for (const piece of pieces) {
+    const from = Math.max(start, piece.start) - piece.start;
+    const to = Math.min(end, piece.start + piece.size) - piece.start;
+    yield* store.bytes.read(piece.bytes, from, to);
+  }
+}
+
+/** The same stream; `release` is called when it is over, also when it is left before it was begun. */
+function releaseAfter(source: AsyncGenerator<Uint8Array>, release: () => void): ByteStream {
+  const iterator: AsyncIterableIterator<Uint8Array> = {
+    async next() {
+      try {
+        const result = await source.next();
+        if (result.done === true) release();
+        return result;
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    async return() {
+      release();
+      return source.return(undefined);
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
+}
+
+async function* limitBody(body: ByteStream, limit: number): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const piece of body) {
+    size += piece.length;
+    if (size > limit) throw new ApiError(413, 'MaxContentLengthExceeded', `the body has more than the ${limit} bytes that are allowed`);
+    yield piece;
+  }
+}

@@ -1,0 +1,53 @@
+import { streamOf, type Headers, type Reply } from '../../api/message.ts';
+import { ApiError } from '../../errors.ts';
+import type { Store } from '../store/store.ts';
+import { requireEntry } from './entries.ts';
+import { readStoredHeaders } from './headers.ts';
+import { placeOf } from './paths.ts';
+
+/**
+ * Stored headers as the reply to a page of `origin` carries them: the stored list of origins becomes the one origin that
+ * asks, or goes with all that belongs to it when the list has not that origin. Without an origin the list is shown whole.
+ */
+export function limitOrigin(stored: Headers, origin: string | undefined): Headers {
+  const allowed = stored['access-control-allow-origin'];
+  if (origin === undefined || allowed === undefined) return stored;
+  if (allowed.trim() === '*') return stored;
+  if (splitList(allowed).includes(origin)) return { ...stored, 'access-control-allow-origin': origin, vary: 'origin' };
+  return Object.fromEntries(Object.entries(stored).filter(([name]) => !name.startsWith('access-control-')));
+}
+
+/**
+ * The answer to a preflight: `OPTIONS` with `Origin` and `Access-Control-Request-Method` on an object, which browsers send
+ * without a signature (section 4, PutObject rule 5).
+ * @param path below the account
+ * @throws 404 `ResourceNotFound`; 403 `AuthorizationFailed` when the object's headers do not allow what is asked.
+ */
+export async function answerPreflight(store: Store, login: string, path: string, headers: Headers): Promise<Reply> {
+  const { origin, 'access-control-request-method': method, 'access-control-request-headers': asked = '' } = headers;
+  if (origin === undefined || method === undefined) {
+    throw new ApiError(400, 'BadRequest', 'a preflight needs the headers Origin and Access-Control-Request-Method');
+  }
+  const place = placeOf(login, path);
+  const entry = await requireEntry(store.db, place);
+  const limited = limitOrigin(readStoredHeaders(entry), origin);
+  const methods = limited['access-control-allow-methods'] ?? 'GET, HEAD';
+  const allowed = limited['access-control-allow-origin'];
+  if (allowed === undefined || !splitList(methods).includes(method) || !allowsHeaders(limited, asked)) {
+    throw new ApiError(403, 'AuthorizationFailed', `${place.path} does not allow ${method} from ${origin}`);
+  }
+  const granted = Object.entries(limited).filter(([name]) => name.startsWith('access-control-') || name === 'vary');
+  return { status: 204, headers: { ...Object.fromEntries(granted), 'access-control-allow-methods': methods }, body: streamOf() };
+}
+
+function allowsHeaders(stored: Headers, asked: string): boolean {
+  const allowed = splitList((stored['access-control-allow-headers'] ?? '').toLowerCase());
+  return allowed.includes('*') || splitList(asked.toLowerCase()).every((name) => allowed.includes(name));
+}
+
+function splitList(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}

@@ -1,0 +1,83 @@
+import { createHash, type Hash } from 'node:crypto';
+import { streamOf } from '../../api/message.ts';
+import type { EntryRow } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+import { openContent } from './contents.ts';
+import { findEntry } from './entries.ts';
+import { childOf, type Place } from './paths.ts';
+
+/** A part as its content stands in the byte store. */
+export type PartContent = Pick<EntryRow, 'content' | 'size'>;
+
+/** The MD5 of the first parts of an upload. */
+interface Digest {
+  hash: Hash;
+  /** Contents that are in it, in order. */
+  contents: string[];
+}
+
+/**
+ * The MD5 of an upload's object is that of all parts in order, and it cannot be made of the MD5 of each: the bytes have to be
+ * read once more. That is done while further parts arrive, so that a commit has little left to read even of 100 GB.
+ * Only a short cut is lost with this memory: then the commit reads all parts.
+ */
+const digestsOf = new WeakMap<Store, Map<string, Promise<Digest>>>();
+
+function findDigests(store: Store): Map<string, Promise<Digest>> {
+  const known = digestsOf.get(store) ?? new Map<string, Promise<Digest>>();
+  digestsOf.set(store, known);
+  return known;
+}
+
+/** Base64 MD5 of the parts one after the other; undefined when one of them has been replaced meanwhile. */
+export async function digestParts(store: Store, uploadId: string, parts: readonly PartContent[]): Promise<string | undefined> {
+  const digest = await goOn(store, uploadId, async (begun) => {
+    const fits = begun.contents.length <= parts.length && begun.contents.every((content, index) => content === parts[index]?.content);
+    const digest = fits ? begun : beginDigest();
+    for (const part of parts.slice(digest.contents.length)) if (!(await addPart(store, digest, part))) break;
+    return digest;
+  });
+  return digest.contents.length === parts.length ? digest.hash.copy().digest('base64') : undefined;
+}
+
+/** Goes on with an upload's MD5 in the background, as far as its parts follow each other without a gap. */
+export function digestAhead(store: Store, uploadId: string, directory: Place): void {
+  const addPresent = async (digest: Digest): Promise<Digest> => {
+    for (;;) {
+      const part = await findEntry(store.db, childOf(directory, String(digest.contents.length)));
+      if (!part || !(await addPart(store, digest, part))) return digest;
+    }
+  };
+  // What fails here fails again at the commit, where someone waits for it.
+  goOn(store, uploadId, addPresent).catch(() => undefined);
+}
+
+/** Forgets the MD5 of an upload that is done. */
+export function forgetDigest(store: Store, uploadId: string): void {
+  findDigests(store).delete(uploadId);
+}
+
+/** One at a time for each upload, each going on where the one before stopped. */
+function goOn(store: Store, uploadId: string, work: (digest: Digest) => Promise<Digest>): Promise<Digest> {
+  const digests = findDigests(store);
+  const before = digests.get(uploadId) ?? Promise.resolve(beginDigest());
+  const next = before.catch(beginDigest).then(work);
+  digests.set(uploadId, next);
+  return next;
+}
+
+function beginDigest(): Digest {
+  return { hash: createHash('md5'), contents: [] };
+}
+
+/** Whether the part could be read; when not, the digest is as it was. */
+async function addPart(store: Store, digest: Digest, { content, size }: PartContent): Promise<boolean> {
+  if (content === null) return false;
+  const body = size === 0 ? streamOf() : await openContent(store, content, 0, size ?? 0);
+  if (!body) return false;
+  const hash = digest.hash.copy();
+  for await (const piece of body) hash.update(piece);
+  digest.hash = hash;
+  digest.contents.push(content);
+  return true;
+}

@@ -1,0 +1,62 @@
+import { ApiError } from '../../errors.ts';
+import type { storage } from '../../api/storage.ts';
+import type { Handler } from '../handler.ts';
+import { chooseHeaders } from './headers.ts';
+import { checkWrite } from './conditions.ts';
+import { releaseContents, removeGarbage } from './contents.ts';
+import { describeDirectory, ensureDirectory, findEntry, findForWriting, putEntry, removeEntry, requireEntry } from './entries.ts';
+import { placeOf, refuseRoot, refuseUploads, roots, type Place } from './paths.ts';
+import { chooseRoleTags } from './roles.ts';
+
+/**
+ * Creates a directory, or updates one: headers and role tags that the request has replace those it had. An object at the
+ * path becomes a directory.
+ */
+export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path, headers, roleTag }, call) => {
+  const place = placeOf(call.account.login, path);
+  const { 'content-type': _, ...given } = headers ?? {};
+  const stored = JSON.stringify(chooseHeaders(given, place));
+  const keepsHeaders = Object.keys(given).length === 0;
+  if (!isRoot(place)) {
+    refuseRoot(place);
+    refuseUploads(place);
+  }
+  const garbage = await call.store.write(async (transaction) => {
+    if (isRoot(place)) await ensureDirectory(transaction, place, call.now());
+    const { parent, entry } = await findForWriting(transaction, place);
+    const roleTags = chooseRoleTags(roleTag, entry, parent);
+    const kept = entry?.type === 'directory' && keepsHeaders ? entry.headers : stored;
+    await putEntry(transaction, place, entry, describeDirectory(call.now(), { headers: kept, roleTags }));
+    return releaseContents(transaction, [entry?.content]);
+  });
+  await removeGarbage(call.store, garbage);
+  return {};
+};
+
+/** Deletes an empty directory. */
+export const deleteDirectory: Handler<typeof storage.deleteDirectory> = async ({ path, ...conditions }, call) => {
+  const place = placeOf(call.account.login, path);
+  refuseRoot(place);
+  refuseUploads(place);
+  await call.store.write(async (transaction) => {
+    const entry = await requireEntry(transaction, place);
+    checkWrite(conditions, entry);
+    if (entry.type !== 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became an object meanwhile: ask again`);
+    if (entry.children > 0) throw new ApiError(400, 'DirectoryNotEmpty', `${place.path} has ${entry.children} entries: delete them first`);
+    await removeEntry(transaction, place);
+  });
+  return {};
+};
+
+/** Whether a place is one of the directories that every account has. */
+function isRoot(place: Place): boolean {
+  return place.parts.length === 1 && roots.some((root) => root === place.name);
+}
+
+/** The directory at a place, for a listing; an account's own is there in any case. @throws 404 `ResourceNotFound`. */
+export async function findDirectory(...[db, place]: Parameters<typeof findEntry>): Promise<{ children: number; headers: string }> {
+  if (place.parts.length === 0) return (await findEntry(db, place)) ?? { children: 0, headers: '{}' };
+  const entry = await requireEntry(db, place);
+  if (entry.type === 'directory') return entry;
+  throw new ApiError(409, 'ConcurrentRequest', `${place.path} became an object meanwhile: ask again`);
+}

@@ -1,0 +1,56 @@
+import { ApiError } from '../../errors.ts';
+
+const token = String.raw`[!#$%&'*+\-.^_\x60|~0-9A-Za-z]+`;
+const parameter = new RegExp(String.raw`^\s*;\s*(${token})\s*=\s*(${token}|"(?:[^"\\]|\\.)*")`);
+
+/**
+ * A Content-Disposition as it is stored: names of files without their folders, so that no browser writes outside the folder
+ * of its user's choice. @throws 400 `BadRequest` when it is malformed.
+ */
+export function cleanDisposition(value: string): string {
+  const kind = new RegExp(`^\\s*(${token})`).exec(value);
+  if (!kind) throw refuse(value);
+  let result = kind[1] ?? '';
+  let rest = value.slice(kind[0].length);
+  while (rest.trim() !== '' && rest.trim() !== ';') {
+    const found = parameter.exec(rest);
+    const [all = '', name = '', text = ''] = found ?? [];
+    if (!found) throw refuse(value);
+    result += `; ${name}=${cleanParameter(name.toLowerCase(), text, value)}`;
+    rest = rest.slice(all.length);
+  }
+  return result;
+}
+
+function cleanParameter(name: string, text: string, whole: string): string {
+  if (name === 'filename*') return cleanEncoded(text, whole);
+  if (name !== 'filename' || !text.startsWith('"')) return text;
+  const plain = text.slice(1, -1).replace(/\\(.)/g, '$1');
+  const base = dropFolders(plain);
+  return base === plain ? text : `"${base.replace(/["\\]/g, '\\$&')}"`;
+}
+
+/** `UTF-8''a%20b`: the folders may be hidden in the percent-encoding. */
+function cleanEncoded(text: string, whole: string): string {
+  const [, prefix, encoded] = /^([^']+'[^']*')(.*)$/.exec(text) ?? [];
+  if (prefix === undefined || encoded === undefined) throw refuse(whole);
+  try {
+    const plain = decodeURIComponent(encoded);
+    const base = dropFolders(plain);
+    return base === plain ? text : prefix + encodeURIComponent(base).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
+  } catch {
+    throw refuse(whole);
+  }
+}
+
+function dropFolders(file: string): string {
+  return file.split(/[/\\]/).at(-1) ?? '';
+}
+
+function refuse(value: string): ApiError {
+  return new ApiError(
+    400,
+    'BadRequest',
+    `content-disposition is malformed: ${JSON.stringify(value.slice(0, 100))}; write it like: attachment; filename="name"`,
+  );
+}

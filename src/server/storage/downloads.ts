@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { streamOf, type Headers } from '../../api/message.ts';
+import type { Download, InputOf } from '../../api/operation.ts';
+import type { storage } from '../../api/storage.ts';
+import { ApiError } from '../../errors.ts';
+import type { Call, Handler } from '../handler.ts';
+import type { EntryRow } from '../store/schema.ts';
+import { accepts } from './accept.ts';
+import { judgeRead } from './conditions.ts';
+import { openContent } from './contents.ts';
+import { limitOrigin } from './cors.ts';
+import { requireEntry } from './entries.ts';
+import { describeVersion, readStoredHeaders } from './headers.ts';
+import { placeOf } from './paths.ts';
+import { readRange } from './ranges.ts';
+
+type Input = InputOf<typeof storage.getObject>;
+
+/** The bytes of an object, or one range of them; 304 and 416 where that is the answer. */
+export const getObject: Handler<typeof storage.getObject> = async (input, call) => {
+  const place = placeOf(call.account.login, input.path);
+  for (;;) {
+    const entry = await requireEntry(call.store.db, place);
+    if (entry.type === 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became a directory meanwhile: ask again`);
+    const download = await answerDownload(input, entry, call);
+    if (download) return download;
+  }
+};
+
+/** Undefined when the object was replaced before its bytes could be opened: the new one is to be answered. */
+async function answerDownload(input: Input, entry: EntryRow, call: Call): Promise<Download | undefined> {
+  const headers = describeObject(entry, call.headers['origin']);
+  const type = headers['content-type'] ?? '';
+  if (!accepts(input.accept, type)) throw new ApiError(406, 'NotAcceptable', `the object is ${type}, which the Accept header excludes`);
+  if (judgeRead(input, entry) === 'not modified') return answerNotModified(headers);
+  const size = entry.size ?? 0;
+  const range = readRange(input.range, size);
+  if (range === 'outside') return answerOutside(size);
+  const { start, end } = range ?? { start: 0, end: size };
+  const body = entry.content === null || start === end ? streamOf() : await openContent(call.store, entry.content, start, end);
+  if (!body) return undefined;
+  const length = { 'content-length': String(end - start) };
+  if (range) return { status: 206, headers: { ...headers, ...length, 'content-range': `bytes ${start}-${end - 1}/${size}` }, body };
+  return { status: 200, headers: { ...headers, ...length, 'content-md5': entry.md5 ?? '' }, body };
+}
+
+/** What every reply with an object says of it. */
+function describeObject(entry: EntryRow, origin: string | undefined): Headers {
+  return {
+    ...limitOrigin(readStoredHeaders(entry), origin),
+    ...describeVersion(entry),
+    'durability-level': String(entry.copies ?? 0),
+    'accept-ranges': 'bytes',
+  };
+}
+
+function answerNotModified(described: Headers): Download {
+  const { 'content-type': _, ...headers } = described;
+  return { status: 304, headers, body: streamOf() };
+}
+
+function answerOutside(size: number): Download {
+  const message = `the object has ${size} bytes, none of which is in the range`;
+  const bytes = Buffer.from(JSON.stringify({ code: 'RequestedRangeNotSatisfiable', message }));
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(bytes.length),
+    'content-md5': createHash('md5').update(bytes).digest('base64'),
+    'content-range': `bytes */${size}`,
+  };
+  return { status: 416, headers, body: streamOf(bytes) };
+}

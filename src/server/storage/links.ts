@@ -1,0 +1,67 @@
+import { isUtf8 } from 'node:buffer';
+import type { Kysely } from 'kysely';
+import type { storage } from '../../api/storage.ts';
+import { ApiError } from '../../errors.ts';
+import type { Call, Handler } from '../handler.ts';
+import type { EntryRow, Schema } from '../store/schema.ts';
+import { releaseContents, removeGarbage } from './contents.ts';
+import { findEntry, findForWriting, putEntry, refuseDirectory } from './entries.ts';
+import { chooseHeaders, describeVersion, readStoredHeaders } from './headers.ts';
+import { isPublic, placeOf, placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
+import { chooseRoleTags } from './roles.ts';
+
+/** Makes another name for an object as it is now. What later happens to the source does not change the link. */
+export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, location, roleTag }, call) => {
+  const place = placeOf(call.account.login, path);
+  refuseRoot(place);
+  refuseUploads(place);
+  const source = readLocation(location, call);
+  const mtime = call.now();
+  const { etag, garbage } = await call.store.write(async (transaction) => {
+    const { parent, entry } = await findForWriting(transaction, place);
+    refuseDirectory(place, entry);
+    const { parent: _parent, name: _name, children: _children, ...values } = await findSource(transaction, source);
+    const headers = JSON.stringify({ ...chooseHeaders({}, place), ...readStoredHeaders(values) });
+    await putEntry(transaction, place, entry, { ...values, mtime, headers, role_tags: chooseRoleTags(roleTag, entry, parent) });
+    return { etag: values.etag, garbage: await releaseContents(transaction, [entry?.content]) };
+  });
+  await removeGarbage(call.store, garbage);
+  return describeVersion({ etag, mtime });
+};
+
+/** The source that a Location header names, percent-encoded or not. Of other accounts only what is public can be linked. */
+function readLocation(location: string | undefined, { account }: Call): Place {
+  if (location === undefined || location.trim() === '') {
+    throw new ApiError(400, 'LocationRequired', 'a snap-link needs the header Location with the path of its source');
+  }
+  const place = placeOfAbsolute(decodeLocation(location.trim()));
+  if (!place) throw new ApiError(400, 'InvalidResource', `location is "${location}": it must be a path like /${account.login}/stor/name`);
+  if (place.login !== account.login && !isPublic(place)) {
+    throw new ApiError(403, 'AuthorizationFailed', `${place.path} is of another account, and not public`);
+  }
+  refuseUploads(place);
+  return place;
+}
+
+function decodeLocation(location: string): string {
+  try {
+    const parts = readUtf8(location).split('/').map(decodeURIComponent);
+    if (parts.every((part) => !part.includes('/'))) return parts.join('/');
+  } catch {
+    // Reported below, as a slash in a name is.
+  }
+  throw new ApiError(400, 'InvalidResource', `location is "${location}": it is not percent-encoded UTF-8`);
+}
+
+/** Node.js gives the bytes of a header as characters up to 255. */
+function readUtf8(header: string): string {
+  const bytes = Buffer.from(header, 'latin1');
+  return bytes.toString('latin1') === header && isUtf8(bytes) ? bytes.toString() : header;
+}
+
+async function findSource(db: Kysely<Schema>, place: Place): Promise<EntryRow> {
+  const source = await findEntry(db, place);
+  if (!source) throw new ApiError(404, 'SourceObjectNotFound', `${place.path} does not exist`);
+  if (source.type === 'directory') throw new ApiError(400, 'LinkNotObject', `${place.path} is a directory: only objects can be linked`);
+  return source;
+}

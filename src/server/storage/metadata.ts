@@ -1,0 +1,36 @@
+import type { storage } from '../../api/storage.ts';
+import { ApiError } from '../../errors.ts';
+import type { Handler } from '../handler.ts';
+import { checkWrite } from './conditions.ts';
+import { findForWriting, putEntry } from './entries.ts';
+import { chooseHeaders, chooseObjectHeaders, describeVersion } from './headers.ts';
+import { placeOf, refuseUploads } from './paths.ts';
+import { chooseRoleTags } from './roles.ts';
+
+/** Replaces all stored headers of an object or a directory; data and etag stay. */
+export const putMetadata: Handler<typeof storage.putMetadata> = async (input, call) => {
+  const place = placeOf(call.account.login, input.path);
+  if (place.parts.length === 0) throw new ApiError(400, 'OperationNotAllowedOnRootDirectory', `${place.path} has no headers of its own`);
+  refuseUploads(place);
+  refuseCritical('content-length', call.headers['content-length'] === '0' ? undefined : call.headers['content-length']);
+  refuseCritical('content-md5', input.contentMd5);
+  refuseCritical('durability-level', input.durabilityLevel);
+  const mtime = call.now();
+  const etag = await call.store.write(async (transaction) => {
+    const { parent, entry } = await findForWriting(transaction, place);
+    if (!entry) throw new ApiError(404, 'ResourceNotFound', `${place.path} does not exist`);
+    checkWrite(input, entry);
+    const { parent: _parent, name: _name, children: _children, ...values } = entry;
+    const { 'content-type': _, ...given } = input.headers ?? {};
+    const headers = entry.type === 'directory' ? chooseHeaders(given, place) : chooseObjectHeaders(input.headers, place);
+    const roleTags = chooseRoleTags(input.roleTag, entry, parent);
+    await putEntry(transaction, place, entry, { ...values, mtime, headers: JSON.stringify(headers), role_tags: roleTags });
+    return entry.etag;
+  });
+  return describeVersion({ etag, mtime });
+};
+
+function refuseCritical(name: string, value: string | undefined): void {
+  if (value === undefined) return;
+  throw new ApiError(400, 'InvalidUpdate', `${name} cannot be changed without the data: leave it out, or put the object again`);
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { InputOf } from '../../api/operation.ts';
+import type { storage } from '../../api/storage.ts';
+import { ApiError } from '../../errors.ts';
+import type { Call, Handler } from '../handler.ts';
+import type { Transaction } from 'kysely';
+import type { StoredBytes } from '../store/bytes.ts';
+import type { Schema } from '../store/schema.ts';
+import { checkWrite } from './conditions.ts';
+import { releaseContents, removeGarbage, storeBody, type Garbage } from './contents.ts';
+import { findForWriting, putEntry, refuseDirectory, removeEntry, requireEntry, type Found } from './entries.ts';
+import { chooseObjectHeaders, describeVersion, isMd5, readCopies } from './headers.ts';
+import { placeOf, refuseRoot, refuseUploads } from './paths.ts';
+import { chooseRoleTags } from './roles.ts';
+
+type PutInput = InputOf<typeof storage.putObject>;
+
+/** Most bytes of a body whose length is not known beforehand: 5 GiB (section 8). */
+export const streamLimit = 5 * 1024 ** 3;
+
+/**
+ * Stores an object. Everything that can be refused without the bytes is refused before the first of them is asked for; what
+ * can have changed while they came is looked at again when the object takes its place.
+ */
+export const putObject: Handler<typeof storage.putObject> = async (input, call) => {
+  const { store } = call;
+  const place = placeOf(call.account.login, input.path);
+  refuseRoot(place);
+  refuseUploads(place);
+  const checkPlace = (found: Found): string => {
+    refuseDirectory(place, found.entry);
+    checkWrite(input, found.entry);
+    return chooseRoleTags(input.roleTag, found.entry, found.parent);
+  };
+  checkPlace(await findForWriting(store.db, place));
+  const headers = JSON.stringify(chooseObjectHeaders(input.headers, place));
+  const copies = readCopies(input.durabilityLevel);
+  const bytes = await storeChecked(input, readLimit(input.maxContentLength, input.length), call);
+  const values = {
+    type: 'object' as const,
+    etag: randomUUID(),
+    mtime: call.now(),
+    size: bytes.size,
+    md5: bytes.md5,
+    content: bytes.id,
+    copies,
+    headers,
+  };
+  await keepBytes(call, bytes, async (transaction) => {
+    const found = await findForWriting(transaction, place);
+    await putEntry(transaction, place, found.entry, { ...values, role_tags: checkPlace(found) });
+    return releaseContents(transaction, [found.entry?.content]);
+  });
+  return { ...describeVersion(values), 'computed-md5': bytes.md5 };
+};
+
+/** Does the work that gives stored bytes their row, and removes what it replaced; when it is refused, the bytes. */
+export async function keepBytes(
+  { store }: Call,
+  bytes: StoredBytes,
+  work: (transaction: Transaction<Schema>) => Promise<Garbage[]>,
+): Promise<void> {
+  let garbage: Garbage[];
+  try {
+    garbage = await store.write(work);
+  } catch (error) {
+    // After any other failure the row may be there all the same; the collection at the next start finds out.
+    if (error instanceof ApiError) await store.bytes.remove(bytes.id);
+    throw error;
+  }
+  await removeGarbage(store, garbage);
+}
+
+/** Most bytes that a body may have. @throws 400 `InvalidMaxContentLength`, 413 `MaxContentLengthExceeded` for a length declared beyond it. */
+export function readLimit(maxContentLength: string | undefined, length: number | undefined): number {
+  if (maxContentLength !== undefined && !/^\s*\d+\s*$/.test(maxContentLength)) {
+    throw new ApiError(400, 'InvalidMaxContentLength', `max-content-length is "${maxContentLength}": it must be a whole number of bytes`);
+  }
+  const limit = maxContentLength === undefined ? (length ?? streamLimit) : Number(maxContentLength);
+  if (length === undefined || length <= limit) return limit;
+  throw new ApiError(413, 'MaxContentLengthExceeded', `content-length is ${length}, more than the max-content-length of ${limit}`);
+}
+
+/**
+ * Stores the body of a request and compares it with what its headers say of it.
+ * @throws 400 `BadRequest` for a Content-MD5 that is none or a wrong length, 400 `ContentMD5Mismatch`; nothing is kept then.
+ */
+export async function storeChecked(
+  input: Pick<PutInput, 'body' | 'length' | 'contentMd5'>,
+  limit: number,
+  { store }: Call,
+): Promise<StoredBytes> {
+  const { contentMd5, length } = input;
+  if (contentMd5 !== undefined && !isMd5(contentMd5))
+    throw new ApiError(400, 'BadRequest', `content-md5 is "${contentMd5}": it must be the Base64 of 16 bytes`);
+  const bytes = await storeBody(store, input.body, limit);
+  if (contentMd5 !== undefined && contentMd5 !== bytes.md5) {
+    await store.bytes.remove(bytes.id);
+    throw new ApiError(400, 'ContentMD5Mismatch', `content-md5 is ${contentMd5}, but the MD5 of the bytes received is ${bytes.md5}`);
+  }
+  if (length !== undefined && length !== bytes.size) {
+    await store.bytes.remove(bytes.id);
+    throw new ApiError(400, 'BadRequest', `content-length is ${length}, but ${bytes.size} bytes were received`);
+  }
+  return bytes;
+}
+
+/** Deletes an object. Its bytes stay for as long as a link or a reader needs them. */
+export const deleteObject: Handler<typeof storage.deleteObject> = async ({ path, ...conditions }, call) => {
+  const place = placeOf(call.account.login, path);
+  refuseRoot(place);
+  refuseUploads(place);
+  const garbage = await call.store.write(async (transaction) => {
+    const entry = await requireEntry(transaction, place);
+    checkWrite(conditions, entry);
+    if (entry.type === 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became a directory meanwhile: ask again`);
+    await removeEntry(transaction, place);
+    return releaseContents(transaction, [entry.content]);
+  });
+  await removeGarbage(call.store, garbage);
+  return {};
+};

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import type { storage } from '../../api/storage.ts';
+import type { Handler } from '../handler.ts';
+import { releaseContent } from './contents.ts';
+import { digestAhead } from './digests.ts';
+import { findForWriting, putEntry } from './entries.ts';
+import { describeVersion } from './headers.ts';
+import { keepBytes, readLimit, storeChecked } from './objects.ts';
+import { childOf } from './paths.ts';
+import { refuseArgument } from './upload-headers.ts';
+import { findUpload, partsDirectory, refuseState } from './uploads.ts';
+
+/** Highest number of a part (section 8). */
+const lastPart = 9999;
+
+/** Stores a part of an upload; the same number again replaces it. */
+export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call) => {
+  const { prefix, id, part, durabilityLevel } = input;
+  const number = readPartNumber(part);
+  if (durabilityLevel !== undefined)
+    throw refuseArgument('the number of copies is set when the upload is created: leave out durability-level');
+  const upload = await findUpload(call.store.db, call, id, prefix);
+  if (upload.state === 'done') throw refuseState(upload, 'given a part');
+  const directory = partsDirectory(call.account.login, id);
+  const place = childOf(directory, String(number));
+  const bytes = await storeChecked(input, readLimit(undefined, input.length), call);
+  const values = {
+    type: 'object' as const,
+    etag: randomUUID(),
+    mtime: call.now(),
+    size: bytes.size,
+    md5: bytes.md5,
+    content: bytes.id,
+    copies: upload.copies,
+  };
+  await keepBytes(call, bytes, async (transaction) => {
+    const now = await findUpload(transaction, call, id, prefix);
+    if (now.state === 'done') throw refuseState(now, 'given a part');
+    const { parent, entry } = await findForWriting(transaction, place);
+    await putEntry(transaction, place, entry, {
+      ...values,
+      headers: '{"content-type":"application/octet-stream"}',
+      role_tags: parent.role_tags,
+    });
+    return releaseContents(transaction, [entry?.content]);
+  });
+  digestAhead(call.store, id, directory);
+  return { ...describeVersion(values), 'computed-md5': bytes.md5 };
+};
+
+function readPartNumber(part: string): number {
+  if (/^\d{1,4}$/.test(part)) return Number(part);
+  throw refuseArgument(`part number is "${part}": it must be a whole number from 0 to ${lastPart}`);
+}

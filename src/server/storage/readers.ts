@@ -1,0 +1,44 @@
+import type { Store } from '../store/store.ts';
+
+/**
+ * Which contents are being read in this process. A content is removed only when nobody reads it: one of many pieces is
+ * opened piece by piece, long after the object may be gone. Nothing is lost with this memory: after a crash there are no
+ * readers, and the collection at the start removes what was waiting.
+ */
+interface Reading {
+  readers: number;
+  waiting: (() => Promise<void>)[];
+}
+
+const readingOf = new WeakMap<Store, Map<string, Reading>>();
+
+function findReadings(store: Store): Map<string, Reading> {
+  const known = readingOf.get(store) ?? new Map<string, Reading>();
+  readingOf.set(store, known);
+  return known;
+}
+
+/** Keeps a content from being removed until the function that is returned is called; calling it again does nothing. */
+export function hold(store: Store, content: string): () => void {
+  const readings = findReadings(store);
+  const reading = readings.get(content) ?? { readers: 0, waiting: [] };
+  readings.set(content, reading);
+  reading.readers += 1;
+  let released = false;
+  return () => {
+    if (released) return;
+    released = true;
+    reading.readers -= 1;
+    if (reading.readers > 0) return;
+    readings.delete(content);
+    for (const work of reading.waiting) void work();
+  };
+}
+
+/** Does `work`, which must not fail, now, or when the last reader of these contents is done. */
+export async function whenReleased(store: Store, contents: readonly string[], work: () => Promise<void>): Promise<void> {
+  const readings = findReadings(store);
+  const reading = contents.map((content) => readings.get(content)).find((found) => found !== undefined);
+  if (reading) reading.waiting.push(() => whenReleased(store, contents, work));
+  else await work();
+}

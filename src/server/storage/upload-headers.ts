@@ -1,0 +1,53 @@
+import type { Headers } from '../../api/message.ts';
+import { ApiError } from '../../errors.ts';
+import { chooseObjectHeaders, headerLimit, isMd5, isStoredHeader, measureHeaders, readCopies } from './headers.ts';
+import type { Place } from './paths.ts';
+
+/** What the creation of an upload says of the object to come. */
+export interface Target {
+  /** The headers as they were given, their names in lower case. */
+  given: Headers;
+  /** Those that are stored with the object. */
+  stored: Headers;
+  copies: number;
+  length: number | null;
+  md5: string | null;
+  roleTag: string | undefined;
+}
+
+/** Headers that say something of the object but are not stored as they are. */
+const spoken = new Set(['content-length', 'content-md5', 'durability-level', 'x-durability-level', 'role-tag']);
+
+/**
+ * Reads the `headers` of CreateMultipartUpload (section 4). @throws 409 `MultipartUploadInvalidArgument` for a header that
+ * the service does not store, a value that is none, or more than 4 KB; 400 `InvalidDurabilityLevel`.
+ */
+export function readTarget(headers: Readonly<Record<string, unknown>>, place: Place): Target {
+  const given: Headers = Object.fromEntries(Object.entries(headers).map(readHeader));
+  const size = measureHeaders(given);
+  if (size > headerLimit) throw refuseArgument(`headers has ${size} bytes: names and values can have ${headerLimit} bytes in all`);
+  const { 'content-md5': md5, 'content-length': length, 'role-tag': roleTag } = given;
+  if (md5 !== undefined && !isMd5(md5)) throw refuseArgument(`headers: content-md5 is "${md5}": it must be the Base64 of 16 bytes`);
+  if (length !== undefined && !/^\d+$/.test(length))
+    throw refuseArgument(`headers: content-length is "${length}": it must be a whole number of bytes`);
+  return {
+    given,
+    stored: chooseObjectHeaders(given, place),
+    copies: readCopies(given['durability-level'] ?? given['x-durability-level']),
+    length: length === undefined ? null : Number(length),
+    md5: md5 ?? null,
+    roleTag,
+  };
+}
+
+/** The error for what a multipart upload cannot take. */
+export function refuseArgument(message: string): ApiError {
+  return new ApiError(409, 'MultipartUploadInvalidArgument', message);
+}
+
+function readHeader([spelling, value]: [string, unknown]): [string, string] {
+  const name = spelling.toLowerCase();
+  if (!spoken.has(name) && !isStoredHeader(name)) throw refuseArgument(`headers: ${spelling} is not stored with objects: leave it out`);
+  if (typeof value === 'string' || typeof value === 'number') return [name, String(value)];
+  throw refuseArgument(`headers: ${spelling} must be a text`);
+}

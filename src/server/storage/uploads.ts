@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely, Transaction } from 'kysely';
+import type { storage } from '../../api/storage.ts';
+import { ApiError } from '../../errors.ts';
+import type { Call, Handler } from '../handler.ts';
+import type { Schema, UploadRow } from '../store/schema.ts';
+import { releaseContents, removeGarbage, type Garbage } from './contents.ts';
+import { forgetDigest } from './digests.ts';
+import { ensureDirectory, findEntry, removeEntry } from './entries.ts';
+import { parentOf, placeOf, placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
+import { chooseRoleTags } from './roles.ts';
+import { readTarget, refuseArgument } from './upload-headers.ts';
+
+/** Begins an upload. Whether the object can be where it is to be is seen at the commit. */
+export const createMultipartUpload: Handler<typeof storage.createMultipartUpload> = async ({ objectPath, headers = {} }, call) => {
+  const { account } = call;
+  const place = placeOfAbsolute(objectPath);
+  if (!place) throw refuseArgument(`objectPath is "${objectPath}": it must be a path like /${account.login}/stor/name`);
+  if (place.login !== account.login) throw new ApiError(403, 'AuthorizationFailed', `objectPath ${place.path} is of another account`);
+  refuseRoot(place);
+  refuseUploads(place);
+  const target = readTarget(headers, place);
+  chooseRoleTags(target.roleTag, undefined, { role_tags: '[]' });
+  const id = randomUUID();
+  const created = call.now();
+  const directory = partsDirectory(account.login, id);
+  await call.store.write(async (transaction) => {
+    await ensureDirectory(transaction, directory, created);
+    const row: UploadRow = {
+      id,
+      account: account.id,
+      target: place.path,
+      state: 'created',
+      result: null,
+      headers: JSON.stringify(target.given),
+      stored_headers: JSON.stringify(target.stored),
+      copies: target.copies,
+      content_length: target.length,
+      content_md5: target.md5,
+      created,
+      parts: null,
+      etag: null,
+      md5: null,
+    };
+    await transaction.insertInto('uploads').values(row).execute();
+  });
+  return { id, partsDirectory: directory.path };
+};
+
+/** An upload as it is now. */
+export const getMultipartUpload: Handler<typeof storage.getMultipartUpload> = async ({ prefix, id }, call) => {
+  const upload = await findUpload(call.store.db, call, id, prefix);
+  return {
+    id,
+    state: upload.state,
+    ...(upload.result === null ? { partsDirectory: partsDirectory(call.account.login, id).path } : { result: upload.result }),
+    targetObject: upload.target,
+    headers: JSON.parse(upload.headers) as Record<string, unknown>,
+    numCopies: upload.copies,
+    creationTimeMs: upload.created,
+  };
+};
+
+/** Gives an upload up and removes its parts; again is the same. */
+export const abortMultipartUpload: Handler<typeof storage.abortMultipartUpload> = async ({ prefix, id }, call) => {
+  const garbage = await call.store.write(async (transaction) => {
+    const upload = await findUpload(transaction, call, id, prefix);
+    if (upload.result === 'aborted') return [];
+    if (upload.state === 'done') throw refuseState(upload, 'aborted');
+    await transaction.updateTable('uploads').set({ state: 'done', result: 'aborted' }).where('id', '=', id).execute();
+    return removeParts(transaction, partsDirectory(call.account.login, id));
+  });
+  forgetDigest(call.store, id);
+  await removeGarbage(call.store, garbage);
+  return {};
+};
+
+/** Where the parts of an upload are: for those who know its id only. */
+export const redirectUpload: Handler<typeof storage.redirectUpload> = async ({ id }, call) => {
+  await findUpload(call.store.db, call, id);
+  return { location: partsDirectory(call.account.login, id).path };
+};
+
+/** Where a part of an upload is. */
+export const redirectPart: Handler<typeof storage.redirectPart> = async ({ id, part }, call) => {
+  await findUpload(call.store.db, call, id);
+  return { location: `${partsDirectory(call.account.login, id).path}/${encodeURIComponent(part)}` };
+};
+
+/** An upload of the account. @throws 404 `ResourceNotFound`, also for an id under another prefix than its own. */
+export async function findUpload(db: Kysely<Schema>, { account }: Call, id: string, prefix?: string): Promise<UploadRow> {
+  const row = await db.selectFrom('uploads').selectAll().where('id', '=', id).where('account', '=', account.id).executeTakeFirst();
+  if (row && (prefix === undefined || prefix === prefixOf(id))) return row;
+  throw new ApiError(404, 'ResourceNotFound', `the account has no multipart upload ${id}`);
+}
+
+/** The directory of an upload's parts: `/demo/uploads/0f3/0f3c...`. */
+export function partsDirectory(login: string, id: string): Place {
+  return placeOf(login, `uploads/${prefixOf(id)}/${id}`);
+}
+
+/** The error for what an upload that is done cannot do any more. */
+export function refuseState({ id, result }: UploadRow, wanted: string): ApiError {
+  return new ApiError(409, 'InvalidMultipartUploadState', `upload ${id} is ${result}: it cannot be ${wanted}`);
+}
+
+/** Removes the parts of an upload, their directory, and the directory of the prefix when no other upload has it. */
+export async function removeParts(transaction: Transaction<Schema>, directory: Place): Promise<Garbage[]> {
+  const parts = await transaction.deleteFrom('entries').where('parent', '=', directory.path).returning('content').execute();
+  await removeEntry(transaction, directory);
+  const above = parentOf(directory);
+  if (above && (await findEntry(transaction, above))?.children === 0) await removeEntry(transaction, above);
+  return releaseContents(
+    transaction,
+    parts.map(({ content }) => content),
+  );
+}
+
+/** The first characters of an upload's id, under which uploads are grouped. */
+function prefixOf(id: string): string {
+  return id.slice(0, 3);
+}
