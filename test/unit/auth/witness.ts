@@ -1,4 +1,5 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -84,15 +85,19 @@ export function showFingerprint(path: string, hash: 'md5' | 'sha256'): string {
   return fingerprint.replace(/^MD5:/, '');
 }
 
-/** Starts a real ssh-agent in the foreground, ended after the tests of the file; gives its socket. */
-export async function startAgent(folder: string): Promise<{ socket: string; add: (path: string) => void; agent: ChildProcess }> {
+/**
+ * Starts a real ssh-agent and gives its socket. It is ended after the tests of the file, and ends by itself when the process
+ * of the tests is gone: it lives no longer than its child, which lives no longer than our end of the pipe.
+ */
+export async function startAgent(folder: string): Promise<{ socket: string; add: (path: string) => void }> {
   const socket = join(folder, 'agent.socket');
-  const agent = spawn('ssh-agent', ['-D', '-a', socket], { stdio: ['ignore', 'pipe', 'ignore'] });
-  afterAll(() => agent.kill());
-  await new Promise((resolve) => {
-    agent.stdout.once('data', resolve);
+  const child = spawn('ssh-agent', ['-a', socket, 'sh', '-c', 'echo $SSH_AGENT_PID; exec cat'], { stdio: ['pipe', 'pipe', 'ignore'] });
+  const [announced] = (await once(child.stdout, 'data')) as [Buffer];
+  afterAll(() => {
+    process.kill(Number(announced.toString()));
+    child.stdin.end();
   });
-  return { socket, agent, add: (path) => void run('ssh-add', ['-q', path], { env: { SSH_AUTH_SOCK: socket } }) };
+  return { socket, add: (path) => void run('ssh-add', ['-q', path], { env: { SSH_AUTH_SOCK: socket } }) };
 }
 
 /** What a promise is rejected with. */
