@@ -1,0 +1,76 @@
+import { escapeControl } from './escape.ts';
+import type { CellKind } from './kinds.ts';
+import { formatAge, formatSize } from './units.ts';
+
+/** What decides how a value looks for people. */
+export interface CellStyle {
+  /** Dates as ages; otherwise as they are. */
+  readonly ages: boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Stands for a value that is missing or empty, so that columns stay countable. */
+const emptyCell = '-';
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}
+
+/** What people call the object: its name, login or id. */
+function findName(value: object): string | undefined {
+  const { name, login, id } = value as Record<string, unknown>;
+  return [name, login, id].find((each) => typeof each === 'string');
+}
+
+function writeItem(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return findName(value) ?? JSON.stringify(value);
+  return writeNested(value);
+}
+
+function writeObject(value: object): string {
+  const entries: [string, unknown][] = Object.entries(value);
+  if (entries.every(([, each]) => isScalar(each))) return entries.map(([key, each]) => `${key}=${String(each)}`).join(', ');
+  return JSON.stringify(value);
+}
+
+function writeTime(value: string | number, { ages, now }: CellStyle): string {
+  const iso = typeof value === 'string' ? value : writeMoment(value);
+  return ages ? formatAge(iso, now()) : iso;
+}
+
+function writeMoment(milliseconds: number): string {
+  const date = new Date(milliseconds);
+  return Number.isNaN(date.getTime()) ? String(milliseconds) : date.toISOString();
+}
+
+function writeValue(value: unknown, as: CellKind | undefined, style: CellStyle): string {
+  if (typeof value === 'string') return as === 'time' ? writeTime(value, style) : value;
+  if (typeof value === 'number') {
+    if (as === 'size') return formatSize(value);
+    return as === 'time' ? writeTime(value, style) : String(value);
+  }
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.map(writeItem).join(', ');
+  return typeof value === 'object' && value !== null ? writeObject(value) : '';
+}
+
+/** A value for people, on one line, without control characters. */
+export function writeCell(value: unknown, as: CellKind | undefined, style: CellStyle): string {
+  const written = writeValue(value, as, style);
+  return written === '' ? emptyCell : escapeControl(written);
+}
+
+/** A value for a card: one line, but a list whose items have commas or spaces has a line for each. */
+export function writeCardLines(value: unknown, as: CellKind | undefined, style: CellStyle): string[] {
+  if (!Array.isArray(value)) return [writeCell(value, as, style)];
+  const items = value.map((item) => escapeControl(writeItem(item)));
+  return items.some((item) => /[\s,]/.test(item)) ? items : [items.join(', ') || emptyCell];
+}
+
+/** A value for programs, exact: text as it is, lists and objects as JSON, nothing for a missing one. */
+export function writeNested(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}

@@ -1,0 +1,52 @@
+import type { Explanation } from '../errors.ts';
+import type { OutputStream } from '../world.ts';
+import { createPaint } from './colour.ts';
+import { escapeControl, escapeData } from './escape.ts';
+import type { Format } from './kinds.ts';
+import { createWriter } from './writer.ts';
+
+/** Where and how an error is reported. */
+export interface ReportOptions {
+  /** What the user typed, without secrets: `cloud keys get laptop`. */
+  readonly command: string;
+  readonly format: Format;
+  readonly colour: boolean;
+  readonly err: OutputStream;
+}
+
+/** `(ResourceNotFound, request 7f3a...)` after a service's error; nothing after ours. */
+function describeOrigin({ code, status, requestId }: Explanation): string {
+  if (status === undefined) return '';
+  return requestId === undefined ? ` (${code})` : ` (${code}, request ${requestId})`;
+}
+
+async function writeText(explanation: Explanation, { command, colour }: ReportOptions): Promise<string> {
+  const { message, hint, errors = [] } = explanation;
+  const paint = await createPaint(colour);
+  const lines = [
+    `${paint.red(`${escapeControl(command)}:`)} ${escapeControl(message + describeOrigin(explanation))}`,
+    ...errors.map(({ field, code, message }) => escapeControl(`  ${field}: ${message} (${code})`)),
+    ...(hint === undefined ? [] : [`${paint.cyan('hint:')} ${escapeControl(hint)}`]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function writeJson({ code, message, status, requestId, hint, errors }: Explanation): string {
+  return `${escapeData(JSON.stringify({ code, message, status, requestId, hint, errors }))}\n`;
+}
+
+/**
+ * Tells the user what went wrong, on stderr: one line with the command, one for each wrong field, one hint; with a JSON format
+ * one JSON object on one line. A stderr that takes nothing is no further error.
+ */
+export async function reportError(explanation: Explanation, options: ReportOptions): Promise<void> {
+  const isJson = options.format === 'json' || options.format === 'jsonl';
+  const text = isJson ? writeJson(explanation) : await writeText(explanation, options);
+  try {
+    const writer = createWriter(options.err.stream);
+    await writer.write(text);
+    await writer.close();
+  } catch {
+    // There is nowhere left to say it.
+  }
+}

@@ -1,0 +1,35 @@
+import { escapeControl } from './escape.ts';
+import type { Column, ColumnSpec, Row } from './kinds.ts';
+
+/** The value at a key: a field of that very name, else `error.code` step by step; undefined where there is none. */
+export function readField(row: Row, key: string): unknown {
+  if (Object.hasOwn(row, key)) return (row as Record<string, unknown>)[key];
+  if (!key.includes('.')) return undefined;
+  let value: unknown = row;
+  for (const step of key.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Record<string, unknown>)[step];
+  }
+  return value;
+}
+
+/** The heading of a key: words in upper case, joined by `-` so that each heading is one word to awk. */
+export function titleOf(key: string): string {
+  const words = key.replaceAll(/([a-z\d])([A-Z])/g, '$1-$2').replaceAll(/[\s._]+/g, '-');
+  return escapeControl(words.toUpperCase());
+}
+
+/** A column as a record. */
+export function columnOf(spec: ColumnSpec): Column {
+  return typeof spec === 'string' ? { key: spec } : spec;
+}
+
+/** A row with only some of its fields, in their order, under the names they were asked by; absent ones stay absent. */
+export function pickFields(row: Row, keys: readonly string[]): Row {
+  const picked: [string, unknown][] = [];
+  for (const key of keys) {
+    const value = readField(row, key);
+    if (value !== undefined) picked.push([key, value]);
+  }
+  return Object.fromEntries(picked);
+}

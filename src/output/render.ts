@@ -1,0 +1,150 @@
+import type { OutputStream } from '../world.ts';
+import { writeCard } from './card.ts';
+import { createPaint } from './colour.ts';
+import {
+  csv,
+  tsv,
+  writeDelimited,
+  writeJsonArray,
+  writeJsonLines,
+  writeJsonRecord,
+  writeNames,
+  writeYamlArray,
+  writeYamlRecord,
+} from './data.ts';
+import { columnOf, pickFields } from './field.ts';
+import type { Column, Output, Records, RenderOptions, Row, Rows, Single } from './kinds.ts';
+import { collectRows, findFields, listFields, sortRows } from './rows.ts';
+import { writeTable, type TableStyle } from './table.ts';
+import { createWriter, type Writer } from './writer.ts';
+
+type Format = RenderOptions['format'];
+
+/** Formats that have whole records unless `--columns` says otherwise; the others have columns. */
+function hasWholeRecords(format: Format): boolean {
+  return format === 'json' || format === 'jsonl' || format === 'yaml';
+}
+
+/** Rows, and the columns to write of them; undefined for whole records. */
+interface Selected {
+  readonly rows: Rows;
+  readonly columns: readonly Column[] | undefined;
+}
+
+function listDeclared({ columns = [], fields = [] }: Pick<Single, 'columns' | 'fields'>): string[] {
+  return [...columns.map((column) => columnOf(column).key), ...fields];
+}
+
+async function selectColumns(rows: Rows, output: Records | Single, options: RenderOptions): Promise<Selected> {
+  const declared = output.columns?.map(columnOf);
+  const describe = (key: string): Column => declared?.find((column) => column.key === key) ?? { key };
+  const { columns: wanted, format, long } = options;
+  if (format === 'name') return { rows, columns: undefined };
+  if (wanted !== undefined && wanted !== 'all') {
+    const found = await findFields(wanted, listDeclared(output), rows);
+    return { rows: found.rows, columns: found.keys.map(describe) };
+  }
+  if (hasWholeRecords(format)) return { rows, columns: undefined };
+  if (wanted === undefined && declared !== undefined) return { rows, columns: declared.filter((column) => long || column.long !== true) };
+  const all = await collectRows(rows);
+  const fields = listFields(all);
+  const first = (declared ?? []).map(({ key }) => key).filter((key) => all.length === 0 || fields.has(key));
+  return { rows: all, columns: [...new Set([...first, ...fields])].map(describe) };
+}
+
+async function* pickRows(rows: Rows, keys: readonly string[]): AsyncGenerator<Row> {
+  for await (const row of rows) yield pickFields(row, keys);
+}
+
+async function chooseStyle(id: string, options: RenderOptions, out: OutputStream): Promise<TableStyle> {
+  const { header, long, now, colour } = options;
+  const columns = out.isTerminal ? out.columns() : undefined;
+  return { header, now, id, columns, ages: out.isTerminal && !long, paint: await createPaint(colour) };
+}
+
+/** Writes what is the same for a list and for a list of one. */
+async function writeRows(selected: Selected, id: string, options: RenderOptions, terminal: boolean, writer: Writer): Promise<void> {
+  const { columns = [] } = selected;
+  const keys = columns.map(({ key }) => key);
+  const rows = selected.columns !== undefined && hasWholeRecords(options.format) ? pickRows(selected.rows, keys) : selected.rows;
+  const style = { terminal, header: options.header };
+  switch (options.format) {
+    case 'json':
+      return writeJsonArray(rows, style, writer);
+    case 'jsonl':
+      return writeJsonLines(rows, style, writer);
+    case 'yaml':
+      return writeYamlArray(rows, style, writer);
+    case 'csv':
+      return writeDelimited(rows, keys, csv, style, writer);
+    case 'tsv':
+      return writeDelimited(rows, keys, tsv, style, writer);
+    case 'name':
+      return writeNames(rows, id, style, writer);
+    case 'table':
+      throw new Error('tables are written by writeTable');
+  }
+}
+
+async function renderRecords(output: Records, options: RenderOptions, out: OutputStream, writer: Writer): Promise<void> {
+  const sorted =
+    options.sort === undefined || options.sort.length === 0 ? output.rows : await sortRows(output.rows, options.sort, listDeclared(output));
+  const selected = await selectColumns(sorted, output, options);
+  if (options.format !== 'table') return writeRows(selected, output.id, options, out.isTerminal, writer);
+  return writeTable(selected.rows, selected.columns ?? [], await chooseStyle(output.id, options, out), writer);
+}
+
+async function renderRecord(output: Single, options: RenderOptions, out: OutputStream, writer: Writer): Promise<void> {
+  const selected = await selectColumns([output.value], output, options);
+  const style = { terminal: out.isTerminal };
+  if (options.format === 'table') {
+    return writeCard(output.value, selected.columns ?? [], await chooseStyle(output.id, options, out), writer);
+  }
+  if (options.format !== 'json' && options.format !== 'yaml') return writeRows(selected, output.id, options, out.isTerminal, writer);
+  const { columns } = selected;
+  const value =
+    columns === undefined
+      ? output.value
+      : pickFields(
+          output.value,
+          columns.map(({ key }) => key),
+        );
+  return options.format === 'json' ? writeJsonRecord(value, style, writer) : writeYamlRecord(value, style, writer);
+}
+
+async function writeOutput(
+  output: Exclude<Output, { kind: 'none' }>,
+  options: RenderOptions,
+  out: OutputStream,
+  writer: Writer,
+): Promise<void> {
+  switch (output.kind) {
+    case 'records':
+      return renderRecords(output, options, out, writer);
+    case 'record':
+      return renderRecord(output, options, out, writer);
+    case 'text':
+      if (output.text !== '') await writer.write(output.text.endsWith('\n') ? output.text : `${output.text}\n`);
+      return undefined;
+    case 'bytes':
+      for await (const piece of output.body) await writer.writeBytes(piece);
+      return undefined;
+  }
+}
+
+/**
+ * Writes what a command returned to `out`, as the user asked. What arrived before a failure is written before the failure is thrown.
+ * @throws {UsageError} for an unknown field in `--columns` or `--sort`; the stream's own error, EPIPE when its reader is gone.
+ */
+export async function render(output: Output, options: RenderOptions, out: OutputStream): Promise<void> {
+  if (output.kind === 'none') return;
+  const writer = createWriter(out.stream);
+  try {
+    await writeOutput(output, options, out, writer);
+  } catch (error) {
+    // The failure that ended the work is the one to report.
+    await writer.close().catch(() => undefined);
+    throw error;
+  }
+  await writer.close();
+}

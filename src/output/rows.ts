@@ -1,0 +1,153 @@
+import { UsageError } from '../errors.ts';
+import { readField, titleOf } from './field.ts';
+import type { Row, Rows } from './kinds.ts';
+import { nearest } from './nearest.ts';
+
+/** Rows that are looked at before a field that none of them has may be called unknown. */
+const lookAhead = 1000;
+
+/** All rows in a list. */
+export async function collectRows(rows: Rows): Promise<Row[]> {
+  if (Array.isArray(rows)) return rows as Row[];
+  const all: Row[] = [];
+  for await (const row of rows) all.push(row);
+  return all;
+}
+
+/** The names of all fields of some rows, in order of appearance. */
+export function listFields(rows: Iterable<Row>): Set<string> {
+  const fields = new Set<string>();
+  for (const row of rows) for (const field of Object.keys(row)) fields.add(field);
+  return fields;
+}
+
+/** The known field that a name means: itself, a field of a known field, or the heading of a table (`PUBLISHED-AT`). */
+export function findField(name: string, known: Iterable<string>): string | undefined {
+  const fields = [...known];
+  if (fields.includes(name)) return name;
+  const [head = ''] = name.split('.');
+  if (head !== name && fields.includes(head)) return name;
+  return fields.find((field) => titleOf(field) === titleOf(name));
+}
+
+/** Says which field does not exist, and which one was probably meant. */
+export function refuseField(option: string, name: string, known: Iterable<string>): UsageError {
+  const fields = [...new Set(known)];
+  const near = nearest(name, fields);
+  const meant = near === undefined ? '' : `; did you mean "${near}"?`;
+  const also = option === '--columns' ? ', or all' : '';
+  return new UsageError(`${option}: no field "${name}"${meant}`, { hint: `fields: ${fields.join(', ')}${also}` });
+}
+
+/** Rows that were read already, then the rest; the source is closed when reading ends early. */
+async function* continueRows(seen: readonly Row[], rest: AsyncIterator<Row> | Iterator<Row>): AsyncGenerator<Row> {
+  try {
+    yield* seen;
+    for (;;) {
+      const next = await rest.next();
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    await rest.return?.();
+  }
+}
+
+/** The fields that `--columns` names, and the rows, of which some had to be looked at. */
+export interface FoundFields {
+  readonly keys: string[];
+  readonly rows: Rows;
+}
+
+/**
+ * Finds what `names` mean among the declared fields and those that rows have. Rows are read ahead only while a name is unknown.
+ * Without any row, every name is taken on trust.
+ * @throws {UsageError} when a name is none of them.
+ */
+export async function findFields(names: readonly string[], declared: readonly string[], rows: Rows): Promise<FoundFields> {
+  const known = new Set(declared);
+  const findUnknown = (): string | undefined => names.find((name) => findField(name, known) === undefined);
+  const resolve = (): string[] => [...new Set(names.map((name) => findField(name, known) ?? name))];
+  if (findUnknown() === undefined) return { keys: resolve(), rows };
+
+  const source = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
+  const seen: Row[] = [];
+  let missing = findUnknown();
+  while (missing !== undefined && seen.length < lookAhead) {
+    const next = await source.next();
+    if (next.done === true) break;
+    seen.push(next.value);
+    for (const field of Object.keys(next.value)) known.add(field);
+    missing = findUnknown();
+  }
+  if (missing !== undefined && seen.length > 0) {
+    await source.return?.();
+    throw refuseField('--columns', missing, known);
+  }
+  return { keys: resolve(), rows: continueRows(seen, source) };
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff;
+}
+
+/** Order by code point. JavaScript's own order is by UTF-16 unit, which puts U+10000 and above before U+E000. */
+function compareText(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index++) {
+    const left = a.charCodeAt(index);
+    const right = b.charCodeAt(index);
+    if (left === right) continue;
+    return isSurrogate(left) === isSurrogate(right) ? left - right : Number(isSurrogate(left)) - Number(isSurrogate(right));
+  }
+  return a.length - b.length;
+}
+
+function compareValues(a: unknown, b: unknown): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  if (typeof a === 'number' || typeof b === 'number') return typeof a === 'number' ? -1 : 1;
+  return compareText(toText(a), toText(b));
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+interface SortKey {
+  readonly name: string;
+  readonly descending: boolean;
+}
+
+function parseSortKey(text: string): SortKey {
+  return text.startsWith('-') ? { name: text.slice(1), descending: true } : { name: text, descending: false };
+}
+
+function compareRows(a: Row, b: Row, keys: readonly SortKey[]): number {
+  for (const { name, descending } of keys) {
+    const left = readField(a, name) ?? undefined;
+    const right = readField(b, name) ?? undefined;
+    if (left === undefined || right === undefined) {
+      if (left !== right) return left === undefined ? 1 : -1;
+      continue;
+    }
+    const order = compareValues(left, right);
+    if (order !== 0) return descending ? -order : order;
+  }
+  return 0;
+}
+
+/**
+ * Rows in the order of `--sort`: numbers by value and before text, text by code point, rows without the field last either way.
+ * Equal rows keep their order.
+ * @throws {UsageError} for a field that is neither declared nor in any row.
+ */
+export async function sortRows(rows: Rows, sort: readonly string[], declared: readonly string[]): Promise<Row[]> {
+  const all = [...(await collectRows(rows))];
+  const known = new Set([...declared, ...listFields(all)]);
+  const keys = sort.map(parseSortKey).map(({ name, descending }) => {
+    const field = findField(name, known);
+    if (field === undefined && all.length > 0) throw refuseField('--sort', name, known);
+    return { name: field ?? name, descending };
+  });
+  return all.sort((a, b) => compareRows(a, b, keys));
+}

@@ -1,0 +1,120 @@
+import type { Writable } from 'node:stream';
+
+/** Writes to a stream in large pieces and no faster than it takes them. */
+export interface Writer {
+  /** @throws the stream's error, EPIPE when its reader is gone. */
+  readonly write: (text: string) => Promise<void> | undefined;
+  /** Writes bytes as they are, after all text before them. */
+  readonly writeBytes: (bytes: Uint8Array) => Promise<void> | undefined;
+  /** Waits until everything is written. @throws as `write`. */
+  readonly close: () => Promise<void>;
+}
+
+const pieceLength = 64 * 1024;
+
+function describeClosed(): Error {
+  return Object.assign(new Error('the output is closed'), { code: 'EPIPE' });
+}
+
+/**
+ * A writer to a stream. Text is collected to pieces of 64 KiB, but waits at most until the program waits for something:
+ * a record that has arrived is seen before the next one arrives.
+ */
+export function createWriter(stream: Writable): Writer {
+  let text = '';
+  let turn: NodeJS.Immediate | undefined;
+  let failure: Error | undefined = stream.destroyed || stream.writableEnded ? describeClosed() : undefined;
+  let blocked: Promise<void> | undefined;
+  let release: (() => void) | undefined;
+  let last: Promise<void> | undefined;
+
+  function fail(error: Error): void {
+    failure ??= error;
+    release?.();
+  }
+  const failClosed = (): void => fail(describeClosed());
+  stream.on('error', fail).on('close', failClosed);
+
+  function unblock(): void {
+    release?.();
+    if (text !== '') schedule();
+  }
+
+  function block(): void {
+    stream.once('drain', unblock);
+    blocked = new Promise((resolve) => {
+      release = () => {
+        blocked = release = undefined;
+        resolve();
+      };
+    });
+  }
+
+  function send(piece: string | Uint8Array): Promise<void> | undefined {
+    last = new Promise((resolve) => {
+      const more = stream.write(piece, (error) => {
+        if (error) fail(error);
+        resolve();
+      });
+      if (!more && failure === undefined) block();
+    });
+    return blocked;
+  }
+
+  function flush(): Promise<void> | undefined {
+    clearImmediate(turn);
+    turn = undefined;
+    const piece = text;
+    text = '';
+    return piece === '' ? blocked : send(piece);
+  }
+
+  function schedule(): void {
+    turn ??= setImmediate(() => {
+      turn = undefined;
+      if (blocked === undefined && failure === undefined) void flush();
+    });
+  }
+
+  async function waitToFlush(): Promise<void> {
+    await blocked;
+    check();
+    await flush();
+    check();
+  }
+
+  function check(): void {
+    if (failure !== undefined) throw failure;
+  }
+
+  return {
+    write(more) {
+      check();
+      text += more;
+      if (text.length >= pieceLength) return waitToFlush();
+      schedule();
+      return undefined;
+    },
+    writeBytes(bytes) {
+      check();
+      return (async () => {
+        await waitToFlush();
+        await send(bytes);
+        check();
+      })();
+    },
+    async close() {
+      try {
+        check();
+        await waitToFlush();
+        await last;
+        check();
+        // After a failure the listener stays: the stream may still emit the error, which would end the process.
+        stream.off('error', fail);
+      } finally {
+        clearImmediate(turn);
+        stream.off('close', failClosed).off('drain', unblock);
+      }
+    },
+  };
+}
