@@ -19,6 +19,6 @@ export default {
     chunkFileNames: '[name]-[hash].js',
     minify: { compress: true, mangle: false, codegen: true },
     dynamicImportInCjs: false,
-    legalComments: 'inline',
+    comments: { legal: true },
   },
 };

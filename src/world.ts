@@ -25,7 +25,12 @@ export interface World {
   readonly now: () => number;
   readonly cwd: string;
   readonly home: string;
-  /** The file to run to run this program again: for `local start` and `local try`. */
+  /** Process id. */
+  readonly pid: number;
+  /** Sends a signal to another process; 0 only asks whether there is one. Throws when there is none. */
+  readonly kill: (pid: number, signal: 'SIGTERM' | 0) => void;
+  /** How to run this program again, for `local start` and `local try`: the Node.js executable and the file it runs. */
+  readonly executable: string;
   readonly program: string;
   /** Aborted by Ctrl-C (SIGINT) and SIGTERM. */
   readonly interrupted: AbortSignal;

@@ -37,7 +37,7 @@ export type Infer<F extends Fields> = Flatten<
 >;
 
 function field<T>(kind: Kind, help: string, rest: Partial<Omit<Field, '_type'>> = {}): Field<T> {
-  return { kind, help, optional: false, ...rest } as Field<T>;
+  return { kind, help, optional: false, ...rest };
 }
 
 export const text = (help: string): Field<string> => field('text', help);

@@ -160,7 +160,7 @@ export function operation<const R extends string, const S extends Spec<Fields>>(
     listing: <T>(shape: Field<T>) => finish('records', 200, shape) as Operation<never, Listing<T>>,
     lines: () => finish('lines', 200) as Operation<never, Listing<string>>,
     bytes: () => finish('bytes', 200) as Operation<never, Download>,
-  } as Builder<never>;
+  };
 }
 
 /** A service's table of operations: gives each its name, its policy action and its service. */

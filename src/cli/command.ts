@@ -1,0 +1,123 @@
+import type { LocalKey } from '../auth/local-keys.ts';
+import type { ComputeClient, StorageClient } from '../client/client.ts';
+import type { Profile, Profiles } from '../config/profiles.ts';
+import type { Paths } from '../config/paths.ts';
+import type { SettingName, Sources } from '../config/settings.ts';
+import type { Output } from '../output/kinds.ts';
+import type { World } from '../world.ts';
+import type { Arguments, Options, Values } from './parameters.ts';
+
+/** What every command can use. Clients and settings are made when first asked for. */
+export interface Context {
+  readonly world: World;
+  readonly paths: Paths;
+  readonly profiles: Profiles;
+  /** Settings with where each came from; throws when the chosen profile does not exist. */
+  readonly settings: () => Sources;
+  /** A global option that is a setting, only if it stands on the command line. */
+  readonly settingGiven: (name: SettingName) => string | undefined;
+  readonly compute: ComputeClient;
+  readonly storage: StorageClient;
+  /** The same clients over the sender for bulk. */
+  readonly bulk: { readonly storage: StorageClient };
+  /** Login of the account that is acted on. */
+  readonly account: string;
+  /** The same world with another profile in use, whether it is kept or not. */
+  readonly withProfile: (profile: Profile) => Context;
+  /** Usable and other private keys of this machine. */
+  readonly localKeys: () => Promise<LocalKey[]>;
+  /** The options that every command has. */
+  readonly global: GlobalValues;
+  /** Says something to the person on stderr; silent with --quiet. */
+  readonly note: (message: string) => void;
+  /** Says something on stderr that must not be missed. */
+  readonly warn: (message: string) => void;
+  /** Reports a failure of one of several items and returns its exit code; the command goes on. */
+  readonly fail: (error: unknown, item?: string) => Promise<number>;
+}
+
+/** Values of the options that every command has. */
+export interface GlobalValues {
+  output: 'table' | 'json' | 'jsonl' | 'yaml' | 'csv' | 'tsv' | 'name' | undefined;
+  json: boolean;
+  columns: string | undefined;
+  sort: string | undefined;
+  noHeader: boolean;
+  long: boolean;
+  color: 'auto' | 'always' | 'never' | undefined;
+  quiet: boolean;
+  verbose: number;
+  curl: boolean;
+}
+
+/** What a command's function is called with. */
+export type Invocation<A, O> = Context & { readonly args: Values<A>; readonly options: Values<O> };
+
+/** A line to type and what it does. */
+export interface Example {
+  readonly line: string;
+  readonly help: string;
+}
+
+/** One command, declared once: parser, help, completion, manual and documentation are printers of this record. */
+export interface Command<A extends Arguments = Arguments, O extends Options = Options> {
+  readonly kind: 'command';
+  /** One sentence without a full stop. */
+  readonly summary: string;
+  /** Further paragraphs of help. */
+  readonly description?: string;
+  readonly aliases?: readonly string[];
+  readonly arguments: A;
+  /** The arguments in the usage line, where the declared ones do not say it all: `FILE... PATH`. */
+  readonly usage?: string;
+  readonly options: O;
+  readonly examples: readonly Example[];
+  readonly run: (invocation: Invocation<A, O>) => Promise<Output | undefined>;
+}
+
+/** A noun with its verbs, or a group of verbs below one. */
+export interface Group {
+  readonly kind: 'group';
+  readonly summary: string;
+  readonly description?: string;
+  readonly aliases?: readonly string[];
+  readonly commands: Readonly<Record<string, AnyCommand | Group>>;
+  /** The command that is meant when no verb is given. */
+  readonly fallback?: string;
+}
+
+/** A command whatever its parameters. */
+export type AnyCommand = Omit<Command, 'run'> & { readonly run: (invocation: never) => Promise<Output | undefined> };
+
+interface Spec<A extends Arguments, O extends Options> {
+  summary: string;
+  description?: string;
+  aliases?: readonly string[];
+  usage?: string;
+  arguments?: A;
+  options?: O;
+  examples?: readonly Example[];
+  run: (invocation: Invocation<A, O>) => Promise<Output | undefined>;
+}
+
+/** Declares a command. */
+export function command<const A extends Arguments = Record<never, never>, const O extends Options = Record<never, never>>(
+  spec: Spec<A, O>,
+): Command<A, O> {
+  return { kind: 'command', examples: [], ...spec, arguments: spec.arguments ?? ({} as A), options: spec.options ?? ({} as O) };
+}
+
+/** Declares a noun or a group of verbs. */
+export function group(spec: Omit<Group, 'kind'>): Group {
+  return { kind: 'group', ...spec };
+}
+
+/** A top-level noun or command that is loaded when it is used. */
+export interface Noun {
+  readonly name: string;
+  readonly aliases: readonly string[];
+  readonly summary: string;
+  /** Heading under which `cloud --help` shows it. */
+  readonly section: string;
+  readonly load: () => Promise<Group | AnyCommand>;
+}

@@ -1,0 +1,31 @@
+import type { Outgoing } from '../client/send.ts';
+
+/** Thrown instead of sending, when a command is only to print its request. */
+export class CurlPrinted extends Error {
+  override readonly name = 'CurlPrinted';
+  readonly line: string;
+
+  constructor(line: string) {
+    super('printed instead of sent');
+    this.line = line;
+  }
+}
+
+/** A word that a POSIX shell passes on as it is. */
+export function quoteShell(word: string): string {
+  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The request as a curl command that works for as long as its date is accepted. A streamed body is read from stdin. */
+export function printCurl(
+  { method, url, headers, body }: Outgoing,
+  { ca, insecure }: { ca?: string | undefined; insecure: boolean },
+): string {
+  const words = ['curl', '-sS', '-X', method];
+  if (ca !== undefined) words.push('--cacert', ca);
+  if (insecure) words.push('--insecure');
+  for (const [name, value] of Object.entries(headers)) if (name !== 'content-length') words.push('-H', `${name}: ${value}`);
+  if (body instanceof Uint8Array) words.push('--data-binary', Buffer.from(body).toString());
+  else if (body !== undefined) words.push('--data-binary', '@-');
+  return [...words, url.href].map(quoteShell).join(' ');
+}

@@ -1,0 +1,39 @@
+import { settings, settingNames, type Setting, type SettingName } from '../config/settings.ts';
+import { choice, count, flag, text, type Option, type Options } from './parameters.ts';
+
+/** Output options, the same for every command. */
+export const outputOptions = {
+  output: choice('Form of the output', ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv', 'name'], { short: 'o', placeholder: 'FORM' }),
+  json: flag('Same as --output json', { short: 'j' }),
+  columns: text('Fields to show: a,b,c or all', { placeholder: 'LIST' }),
+  sort: text('Fields to sort by: a,-b', { placeholder: 'LIST' }),
+  noHeader: flag('Leave out the header line', { short: 'H' }),
+  long: flag('More columns, times and sizes in full', { short: 'l' }),
+  color: choice('When to colour', ['auto', 'always', 'never'], { placeholder: 'WHEN' }),
+  quiet: flag('Only errors on stderr', { short: 'q' }),
+  verbose: count('Show each request and reply; twice: with headers and bodies', { short: 'v' }),
+  curl: flag('Print the first request as a curl command instead of sending it'),
+} satisfies Options;
+
+function optionOf(setting: Setting): Option {
+  if (setting.kind === 'flag') return flag(setting.help);
+  return text(setting.help, {
+    placeholder: setting.placeholder ?? 'TEXT',
+    ...(setting.placeholder === 'FILE' && { values: 'file' as const }),
+    ...(setting.env === 'CLOUD_PROFILE' && { values: 'profile' as const }),
+  });
+}
+
+/** Options that are settings: where to connect and as whom. */
+export const settingOptions: Options = Object.fromEntries(
+  settingNames.filter((name) => settings[name].isOption).map((name) => [name, optionOf(settings[name])]),
+);
+
+/** Every option that all commands take. */
+export const globalOptions: Options = { ...outputOptions, ...settingOptions };
+
+/** The settings among parsed global options, as text. */
+export function pickSettings(values: Readonly<Record<string, unknown>>): Partial<Record<SettingName, string>> {
+  const given = settingNames.filter((name) => settings[name].isOption && values[name] !== undefined && values[name] !== false);
+  return Object.fromEntries(given.map((name) => [name, String(values[name])]));
+}

@@ -1,0 +1,125 @@
+/** Arguments and options of commands as data. The types of what a command receives are derived from them. */
+
+/** What can stand for a value, for completion: words looked up in the account, paths, files. */
+export type ValueSource = 'key' | 'image' | 'package' | 'datacenter' | 'service' | 'profile' | 'path' | 'file' | 'directory' | 'api';
+
+/** An argument: its name in the declaration is its placeholder in help. */
+export interface Argument<T = unknown> {
+  readonly help: string;
+  readonly optional: boolean;
+  readonly variadic: boolean;
+  readonly values?: ValueSource;
+  readonly choices?: readonly string[];
+  readonly _type?: T;
+}
+
+interface ArgumentExtras {
+  values?: ValueSource;
+  choices?: readonly string[];
+}
+
+export const one = (help: string, extras: ArgumentExtras = {}): Argument<string> => ({ help, optional: false, variadic: false, ...extras });
+export const maybe = (help: string, extras: ArgumentExtras = {}): Argument<string | undefined> => ({
+  help,
+  optional: true,
+  variadic: false,
+  ...extras,
+});
+/** One or more. */
+export const many = (help: string, extras: ArgumentExtras = {}): Argument<string[]> => ({
+  help,
+  optional: false,
+  variadic: true,
+  ...extras,
+});
+/** None or more. */
+export const some = (help: string, extras: ArgumentExtras = {}): Argument<string[]> => ({
+  help,
+  optional: true,
+  variadic: true,
+  ...extras,
+});
+
+export type OptionKind = 'flag' | 'negatable' | 'text' | 'list' | 'number' | 'size' | 'duration' | 'count';
+
+/** An option: its name in the declaration, in kebab case, is its long form. */
+export interface Option<T = unknown> {
+  readonly kind: OptionKind;
+  readonly help: string;
+  /** One letter. */
+  readonly short?: string;
+  readonly placeholder?: string;
+  readonly choices?: readonly string[];
+  readonly values?: ValueSource;
+  /** Smallest and largest number. */
+  readonly range?: readonly [number, number];
+  readonly _type?: T;
+}
+
+interface OptionExtras {
+  short?: string;
+  placeholder?: string;
+  values?: ValueSource;
+  range?: readonly [number, number];
+}
+
+/** An option without a value. */
+export const flag = (help: string, extras: OptionExtras = {}): Option<boolean> => ({ kind: 'flag', help, ...extras });
+/** `--name` and `--no-name`; undefined when neither is given. */
+export const negatable = (help: string, extras: OptionExtras = {}): Option<boolean | undefined> => ({ kind: 'negatable', help, ...extras });
+/** A flag that counts how often it is given. */
+export const count = (help: string, extras: OptionExtras = {}): Option<number> => ({ kind: 'count', help, ...extras });
+export const text = (help: string, extras: OptionExtras = {}): Option<string | undefined> => ({
+  kind: 'text',
+  help,
+  placeholder: 'TEXT',
+  ...extras,
+});
+export const choice = <const C extends readonly string[]>(
+  help: string,
+  choices: C,
+  extras: OptionExtras = {},
+): Option<C[number] | undefined> => ({
+  kind: 'text',
+  help,
+  choices,
+  placeholder: choices.join('|'),
+  ...extras,
+});
+/** An option that may be given several times. */
+export const texts = (help: string, extras: OptionExtras = {}): Option<string[]> => ({
+  kind: 'list',
+  help,
+  placeholder: 'TEXT',
+  ...extras,
+});
+export const number = (help: string, extras: OptionExtras = {}): Option<number | undefined> => ({
+  kind: 'number',
+  help,
+  placeholder: 'N',
+  ...extras,
+});
+/** Bytes: `512`, `64M`, `1.5GiB`. */
+export const size = (help: string, extras: OptionExtras = {}): Option<number | undefined> => ({
+  kind: 'size',
+  help,
+  placeholder: 'SIZE',
+  ...extras,
+});
+/** Milliseconds: `250ms`, `45s`, `1h30m`. */
+export const duration = (help: string, extras: OptionExtras = {}): Option<number | undefined> => ({
+  kind: 'duration',
+  help,
+  placeholder: 'DURATION',
+  ...extras,
+});
+
+export type Arguments = Readonly<Record<string, Argument>>;
+export type Options = Readonly<Record<string, Option>>;
+type Of<P> = P extends { readonly _type?: infer T } ? T : never;
+type OfOption<O> = O extends Option<infer T> ? T : never;
+type OfArgument<A> = A extends Argument<infer T> ? T : never;
+/** What a command receives for its declared arguments or options. */
+export type Values<P> = {
+  [K in keyof P]: P[K] extends Option ? OfOption<P[K]> : P[K] extends Argument ? OfArgument<P[K]> : Of<P[K]>;
+};

@@ -1,0 +1,137 @@
+import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander';
+import { UsageError } from '../errors.ts';
+import { nearest } from '../output/nearest.ts';
+import { parseDuration, parseSize } from '../output/units.ts';
+import type { AnyCommand } from './command.ts';
+import { globalOptions } from './globals.ts';
+import { kebab } from '../config/settings.ts';
+import type { Option, Options } from './parameters.ts';
+
+/** What was on the command line, by the declared names. */
+export interface Parsed {
+  args: Record<string, unknown>;
+  options: Record<string, unknown>;
+  /** The options that every command has. */
+  globals: Record<string, unknown>;
+  wantsHelp: boolean;
+}
+
+/** Reads the text of an option's value. @throws {UsageError} naming the option. */
+function readValue(name: string, option: Option, value: string): unknown {
+  const label = `--${kebab(name)}`;
+  if (option.choices && !option.choices.includes(value)) {
+    const close = nearest(value, option.choices);
+    throw new UsageError(`${label}: "${value}" is not one of ${option.choices.join(', ')}`, {
+      hint: close && `did you mean ${label} ${close}?`,
+    });
+  }
+  if (option.kind === 'size') return parseSize(value);
+  if (option.kind === 'duration') return parseDuration(value);
+  if (option.kind !== 'number') return value;
+  const number = Number(value);
+  const [least, most] = option.range ?? [0, Number.MAX_SAFE_INTEGER];
+  if (!/^-?\d+$/.test(value) || number < least || number > most) {
+    throw new UsageError(`${label}: "${value}" is not a whole number${option.range ? ` from ${least} to ${most}` : ''}`);
+  }
+  return number;
+}
+
+function addOption(commander: Commander, name: string, option: Option, hasLetter: boolean): void {
+  const short = option.short === undefined || !hasLetter ? '' : `-${option.short}, `;
+  const add = (long: string, key: string, value: string): CommanderOption => {
+    const added = new CommanderOption(`${short}--${long}${value}`);
+    // commander reads a leading `no-` as the negation of another option; here names mean what they say.
+    added.negate = false;
+    added.attributeName = () => key;
+    commander.addOption(added);
+    return added;
+  };
+  if (option.kind === 'flag') add(kebab(name), name, '');
+  else if (option.kind === 'count') add(kebab(name), name, '').argParser((_, previous: number | undefined) => (previous ?? 0) + 1);
+  else if (option.kind === 'negatable') {
+    add(kebab(name), name, '');
+    const negative = new CommanderOption(`--no-${kebab(name)}`);
+    negative.negate = false;
+    negative.attributeName = () => `no ${name}`;
+    commander.addOption(negative);
+  } else {
+    const added = add(kebab(name), name, ' <value>');
+    if (option.kind === 'list')
+      added.argParser((value, previous: unknown[] | undefined) => [...(previous ?? []), readValue(name, option, value)]);
+    else added.argParser((value) => readValue(name, option, value));
+  }
+}
+
+function collect(options: Options, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const defaults: Partial<Record<Option['kind'], unknown>> = { flag: false, count: 0, list: [] };
+  return Object.fromEntries(
+    Object.entries(options).map(([name, option]) => {
+      if (option.kind === 'negatable' && values[`no ${name}`] === true) return [name, false];
+      return [name, values[name] ?? defaults[option.kind]];
+    }),
+  );
+}
+
+/** commander's complaints in this program's words. */
+function toUsageError(error: CommanderError, declared: AnyCommand, line: string): UsageError {
+  const quoted = /'([^']*)'/.exec(error.message)?.[1] ?? '';
+  const hint = `${line} --help`;
+  if (error.code === 'commander.unknownOption') {
+    const names = Object.keys({ ...declared.options, ...globalOptions }).map((name) => `--${kebab(name)}`);
+    const word = quoted.split('=')[0] ?? quoted;
+    const close = nearest(word, names);
+    return new UsageError(`unknown option ${word}`, { hint: close === undefined ? hint : `did you mean ${close}?` });
+  }
+  if (error.code === 'commander.missingArgument') return new UsageError(`missing argument ${quoted.toUpperCase()}`, { hint });
+  if (error.code === 'commander.excessArguments') return new UsageError('too many arguments', { hint });
+  if (error.code === 'commander.optionMissingArgument') {
+    return new UsageError(`option ${quoted.split(/[ ,]+/).find((word) => word.startsWith('--')) ?? quoted} needs a value`, { hint });
+  }
+  return new UsageError(error.message.replace(/^error: /, ''), { hint });
+}
+
+function checkChoices(declared: AnyCommand, args: Readonly<Record<string, unknown>>): void {
+  for (const [name, { choices }] of Object.entries(declared.arguments)) {
+    const value = args[name];
+    if (choices === undefined || typeof value !== 'string' || choices.includes(value)) continue;
+    const close = nearest(value, choices);
+    throw new UsageError(`${name.toUpperCase()}: "${value}" is not one of ${choices.join(', ')}`, {
+      hint: close && `did you mean ${close}?`,
+    });
+  }
+}
+
+/** Parses what follows a command's words. @throws {UsageError} that names what is wrong. */
+export function parseCommandLine(declared: AnyCommand, path: readonly string[], rest: readonly string[]): Parsed {
+  const line = ['cloud', ...path].join(' ');
+  const commander = new Commander(line)
+    .exitOverride()
+    .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
+    .allowExcessArguments(false)
+    .showSuggestionAfterError(false);
+  for (const [name, option] of Object.entries({ ...globalOptions, ...declared.options })) {
+    // A command's own option takes the letter from a global one.
+    const taken = option === globalOptions[name] && Object.values(declared.options).some(({ short }) => short === option.short);
+    addOption(commander, name, option, !taken);
+  }
+  for (const [name, argument] of Object.entries(declared.arguments)) {
+    const inner = name + (argument.variadic ? '...' : '');
+    commander.argument(argument.optional ? `[${inner}]` : `<${inner}>`);
+  }
+  try {
+    commander.parse(rest, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.code === 'commander.helpDisplayed') return { args: {}, options: {}, globals: {}, wantsHelp: true };
+    throw toUsageError(error, declared, line);
+  }
+  const args = Object.fromEntries(
+    Object.entries(declared.arguments).map(([name, { variadic }], at) => [
+      name,
+      commander.processedArgs[at] ?? (variadic ? [] : undefined),
+    ]),
+  );
+  checkChoices(declared, args);
+  const values = commander.opts();
+  return { args, options: collect(declared.options, values), globals: collect(globalOptions, values), wantsHelp: false };
+}

@@ -1,0 +1,48 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { InterruptedError, UsageError } from '../errors.ts';
+import { escapeControl } from '../output/escape.ts';
+import type { World } from '../world.ts';
+
+/** Whether somebody is there to answer a question. */
+export function canAsk({ stdin, stderr }: World): boolean {
+  return stdin.isTerminal && stderr.isTerminal;
+}
+
+/** Reads one line from the terminal. With `hidden` nothing of it is shown. */
+function readLine(world: World, question: string, hidden: boolean): Promise<string> {
+  const silent = new Writable({ write: (_piece, _encoding, done) => done() });
+  world.stderr.stream.write(escapeControl(question));
+  const reader = createInterface({ input: world.stdin.stream, output: hidden ? silent : world.stderr.stream, terminal: true });
+  return new Promise((resolve, reject) => {
+    const stop = (settle: () => void): void => {
+      settle();
+      reader.close();
+      if (hidden) world.stderr.stream.write('\n');
+    };
+    reader.once('line', (line) => stop(() => resolve(line)));
+    reader.once('SIGINT', () => stop(() => reject(new InterruptedError('interrupted'))));
+    reader.once('close', () => reject(new InterruptedError('no answer')));
+  });
+}
+
+/** Asks for a text. @throws {UsageError} where nobody can answer. */
+export async function askText(world: World, question: string, fallback = ''): Promise<string> {
+  if (!canAsk(world)) throw new UsageError(`cannot ask "${question}": there is no terminal`);
+  const suffix = fallback === '' ? ': ' : ` [${fallback}]: `;
+  const answer = await readLine(world, question + suffix, false);
+  return answer.trim() === '' ? fallback : answer.trim();
+}
+
+/** Asks for a secret without showing it. @throws {UsageError} where nobody can answer. */
+export async function askSecret(world: World, question: string, hint?: string): Promise<string> {
+  if (!canAsk(world)) throw new UsageError(`cannot ask for the ${question}: there is no terminal`, { hint });
+  return await readLine(world, `${question}: `, true);
+}
+
+/** Asks for a yes before something is deleted. @throws {UsageError} without a terminal or when the answer is no. */
+export async function confirm(world: World, question: string): Promise<void> {
+  if (!canAsk(world)) throw new UsageError(`${question} Nothing was done: there is no terminal to confirm it`, { hint: 'add --yes' });
+  const answer = await readLine(world, `${question} [y/N] `, false);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new UsageError('nothing was done');
+}

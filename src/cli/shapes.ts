@@ -1,0 +1,183 @@
+import { InterruptedError, PartialError, UsageError } from '../errors.ts';
+import { record, records, type ColumnSpec, type Row, type Rows } from '../output/kinds.ts';
+import { command, type Command, type Context, type Example, type Invocation } from './command.ts';
+import { flag, many, one, type Argument, type Arguments, type Options, type ValueSource } from './parameters.ts';
+import { confirm } from './prompt.ts';
+
+/** What all shapes of commands share. */
+interface Shape {
+  summary: string;
+  description?: string;
+  examples?: readonly Example[];
+}
+
+/** How a resource is shown. */
+interface Shown {
+  /** Columns of the table; all other fields are there for `--columns` and the data formats. */
+  columns: readonly ColumnSpec[];
+  /** The field that `-o name` prints. */
+  id: string;
+}
+
+interface ListSpec<O extends Options> extends Shape, Shown {
+  options?: O;
+  fetch: (invocation: Invocation<Record<never, never>, O>) => Promise<Rows> | Rows;
+}
+
+/** A command that lists resources. */
+export function listCommand<const O extends Options = Record<never, never>>({
+  columns,
+  id,
+  fetch,
+  ...rest
+}: ListSpec<O>): Command<Record<never, never>, O> {
+  return command({ aliases: ['ls'], ...rest, run: async (invocation) => records(await fetch(invocation), { columns, id }) });
+}
+
+interface GetSpec<N extends string> extends Shape {
+  /** Name of the argument, and what it may be. */
+  argument: N;
+  help: string;
+  values?: ValueSource;
+  id: string;
+  /** Lines of the card; every field when absent. */
+  columns?: readonly ColumnSpec[];
+  fetch: (context: Context, name: string) => Promise<Row>;
+}
+
+/** A command that shows one resource. */
+export function getCommand<const N extends string>({
+  argument,
+  help,
+  values,
+  id,
+  columns,
+  fetch,
+  ...rest
+}: GetSpec<N>): Command<Arguments> {
+  return command<Arguments>({
+    aliases: ['show'],
+    ...rest,
+    arguments: { [argument]: one(help, { ...(values && { values }) }) },
+    run: async (invocation) => record(await fetch(invocation, String(invocation.args[argument])), { id, ...(columns && { columns }) }),
+  });
+}
+
+interface ChangeSpec<A extends Arguments, O extends Options> extends Shape {
+  aliases?: readonly string[];
+  arguments?: A;
+  options?: O;
+  id: string;
+  columns?: readonly ColumnSpec[];
+  change: (invocation: Invocation<A, O>) => Promise<Row>;
+  /** Said on stderr when it is done: `Created key laptop`. */
+  done: (result: Row) => string;
+}
+
+/** A command that creates or updates a resource, shows it as it is now and says so. */
+export function changeCommand<const A extends Arguments = Record<never, never>, const O extends Options = Record<never, never>>({
+  id,
+  columns,
+  change,
+  done,
+  ...rest
+}: ChangeSpec<A, O>): Command<A, O> {
+  return command({
+    ...rest,
+    run: async (invocation) => {
+      const result = await change(invocation);
+      invocation.note(done(result));
+      return record(result, { id, ...(columns && { columns }) });
+    },
+  });
+}
+
+interface DeleteSpec<N extends string> extends Shape {
+  argument: N;
+  help: string;
+  values?: ValueSource;
+  /** What is deleted, for questions and messages: `key`. */
+  noun: string;
+  /** Finds what an argument names, and a label for it; throws when it names nothing or several things. */
+  resolve: (context: Context, name: string) => Promise<{ id: string; label: string }>;
+  remove: (context: Context, id: string) => Promise<unknown>;
+}
+
+/** A command that deletes resources: it finds all of them, asks once, and tries each. */
+export function deleteCommand<const N extends string>(spec: DeleteSpec<N>): Command<Arguments, { yes: ReturnType<typeof flag> }> {
+  const { argument, help, values, noun, resolve, remove, ...rest } = spec;
+  const named: Record<string, Argument> = { [argument]: many(help, { ...(values && { values }) }) };
+  return command<Arguments, { yes: ReturnType<typeof flag> }>({
+    aliases: ['rm'],
+    ...rest,
+    arguments: named,
+    options: { yes: flag('Do not ask', { short: 'y' }) },
+    run: async (invocation) => {
+      const names = [...new Set(invocation.args[argument] as string[])];
+      const attempts = createAttempts(invocation, names.length);
+      const targets = await attempts.each(names, (name) => resolve(invocation, name));
+      const labels = targets.map(({ label }) => label).join(', ');
+      if (!invocation.options.yes && targets.length > 0) await confirm(invocation.world, `Delete ${noun} ${labels}?`);
+      await attempts.each(targets, async ({ id, label }) => {
+        await remove(invocation, id);
+        invocation.note(`Deleted ${noun} ${label}`);
+      });
+      attempts.finish();
+      return undefined;
+    },
+  });
+}
+
+/** Work on several items of which each may fail by itself. */
+export interface Attempts {
+  /** Does a step for each item; an item that fails is reported and left out of the result. */
+  each<T, R>(items: readonly T[], step: (item: T) => Promise<R>): Promise<R[]>;
+  /** @throws {PartialError} when something failed */
+  finish(): void;
+}
+
+/** Tries work on `total` items: failures are reported one by one, that of an only item is simply thrown. */
+export function createAttempts({ fail }: Pick<Context, 'fail'>, total: number): Attempts {
+  let failed = 0;
+  let lastCode = 0;
+  return {
+    each: async (items, step) => {
+      const results = [];
+      for (const item of items) {
+        try {
+          results.push(await step(item));
+        } catch (error) {
+          if (total === 1 || error instanceof InterruptedError) throw error;
+          failed += 1;
+          lastCode = await fail(error);
+        }
+      }
+      return results;
+    },
+    finish: () => {
+      if (failed > 0) throw new PartialError(`${failed} of ${total} failed`, failed === total ? { allFailed: lastCode } : {});
+    },
+  };
+}
+
+/** A resource that can be meant by name, full id or the beginning of its id. */
+export interface Named {
+  id: string;
+  name: string;
+}
+
+/**
+ * Finds what a word means among resources: a full id, a name, or eight or more characters that begin one id.
+ * @throws {UsageError} with the candidates when it means several
+ */
+export function findNamed<T extends Named>(candidates: readonly T[], word: string, noun: string): T | undefined {
+  const exact = candidates.find(({ id }) => id === word);
+  if (exact) return exact;
+  const named = candidates.filter(({ name }) => name === word);
+  const matches = named.length > 0 || word.length < 8 ? named : candidates.filter(({ id }) => id.startsWith(word));
+  if (matches.length > 1) {
+    const list = matches.map(({ id, name }) => `${id} (${name})`).join(', ');
+    throw new UsageError(`${noun} "${word}" is ambiguous: ${list}`, { hint: 'give the full id' });
+  }
+  return matches[0];
+}

@@ -1,0 +1,95 @@
+import { UsageError } from '../errors.ts';
+import { nearest } from '../output/nearest.ts';
+import type { AnyCommand, Group, Noun } from './command.ts';
+import { globalOptions } from './globals.ts';
+import { kebab } from '../config/settings.ts';
+import type { Option } from './parameters.ts';
+
+/** What the words of a command line name: a command, or a group whose help is wanted. */
+export interface Found {
+  /** Words of the command: `['keys', 'list']`. */
+  path: string[];
+  node: AnyCommand | Group | undefined;
+  /** Everything else on the command line, in order. */
+  rest: string[];
+  wantsHelp: boolean;
+  wantsVersion: boolean;
+}
+
+function takesValue(option: Option): boolean {
+  return !['flag', 'negatable', 'count'].includes(option.kind);
+}
+
+/** Global options that are followed by their value, in both spellings. */
+const valued = new Set(
+  Object.entries(globalOptions).flatMap(([name, option]) =>
+    takesValue(option) ? [`--${kebab(name)}`, ...(option.short === undefined ? [] : [`-${option.short}`])] : [],
+  ),
+);
+
+/** The command that a group knows by a name or an alias, with its own name. */
+export function findChild(parent: Group, word: string): [string, AnyCommand | Group] | undefined {
+  return Object.entries(parent.commands).find(([name, child]) => name === word || child.aliases?.includes(word) === true);
+}
+
+/** The noun of a name or alias. */
+export function findNoun(nouns: readonly Noun[], word: string): Noun | undefined {
+  return nouns.find((noun) => noun.name === word || noun.aliases.includes(word));
+}
+
+function unknown(path: readonly string[], word: string, names: readonly string[]): UsageError {
+  const close = nearest(word, names);
+  const line = ['cloud', ...path].join(' ');
+  return new UsageError(`"${word}" is not a command of ${line}`, { hint: close === undefined ? `${line} --help` : `${line} ${close}` });
+}
+
+/** Follows the words of a command line down to a command. Only the noun that is named is loaded. */
+export async function findCommand(nouns: readonly Noun[], argv: readonly string[]): Promise<Found> {
+  const found: Found = { path: [], node: undefined, rest: [], wantsHelp: false, wantsVersion: false };
+  for (let at = 0; at < argv.length; at += 1) {
+    const word = argv[at] ?? '';
+    if (found.node?.kind === 'command' || word === '--') {
+      found.rest.push(...argv.slice(at));
+      break;
+    }
+    if (word.startsWith('-') && word !== '-') {
+      if (word === '-h' || word === '--help') found.wantsHelp = true;
+      else if (word === '--version' && found.node === undefined) found.wantsVersion = true;
+      else found.rest.push(...(valued.has(word) ? argv.slice(at, (at += 1) + 1) : [word]));
+      continue;
+    }
+    if (!(await descend(nouns, found, word))) {
+      found.rest.push(...argv.slice(at));
+      break;
+    }
+  }
+  const node = found.node;
+  if (node?.kind === 'group' && node.fallback !== undefined && !found.wantsHelp && found.rest.some((word) => !word.startsWith('-'))) {
+    found.node = node.commands[node.fallback];
+    found.path.push(node.fallback);
+  }
+  return found;
+}
+
+/** One step down; false when the word belongs to the group's fallback command. */
+async function descend(nouns: readonly Noun[], found: Found, word: string): Promise<boolean> {
+  if (found.node === undefined) {
+    const noun = findNoun(nouns, word);
+    if (noun === undefined)
+      throw unknown(
+        [],
+        word,
+        nouns.flatMap(({ name, aliases }) => [name, ...aliases]),
+      );
+    found.path.push(noun.name);
+    found.node = await noun.load();
+    return true;
+  }
+  const parent = found.node as Group;
+  const child = findChild(parent, word);
+  if (child === undefined && parent.fallback !== undefined) return false;
+  if (child === undefined) throw unknown(found.path, word, Object.keys(parent.commands));
+  found.path.push(child[0]);
+  found.node = child[1];
+  return true;
+}

@@ -1,0 +1,213 @@
+import type { compute } from '../api/compute.ts';
+import type { Body, Headers, Reply } from '../api/message.ts';
+import type { InputOf, Operation, Operations, ResultOf, ServiceName } from '../api/operation.ts';
+import type { storage } from '../api/storage.ts';
+import { ApiError, InterruptedError, NetworkError, UsageError } from '../errors.ts';
+import { buildRequest, encodePart } from './request.ts';
+import { readError, readResult } from './reply.ts';
+import { backOff, mayRetry, readRetryAfter, type RetryPolicy } from './retry.ts';
+import type { Outgoing, Send } from './send.ts';
+
+/** What happened to a request, for `--verbose`. */
+export type TraceEvent =
+  | { kind: 'request'; outgoing: Outgoing; attempt: number }
+  | { kind: 'reply'; outgoing: Outgoing; reply: Reply; milliseconds: number }
+  | { kind: 'retry'; outgoing: Outgoing; error: unknown; wait: number };
+
+/** Makes the `date` and `authorization` headers of a request that is about to be sent. */
+export type Authorize = () => Promise<{ date: string; authorization: string }>;
+
+/** One service as a client reaches it. */
+export interface Endpoint {
+  readonly service: ServiceName;
+  readonly url: URL;
+  readonly authorize: Authorize;
+  /** Roles to take on: `as-role` of compute, `Role` of storage. */
+  readonly roles: readonly string[];
+  /** Range of API versions; compute only. */
+  readonly apiVersion: string;
+  /** Called when a service refuses a signature: true when another form of it is worth a try. */
+  readonly tryOtherForm?: (error: ApiError) => boolean;
+}
+
+/** What a client needs from its surroundings. */
+export interface ClientOptions {
+  readonly endpoint: Endpoint;
+  readonly send: Send;
+  readonly retry: RetryPolicy;
+  readonly now: () => number;
+  /** Longest time of a request with its reply's head, milliseconds. */
+  readonly maxTime?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly trace?: ((event: TraceEvent) => void) | undefined;
+}
+
+/** How one call differs from its operation's declaration. */
+export interface CallOptions {
+  /** Ask for the headers alone. */
+  head?: boolean;
+  /** Further request headers. */
+  headers?: Headers;
+  /** Makes the body afresh for each try; without it, a request with a stream is tried once. */
+  body?: () => Body;
+  signal?: AbortSignal;
+}
+
+/** A reply's status and headers beside the result that was read from it. */
+export interface Answered<R> {
+  status: number;
+  headers: Headers;
+  value: R;
+}
+
+/** A typed function for each operation of a table, and the ways around it. */
+export type Client<T extends Operations> = {
+  readonly [K in keyof T]: (input: InputOf<T[K]>, options?: CallOptions) => Promise<ResultOf<T[K]>>;
+} & ClientMethods;
+
+export interface ClientMethods {
+  /** A call with the reply's status and headers. */
+  answer<O extends Operation>(operation: O, input: InputOf<O>, options?: CallOptions): Promise<Answered<ResultOf<O>>>;
+  /** Any request, signed: `target` is the path and query as sent. Statuses of 400 and above are replies here. */
+  request(request: { method: string; target: string; headers?: Headers; body?: Body | undefined }): Promise<Reply>;
+}
+
+export type ComputeClient = Client<typeof compute>;
+export type StorageClient = Client<typeof storage>;
+
+function withRoles({ service, roles }: Endpoint, target: string): string {
+  if (service !== 'compute' || roles.length === 0) return target;
+  return `${target}${target.includes('?') ? '&' : '?'}as-role=${encodePart(roles.join(','))}`;
+}
+
+/** Headers that every request to the service carries. */
+async function standardHeaders({ service, roles, apiVersion, authorize }: Endpoint): Promise<Headers> {
+  const signed = await authorize();
+  if (service === 'compute') return { accept: 'application/json', 'accept-version': apiVersion, ...signed };
+  return { ...(roles.length > 0 && { role: roles.join(',') }), ...signed };
+}
+
+function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: ClientOptions) {
+  const base = endpoint.url.pathname.replace(/\/+$/, '');
+
+  async function exchange(outgoing: Outgoing, attempt: number): Promise<Reply> {
+    const started = now();
+    const limit = maxTime === undefined ? undefined : AbortSignal.timeout(maxTime);
+    const signals = [signal, outgoing.signal, limit].filter((one) => one !== undefined);
+    trace?.({ kind: 'request', outgoing, attempt });
+    try {
+      const reply = await send({ ...outgoing, ...(signals.length > 0 && { signal: AbortSignal.any(signals) }) });
+      trace?.({ kind: 'reply', outgoing, reply, milliseconds: now() - started });
+      return reply;
+    } catch (error) {
+      if (signal?.aborted === true) throw new InterruptedError('interrupted', { cause: error });
+      if (limit?.aborted === true) {
+        throw new NetworkError(`${outgoing.url.host} did not finish in time`, { code: 'MaxTime', hint: 'allow more time with --max-time' });
+      }
+      throw error;
+    }
+  }
+
+  /** One try after the other, each signed afresh, until `accept` takes a reply or there is no hope. */
+  async function attemptAll<R>(
+    make: () => { method: string; target: string; headers: Headers; body?: Body | undefined; signal?: AbortSignal | undefined },
+    kind: { idempotent: boolean; reads: boolean; replayable: boolean },
+    accept: (reply: Reply, url: URL) => Promise<R>,
+  ): Promise<R> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { method, target, headers, body, signal: own } = make();
+      const url = new URL(base + withRoles(endpoint, target), endpoint.url);
+      const outgoing: Outgoing = { method, url, headers: { ...(await standardHeaders(endpoint)), ...headers }, body, signal: own };
+      let retryAfter: string | undefined;
+      try {
+        const reply = await exchange(outgoing, attempt);
+        retryAfter = reply.headers['retry-after'];
+        return await accept(reply, url);
+      } catch (error) {
+        const otherForm = error instanceof ApiError && endpoint.tryOtherForm?.(error) === true;
+        if (!kind.replayable || attempt > retry.retries + 1) throw error;
+        if (otherForm) continue;
+        if (attempt > retry.retries || !mayRetry(error, kind)) throw error;
+        const wait = backOff(retry, attempt, readRetryAfter(retryAfter, now()));
+        trace?.({ kind: 'retry', outgoing, error, wait });
+        await retry.sleep(wait, signal);
+      }
+    }
+  }
+
+  async function answer(
+    operation: Operation,
+    input: Readonly<Record<string, unknown>>,
+    options: CallOptions = {},
+  ): Promise<Answered<unknown>> {
+    const make = () => {
+      const request = buildRequest(operation, input);
+      const body = options.body ? options.body() : request.body;
+      const method = options.head === true ? 'HEAD' : request.method;
+      return { ...request, method, headers: { ...request.headers, ...options.headers }, body, signal: options.signal };
+    };
+    const replayable =
+      operation.body !== 'bytes' && operation.body !== 'lines' ? true : options.body !== undefined || input['body'] instanceof Uint8Array;
+    const kind = { idempotent: operation.idempotent, reads: operation.method === 'GET', replayable };
+    return await attemptAll(make, kind, async (reply, url) => {
+      if (reply.status >= 300 && reply.status !== operation.status) {
+        if (reply.status < 400 && reply.status !== 304) throw redirected(reply, url);
+        throw await readError(reply, { url, now });
+      }
+      const value = options.head === true ? reply.headers : await readResult(operation, reply, { url, now });
+      return { status: reply.status, headers: reply.headers, value };
+    });
+  }
+
+  async function request({
+    method,
+    target,
+    headers = {},
+    body,
+  }: {
+    method: string;
+    target: string;
+    headers?: Headers;
+    body?: Body | undefined;
+  }): Promise<Reply> {
+    const reads = method === 'GET' || method === 'HEAD';
+    const kind = { idempotent: reads, reads, replayable: body === undefined || body instanceof Uint8Array };
+    const make = () => ({ method, target, headers, body });
+    return await attemptAll(make, kind, (reply) => Promise.resolve(reply));
+  }
+
+  return { answer, request };
+}
+
+/** Redirections are never followed: the signature must not go to another host. */
+function redirected(reply: Reply, url: URL): NetworkError {
+  const target = reply.headers['location'] ?? 'nowhere';
+  return new NetworkError(`${url.host} redirects to ${target}; redirections are not followed`, {
+    code: 'Redirected',
+    hint: 'if that is the right address, make it the URL of the profile',
+  });
+}
+
+/** A client of one service: a typed function for each operation of its table. */
+export function createClient<T extends Operations>(table: T, options: ClientOptions): Client<T> {
+  const caller = createCaller(options);
+  const calls = Object.fromEntries(
+    Object.entries(table).map(([name, operation]) => [
+      name,
+      async (input: Readonly<Record<string, unknown>>, call?: CallOptions) => (await caller.answer(operation, input, call)).value,
+    ]),
+  );
+  return { ...calls, ...caller } as unknown as Client<T>;
+}
+
+/** Plain HTTP carries signatures and data in the open: allowed to this machine only, or when the profile says so. */
+export function checkTransport(url: URL, allowHttp: boolean): void {
+  if (url.protocol === 'https:') return;
+  if (url.protocol !== 'http:')
+    throw new UsageError(`${url.href}: not an https URL`, { hint: 'give a URL such as https://cloud.example.com' });
+  const loopback = url.hostname === 'localhost' || url.hostname === '[::1]' || url.hostname.startsWith('127.');
+  if (loopback || allowHttp) return;
+  throw new UsageError(`${url.origin} is not protected by TLS: refused`, {
+    hint: 'use an https URL; where plain HTTP is right, say so in the profile: cloud profile edit --allow-http',
+  });
+}

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { readAliases, specifiedCode } from '../api/aliases.ts';
+import { BodyTooLarge, readAll, type ByteStream, type Reply } from '../api/message.ts';
+import type { Operation } from '../api/operation.ts';
+import { ApiError, NetworkError, type FieldError } from '../errors.ts';
+
+/** Largest JSON reply that is read, bytes: an endless one must not fill the memory. */
+const largestJson = 256 * 1024 * 1024;
+/** Largest line of a stream of records, bytes. */
+const largestLine = 1024 * 1024;
+/** Seconds that a request's date may be off; section 5 of the compute document. */
+const largestSkew = 300;
+
+/** Where a reply came from, for messages. */
+interface Origin {
+  url: URL;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/** Seconds by which this machine's clock is ahead of the service's; undefined when the reply has no usable date. */
+export function readSkew(reply: Pick<Reply, 'headers'>, now: () => number): number | undefined {
+  const date = Date.parse(reply.headers['date'] ?? '');
+  return Number.isNaN(date) ? undefined : Math.round((now() - date) / 1000);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function readFieldErrors(value: unknown): FieldError[] {
+  if (!Array.isArray(value)) return [];
+  const read = (word: unknown): string => (typeof word === 'string' ? word : '');
+  return value.filter(isRecord).map(({ field, code, message }) => ({ field: read(field), code: read(code), message: read(message) }));
+}
+
+const statusWords: Readonly<Record<number, string>> = {
+  304: 'NotModified',
+  401: 'InvalidCredentials',
+  403: 'NotAuthorized',
+  404: 'ResourceNotFound',
+  412: 'PreconditionFailed',
+  420: 'RequestThrottled',
+  429: 'RequestThrottled',
+  449: 'InvalidVersion',
+  503: 'ServiceUnavailable',
+};
+
+/** The service's refusal as an error; a body that is not `{code, message}` is said to be so. */
+export async function readError(reply: Reply, { url, now }: Origin): Promise<ApiError> {
+  const raw = await readAll(reply.body, largestLine).catch(() => new Uint8Array());
+  const requestId = reply.headers['request-id'] ?? reply.headers['x-request-id'];
+  const fallback = statusWords[reply.status] ?? `Status${reply.status}`;
+  let body: unknown;
+  try {
+    body = JSON.parse(Buffer.from(raw).toString());
+  } catch {
+    body = undefined;
+  }
+  const skew = readSkew(reply, now);
+  if ([400, 401, 403].includes(reply.status) && skew !== undefined && Math.abs(skew) > largestSkew) {
+    const side = skew > 0 ? 'ahead of' : 'behind';
+    return new ApiError(
+      reply.status,
+      'ClockSkew',
+      `the clock of this machine is ${Math.abs(skew)} seconds ${side} the clock of ${url.host}`,
+      {
+        requestId,
+        hint: `set the clock: requests are refused when it is more than ${largestSkew} seconds off`,
+      },
+    );
+  }
+  if (isRecord(body) && typeof body['code'] === 'string') {
+    const message = typeof body['message'] === 'string' && body['message'] !== '' ? body['message'] : `refused with status ${reply.status}`;
+    return new ApiError(reply.status, specifiedCode(body['code']), message, { requestId, errors: readFieldErrors(body['errors']) });
+  }
+  if (raw.length === 0) return new ApiError(reply.status, fallback, `${url.host} answered with status ${reply.status}`, { requestId });
+  return new ApiError(
+    reply.status,
+    fallback,
+    `${url.host} answered with status ${reply.status} and a body that is not an error of this API`,
+    {
+      requestId,
+      hint: `check the URL: ${url.origin} may not be the service`,
+    },
+  );
+}
+
+/** Reads JSON whole, checking Content-MD5 where there is one. */
+async function readJson(reply: Reply, { url }: Origin): Promise<unknown> {
+  let raw: Uint8Array;
+  try {
+    raw = await readAll(reply.body, largestJson);
+  } catch (error) {
+    if (error instanceof BodyTooLarge) throw new NetworkError(`the reply of ${url.host} is too large`, { code: 'ReplyTooLarge' });
+    throw error;
+  }
+  const announced = reply.headers['content-md5'];
+  if (announced !== undefined && announced !== createHash('md5').update(raw).digest('base64')) {
+    throw new NetworkError(`the reply of ${url.host} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
+  }
+  try {
+    return JSON.parse(Buffer.from(raw).toString());
+  } catch (error) {
+    throw notJson(reply, url, error);
+  }
+}
+
+function notJson(reply: Reply, url: URL, cause: unknown): NetworkError {
+  const type = reply.headers['content-type']?.split(';')[0] ?? 'no content type';
+  return new NetworkError(`the reply of ${url.host} is not JSON (${type})`, {
+    code: 'UnreadableReply',
+    hint: `check the URL: ${url.origin} may not be the service`,
+    cause,
+  });
+}
+
+/** The lines of a stream, without their ends. */
+export async function* readLines(body: ByteStream): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const piece of body) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > largestLine) throw new NetworkError('a line of the reply is too long', { code: 'UnreadableReply' });
+    yield* lines;
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield rest;
+}
+
+async function* readRecords(reply: Reply, { url }: Origin): AsyncGenerator<unknown> {
+  for await (const line of readLines(reply.body)) {
+    if (line.trim() === '') continue;
+    try {
+      yield JSON.parse(line);
+    } catch (error) {
+      throw notJson(reply, url, error);
+    }
+  }
+}
+
+/** The result of an operation, in the form that its declaration says. */
+export async function readResult(operation: Operation, reply: Reply, origin: Origin): Promise<unknown> {
+  const { headers, status } = reply;
+  if (operation.result === 'json') {
+    const value = await readJson(reply, origin);
+    return Array.isArray(value) ? value.map(readAliases) : readAliases(value);
+  }
+  if (operation.result === 'records') return { headers, records: readRecords(reply, origin) };
+  if (operation.result === 'lines') return { headers, records: readLines(reply.body) };
+  if (operation.result === 'bytes') return { status, headers, body: reply.body };
+  await readAll(reply.body, largestLine);
+  // A web page answered with success is no service that did what was asked.
+  if (headers['content-type']?.startsWith('text/html') === true) throw notJson(reply, origin.url, undefined);
+  return headers;
+}

@@ -1,0 +1,110 @@
+import http from 'node:http';
+import https from 'node:https';
+import type { Headers, Reply } from '../api/message.ts';
+import { NetworkError } from '../errors.ts';
+import { toNetworkError } from './network-error.ts';
+import type { Outgoing, Sender, SendOptions } from './send.ts';
+
+function readHeaders(message: http.IncomingMessage): Headers {
+  const headers: Headers = {};
+  for (const [name, value] of Object.entries(message.headers)) {
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return headers;
+}
+
+async function* readBody(message: http.IncomingMessage, url: URL): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const piece of message) yield piece as Uint8Array;
+  } catch (error) {
+    throw toNetworkError(error, url);
+  }
+  if (!message.complete) throw toNetworkError(Object.assign(new Error('truncated'), { code: 'TruncatedReply' }), url);
+}
+
+/** Writes a streamed body with back-pressure until it ends or the reply is there: a service may refuse in mid-body. */
+async function writeBody(request: http.ClientRequest, body: AsyncIterable<Uint8Array>, replied: () => boolean): Promise<void> {
+  for await (const piece of body) {
+    if (replied() || request.destroyed) return;
+    if (request.write(piece)) continue;
+    await new Promise<void>((resolve) => {
+      const go = (): void => {
+        for (const event of ['drain', 'close', 'response']) request.off(event, go);
+        resolve();
+      };
+      for (const event of ['drain', 'close', 'response']) request.on(event, go);
+    });
+  }
+}
+
+/** Sends with node:https: quick to load, for commands that make a request or a few. */
+export function createHttpsSender(options: SendOptions): Sender {
+  const common = { keepAlive: true, maxSockets: options.connections };
+  const secure = new https.Agent({
+    ...common,
+    rejectUnauthorized: !options.insecure,
+    ...(options.ca !== undefined && { ca: options.ca }),
+  });
+  const plain = new http.Agent(common);
+
+  function send({ method, url, headers, body, signal }: Outgoing): Promise<Reply> {
+    return new Promise((resolve, reject) => {
+      const isSecure = url.protocol === 'https:';
+      const request = (isSecure ? https : http).request(url, {
+        method,
+        headers,
+        agent: isSecure ? secure : plain,
+        ...(signal && { signal }),
+      });
+      let reply: http.IncomingMessage | undefined;
+      const fail = (error: unknown): void => {
+        clearTimeout(connecting);
+        request.destroy();
+        reject(toNetworkError(error, url));
+      };
+      const connecting = setTimeout(() => fail(Object.assign(new Error('connecting'), { code: 'ETIMEDOUT' })), options.connectTimeout);
+      request.on('socket', (socket) => {
+        if (!socket.connecting && request.reusedSocket) clearTimeout(connecting);
+        else socket.once(isSecure ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
+      });
+      request.setTimeout(options.idleTimeout, () => {
+        const error = Object.assign(new Error('idle'), { code: 'IDLE' });
+        if (reply) reply.destroy(error);
+        else fail(error);
+      });
+      request.on('error', (error) => {
+        if (!reply) fail(error);
+      });
+      request.on('response', (message) => {
+        reply = message;
+        clearTimeout(connecting);
+        resolve({ status: message.statusCode ?? 0, headers: readHeaders(message), body: readBody(message, url) });
+      });
+      if (body === undefined || body instanceof Uint8Array) {
+        request.end(body);
+        return;
+      }
+      writeBody(request, body, () => reply !== undefined).then(
+        () => {
+          // A refusal in mid-body leaves the request unfinished: its connection cannot be used again.
+          if (reply && !request.writableEnded && reply.statusCode !== undefined && reply.statusCode >= 300) request.shouldKeepAlive = false;
+          request.end();
+        },
+        (error: unknown) => {
+          // What failed is the source of the body, not the network.
+          clearTimeout(connecting);
+          request.destroy();
+          reject(error instanceof Error ? error : new NetworkError(String(error)));
+        },
+      );
+    });
+  }
+
+  return {
+    send,
+    close: () => {
+      secure.destroy();
+      plain.destroy();
+    },
+  };
+}

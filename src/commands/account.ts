@@ -1,0 +1,91 @@
+import { contactFields, type Account } from '../api/resources.ts';
+import { group } from '../cli/command.ts';
+import { negatable, text, type Option } from '../cli/parameters.ts';
+import { changeCommand, listCommand } from '../cli/shapes.ts';
+import { command } from '../cli/command.ts';
+import { UsageError } from '../errors.ts';
+import { record } from '../output/kinds.ts';
+
+type ContactName = keyof typeof contactFields;
+/** An option for each contact field, with the field's own help. */
+export const contactOptions = Object.fromEntries(
+  Object.entries(contactFields).map(([name, { help }]) => [name, text(`${help}; an empty text clears it`)]),
+) as Record<ContactName, Option<string | undefined>>;
+
+const configGet = command({
+  summary: 'Show the settings of the account',
+  aliases: ['show'],
+  run: async ({ compute, account }) => record(await compute.getConfig({ account }), { id: 'default_network' }),
+  examples: [
+    { line: 'cloud account config get', help: 'The settings' },
+    { line: 'cloud account config get -o name', help: 'Only the default network' },
+  ],
+});
+
+export const account = group({
+  summary: 'The account: address, limits and settings',
+  commands: {
+    get: command({
+      summary: 'Show the account',
+      aliases: ['show'],
+      run: async ({ compute, account }) => record(await compute.getAccount({ account }), { id: 'login' }),
+      examples: [
+        { line: 'cloud account get', help: 'Everything about the account' },
+        { line: 'cloud account get -j --columns id,login', help: 'Two fields as JSON' },
+      ],
+    }),
+    update: changeCommand({
+      summary: 'Change fields of the account',
+      options: { ...contactOptions, cns: negatable('Whether the name service is enabled') },
+      id: 'login',
+      change: async ({ compute, account, options: { cns, ...fields } }) => {
+        const given = Object.values({ ...fields, cns }).some((value) => value !== undefined);
+        if (!given) throw new UsageError('nothing to change', { hint: 'name a field: cloud account update --help' });
+        return await compute.updateAccount({ account, ...fields, cloud_cns_enabled: cns });
+      },
+      done: (result) => `Updated account ${(result as Account).login}`,
+      examples: [
+        { line: 'cloud account update --email ops@example.com --phone ""', help: 'Change the address, clear the phone number' },
+        { line: 'cloud account update --cns', help: 'Enable the name service' },
+      ],
+    }),
+    limits: listCommand({
+      summary: 'List the provisioning limits',
+      columns: ['by', 'value', 'used', 'check', 'os', 'image'],
+      id: 'by',
+      fetch: async ({ compute, account, note }) => {
+        const limits = await compute.getAccountLimits({ account });
+        if (limits.length === 0) note('No limits are set');
+        return limits;
+      },
+      examples: [
+        { line: 'cloud account limits', help: 'What may still be provisioned' },
+        { line: 'cloud account limits -j', help: 'As JSON' },
+      ],
+    }),
+    config: group({
+      summary: 'Settings of the account',
+      commands: {
+        get: configGet,
+        set: changeCommand({
+          summary: 'Change the settings of the account',
+          options: { defaultNetwork: text('Network for containers', { placeholder: 'ID' }) },
+          id: 'default_network',
+          change: async ({ compute, account, options }) => {
+            if (options.defaultNetwork === undefined)
+              throw new UsageError('nothing to change', { hint: 'cloud account config set --default-network ID' });
+            return await compute.updateConfig({ account, default_network: options.defaultNetwork });
+          },
+          done: () => 'Updated the settings',
+          examples: [
+            {
+              line: 'cloud account config set --default-network 7fa999c8-0d2c-453e-989c-e897716d0831',
+              help: 'Choose the network for containers',
+            },
+            { line: 'cloud account config get', help: 'See what is set' },
+          ],
+        }),
+      },
+    }),
+  },
+});

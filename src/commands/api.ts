@@ -1,0 +1,107 @@
+import type { Headers, Reply } from '../api/message.ts';
+import { command, group, type Context } from '../cli/command.ts';
+import { readInput, readLong } from '../cli/input.ts';
+import { choice, flag, one, maybe, text, texts } from '../cli/parameters.ts';
+import { readError } from '../client/reply.ts';
+import { encodeQuery } from '../client/request.ts';
+import { UsageError } from '../errors.ts';
+import { bytes } from '../output/kinds.ts';
+
+const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH'];
+
+/** `key=value` and `key:=json` as the members of an object. */
+async function readFields(context: Context, fields: readonly string[], jsonFields: readonly string[]): Promise<Record<string, unknown>> {
+  const result: Record<string, unknown> = {};
+  for (const given of fields) {
+    const at = given.indexOf('=');
+    if (at < 1) throw new UsageError(`-f ${given}: write KEY=VALUE`);
+    result[given.slice(0, at)] = await readLong(context.world, given.slice(at + 1));
+  }
+  for (const given of jsonFields) {
+    const [, key, value] = /^([^=]+?):?=(.*)$/s.exec(given) ?? [];
+    if (key === undefined || value === undefined) throw new UsageError(`-F ${given}: write KEY=JSON`);
+    try {
+      result[key] = JSON.parse(value);
+    } catch (error) {
+      throw new UsageError(`-F ${given}: "${value}" is not JSON`, { hint: `for a text: -f ${key}=${value}`, cause: error });
+    }
+  }
+  return result;
+}
+
+function readHeaders(given: readonly string[]): Headers {
+  return Object.fromEntries(
+    given.map((line) => {
+      const at = line.indexOf(':');
+      if (at < 1) throw new UsageError(`--header ${line}: write NAME: VALUE`);
+      return [line.slice(0, at).trim().toLowerCase(), line.slice(at + 1).trim()];
+    }),
+  );
+}
+
+/** The status line and headers as HTTP writes them, and the body. */
+async function* printReply(reply: Reply, isShown: boolean): AsyncGenerator<Uint8Array> {
+  if (isShown) {
+    const lines = [`HTTP/1.1 ${reply.status}`, ...Object.entries(reply.headers).map(([name, value]) => `${name}: ${value}`), '', ''];
+    yield Buffer.from(lines.join('\r\n'));
+  }
+  yield* reply.body;
+}
+
+const call = command({
+  summary: 'Send any request, signed, and print the reply as it comes',
+  description:
+    'PATH begins with a slash; in paths of the compute service, my stands for your account. Fields go into the query of a GET and into a JSON body otherwise. A refusal is printed to stderr and sets the exit code.',
+  usage: '[METHOD] PATH',
+  arguments: { method: one('Method, GET when absent'), path: maybe('Path and query', { values: 'api' }) },
+  options: {
+    field: texts('A field that is a text; @FILE for the content of a file', { short: 'f', placeholder: 'KEY=VALUE' }),
+    jsonField: texts('A field that is JSON', { short: 'F', placeholder: 'KEY:=JSON' }),
+    input: text('Body from a file; - for stdin', { placeholder: 'FILE', values: 'file' }),
+    header: texts('A further header', { placeholder: 'NAME:VALUE' }),
+    service: choice('Which service', ['compute', 'stor'], { placeholder: 'NAME' }),
+    include: flag('Print the status and headers too', { short: 'i' }),
+  },
+  run: async (invocation) => {
+    const { args, options, world } = invocation;
+    const method = args.path === undefined ? 'GET' : args.method.toUpperCase();
+    const path = args.path ?? args.method;
+    if (!methods.includes(method))
+      throw new UsageError(`"${args.method}" is not an HTTP method`, { hint: `there are ${methods.join(', ')}` });
+    if (!path.startsWith('/')) throw new UsageError(`"${path}" does not begin with a slash`, { hint: `cloud api ${method} /my/${path}` });
+    const fields = await readFields(invocation, options.field, options.jsonField);
+    const hasFields = Object.keys(fields).length > 0;
+    if (hasFields && options.input !== undefined) throw new UsageError('fields and --input contradict each other');
+    const isQuery = method === 'GET' || method === 'HEAD';
+    const query = isQuery && hasFields ? encodeQuery(fields).replace('?', path.includes('?') ? '&' : '?') : '';
+    const body =
+      options.input === undefined
+        ? hasFields && !isQuery
+          ? Buffer.from(JSON.stringify(fields))
+          : undefined
+        : await readInput(world, options.input);
+    const headers: Headers = {
+      ...(body === undefined
+        ? !isQuery && { 'content-length': '0' }
+        : { 'content-type': 'application/json', 'content-length': String(body.length) }),
+      ...readHeaders(options.header),
+    };
+    const client = options.service === 'stor' ? invocation.storage : invocation.compute;
+    const url = (options.service === 'stor' ? invocation.settings().storUrl : invocation.settings().url)?.value ?? '';
+    const reply = await client.request({ method, target: encodeTyped(path) + query, headers, body });
+    if (reply.status < 400) return bytes(printReply(reply, options.include));
+    throw await readError(reply, { url: new URL(url), now: world.now });
+  },
+  examples: [
+    { line: 'cloud api /my/images -f os=linux', help: 'A GET with a query' },
+    { line: 'cloud api POST /my -f email=ops@example.com', help: 'A change' },
+    { line: 'cloud api --service stor HEAD /demo/stor/notes.txt -i', help: 'Headers of an object' },
+  ],
+});
+
+/** A path as it stands in a request line: what is percent-encoded stays, what cannot stand there is encoded. */
+function encodeTyped(path: string): string {
+  return path.replaceAll(/%(?![0-9a-f]{2})/gi, '%25').replaceAll(/[^\x21-\x7e]|["<>\\^`{|}]/gu, encodeURIComponent);
+}
+
+export const api = group({ summary: 'Send any request, signed', commands: { call }, fallback: 'call' });

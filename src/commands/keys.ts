@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import type { Key } from '../api/resources.ts';
+import { group, type Context } from '../cli/command.ts';
+import { readInput } from '../cli/input.ts';
+import { maybe, text, texts } from '../cli/parameters.ts';
+import { changeCommand, deleteCommand, getCommand, listCommand } from '../cli/shapes.ts';
+import { NotFoundError, UsageError } from '../errors.ts';
+
+/** SHA256 fingerprint of a key in OpenSSH format, as ssh-keygen prints it. */
+function computeSha256(openssh: string): string {
+  const blob = Buffer.from(openssh.split(' ')[1] ?? '', 'base64');
+  return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
+}
+
+/** Finds a key by fingerprint or name. @throws {UsageError} when several keys have the name */
+export function findKey(keys: readonly Key[], word: string): Key {
+  const fingerprint = word.replace(/^MD5:/i, '').toLowerCase();
+  const exact = keys.find((key) => key.fingerprint === fingerprint || computeSha256(key.key) === word);
+  if (exact) return exact;
+  const named = keys.filter(({ name }) => name === word);
+  if (named.length > 1) {
+    const list = named.map((key) => key.fingerprint).join(', ');
+    throw new UsageError(`${named.length} keys are named "${word}": ${list}`, { hint: 'give the fingerprint' });
+  }
+  if (!named[0]) throw new NotFoundError(`key "${word}" does not exist`, { hint: 'cloud keys list' });
+  return named[0];
+}
+
+/** The text of a public key from a file, stdin or the usual places. @throws {UsageError} for a private key: nothing is sent */
+async function readPublicKeyText({ world, paths }: Context, file: string | undefined): Promise<string> {
+  const content = await readInput(world, file ?? `${paths.ssh}/id_rsa.pub`);
+  const key = content.toString().trim();
+  if (key.includes('PRIVATE KEY')) {
+    throw new UsageError(`${file ?? ''} holds a private key: it was not sent`, { hint: 'give the public half, whose file ends in .pub' });
+  }
+  if (key === '') throw new UsageError(`${file ?? ''} is empty`, { hint: 'give the file of a public key, such as ~/.ssh/id_rsa.pub' });
+  return key;
+}
+
+const columns = ['name', 'fingerprint', { key: 'attested', long: true }, { key: 'key', long: true }];
+
+export const keys = group({
+  summary: 'SSH keys of the account, which sign requests',
+  commands: {
+    list: listCommand({
+      summary: 'List the SSH keys of the account',
+      columns,
+      id: 'fingerprint',
+      fetch: ({ compute, account }) => compute.listKeys({ account }),
+      examples: [
+        { line: 'cloud keys list', help: 'Names and fingerprints' },
+        { line: 'cloud keys list -o name', help: 'One fingerprint a line, for scripts' },
+      ],
+    }),
+    get: getCommand({
+      summary: 'Show a key',
+      argument: 'key',
+      help: 'Name, or MD5 or SHA256 fingerprint',
+      values: 'key',
+      id: 'fingerprint',
+      fetch: async ({ compute, account }, word) => findKey(await compute.listKeys({ account }), word),
+      examples: [
+        { line: 'cloud keys get laptop', help: 'A key by its name' },
+        { line: 'cloud keys get laptop -j --columns key', help: 'Its public key as JSON' },
+      ],
+    }),
+    create: changeCommand({
+      summary: 'Register an SSH public key',
+      aliases: ['add'],
+      arguments: { file: maybe('File of the public key; - for stdin; ~/.ssh/id_rsa.pub when absent', { values: 'file' }) },
+      options: {
+        name: text('Name; the fingerprint when absent', { placeholder: 'NAME' }),
+        attestation: texts('Attestation certificate, PEM', { placeholder: 'FILE', values: 'file' }),
+      },
+      id: 'fingerprint',
+      columns: ['name', 'fingerprint'],
+      change: async (invocation) => {
+        const { args, options, world, account, compute } = invocation;
+        const key = await readPublicKeyText(invocation, args.file);
+        const certificates = await Promise.all(options.attestation.map((file) => readInput(world, file)));
+        const attestation = certificates.length === 0 ? undefined : certificates.map(String);
+        return await compute.createKey({ account, key, name: options.name, attestation });
+      },
+      done: (key) => `Created key ${(key as Key).name}`,
+      examples: [
+        { line: 'cloud keys create ~/.ssh/id_rsa.pub --name laptop', help: 'Register the key of this machine' },
+        { line: 'ssh-keygen -y -f work.pem | cloud keys create - --name work', help: 'From a private key, which stays here' },
+      ],
+    }),
+    delete: deleteCommand({
+      summary: 'Remove SSH keys from the account',
+      argument: 'key',
+      help: 'Name, or MD5 or SHA256 fingerprint',
+      values: 'key',
+      noun: 'key',
+      resolve: async ({ compute, account, settings }, word) => {
+        const { name, fingerprint } = findKey(await compute.listKeys({ account }), word);
+        const own = settings().keyId?.value.replace(/^MD5:/i, '') === fingerprint;
+        return { id: fingerprint, label: own ? `${name} (it signs this very request: you would lock yourself out)` : name };
+      },
+      remove: ({ compute, account }, key) => compute.deleteKey({ account, key }),
+      examples: [
+        { line: 'cloud keys delete laptop', help: 'Asks first' },
+        { line: 'cloud keys delete laptop work --yes', help: 'Several, without a question' },
+      ],
+    }),
+    local: listCommand({
+      summary: 'List the keys of this machine and which of them are registered',
+      description:
+        'Shows the private keys in ~/.ssh and in the ssh-agent. REGISTERED says whether the account has the key; it is empty when the service was not asked because there is no profile yet.',
+      columns: [
+        'source',
+        'type',
+        'bits',
+        'md5',
+        { key: 'sha256', long: true },
+        'encrypted',
+        'usableFor',
+        'registered',
+        { key: 'comment', long: true },
+      ],
+      id: 'md5',
+      fetch: async (context) => {
+        const local = await context.localKeys();
+        const hasProfile = context.settings().url !== undefined;
+        const registered = hasProfile ? await context.compute.listKeys({ account: context.account }) : undefined;
+        return local.map((key) => ({
+          ...key,
+          ...(registered && { registered: registered.some(({ fingerprint }) => fingerprint === key.md5) }),
+        }));
+      },
+      examples: [
+        { line: 'cloud keys local', help: 'Which of my keys serve?' },
+        { line: 'cloud keys local -l', help: 'With SHA256 fingerprints and comments' },
+      ],
+    }),
+  },
+});

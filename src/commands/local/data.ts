@@ -1,0 +1,91 @@
+import { createReadStream, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { command } from '../../cli/command.ts';
+import { flag } from '../../cli/parameters.ts';
+import { confirm } from '../../cli/prompt.ts';
+import { NotFoundError, UsageError } from '../../errors.ts';
+import { bytes, record } from '../../output/kinds.ts';
+import { findRunning } from './running.ts';
+import { checkStopped, dataDirOf, dataOption } from './service.ts';
+
+/** Bytes in the files of a folder, and how many files there are. */
+function measureFolder(folder: string): { files: number; size: number } {
+  if (!existsSync(folder)) return { files: 0, size: 0 };
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const sizes = files.map((entry) => statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0);
+  return { files: files.length, size: sizes.reduce((sum, size) => sum + size, 0) };
+}
+
+export const status = command({
+  summary: 'Show whether the services run, where, since when and how much they hold',
+  description: 'Exits with 0 whether they run or not: see the field running.',
+  options: dataOption,
+  run: async (invocation) => {
+    const dataDir = dataDirOf(invocation, invocation.options.data);
+    const running = await findRunning(dataDir);
+    const held = measureFolder(dataDir);
+    const contents = measureFolder(join(dataDir, 'bytes'));
+    const told = running && {
+      computeUrl: running.computeUrl,
+      storUrl: running.storUrl,
+      account: running.account,
+      pid: running.pid,
+      startedAt: running.startedAt,
+    };
+    return record(
+      { running: running !== undefined, ...told, dataDir, contents: contents.files, size: held.size },
+      {
+        id: 'running',
+        columns: [
+          'running',
+          ...Object.keys(told ?? {}).map((key) => ({ key, as: key === 'startedAt' ? ('time' as const) : ('text' as const) })),
+          'dataDir',
+          'contents',
+          { key: 'size', as: 'size' },
+        ],
+      },
+    );
+  },
+  examples: [
+    { line: 'cloud local status', help: 'Does it run?' },
+    { line: 'cloud local status -j --columns running', help: 'For scripts' },
+  ],
+});
+
+export const logs = command({
+  summary: 'Print what the services logged',
+  options: dataOption,
+  run: async (invocation) => {
+    const file = join(dataDirOf(invocation, invocation.options.data), 'service.log');
+    if (!existsSync(file)) throw new NotFoundError(`${file} does not exist`, { hint: 'cloud local start' });
+    return bytes(createReadStream(file));
+  },
+  examples: [
+    { line: 'cloud local logs | tail', help: 'The latest' },
+    { line: 'cloud local logs | grep " 500 "', help: 'Failures' },
+  ],
+});
+
+export const reset = command({
+  summary: 'Delete everything that the services hold',
+  options: { ...dataOption, yes: flag('Do not ask', { short: 'y' }) },
+  run: async (invocation) => {
+    const { options, world, note } = invocation;
+    const dataDir = dataDirOf(invocation, options.data);
+    await checkStopped(dataDir);
+    if (!existsSync(dataDir)) {
+      note('There is nothing to delete');
+      return undefined;
+    }
+    // Only what is a service's data is removed, never a folder that was named by mistake.
+    if (!existsSync(join(dataDir, 'cloud.db'))) throw new UsageError(`${dataDir} is not the data of a local service: left alone`);
+    if (!options.yes) await confirm(world, `Delete all data in ${dataDir}?`);
+    rmSync(dataDir, { recursive: true });
+    note(`Deleted ${dataDir}`);
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud local stop && cloud local reset -y', help: 'Begin anew' },
+    { line: 'cloud local reset --data ./data', help: 'One with its own data; asks first' },
+  ],
+});

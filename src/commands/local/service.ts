@@ -1,0 +1,209 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { command, type Context } from '../../cli/command.ts';
+import { readInput, resolvePath } from '../../cli/input.ts';
+import { flag, number, text, type Values } from '../../cli/parameters.ts';
+import { kebab, type SettingName } from '../../config/settings.ts';
+import { writeFileAtomically } from '../../config/files.ts';
+import { LocalError, UsageError, WaitError } from '../../errors.ts';
+import { record } from '../../output/kinds.ts';
+import { withSpinner } from '../../output/spinner.ts';
+import { findRunning, instanceHeader, isAlive, readRunFile, runFile, waitUntil, type Running } from './running.ts';
+
+/** Longest time that a service may take to start or stop, milliseconds. */
+const patience = 20_000;
+
+/** Where a data directory is, for every command of `local`. */
+export const dataOption = { data: text('Folder of its data', { placeholder: 'DIR', values: 'directory' }) };
+
+const serveOptions = {
+  ...dataOption,
+  computePort: number('Port of the compute service; 0 for any free one', { range: [0, 65535], placeholder: 'PORT' }),
+  storPort: number('Port of the object storage; 0 for any free one', { range: [0, 65535], placeholder: 'PORT' }),
+  http: flag('Without TLS'),
+  host: text('Address to listen on; this machine only when absent', { placeholder: 'ADDRESS' }),
+  allowJobs: flag('Run jobs although others can reach the service'),
+  publicKey: text('Register this public key instead of making a key', { placeholder: 'FILE', values: 'file' }),
+  empty: flag('Without samples'),
+  datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
+};
+type ServeOptions = Values<typeof serveOptions>;
+
+/** The data directory that is meant. */
+export function dataDirOf({ world, paths }: Context, data: string | undefined): string {
+  return data === undefined ? join(paths.data, 'local') : resolvePath(world, data);
+}
+
+/** Starts both services in this process. */
+async function openService(invocation: Context, options: ServeOptions, log: (line: string) => void) {
+  const { startLocal } = await import('../../server/local.ts');
+  const { world } = invocation;
+  const publicKey = options.publicKey === undefined ? undefined : (await readInput(world, options.publicKey)).toString();
+  const instance = randomUUID();
+  const service = await startLocal({
+    dataDir: dataDirOf(invocation, options.data),
+    computePort: options.computePort ?? 7443,
+    storPort: options.storPort ?? 7444,
+    http: options.http,
+    host: options.host,
+    account: invocation.settingGiven('account'),
+    publicKey,
+    empty: options.empty,
+    datacenter: options.datacenter,
+    now: world.now,
+    headers: { [instanceHeader]: instance },
+    log,
+  });
+  return { service, instance };
+}
+
+export const serve = command({
+  summary: 'Run both services in the foreground',
+  description: 'Logs go to stderr. SIGTERM or Ctrl-C ends it: requests under way are finished first.',
+  options: serveOptions,
+  run: async (invocation) => {
+    const { options, world, note } = invocation;
+    const log = (line: string): void => note(`${new Date(world.now()).toISOString()} ${line}`);
+    const { service, instance } = await openService(invocation, options, log);
+    const { close, ...told } = service;
+    const running: Running = { ...told, startedAt: new Date(told.startedAt).toISOString(), pid: world.pid, instance };
+    const file = join(running.dataDir, runFile);
+    writeFileAtomically(file, `${JSON.stringify(running, null, 2)}\n`);
+    log(`compute ${running.computeUrl}, object storage ${running.storUrl}, account ${running.account}, data ${running.dataDir}`);
+    await new Promise<void>((resolve) => {
+      if (world.interrupted.aborted) resolve();
+      world.interrupted.addEventListener('abort', () => resolve(), { once: true });
+    });
+    log('stopping');
+    await close();
+    rmSync(file, { force: true });
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud local serve', help: 'Until Ctrl-C' },
+    { line: 'cloud local serve --data /tmp/cloud --compute-port 0 --stor-port 0', help: 'Apart from the usual one, on free ports' },
+  ],
+});
+
+/** The words that make `serve` do what `start` was asked for. */
+function serveWords(dataDir: string, options: ServeOptions, account: string | undefined): string[] {
+  const words = ['local', 'serve', '--data', dataDir];
+  for (const [name, value] of Object.entries({ ...options, account })) {
+    if (name === 'data' || value === undefined || value === false) continue;
+    words.push(`--${kebab(name)}`, ...(value === true ? [] : [String(value)]));
+  }
+  return words;
+}
+
+/** What the service said last, to explain why it is not running. */
+function readLogEnd(file: string): string {
+  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  return lines.findLast((line) => line.includes('cloud local serve:'))?.replace(/^.*?cloud local serve[^:]*: /, '') ?? lines.at(-1) ?? '';
+}
+
+async function launch(context: Context, dataDir: string, options: ServeOptions): Promise<Running> {
+  const { world } = context;
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const logFile = join(dataDir, 'service.log');
+  const log = openSync(logFile, 'a', 0o600);
+  const words = serveWords(dataDir, options, context.settingGiven('account'));
+  const child = spawn(world.executable, [world.program, ...words], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    cwd: world.cwd,
+    env: { ...world.env },
+  });
+  closeSync(log);
+  let exited = false;
+  child.on('exit', () => {
+    exited = true;
+  });
+  const isReady = (): boolean => readRunFile(dataDir)?.pid === child.pid;
+  const done = await waitUntil(world, patience, () => exited || isReady());
+  if (exited) throw new LocalError(`the service did not start: ${readLogEnd(logFile)}`, { hint: `see ${logFile}` });
+  child.unref();
+  const running = readRunFile(dataDir);
+  if (!done || running === undefined) throw new WaitError('the service did not start in time', { hint: `see ${logFile}` });
+  return running;
+}
+
+/** Writes the profile by which the service is reached; the first profile becomes the current one. */
+function writeProfile({ profiles }: Context, name: string, running: Running, hasTls: boolean): void {
+  const values: Partial<Record<SettingName, string>> = {
+    account: running.account,
+    url: running.computeUrl,
+    storUrl: running.storUrl,
+    keyId: running.keyId,
+    storEcdsa: 'true',
+    ...(running.keyFile !== undefined && { keyFile: running.keyFile }),
+    ...(hasTls && running.caFile !== undefined && { ca: running.caFile }),
+  };
+  profiles.write({ name, values });
+  if (profiles.current() === undefined) profiles.use(name);
+}
+
+export const start = command({
+  summary: 'Start both services on this machine',
+  description:
+    'The first start makes an account with a key, images, packages and directories to try, and the profile by which they are reached. Data is kept until cloud local reset.',
+  options: serveOptions,
+  run: async (invocation) => {
+    const { options, world, note, global } = invocation;
+    const dataDir = dataDirOf(invocation, options.data);
+    const profile = invocation.settingGiven('profile') ?? 'local';
+    const before = await findRunning(dataDir);
+    const running =
+      before ??
+      (await withSpinner(world.stderr, 'Starting', () => launch(invocation, dataDir, options), { quiet: global.quiet, env: world.env }));
+    writeProfile(invocation, profile, running, running.computeUrl.startsWith('https:'));
+    note(
+      before
+        ? 'Already running'
+        : `Running; profile ${profile}${invocation.profiles.current() === profile ? ' is the current one' : `: cloud --profile ${profile} ...`}`,
+    );
+    const { instance: _, startedAt: __, ...told } = running;
+    return record({ ...told, profile }, { id: 'computeUrl' });
+  },
+  examples: [
+    { line: 'cloud local start', help: 'Start, and make the profile "local"' },
+    {
+      line: 'cloud local start --data ./data --compute-port 0 --stor-port 0 -j',
+      help: 'For a test: own data, free ports, JSON that tells them',
+    },
+  ],
+});
+
+export const stop = command({
+  summary: 'Stop the services; their data stays',
+  options: dataOption,
+  run: async (invocation) => {
+    const { options, world, note } = invocation;
+    const running = await findRunning(dataDirOf(invocation, options.data));
+    if (running === undefined) {
+      note('Not running');
+      return undefined;
+    }
+    await stopService(world, running);
+    note('Stopped');
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud local stop', help: 'Requests under way are finished first' },
+    { line: 'cloud local stop --data ./data', help: 'One with its own data' },
+  ],
+});
+
+/** Ends a service that runs and waits until it is gone. */
+export async function stopService(world: Context['world'], { pid }: Running): Promise<void> {
+  world.kill(pid, 'SIGTERM');
+  if (await waitUntil(world, patience, () => !isAlive(world, pid))) return;
+  throw new WaitError(`process ${pid} did not end in time`, { hint: 'requests may be under way; try again' });
+}
+
+/** Refuses work that needs the service to be at rest. */
+export async function checkStopped(dataDir: string): Promise<void> {
+  const running = await findRunning(dataDir);
+  if (running) throw new UsageError(`the service runs (process ${running.pid})`, { hint: 'cloud local stop' });
+}

@@ -1,0 +1,156 @@
+import { spawn } from 'node:child_process';
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { command, type Context } from '../../cli/command.ts';
+import { quoteShell } from '../../cli/curl.ts';
+import { InterruptedError, LocalError } from '../../errors.ts';
+import { createPaint, colourEnabled } from '../../output/colour.ts';
+
+/** One step of the tour: what it shows, the line as a user would type it, and how its output is checked. */
+interface Step {
+  says: string;
+  line: string;
+  check?: (output: string) => boolean;
+}
+
+/** Files of different kinds that the tour stores and reads back. */
+interface Samples {
+  /** Digest of the large file, SHA-256 in hexadecimal. */
+  digest: string;
+}
+
+const large = 'disk image.bin';
+const odd = 'Grüße aus Köln – 寿司.txt';
+
+function makeSamples(folder: string): Samples {
+  // Random bytes in mebibytes: what is compressible or repetitive would hide a fault.
+  const content = randomBytes(24 * 1024 * 1024);
+  writeFileSync(join(folder, large), content);
+  writeFileSync(join(folder, 'notes.txt'), 'Stored by cloud local try.\n');
+  writeFileSync(join(folder, 'empty'), '');
+  writeFileSync(join(folder, odd), 'A name with spaces and letters beyond ASCII.\n');
+  // A key that lasts as long as the tour; ssh-keygen may not be installed.
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { n = '', e = '' } = publicKey.export({ format: 'jwk' });
+  writeFileSync(join(folder, 'laptop.pub'), `${writeOpenssh(n, e)} laptop\n`);
+  return { digest: createHash('sha256').update(content).digest('hex') };
+}
+
+/** An RSA public key in OpenSSH format (RFC 4253, section 6.6), from the numbers of its JWK. */
+function writeOpenssh(n: string, e: string): string {
+  const field = (bytes: Buffer): Buffer => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    return Buffer.concat([length, bytes]);
+  };
+  const integer = (text: string): Buffer => {
+    const bytes = Buffer.from(text, 'base64url');
+    return (bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes;
+  };
+  return `ssh-rsa ${Buffer.concat([field(Buffer.from('ssh-rsa')), field(integer(e)), field(integer(n))]).toString('base64')}`;
+}
+
+function listSteps({ digest }: Samples): Step[] {
+  const quoted = quoteShell(large);
+  return [
+    { says: 'Start both services on this machine', line: 'cloud local start --compute-port 0 --stor-port 0 -o name' },
+    { says: 'Do they answer, and does the key sign?', line: 'cloud ping' },
+    { says: 'Images to make instances from', line: 'cloud images list --os linux', check: (output) => output.includes('linux') },
+    { says: 'Packages with 1 GiB of memory', line: 'cloud packages list --memory 1024' },
+    { says: 'Register a second key', line: 'cloud keys create laptop.pub --name laptop' },
+    { says: 'Both keys', line: 'cloud keys list', check: (output) => output.includes('laptop') },
+    { says: 'Remove it again', line: 'cloud keys delete laptop --yes' },
+    { says: 'It is gone', line: 'cloud keys list', check: (output) => !output.includes('laptop') },
+    { says: 'Make a directory', line: 'cloud stor mkdir -p photos/2024' },
+    {
+      says: 'Store files: text, 24 MiB of bytes, an empty one, a name beyond ASCII',
+      line: `cloud stor put notes.txt ${quoted} empty ${quoteShell(odd)} photos/2024`,
+    },
+    {
+      says: 'They are there',
+      line: 'cloud stor ls photos/2024',
+      check: (output) => [large, odd, 'empty'].every((name) => output.includes(name)),
+    },
+    { says: 'Show a text', line: 'cloud stor cat photos/2024/notes.txt', check: (output) => output.startsWith('Stored by') },
+    { says: 'Into a pipe: the digest of what was stored ...', line: `sha256sum ${quoted}`, check: (output) => output.startsWith(digest) },
+    {
+      says: '... and of what comes back',
+      line: `cloud stor get ${quoteShell(`photos/2024/${large}`)} | sha256sum`,
+      check: (output) => output.startsWith(digest),
+    },
+    {
+      says: 'JSON for programs',
+      line: `cloud stor stat ${quoteShell(`photos/2024/${odd}`)} -j`,
+      check: (output) => output.includes('"size"'),
+    },
+    { says: 'Stop the services', line: 'cloud local stop' },
+  ];
+}
+
+/** A home of its own for the tour: no file and no profile of the user is touched. */
+function makeHome({ world }: Context): { folder: string; env: NodeJS.ProcessEnv } {
+  const folder = mkdtempSync(join(tmpdir(), 'cloud-try-'));
+  mkdirSync(join(folder, 'bin'));
+  const script = join(folder, 'bin', 'cloud');
+  writeFileSync(script, `#!/bin/sh\nexec ${quoteShell(world.executable)} ${quoteShell(world.program)} "$@"\n`);
+  chmodSync(script, 0o755);
+  const kept = Object.entries(world.env).filter(([name]) => !/^(CLOUD_|TRITON_|SDC_|MANTA_|XDG_|SSH_AUTH_SOCK)/.test(name));
+  return { folder, env: { ...Object.fromEntries(kept), HOME: folder, PATH: `${join(folder, 'bin')}:${world.env['PATH'] ?? ''}` } };
+}
+
+/** Runs a line in a shell, shows what it prints as it comes, and collects what went to stdout. */
+function runLine(
+  line: string,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+  { world }: Context,
+): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('/bin/sh', ['-c', line], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    child.stdout.on('data', (piece: Buffer) => {
+      output += piece.toString();
+      world.stdout.stream.write(piece);
+    });
+    child.stderr.on('data', (piece: Buffer) => {
+      world.stderr.stream.write(piece);
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, output }));
+  });
+}
+
+export const tour = command({
+  summary: 'A guided tour of everything, on services of its own',
+  description:
+    'Starts both services with data in a temporary folder, does what people do all day, checks the results, and takes everything away again. Your profiles and files are not touched.',
+  run: async (invocation) => {
+    const { world } = invocation;
+    const paint = await createPaint(colourEnabled('auto', world.env, world.stdout.isTerminal));
+    const { folder, env } = makeHome(invocation);
+    const steps = listSteps(makeSamples(folder));
+    let started = false;
+    try {
+      for (const { says, line, check } of steps) {
+        if (world.interrupted.aborted) throw new InterruptedError('interrupted');
+        world.stdout.stream.write(`\n${paint.dim(`# ${says}`)}\n${paint.bold(`$ ${line}`)}\n`);
+        const { code, output } = await runLine(line, folder, env, invocation);
+        started ||= line.includes('local start');
+        if (code !== 0) throw new LocalError(`"${line}" ended with exit code ${code ?? 'none'}`);
+        if (check && !check(output)) throw new LocalError(`"${line}" did not print what it should`);
+        if (line === 'cloud local stop') started = false;
+      }
+    } finally {
+      if (started) await runLine('cloud local stop', folder, env, invocation);
+      rmSync(folder, { recursive: true, force: true });
+    }
+    world.stdout.stream.write(`\n${paint.green('Everything works.')} To keep services running and go on by yourself: cloud local start\n`);
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud local try', help: 'Takes a few seconds' },
+    { line: 'cloud local start', help: 'Go on by yourself afterwards' },
+  ],
+});

@@ -1,0 +1,61 @@
+import { compute } from '../api/compute.ts';
+import { storage } from '../api/storage.ts';
+import { command, type Context } from '../cli/command.ts';
+import { createAttempts } from '../cli/shapes.ts';
+import { readSkew } from '../client/reply.ts';
+import { records } from '../output/kinds.ts';
+
+/** What one service answered. */
+interface Pong {
+  service: string;
+  url: string;
+  versions?: string[] | undefined;
+  server: string | undefined;
+  datacenter?: string | undefined;
+  /** Seconds by which this machine's clock is ahead. */
+  skew: number | undefined;
+  /** Milliseconds from sending to the head of the reply. */
+  latency: number;
+}
+
+async function pingCompute({ compute: client, settings, world }: Context): Promise<Pong> {
+  const started = world.now();
+  const { headers, value } = await client.answer(compute.ping, {});
+  return {
+    service: 'compute',
+    url: settings().url?.value ?? '',
+    versions: value.cloudapi?.versions,
+    server: headers['server'],
+    datacenter: headers['cloud-datacenter-name'] ?? headers['triton-datacenter-name'],
+    skew: readSkew({ headers }, world.now),
+    latency: world.now() - started,
+  };
+}
+
+async function pingStorage({ storage: client, account, settings, world }: Context): Promise<Pong> {
+  const started = world.now();
+  const { headers } = await client.answer(storage.listDirectory, { account, path: 'stor', limit: 1 }, { head: true });
+  return {
+    service: 'storage',
+    url: settings().storUrl?.value ?? '',
+    server: headers['server'],
+    skew: readSkew({ headers }, world.now),
+    latency: world.now() - started,
+  };
+}
+
+export const ping = command({
+  summary: 'Ask both services whether they answer',
+  description: 'SKEW is how many seconds the clock of this machine is ahead of the service, LATENCY the milliseconds until it answered.',
+  run: async (invocation) => {
+    const pings = [pingCompute, ...(invocation.settings().storUrl === undefined ? [] : [pingStorage])];
+    const attempts = createAttempts(invocation, pings.length);
+    const rows = await attempts.each(pings, (each) => each(invocation));
+    if (rows.length === 0) attempts.finish();
+    return records(rows, { columns: ['service', 'url', 'versions', 'server', 'datacenter', 'skew', 'latency'], id: 'service' });
+  },
+  examples: [
+    { line: 'cloud ping', help: 'Do my profile and key work?' },
+    { line: 'cloud ping --profile work -j', help: 'Another profile, as JSON' },
+  ],
+});

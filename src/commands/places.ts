@@ -1,0 +1,82 @@
+import { compute } from '../api/compute.ts';
+import { group } from '../cli/command.ts';
+import { getCommand, listCommand } from '../cli/shapes.ts';
+import { NotFoundError } from '../errors.ts';
+
+interface Place {
+  name: string;
+  url: string;
+}
+
+/** Names and URLs as rows, by name. */
+function toPlaces(urls: Readonly<Record<string, unknown>>): Place[] {
+  return Object.entries(urls)
+    .map(([name, url]) => ({ name, url: String(url) }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+const columns = ['name', 'url'];
+
+export const datacenters = group({
+  summary: 'Datacenters of the cloud',
+  commands: {
+    list: listCommand({
+      summary: 'List the datacenters and the addresses of their services',
+      columns,
+      id: 'name',
+      fetch: async ({ compute, account }) => toPlaces(await compute.listDatacenters({ account })),
+      examples: [
+        { line: 'cloud datacenters list', help: 'Names and addresses' },
+        { line: 'cloud datacenters list -o name', help: 'Only the names' },
+      ],
+    }),
+    get: getCommand({
+      summary: 'Show the address of a datacenter',
+      description: 'The service answers with a redirection, which is shown and never followed.',
+      argument: 'name',
+      help: 'Name of the datacenter',
+      values: 'datacenter',
+      id: 'url',
+      fetch: async (context, name) => {
+        const { headers } = await context.compute.answer(compute.getDatacenter, { account: context.account, name });
+        return { name, url: headers['location'] ?? '' };
+      },
+      examples: [
+        { line: 'cloud datacenters get local-1', help: 'Its name and address' },
+        { line: 'cloud --url "$(cloud datacenters get local-1 -o name)" images list', help: 'The images of that datacenter' },
+      ],
+    }),
+  },
+});
+
+export const services = group({
+  summary: 'Services of the cloud and their addresses',
+  commands: {
+    list: listCommand({
+      summary: 'List the services and their addresses',
+      columns,
+      id: 'name',
+      fetch: async ({ compute, account }) => toPlaces(await compute.listServices({ account })),
+      examples: [
+        { line: 'cloud services list', help: 'Names and addresses' },
+        { line: 'cloud services list -j', help: 'As JSON' },
+      ],
+    }),
+    get: getCommand({
+      summary: 'Show the address of a service',
+      argument: 'name',
+      help: 'Name of the service',
+      values: 'service',
+      id: 'url',
+      fetch: async ({ compute, account }, name) => {
+        const found = toPlaces(await compute.listServices({ account })).find((place) => place.name === name);
+        if (!found) throw new NotFoundError(`service "${name}" does not exist`, { hint: 'cloud services list' });
+        return found;
+      },
+      examples: [
+        { line: 'cloud services get storage', help: 'Its name and address' },
+        { line: 'cloud services get storage -o name', help: 'Only the address' },
+      ],
+    }),
+  },
+});

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isSystemError, UsageError } from '../errors.ts';
+
+/** The JSON object in a file; undefined when there is no file. */
+export function readJsonFile(path: string): Record<string, unknown> | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch (error) {
+    throw new UsageError(`${path}: not JSON: ${error instanceof Error ? error.message : ''}`, { hint: 'mend the file or remove it' });
+  }
+  throw new UsageError(`${path}: not a JSON object`, { hint: 'mend the file or remove it' });
+}
+
+/** Writes a file whole or not at all, readable by the user only: a temporary name, flushed, then renamed. */
+export function writeFileAtomically(path: string, content: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.${randomUUID()}`;
+  try {
+    const file = openSync(temporary, 'wx', 0o600);
+    try {
+      writeSync(file, content);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,106 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { isSystemError, UsageError } from '../errors.ts';
+import { readJsonFile, writeFileAtomically } from './files.ts';
+import { profileSettings, settings, type SettingName } from './settings.ts';
+
+/** A named set of settings: an account of a cloud and how to reach it. */
+export interface Profile {
+  name: string;
+  values: Partial<Record<SettingName, string>>;
+}
+
+/** The profiles of a user: one JSON file each, and a file that names the current one. */
+export interface Profiles {
+  list(): string[];
+  /** Name of the current profile. */
+  current(): string | undefined;
+  /** @throws {UsageError} when there is none of that name. */
+  read(name: string): Profile;
+  exists(name: string): boolean;
+  write(profile: Profile): void;
+  use(name: string): void;
+  remove(name: string): void;
+}
+
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** @throws {UsageError} for a name that is no file name. */
+export function checkProfileName(name: string): void {
+  if (namePattern.test(name)) return;
+  throw new UsageError(`profile "${name}": a name has up to 64 letters, digits, dots, dashes and underscores`);
+}
+
+function readValues(file: string, content: Readonly<Record<string, unknown>>): Profile['values'] {
+  const values: Profile['values'] = {};
+  for (const [key, value] of Object.entries(content)) {
+    const name = profileSettings.find((candidate) => candidate === key);
+    if (name === undefined) {
+      throw new UsageError(`${file}: unknown setting "${key}"`, { hint: `a profile may have ${profileSettings.join(', ')}` });
+    }
+    if (!['string', 'number', 'boolean'].includes(typeof value)) throw new UsageError(`${file}: "${key}" is not a text, number or boolean`);
+    values[name] = String(value);
+  }
+  return values;
+}
+
+function writeValues(values: Profile['values']): Record<string, unknown> {
+  const typed = (name: SettingName, value: string): unknown => {
+    if (settings[name].kind === 'flag') return value === 'true';
+    return settings[name].kind === 'number' ? Number(value) : value;
+  };
+  return Object.fromEntries(profileSettings.flatMap((name) => (values[name] === undefined ? [] : [[name, typed(name, values[name])]])));
+}
+
+/** The profiles below a configuration folder. */
+export function openProfiles(configDir: string): Profiles {
+  const folder = join(configDir, 'profiles');
+  const choice = join(configDir, 'config.json');
+  const fileOf = (name: string): string => {
+    checkProfileName(name);
+    return join(folder, `${name}.json`);
+  };
+
+  function list(): string[] {
+    try {
+      const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
+      return files.map((file) => file.slice(0, -'.json'.length)).sort();
+    } catch (error) {
+      if (isSystemError(error) && error.code === 'ENOENT') return [];
+      throw error;
+    }
+  }
+
+  function read(name: string): Profile {
+    const file = fileOf(name);
+    const content = readJsonFile(file);
+    if (content === undefined) {
+      const names = list();
+      const hint = names.length === 0 ? 'make one: cloud profile create' : `there are: ${names.join(', ')}`;
+      throw new UsageError(`profile "${name}" does not exist`, { hint });
+    }
+    return { name, values: readValues(file, content) };
+  }
+
+  function current(): string | undefined {
+    const name = readJsonFile(choice)?.['profile'];
+    return typeof name === 'string' ? name : undefined;
+  }
+
+  return {
+    list,
+    current,
+    read,
+    exists: (name) => list().includes(name),
+    write: ({ name, values }) => writeFileAtomically(fileOf(name), `${JSON.stringify(writeValues(values), null, 2)}\n`),
+    use: (name) => {
+      read(name);
+      writeFileAtomically(choice, `${JSON.stringify({ profile: name }, null, 2)}\n`);
+    },
+    remove: (name) => {
+      read(name);
+      rmSync(fileOf(name));
+      if (current() === name) rmSync(choice);
+    },
+  };
+}

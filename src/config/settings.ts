@@ -1,0 +1,181 @@
+import { UsageError } from '../errors.ts';
+
+/** One setting: how it is given and what it means. Options, environment, profiles, help and `--explain` read this record. */
+export interface Setting {
+  /** `text` unless said otherwise. */
+  readonly kind: 'text' | 'flag' | 'list' | 'duration' | 'number';
+  /** Placeholder of the option's value. */
+  readonly placeholder?: string;
+  readonly help: string;
+  /** Environment variable. */
+  readonly env?: string;
+  /** Variables of older tools, read when no profile is in use. */
+  readonly legacy?: readonly string[];
+  /** Whether a profile holds it. */
+  readonly inProfile: boolean;
+  /** Whether it is a global option. */
+  readonly isOption: boolean;
+  readonly default?: string;
+}
+
+const profileOnly = { inProfile: true, isOption: false } as const;
+const everywhere = { inProfile: true, isOption: true } as const;
+const optionOnly = { inProfile: false, isOption: true } as const;
+
+/** Every setting, by the name that it has in a profile and, in kebab case, as an option. */
+export const settings = {
+  profile: { kind: 'text', placeholder: 'NAME', help: 'Profile to use instead of the current one', env: 'CLOUD_PROFILE', ...optionOnly },
+  account: {
+    kind: 'text',
+    placeholder: 'LOGIN',
+    help: 'Act on this account; requests are signed by the account of the profile',
+    env: 'CLOUD_ACCOUNT',
+    legacy: ['TRITON_ACCOUNT', 'SDC_ACCOUNT', 'MANTA_USER'],
+    ...everywhere,
+  },
+  user: {
+    kind: 'text',
+    placeholder: 'LOGIN',
+    help: 'Sign as this sub-user of the account',
+    env: 'CLOUD_USER',
+    legacy: ['TRITON_USER', 'SDC_USER', 'MANTA_SUBUSER'],
+    ...everywhere,
+  },
+  role: {
+    kind: 'list',
+    placeholder: 'NAME,...',
+    help: 'Take on these roles instead of the default ones',
+    env: 'CLOUD_ROLE',
+    legacy: ['MANTA_ROLE'],
+    ...everywhere,
+  },
+  keyId: {
+    kind: 'text',
+    placeholder: 'FINGERPRINT',
+    help: 'Key to sign with, by its MD5 or SHA256 fingerprint',
+    env: 'CLOUD_KEY_ID',
+    legacy: ['TRITON_KEY_ID', 'SDC_KEY_ID', 'MANTA_KEY_ID'],
+    ...everywhere,
+  },
+  keyFile: { kind: 'text', placeholder: 'FILE', help: 'Private key to sign with', env: 'CLOUD_KEY_FILE', ...everywhere },
+  storKeyId: { kind: 'text', help: 'Another key for the object storage, by fingerprint', env: 'CLOUD_STOR_KEY_ID', ...profileOnly },
+  url: {
+    kind: 'text',
+    placeholder: 'URL',
+    help: 'Address of the compute service',
+    env: 'CLOUD_URL',
+    legacy: ['TRITON_URL', 'SDC_URL'],
+    ...everywhere,
+  },
+  storUrl: {
+    kind: 'text',
+    placeholder: 'URL',
+    help: 'Address of the object storage',
+    env: 'CLOUD_STOR_URL',
+    legacy: ['MANTA_URL'],
+    ...everywhere,
+  },
+  apiVersion: {
+    kind: 'text',
+    placeholder: 'RANGE',
+    help: 'API versions to accept from the compute service',
+    env: 'CLOUD_API_VERSION',
+    default: '~9||~8',
+    ...everywhere,
+  },
+  ca: { kind: 'text', placeholder: 'FILE', help: 'Trust the authorities in this PEM file', env: 'CLOUD_CA', ...everywhere },
+  insecure: {
+    kind: 'flag',
+    help: 'Accept any TLS certificate (not safe)',
+    env: 'CLOUD_INSECURE',
+    legacy: ['TRITON_TLS_INSECURE', 'SDC_TLS_INSECURE', 'MANTA_TLS_INSECURE'],
+    ...everywhere,
+  },
+  allowHttp: { kind: 'flag', help: 'Allow plain HTTP to hosts other than this one', ...profileOnly },
+  storEcdsa: { kind: 'flag', help: 'The object storage takes ECDSA keys', ...profileOnly },
+  signWindow: { kind: 'number', help: 'Seconds for which one signature is used, at most 240', default: '0', ...profileOnly },
+  timeout: {
+    kind: 'duration',
+    placeholder: 'DURATION',
+    help: 'Longest time without anything from the service',
+    env: 'CLOUD_TIMEOUT',
+    default: '60s',
+    ...everywhere,
+  },
+  maxTime: { kind: 'duration', placeholder: 'DURATION', help: 'Longest time of a whole request', env: 'CLOUD_MAX_TIME', ...everywhere },
+  retries: { kind: 'number', placeholder: 'N', help: 'Tries after a failed one', env: 'CLOUD_RETRIES', default: '3', ...everywhere },
+} as const satisfies Record<string, Setting>;
+
+export type SettingName = keyof typeof settings;
+export const settingNames = Object.keys(settings) as SettingName[];
+
+/** The settings that a profile may hold. */
+export const profileSettings = settingNames.filter((name) => settings[name].inProfile && name !== 'role');
+
+/** A setting's value as text, and where it came from. */
+export interface Sourced {
+  value: string;
+  source: string;
+}
+
+export type Sources = Partial<Record<SettingName, Sourced>>;
+
+/** What settings are resolved from, in falling order of precedence. */
+export interface SettingInputs {
+  /** Given on the command line. */
+  options: Readonly<Partial<Record<SettingName, string>>>;
+  env: Readonly<Record<string, string | undefined>>;
+  profile: { name: string; values: Readonly<Partial<Record<SettingName, string>>> } | undefined;
+}
+
+/** `storUrl` as it stands in an option: `stor-url`. */
+export function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+function firstOf(names: readonly string[], env: SettingInputs['env']): Sourced | undefined {
+  for (const name of names) {
+    const value = env[name];
+    if (value !== undefined && value !== '') return { value, source: `environment ${name}` };
+  }
+  return undefined;
+}
+
+/** Where each setting's value comes from: option, environment, profile, the variables of older tools, default. */
+export function resolveSettings({ options, env, profile }: SettingInputs): Sources {
+  const result: Sources = {};
+  for (const name of settingNames) {
+    const setting: Setting = settings[name];
+    const option = options[name];
+    const held = setting.inProfile ? profile?.values[name] : undefined;
+    const found =
+      (option === undefined ? undefined : { value: option, source: `option --${kebab(name)}` }) ??
+      firstOf(setting.env === undefined ? [] : [setting.env], env) ??
+      (held === undefined ? undefined : { value: held, source: `profile ${profile?.name ?? ''}` }) ??
+      // The variables of older tools are one whole: mixed with a profile they would sign as somebody else.
+      (profile === undefined ? firstOf(setting.legacy ?? [], env) : undefined) ??
+      (setting.default === undefined ? undefined : { value: setting.default, source: 'default' });
+    if (found) result[name] = found;
+  }
+  return result;
+}
+
+/** Who signs and whose resources are meant: `--account` names the target; the profile or environment says who signs. */
+export function resolveIdentity(inputs: SettingInputs): { signer: string | undefined; target: string | undefined } {
+  const signer = resolveSettings({ ...inputs, options: {} }).account?.value ?? inputs.options.account;
+  return { signer, target: inputs.options.account ?? signer };
+}
+
+/** Reads a flag's text: 1, true, yes, on; 0, false, no, off or nothing. */
+export function readFlag({ value, source }: Sourced): boolean {
+  const text = value.toLowerCase();
+  if (['1', 'true', 'yes', 'on'].includes(text)) return true;
+  if (['0', 'false', 'no', 'off', ''].includes(text)) return false;
+  throw new UsageError(`${source}: "${value}" is neither true nor false`);
+}
+
+/** Reads a whole number of zero or more. */
+export function readCount({ value, source }: Sourced): number {
+  if (!/^\d{1,9}$/.test(value)) throw new UsageError(`${source}: "${value}" is not a whole number`);
+  return Number(value);
+}

@@ -1,0 +1,230 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Operations, ServiceName } from './api/operation.ts';
+import type { Signer } from './auth/signer.ts';
+import { CurlPrinted, printCurl } from './cli/curl.ts';
+import { askSecret } from './cli/prompt.ts';
+import { createTrace } from './cli/trace.ts';
+import { checkTransport, createClient, type Client, type ClientOptions } from './client/client.ts';
+import type { Outgoing, Sender, SendOptions } from './client/send.ts';
+import type { Paths } from './config/paths.ts';
+import { readCount, readFlag, type SettingName, type Sources } from './config/settings.ts';
+import { readJsonFile, writeFileAtomically } from './config/files.ts';
+import type { ApiError } from './errors.ts';
+import { UsageError } from './errors.ts';
+import { parseDuration } from './output/units.ts';
+import type { World } from './world.ts';
+
+/** What connections are made from. */
+export interface ConnectOptions {
+  world: World;
+  paths: Paths;
+  settings: () => Sources;
+  /** Login that signs. */
+  signer: () => string | undefined;
+  verbose: number;
+  curl: boolean;
+  warn: (message: string) => void;
+}
+
+/** Connections of one run of the program: made when first used, shared by all clients. */
+export interface Connections {
+  client<T extends Operations>(table: T, service: ServiceName, bulk: boolean): Client<T>;
+  close(): void;
+}
+
+/** Requests that bulk sending has under way at once. */
+const bulkConnections = 64;
+
+/** The lines that somebody without any profile gets. */
+export function explainMissing(name: string): UsageError {
+  return new UsageError(`no ${name} is known: there is no profile yet`, {
+    hint: 'make a profile: cloud profile create; or try everything on this machine: cloud local start',
+  });
+}
+
+/** The value of a setting that a request cannot do without. */
+export function requireSetting(settings: Sources, name: SettingName, words: string): string {
+  const found = settings[name];
+  if (found === undefined) throw explainMissing(words);
+  return found.value;
+}
+
+function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}
+
+function readAuthority(settings: Sources): string | undefined {
+  if (settings.ca === undefined) return undefined;
+  try {
+    return readFileSync(settings.ca.value, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${settings.ca.value} (${settings.ca.source}): cannot be read`, {
+      cause: error,
+      hint: 'give a PEM file with --ca',
+    });
+  }
+}
+
+function readUrl(settings: Sources, service: ServiceName): URL {
+  const name = service === 'compute' ? 'url' : 'storUrl';
+  const text = requireSetting(settings, name, service === 'compute' ? 'address of the compute service' : 'address of the object storage');
+  if (!URL.canParse(text)) throw new UsageError(`${settings[name]?.source ?? name}: "${text}" is not a URL`);
+  const url = new URL(text);
+  checkTransport(url, settings.allowHttp !== undefined && readFlag(settings.allowHttp));
+  return url;
+}
+
+/** Whether requests to this host go through the proxy that the environment names; never to this machine itself. */
+function usesProxy(url: URL, env: World['env']): boolean {
+  if (url.hostname === 'localhost' || url.hostname === '[::1]' || url.hostname.startsWith('127.')) return false;
+  const names = url.protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
+  return names.some((name) => env[name] !== undefined && env[name] !== '');
+}
+
+/** Makes the connections of one run. Nothing is read, loaded or sent before the first request. */
+export function createConnections({ world, paths, settings, signer: signerLogin, verbose, curl, warn }: ConnectOptions): Connections {
+  const senders = new Map<string, Promise<Sender>>();
+  const signers = new Map<string, Promise<Signer>>();
+
+  function sendOptions(values: Sources, bulk: boolean): SendOptions {
+    const insecure = values.insecure !== undefined && readFlag(values.insecure);
+    if (insecure && senders.size === 0)
+      warn('TLS certificates are not checked (--insecure): anybody on the way can read and change what is sent');
+    const idleTimeout = parseDuration(values.timeout?.value ?? '60s');
+    return {
+      connectTimeout: Math.min(10_000, idleTimeout),
+      idleTimeout,
+      ca: readAuthority(values),
+      insecure,
+      connections: bulk ? bulkConnections : 8,
+    };
+  }
+
+  function loadSender(url: URL, bulk: boolean): Promise<Sender> {
+    const throughProxy = usesProxy(url, world.env);
+    const kind = `${bulk || throughProxy} ${throughProxy}`;
+    const known = senders.get(kind);
+    if (known) return known;
+    const options = sendOptions(settings(), bulk);
+    const loading =
+      bulk || throughProxy
+        ? import('./client/send-undici.ts').then(({ createUndiciSender }) => createUndiciSender(options, throughProxy))
+        : import('./client/send-https.ts').then(({ createHttpsSender }) => createHttpsSender(options));
+    senders.set(kind, loading);
+    return loading;
+  }
+
+  function loadSigner(service: ServiceName): Promise<Signer> {
+    const values = settings();
+    const keyId = (service === 'storage' ? values.storKeyId : undefined) ?? values.keyId;
+    const id = `${keyId?.value ?? ''} ${values.keyFile?.value ?? ''}`;
+    const known = signers.get(id);
+    if (known) return known;
+    const loading = import('./auth/find.ts').then(({ findSigner }) =>
+      findSigner({
+        sshDir: paths.ssh,
+        ...(keyId && { keyId: keyId.value }),
+        ...(values.keyFile && { keyFile: values.keyFile.value }),
+        ...(world.env['SSH_AUTH_SOCK'] !== undefined && { agentSocket: world.env['SSH_AUTH_SOCK'] }),
+        askPassphrase: (path) => askSecret(world, `passphrase of ${path}`, 'load the key into an ssh-agent: ssh-add'),
+      }),
+    );
+    signers.set(id, loading);
+    return loading;
+  }
+
+  /** Signs for one service; with an ECDSA key the later header form is tried when the first is refused, and remembered for the host. */
+  function createSigning(service: ServiceName) {
+    const memory = join(paths.state, 'signing.json');
+    const host = (): string => readUrl(settings(), service).host;
+    let form: 'legacy' | 'draft' | undefined;
+    let usesCurve = false;
+    let making: Promise<{ headers: () => Promise<{ date: string; authorization: string }> }> | undefined;
+
+    async function make() {
+      const values = settings();
+      const login = signerLogin();
+      if (login === undefined) throw explainMissing('account');
+      const [signer, { assertUsable }, { createAuthorizer }, { writeKeyId }] = await Promise.all([
+        loadSigner(service),
+        import('./auth/signer.ts'),
+        import('./auth/authorization.ts'),
+        import('./auth/key-id.ts'),
+      ]);
+      assertUsable(signer, service, { ecdsa: values.storEcdsa !== undefined && readFlag(values.storEcdsa) });
+      usesCurve = signer.publicKey.type === 'ecdsa';
+      if (usesCurve && service === 'compute') form ??= readJsonFile(memory)?.[host()] === 'draft' ? 'draft' : 'legacy';
+      const keyId = writeKeyId(service, {
+        account: login,
+        ...(values.user && { user: values.user.value }),
+        key: signer.publicKey.fingerprints.md5,
+      });
+      const window = values.signWindow === undefined ? 0 : Math.min(240, readCount(values.signWindow));
+      return createAuthorizer({ signer, service, keyId, now: world.now, window, form: form ?? 'legacy' });
+    }
+
+    function tryOtherForm(error: ApiError): boolean {
+      const refused = error.status === 401 || (error.status === 400 && error.code === 'InvalidHeader');
+      if (!refused || service !== 'compute' || !usesCurve || form !== 'legacy') return false;
+      form = 'draft';
+      making = undefined;
+      return true;
+    }
+
+    /** Keeps the form that a host accepted after it had refused the other. */
+    function remember(): void {
+      if (form === 'draft' && readJsonFile(memory)?.[host()] !== 'draft') {
+        writeFileAtomically(memory, `${JSON.stringify({ ...readJsonFile(memory), [host()]: 'draft' }, null, 2)}\n`);
+      }
+    }
+
+    return { authorize: async () => (await (making ??= make())).headers(), tryOtherForm, remember };
+  }
+
+  function client<T extends Operations>(table: T, service: ServiceName, bulk: boolean): Client<T> {
+    const values = settings();
+    const url = readUrl(values, service);
+    const signing = createSigning(service);
+    const send = async (outgoing: Outgoing) => {
+      if (curl)
+        throw new CurlPrinted(
+          printCurl(outgoing, { ca: values.ca?.value, insecure: values.insecure !== undefined && readFlag(values.insecure) }),
+        );
+      const reply = await (await loadSender(url, bulk)).send(outgoing);
+      if (reply.status < 400) signing.remember();
+      return reply;
+    };
+    const options: ClientOptions = {
+      endpoint: {
+        service,
+        url,
+        authorize: signing.authorize,
+        roles: values.role?.value.split(',').filter((name) => name !== '') ?? [],
+        apiVersion: values.apiVersion?.value ?? '*',
+        tryOtherForm: signing.tryOtherForm,
+      },
+      send,
+      retry: { retries: values.retries ? readCount(values.retries) : 0, base: 200, most: 20_000, sleep, random: Math.random },
+      now: world.now,
+      signal: world.interrupted,
+      ...(values.maxTime && { maxTime: parseDuration(values.maxTime.value) }),
+      ...(verbose > 0 && { trace: createTrace(verbose, (line) => void world.stderr.stream.write(`${line}\n`)) }),
+    };
+    return createClient(table, options);
+  }
+
+  return {
+    client,
+    close: () => {
+      for (const sender of senders.values()) sender.then((open) => open.close()).catch(() => undefined);
+    },
+  };
+}

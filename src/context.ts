@@ -1,0 +1,93 @@
+import { compute } from './api/compute.ts';
+import { storage } from './api/storage.ts';
+import type { Context, GlobalValues } from './cli/command.ts';
+import { pickSettings } from './cli/globals.ts';
+import { findPaths } from './config/paths.ts';
+import { openProfiles, type Profile } from './config/profiles.ts';
+import { resolveIdentity, resolveSettings, type SettingInputs, type Sources } from './config/settings.ts';
+import { createConnections, explainMissing } from './connect.ts';
+import { escapeControl } from './output/escape.ts';
+import type { World } from './world.ts';
+
+/** Computes a value when it is first asked for. */
+function lazily<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+/** What a command works with, made from the process and the global options; and how to let go of it. */
+export function createContext(
+  world: World,
+  globals: Readonly<Record<string, unknown>>,
+  fail: Context['fail'],
+  given?: Profile,
+): { context: Context; close: () => void } {
+  const paths = findPaths(world.env, world.home);
+  const profiles = openProfiles(paths.config);
+  const global = globals as unknown as GlobalValues;
+  const write = (message: string): void => void world.stderr.stream.write(`${escapeControl(message)}\n`);
+
+  const inputs = lazily((): SettingInputs => {
+    const options = pickSettings(globals);
+    if (given) return { options, env: world.env, profile: given };
+    const chosen = options.profile ?? world.env['CLOUD_PROFILE'];
+    const name = chosen === undefined || chosen === '' ? profiles.current() : chosen;
+    return { options, env: world.env, profile: name === undefined ? undefined : profiles.read(name) };
+  });
+  const settings = lazily((): Sources => resolveSettings(inputs()));
+  const identity = lazily(() => resolveIdentity(inputs()));
+  const connections = createConnections({
+    world,
+    paths,
+    settings,
+    signer: () => identity().signer,
+    verbose: global.verbose,
+    curl: global.curl,
+    warn: write,
+  });
+  const computeClient = lazily(() => connections.client(compute, 'compute', false));
+  const storageClient = lazily(() => connections.client(storage, 'storage', false));
+  const bulkStorage = lazily(() => connections.client(storage, 'storage', true));
+
+  const others: (() => void)[] = [];
+  const context: Context = {
+    world,
+    paths,
+    profiles,
+    settings,
+    settingGiven: (name) => pickSettings(globals)[name],
+    global,
+    get compute() {
+      return computeClient();
+    },
+    get storage() {
+      return storageClient();
+    },
+    bulk: {
+      get storage() {
+        return bulkStorage();
+      },
+    },
+    get account() {
+      const target = identity().target;
+      if (target === undefined) throw explainMissing('account');
+      return target;
+    },
+    withProfile: (profile) => {
+      const other = createContext(world, globals, fail, profile);
+      others.push(other.close);
+      return other.context;
+    },
+    localKeys: async () => {
+      const { listLocalKeys } = await import('./auth/local-keys.ts');
+      return await listLocalKeys({ agentSocket: world.env['SSH_AUTH_SOCK'], sshDir: paths.ssh });
+    },
+    note: (message) => {
+      if (!global.quiet) write(message);
+    },
+    warn: write,
+    fail,
+  };
+  const close = (): void => [connections.close, ...others].forEach((each) => each());
+  return { context, close };
+}

@@ -1,0 +1,48 @@
+import { homedir } from 'node:os';
+import { run } from './run.ts';
+import type { OutputStream } from './world.ts';
+
+/** The process's streams, clock and signals as the world that the program runs in. Nothing else touches `process`. */
+
+function outputStream(stream: NodeJS.WriteStream): OutputStream {
+  // Errors of a stream come through its write callbacks too; without a listener they would end the process.
+  stream.on('error', () => undefined);
+  return { stream, isTerminal: Boolean(stream.isTTY), columns: () => stream.columns ?? 80 };
+}
+
+const interruption = new AbortController();
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  process.on(signal, () => {
+    // The second time there is no more waiting for an orderly end.
+    if (interruption.signal.aborted) process.exit(code);
+    interruption.abort();
+  });
+}
+
+const code = run({
+  argv: process.argv.slice(2),
+  env: process.env,
+  stdin: {
+    get stream() {
+      return process.stdin;
+    },
+    isTerminal: Boolean(process.stdin.isTTY),
+  },
+  stdout: outputStream(process.stdout),
+  stderr: outputStream(process.stderr),
+  now: Date.now,
+  cwd: process.cwd(),
+  home: homedir(),
+  pid: process.pid,
+  kill: (pid, signal) => void process.kill(pid, signal),
+  executable: process.execPath,
+  program: process.argv[1] ?? '',
+  interrupted: interruption.signal,
+});
+
+void code.then((exitCode) => {
+  process.exitCode = exitCode;
+});

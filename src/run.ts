@@ -1,0 +1,141 @@
+import { nouns } from './commands/index.ts';
+import type { AnyCommand, Context, Invocation } from './cli/command.ts';
+import { CurlPrinted, quoteShell } from './cli/curl.ts';
+import type { Parsed } from './cli/parser.ts';
+import { findCommand, type Found } from './cli/tree.ts';
+import { exitCodes, explain } from './errors.ts';
+import { colourEnabled } from './output/colour.ts';
+import type { Format, Output } from './output/kinds.ts';
+import { text } from './output/kinds.ts';
+import type { World } from './world.ts';
+
+/** Version of this program; the build puts it in. */
+export const version = process.env['CLOUD_VERSION'] ?? '0.0.0';
+
+/** A closed pipe is no failure: `| head` has what it wanted. */
+function isClosedPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
+}
+
+/** Options whose values are not repeated in messages. */
+const hidden = /pass(word|phrase)/i;
+
+/** The command line for messages: long ones are cut, secrets left out. */
+function printLine(argv: readonly string[]): string {
+  const words = argv.filter((word) => !hidden.test(word)).map(quoteShell);
+  const line = ['cloud', ...words].join(' ');
+  return line.length > 120 ? `${line.slice(0, 117)}...` : line;
+}
+
+async function printHelp(found: Found, world: World): Promise<Output> {
+  const { printCommandHelp, printGroupHelp, printRootHelp } = await import('./cli/help.ts');
+  const width = Math.min(100, world.stdout.isTerminal ? world.stdout.columns() : 80);
+  if (found.node === undefined) return text(printRootHelp(nouns, width));
+  return text(
+    found.node.kind === 'group' ? printGroupHelp(found.path, found.node, width) : printCommandHelp(found.path, found.node, width),
+  );
+}
+
+function chooseFormat(globals: Readonly<Record<string, unknown>>): Format {
+  if (globals['json'] === true) return 'json';
+  return (globals['output'] as Format | undefined) ?? 'table';
+}
+
+function readList(value: unknown): string[] | undefined {
+  return typeof value === 'string'
+    ? value
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== '')
+    : undefined;
+}
+
+async function show(output: Output, globals: Readonly<Record<string, unknown>>, world: World): Promise<void> {
+  if (output.kind === 'none') return;
+  const { render } = await import('./output/render.ts');
+  const columns = readList(globals['columns']);
+  await render(
+    output,
+    {
+      format: chooseFormat(globals),
+      columns: columns?.[0] === 'all' ? 'all' : columns,
+      sort: readList(globals['sort']),
+      header: globals['noHeader'] !== true,
+      long: globals['long'] === true,
+      colour: isColoured(globals, world, 'stdout'),
+      now: world.now,
+    },
+    world.stdout,
+  );
+}
+
+function isColoured(globals: Readonly<Record<string, unknown>>, world: World, stream: 'stdout' | 'stderr'): boolean {
+  const wanted = globals['color'];
+  return colourEnabled(wanted === 'always' || wanted === 'never' ? wanted : 'auto', world.env, world[stream].isTerminal);
+}
+
+async function runCommand(declared: AnyCommand, parsed: Parsed, context: Context): Promise<Output | undefined> {
+  const invocation = Object.defineProperties(
+    {},
+    { ...Object.getOwnPropertyDescriptors(context), args: { value: parsed.args }, options: { value: parsed.options } },
+  );
+  return await declared.run(invocation as Invocation<never, never> as never);
+}
+
+/** Runs one command line and returns the exit code. Everything that can go wrong ends here, in one line. */
+export async function run(world: World): Promise<number> {
+  // Before the options are parsed, errors are shown as JSON when the words for it are there.
+  let globals: Readonly<Record<string, unknown>> = { json: world.argv.includes('-j') || world.argv.includes('--json') };
+  let close = (): void => undefined;
+
+  async function report(error: unknown, item?: string): Promise<number> {
+    if (isClosedPipe(error)) return exitCodes.done;
+    if (error instanceof CurlPrinted) {
+      world.stdout.stream.write(`${error.line}\n`);
+      return exitCodes.done;
+    }
+    const { reportError } = await import('./output/error-report.ts');
+    const explanation = explain(error);
+    const message = item === undefined ? explanation.message : `${item}: ${explanation.message}`;
+    const err = world.stderr;
+    await reportError(
+      { ...explanation, message },
+      { command: printLine(world.argv), format: chooseFormat(globals), colour: isColoured(globals, world, 'stderr'), err },
+    );
+    if (world.env['CLOUD_DEBUG'] === '1' && error instanceof Error) err.stream.write(`${error.stack ?? ''}\n`);
+    return explanation.exitCode;
+  }
+
+  try {
+    const found = await findCommand(nouns, world.argv);
+    if (found.wantsVersion) {
+      await show(text(`cloud ${version}`), globals, world);
+      return exitCodes.done;
+    }
+    if (found.wantsHelp || found.node?.kind !== 'command') {
+      await show(await printHelp(found, world), globals, world);
+      return exitCodes.done;
+    }
+    const { parseCommandLine } = await import('./cli/parser.ts');
+    const parsed = parseCommandLine(found.node, found.path, found.rest);
+    if (parsed.wantsHelp) {
+      await show(await printHelp(found, world), globals, world);
+      return exitCodes.done;
+    }
+    globals = parsed.globals;
+    const { createContext } = await import('./context.ts');
+    let failures = 0;
+    const created = createContext(world, globals, (error, item) => {
+      failures += 1;
+      return report(error, item);
+    });
+    close = created.close;
+    const output = await runCommand(found.node, parsed, created.context);
+    if (output) await show(output, globals, world);
+    return failures > 0 ? exitCodes.partly : exitCodes.done;
+  } catch (error) {
+    return await report(error);
+  } finally {
+    close();
+  }
+}

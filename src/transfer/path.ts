@@ -1,0 +1,43 @@
+import { UsageError } from '../errors.ts';
+
+/** Where something is in the object storage: a login, and the path after it (`stor/logs/a.gz`). */
+export interface RemotePath {
+  account: string;
+  path: string;
+}
+
+/**
+ * Reads a path as people type it: `/login/stor/a` as it is, `~~/stor/a` below the account, anything else below
+ * `/<account>/stor`. A leading `stor:` is allowed everywhere.
+ * @throws {UsageError} for a path that names nothing in the storage
+ */
+export function readRemotePath(text: string, account: string): RemotePath {
+  const typed = text.replace(/^stor:/, '');
+  if (typed.includes('\0')) throw new UsageError(`${JSON.stringify(text)}: a path has no NUL character`);
+  const absolute = /^~~(\/|$)/.test(typed) ? `/${account}${typed.slice(2)}` : typed.startsWith('/') ? typed : `/${account}/stor/${typed}`;
+  const [login = '', ...parts] = absolute.split('/').filter((part) => part !== '');
+  if (parts.some((part) => part === '.' || part === '..')) throw new UsageError(`${text}: "." and ".." are no names in the object storage`);
+  if (login === '') throw new UsageError(`${text}: names no account`, { hint: 'give a path such as logs/a.gz or /login/stor/logs/a.gz' });
+  return { account: login, path: parts.join('/') };
+}
+
+/** The whole path: `/login/stor/a`. */
+export function printRemotePath({ account, path }: RemotePath): string {
+  return path === '' ? `/${account}` : `/${account}/${path}`;
+}
+
+/** Last component of a path; the login for an account's own directory. */
+export function baseName({ account, path }: RemotePath): string {
+  return path.split('/').at(-1) || account;
+}
+
+/** A path below another. */
+export function joinPath(parent: RemotePath, name: string): RemotePath {
+  return { account: parent.account, path: parent.path === '' ? name : `${parent.path}/${name}` };
+}
+
+/** The directory that a path is in; undefined for an account's own directory. */
+export function parentOf({ account, path }: RemotePath): RemotePath | undefined {
+  if (path === '') return undefined;
+  return { account, path: path.split('/').slice(0, -1).join('/') };
+}
