@@ -1,13 +1,14 @@
 import { homedir } from 'node:os';
+import { isatty } from 'node:tty';
 import { run } from './run.ts';
 import type { OutputStream } from './world.ts';
 
 /** The process's streams, clock and signals as the world that the program runs in. Nothing else touches `process`. */
 
-function outputStream(stream: NodeJS.WriteStream): OutputStream {
+function outputStream(stream: NodeJS.WriteStream & { fd: number }): OutputStream {
   // Errors of a stream come through its write callbacks too; without a listener they would end the process.
   stream.on('error', () => undefined);
-  return { stream, isTerminal: Boolean(stream.isTTY), columns: () => stream.columns ?? 80 };
+  return { stream, isTerminal: isatty(stream.fd), columns: () => stream.columns ?? 80 };
 }
 
 const interruption = new AbortController();
@@ -29,7 +30,7 @@ const code = run({
     get stream() {
       return process.stdin;
     },
-    isTerminal: Boolean(process.stdin.isTTY),
+    isTerminal: isatty(0),
   },
   stdout: outputStream(process.stdout),
   stderr: outputStream(process.stderr),

@@ -1,0 +1,86 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+interface Key {
+  name: string;
+  fingerprint: string;
+  key: string;
+}
+
+const user = useLocal();
+
+/** A new key pair made by ssh-keygen; its public file. */
+function makeKey(name: string, ...words: string[]): string {
+  const file = join(user.home, name);
+  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-C', name, '-f', file, ...words]);
+  return `${file}.pub`;
+}
+
+function fingerprintOf(file: string, hash: 'md5' | 'sha256'): string {
+  const line = execFileSync('ssh-keygen', ['-l', '-E', hash, '-f', file]).toString();
+  return (line.split(' ')[1] ?? '').replace(/^MD5:/, '');
+}
+
+test('a key is created, shown by name and both fingerprints, and deleted', async () => {
+  const file = makeKey('laptop');
+  const created = await user.cloud(['keys', 'create', file, '--name', 'laptop', '-j']);
+  expect(created.code).toBe(0);
+  expect(created.stderr).toBe('Created key laptop\n');
+  const md5 = fingerprintOf(file, 'md5');
+  expect(JSON.parse(created.stdout)).toMatchObject({ name: 'laptop', fingerprint: md5 });
+  for (const word of ['laptop', md5, `MD5:${md5}`, fingerprintOf(file, 'sha256')]) {
+    expect((await user.json<Key>('keys', 'get', word)).fingerprint).toBe(md5);
+  }
+  const gone = await user.cloud(['keys', 'delete', 'laptop', '--yes']);
+  expect([gone.code, gone.stderr]).toEqual([0, 'Deleted key laptop\n']);
+  const missing = await user.cloud(['keys', 'get', 'laptop']);
+  expect([missing.code, missing.stdout]).toEqual([3, '']);
+  expect(missing.stderr).toBe('cloud keys get laptop: key "laptop" does not exist\nhint: cloud keys list\n');
+});
+
+test('a private key is refused before anything is sent', async () => {
+  const file = makeKey('secret').replace(/\.pub$/, '');
+  const { code, stdout, stderr } = await user.cloud(['keys', 'create', file]);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toContain('holds a private key: it was not sent');
+  expect(stderr).not.toContain(readFileSync(file, 'utf8').split('\n')[1]);
+});
+
+test('two keys of one name: both fingerprints are named, and neither is deleted', async () => {
+  const files = [makeKey('twin-a'), makeKey('twin-b')];
+  for (const file of files) expect((await user.cloud(['keys', 'create', file, '--name', 'twin'])).code).toBe(0);
+  const { code, stderr } = await user.cloud(['keys', 'delete', 'twin', '-y']);
+  expect(code).toBe(2);
+  for (const file of files) expect(stderr).toContain(fingerprintOf(file, 'md5'));
+  expect((await user.json<Key[]>('keys', 'list')).filter(({ name }) => name === 'twin')).toHaveLength(2);
+});
+
+test('of several keys the others are deleted when one does not exist: exit code 5', async () => {
+  const file = makeKey('one-of-two');
+  await user.cloud(['keys', 'create', file, '--name', 'one-of-two']);
+  const { code, stderr } = await user.cloud(['keys', 'delete', 'one-of-two', 'nonsense', '-y']);
+  expect(code).toBe(5);
+  expect(stderr).toContain('key "nonsense" does not exist');
+  expect(stderr).toContain('Deleted key one-of-two');
+});
+
+test('without a terminal nothing is deleted unless --yes says so', async () => {
+  const { code, stderr } = await user.cloud(['keys', 'delete', (await user.json<Key[]>('keys', 'list'))[0]?.name ?? '']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('--yes');
+});
+
+test('keys local tells which keys serve and which are registered', async () => {
+  execFileSync('mkdir', ['-p', join(user.home, '.ssh')]);
+  const file = makeKey('.ssh/id_rsa');
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(user.home, '.ssh/id_ed25519')]);
+  const before = await user.json<{ type: string; md5: string; registered: boolean; usableFor: string[] }[]>('keys', 'local');
+  expect(before.find(({ md5 }) => md5 === fingerprintOf(file, 'md5'))).toMatchObject({ type: 'rsa', registered: false });
+  expect(before.find(({ type }) => type === 'ed25519')?.usableFor).toEqual([]);
+  await user.cloud(['keys', 'create']);
+  const after = await user.json<{ md5: string; registered: boolean }[]>('keys', 'local');
+  expect(after.find(({ md5 }) => md5 === fingerprintOf(file, 'md5'))?.registered).toBe(true);
+});
