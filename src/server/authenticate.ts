@@ -44,7 +44,8 @@ function compileKey({ key }: Key): KeyObject {
 function checkDate(date: string, now: number, refusals: SignatureRefusals): void {
   const time = Date.parse(date);
   if (Number.isNaN(time)) throw refusals.syntax(`the date "${date}" is not a date`);
-  const skew = Math.round((time - now) / 1000);
+  // Dates of requests have whole seconds; so has the clock that they are compared with.
+  const skew = Math.floor(time / 1000) - Math.floor(now / 1000);
   if (Math.abs(skew) <= allowedSkew) return;
   const direction = skew > 0 ? 'ahead of' : 'behind';
   throw refusals.skew(

@@ -44,21 +44,31 @@ async function* readBody(incoming: IncomingMessage, proceed: () => void): ByteSt
   if (!incoming.complete) throw new ApiError(400, 'BadRequest', 'the connection ended before the body did');
 }
 
-/** A request from a socket as the services take it. `expects`: the client waits for `100 Continue` before it sends the body. */
-export function readRequest(incoming: IncomingMessage, response: ServerResponse, expects: boolean): Request {
-  const { method = 'GET', url: target = '/' } = incoming;
-  const headers = joinHeaders(incoming);
-  if (!hasBody(incoming)) return { method, target, headers };
-  const proceed = (): void => {
-    if (expects) response.writeContinue();
-  };
-  return { method, target, headers, body: readBody(incoming, proceed) };
+/** A request from a socket as the services take it, and where its body is. */
+export interface Incoming {
+  readonly request: Request;
+  /** Whether the client still waits for `100 Continue` with the body. */
+  readonly isWaiting: () => boolean;
+  /** Whether a reply now comes before the body has, so that the connection cannot serve another request. */
+  readonly isEarly: () => boolean;
 }
 
-/** Whether the reply comes before the body has, so that the connection cannot serve another request. */
-export function isEarly(incoming: IncomingMessage, expects: boolean): boolean {
-  if (incoming.complete || !hasBody(incoming)) return false;
-  return expects || Number(incoming.headers['content-length'] ?? Infinity) > smallBody;
+/** Takes a request from a socket. `expects`: the client wants `100 Continue` before it sends the body. */
+export function readRequest(incoming: IncomingMessage, response: ServerResponse, expects: boolean): Incoming {
+  const { method = 'GET', url: target = '/' } = incoming;
+  const headers = joinHeaders(incoming);
+  if (!hasBody(incoming)) return { request: { method, target, headers }, isWaiting: () => false, isEarly: () => false };
+  let waiting = expects;
+  const proceed = (): void => {
+    if (waiting) response.writeContinue();
+    waiting = false;
+  };
+  const isLarge = Number(headers['content-length'] ?? Infinity) > smallBody;
+  return {
+    request: { method, target, headers, body: readBody(incoming, proceed) },
+    isWaiting: () => waiting,
+    isEarly: () => !incoming.complete && (waiting || isLarge),
+  };
 }
 
 /** Reads and drops what is left of a body, within limits; a client that is still sending cannot read the reply if it is cut off. */

@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Reply } from '../api/message.ts';
 import { isSystemError, LocalError } from '../errors.ts';
-import { drainBody, isEarly, readRequest } from './incoming.ts';
+import { drainBody, readRequest, type Incoming } from './incoming.ts';
 import { discardBody } from './reply.ts';
 import type { Service } from './serve.ts';
 
@@ -60,8 +60,13 @@ async function writeBody(response: ServerResponse, body: Reply['body']): Promise
   }
 }
 
-async function writeReply(incoming: IncomingMessage, response: ServerResponse, reply: Reply, expects: boolean): Promise<void> {
-  const early = isEarly(incoming, expects);
+async function writeReply(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  reply: Reply,
+  { isEarly, isWaiting }: Incoming,
+): Promise<void> {
+  const early = isEarly();
   // A body that turns out shorter than announced must break the connection, not look whole.
   response.strictContentLength = true;
   response.writeHead(reply.status, { ...reply.headers, ...(early && { connection: 'close' }) });
@@ -70,7 +75,8 @@ async function writeReply(incoming: IncomingMessage, response: ServerResponse, r
   response.once('close', abandon);
   await writeBody(response, reply.body);
   response.off('close', abandon);
-  if (early) await drainBody(incoming);
+  // A client that waits for leave to send has nothing under way.
+  if (early && !isWaiting()) await drainBody(incoming);
   response.end();
 }
 
@@ -79,8 +85,8 @@ function createHandler({ handle, tls, trusted = false, log }: ListenOptions) {
   const exchange = async (incoming: IncomingMessage, response: ServerResponse, expects: boolean): Promise<void> => {
     try {
       const connection = { remoteAddress: incoming.socket.remoteAddress ?? '', secure };
-      const reply = await handle(readRequest(incoming, response, expects), connection);
-      await writeReply(incoming, response, reply, expects);
+      const taken = readRequest(incoming, response, expects);
+      await writeReply(incoming, response, await handle(taken.request, connection), taken);
     } catch (error) {
       if (response.destroyed) return;
       // The head is gone: a broken connection is the only way left to say that the body is not whole.
@@ -139,11 +145,13 @@ function bind(server: Server, host: string, port: number): Promise<number> {
 function closeServer(server: Server, patience: number): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), patience);
+    // Connections fall idle one by one as their requests finish; nothing tells when.
+    const sweep = setInterval(() => server.closeIdleConnections(), 20);
     server.close(() => {
       clearTimeout(cut);
+      clearInterval(sweep);
       resolve();
     });
-    server.closeIdleConnections();
   });
 }
 

@@ -2,6 +2,7 @@ import { access } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { compute } from '../api/compute.ts';
+import type { Headers } from '../api/message.ts';
 import { storage } from '../api/storage.ts';
 import { LocalError } from '../errors.ts';
 import { findAccount, listKeysOf } from './accounts.ts';
@@ -10,7 +11,7 @@ import { createComputeHandlers } from './compute/index.ts';
 import { listen, type Listener } from './listen.ts';
 import { registerKey, seedAccount } from './seed-account.ts';
 import { seedCloud, seedDirectories } from './seed-cloud.ts';
-import { createService } from './serve.ts';
+import { createService, type Service } from './serve.ts';
 import { answerPreflight } from './storage/cors.ts';
 import { findReferenced } from './storage/contents.ts';
 import { createStorageHandlers, entryAt } from './storage/index.ts';
@@ -26,17 +27,19 @@ export interface LocalOptions {
   readonly storPort: number;
   /** Plain HTTP, which then counts as secure. */
   readonly http?: boolean;
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** Login of the account that the first start makes. */
   readonly account?: string | undefined;
   /** A key to register, in OpenSSH format; without one the first start makes a key. */
   readonly publicKey?: string | undefined;
   /** No sample images, packages, networks and directories. */
   readonly empty?: boolean;
-  readonly datacenter?: string;
+  readonly datacenter?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   readonly log?: (line: string) => void;
+  /** Headers added to every reply. */
+  readonly headers?: Headers;
 }
 
 /** The running local service, and what a client needs to use it. */
@@ -121,8 +124,16 @@ async function prepareLocalTls({ http = false, dataDir, host = '127.0.0.1' }: Lo
   return prepareTls(join(dataDir, 'tls'), names, now);
 }
 
+/** The same service with further headers on every reply. */
+function addHeaders(service: Service, headers: Headers): Service {
+  return async (request, connection) => {
+    const reply = await service(request, connection);
+    return { ...reply, headers: { ...reply.headers, ...headers } };
+  };
+}
+
 async function listenBoth(store: LocalStore, tls: LocalTls | undefined, options: LocalOptions): Promise<[Listener, Listener]> {
-  const { datacenter = defaultDatacenter, host = '127.0.0.1', now = Date.now, log = () => undefined } = options;
+  const { datacenter = defaultDatacenter, host = '127.0.0.1', now = Date.now, log = () => undefined, headers = {} } = options;
   const shared = { store, datacenter, now, log };
   const sockets = { tls, host, log, trusted: options.http === true };
   const computeService = createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() });
@@ -135,9 +146,9 @@ async function listenBoth(store: LocalStore, tls: LocalTls | undefined, options:
     entryAt,
     answerPreflight,
   });
-  const first = await listen({ ...sockets, handle: computeService, port: options.computePort });
+  const first = await listen({ ...sockets, handle: addHeaders(computeService, headers), port: options.computePort });
   try {
-    return [first, await listen({ ...sockets, handle: storageService, port: options.storPort })];
+    return [first, await listen({ ...sockets, handle: addHeaders(storageService, headers), port: options.storPort })];
   } catch (error) {
     await first.close(0);
     throw error;

@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestService, type TestService } from '../../support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await createTestService();
+});
+afterAll(() => service.close());
+
+const form = 'application/x-www-form-urlencoded';
+
+describe('versions', () => {
+  test.each([
+    ['~8', '8.0.0'],
+    ['~9', '9.0.0'],
+    ['~9||~8', '9.0.0'],
+    ['~8 || ~7', '8.0.0'],
+    ['8.0.0', '8.0.0'],
+    ['8', '8.0.0'],
+    ['*', '9.0.0'],
+    ['>=7', '9.0.0'],
+    ['>=7 <9', '8.0.0'],
+    ['^8.0.0', '8.0.0'],
+    ['8.x', '8.0.0'],
+  ])('%s gets %s', async (range, version) => {
+    const reply = await service.compute('GET', '/--ping', { headers: { 'accept-version': range } });
+    expect([reply.status, reply.headers['api-version']]).toEqual([200, version]);
+  });
+
+  test.each(['7.0.0', '~7', 'nonsense', '~9.1', '8.0.1', ''])('%j: 449', async (range) => {
+    const reply = await service.compute('GET', '/--ping', { headers: { 'accept-version': range } });
+    expect([reply.status, reply.code, reply.headers['api-version']]).toEqual([449, 'InvalidVersion', '9.0.0']);
+  });
+
+  test('Api-Version stands in for Accept-Version; neither is 449', async () => {
+    const { compute } = service.handlers;
+    const { headers } = { headers: { date: new Date().toUTCString() } };
+    const reply = await compute({ method: 'GET', target: '/--ping', headers }, { remoteAddress: '', secure: true });
+    expect(reply.status).toBe(449);
+    const older = await compute(
+      { method: 'GET', target: '/--ping', headers: { ...headers, 'api-version': '~8' } },
+      { remoteAddress: '', secure: true },
+    );
+    expect([older.status, older.headers['api-version']]).toEqual([401, '8.0.0']);
+  });
+});
+
+describe('replies', () => {
+  test('carry the common headers', async () => {
+    const { status, headers, bytes } = await service.compute('GET', '/my/packages');
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(bytes.length),
+      'content-md5': createHash('md5').update(bytes).digest('base64'),
+      server: 'cloudapi/9.13.0',
+      'api-version': '9.0.0',
+      'cloud-datacenter-name': 'east-1',
+      'triton-datacenter-name': 'east-1',
+    });
+    expect(headers['request-id']).toMatch(/^[0-9a-f-]{36}$/u);
+    expect(headers['response-time']).toMatch(/^\d+$/u);
+    expect(Math.abs(Date.parse(headers['date'] ?? '') - Date.now())).toBeLessThan(2000);
+  });
+
+  test('refusals carry them too', async () => {
+    const { headers } = await service.compute('GET', '/my/nothing');
+    expect(Object.keys(headers)).toEqual(
+      expect.arrayContaining(['date', 'server', 'api-version', 'request-id', 'response-time', 'cloud-datacenter-name', 'content-md5']),
+    );
+  });
+
+  test.each(['x-request-id', 'request-id'])('%s is echoed when it is a UUID', async (name) => {
+    const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
+    expect((await service.compute('GET', '/--ping', { headers: { [name]: id } })).headers['request-id']).toBe(id);
+    expect((await service.compute('GET', '/--ping', { headers: { [name]: 'mine' } })).headers['request-id']).not.toBe('mine');
+  });
+
+  test('HEAD has the headers of GET and no body', async () => {
+    const [get, head] = [await service.compute('GET', '/my/packages'), await service.compute('HEAD', '/my/packages')];
+    expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', get.headers['content-length']]);
+  });
+});
+
+describe('paths and methods', () => {
+  test.each(['/my/nothing', '/', '/my/keys/a/b', '/a/b/c/d/e/f'])('%s: 404', async (target) => {
+    expect(await service.compute('GET', target)).toMatchObject({ status: 404, code: 'ResourceNotFound' });
+  });
+
+  test('another method: 405 with Allow', async () => {
+    const reply = await service.compute('PATCH', '/my/keys');
+    expect(reply).toMatchObject({ status: 405, code: 'MethodNotAllowed' });
+    expect(reply.headers['allow']).toBe('GET, HEAD, POST');
+    expect((await service.compute('DELETE', '/my/limits')).headers['allow']).toBe('GET, HEAD');
+  });
+
+  test.each(['//my//packages/', '/demo/packages', '/my/packages/?', 'https://compute.test/my/packages'])(
+    '%s is /my/packages',
+    async (target) => {
+      expect((await service.compute('GET', target)).status).toBe(200);
+    },
+  );
+
+  test('the account also by its UUID', async () => {
+    expect((await service.compute('GET', `/${service.account.id}/packages`)).status).toBe(200);
+  });
+
+  test('bad percent-encoding: 400', async () => {
+    expect(await service.compute('GET', '/my/keys/%E0%A4%A')).toMatchObject({ status: 400, code: 'BadRequest' });
+  });
+
+  test.each(['text/html', 'application/xml', 'application/json;q=0'])('Accept: %s is 406', async (accept) => {
+    expect(await service.compute('GET', '/my/keys', { headers: { accept } })).toMatchObject({ status: 406, code: 'NotAcceptable' });
+  });
+
+  test.each(['*/*', 'application/json', 'text/html, application/*;q=0.5', 'application/json; charset=utf-8'])(
+    'Accept: %s is served',
+    async (accept) => {
+      expect((await service.compute('GET', '/my/keys', { headers: { accept } })).status).toBe(200);
+    },
+  );
+});
+
+describe('request bodies', () => {
+  async function update(body: string | Uint8Array, contentType: string, headers = {}): ReturnType<TestService['compute']> {
+    return service.compute('POST', '/my', { body: Buffer.from(body), headers: { 'content-type': contentType, ...headers } });
+  }
+
+  test('in all four encodings', async () => {
+    const multipart = '--b\r\nContent-Disposition: form-data; name="city"\r\n\r\nd\r\n--b--\r\n';
+    expect((await update('{"city":"a"}', 'application/json; charset=UTF-8')).json).toMatchObject({ city: 'a' });
+    expect((await update('city=b+b', form)).json).toMatchObject({ city: 'b b' });
+    expect((await service.compute('POST', '/my?city=c')).json).toMatchObject({ city: 'c' });
+    expect((await update(multipart, 'multipart/form-data; boundary=b')).json).toMatchObject({ city: 'd' });
+  });
+
+  test.each([
+    ['malformed JSON', '{"city":', 'application/json'],
+    ['JSON that is no object', '["city"]', 'application/json'],
+    ['JSON null', 'null', 'application/json'],
+    ['multipart without its boundary', 'x', 'multipart/form-data; boundary=b'],
+    ['not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'application/json'],
+  ])('%s: 400', async (_, body, contentType) => {
+    expect(await update(body, contentType)).toMatchObject({ status: 400, code: 'BadRequest' });
+  });
+
+  test.each([
+    ['text/xml', {}],
+    ['application/json', { 'content-encoding': 'gzip' }],
+    ['application/json; charset=utf-16', {}],
+  ])('%s %j: 415', async (contentType, headers) => {
+    expect(await update('{}', contentType, headers)).toMatchObject({ status: 415, code: 'UnsupportedMediaType' });
+  });
+
+  test('over 1 MiB: 413, known beforehand or not', async () => {
+    const body = Buffer.from(JSON.stringify({ city: 'x'.repeat(1024 * 1024) }));
+    expect(await update(body, 'application/json')).toMatchObject({ status: 413, code: 'RequestTooLarge' });
+    const announced = { 'content-length': String(body.length) };
+    expect(await update('', 'application/json', announced)).toMatchObject({ status: 413, code: 'RequestTooLarge' });
+  });
+
+  test('Content-MD5 is checked', async () => {
+    const right = { 'content-md5': createHash('md5').update('{"city":"m"}').digest('base64') };
+    expect((await update('{"city":"m"}', 'application/json', right)).status).toBe(200);
+    expect(await update('{"city":"n"}', 'application/json', right)).toMatchObject({ status: 400, code: 'BadRequest' });
+  });
+
+  test('path inputs are not overridden, unknown fields are ignored', async () => {
+    const reply = await service.compute('POST', '/my?account=other&login=x', { json: { account: 'other', login: 'x', id: 'y' } });
+    expect(reply).toMatchObject({ status: 200, json: { login: 'demo', id: service.account.id } });
+  });
+
+  test('a body that breaks off is no internal error', async () => {
+    async function* fail(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('{');
+      throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
+    }
+    expect(await service.compute('POST', '/my', { body: fail() })).toMatchObject({ status: 400, code: 'BadRequest' });
+  });
+});
+
+test('an unforeseen error is 500 without its details, which are logged', async () => {
+  const broken = await createTestService();
+  await broken.store.db.schema.dropTable('packages').execute();
+  const reply = await broken.compute('GET', '/my/packages');
+  expect(reply).toMatchObject({ status: 500, code: 'InternalError' });
+  expect(reply.text).not.toContain('packages');
+  expect(broken.log.join('\n')).toContain('no such table: packages');
+  await broken.close();
+});

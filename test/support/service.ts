@@ -1,0 +1,208 @@
+import { createHash, generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compute } from '../../src/api/compute.ts';
+import { readAll, type Body, type Headers, type Request } from '../../src/api/message.ts';
+import type { ServiceName } from '../../src/api/operation.ts';
+import { storage } from '../../src/api/storage.ts';
+import { createComputeHandlers } from '../../src/server/compute/index.ts';
+import type { Connection } from '../../src/server/handler.ts';
+import { seedAccount } from '../../src/server/seed-account.ts';
+import { seedCloud } from '../../src/server/seed-cloud.ts';
+import { createService, type Service } from '../../src/server/serve.ts';
+import { answerPreflight } from '../../src/server/storage/cors.ts';
+import { createStorageHandlers, entryAt } from '../../src/server/storage/index.ts';
+import { openStore, type LocalStore } from '../../src/server/store/open.ts';
+import type { AccountRow } from '../../src/server/store/schema.ts';
+
+/** A key of a test with what the services know it by. */
+export interface TestKey {
+  readonly privateKey: KeyObject;
+  /** OpenSSH format. */
+  readonly line: string;
+  /** MD5, colon-separated hexadecimal. */
+  readonly fingerprint: string;
+}
+
+/** A reply read to its end. */
+export interface TestReply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Uint8Array;
+  readonly text: string;
+  /** The body as JSON; undefined when it is not. */
+  readonly json: unknown;
+  /** `code` of an error. */
+  readonly code: string | undefined;
+}
+
+/** Who signs a request, and how. */
+export interface Signing {
+  readonly key?: TestKey;
+  /** Full path; the key of the account `demo` when left out. */
+  readonly keyId?: string;
+  readonly date?: string;
+}
+
+/** What a test sends beside method and target. */
+export interface Sending {
+  readonly headers?: Headers;
+  readonly body?: Body;
+  /** Body as JSON, with its content type. */
+  readonly json?: unknown;
+  /** False: without a signature. */
+  readonly signing?: Signing | false;
+  /** Whether the request seems to come in by TLS; true when left out. */
+  readonly secure?: boolean;
+}
+
+export type Send = (method: string, target: string, sending?: Sending) => Promise<TestReply>;
+
+/** Both services over a store of their own, called without a socket. */
+export interface TestService {
+  readonly compute: Send;
+  readonly storage: Send;
+  /** The services as functions, for `listen`. */
+  readonly handlers: Readonly<Record<ServiceName, Service>>;
+  /** Account `demo`, whose key signs. */
+  readonly account: AccountRow;
+  readonly key: TestKey;
+  /** Another account, `other`, with a key of its own. */
+  readonly other: AccountRow;
+  readonly otherKey: TestKey;
+  readonly store: LocalStore;
+  readonly dir: string;
+  /** Lines that the services logged. */
+  readonly log: readonly string[];
+  close(): Promise<void>;
+}
+
+function writeField(bytes: Uint8Array): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes.length);
+  return Buffer.concat([length, bytes]);
+}
+
+/** Writes a number as SSH does: with a zero before a first byte of 128 or more. */
+function writeNumber(base64url: string | undefined): Buffer {
+  const bytes = Buffer.from(base64url ?? '', 'base64url');
+  return writeField((bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes);
+}
+
+function describeKey(privateKey: KeyObject, type: string, blob: Buffer): TestKey {
+  const fingerprint = createHash('md5').update(blob).digest('hex').match(/../gu)?.join(':') ?? '';
+  return { privateKey, line: `${type} ${blob.toString('base64')} test`, fingerprint };
+}
+
+/** A new RSA key, its OpenSSH line written here rather than by the code under test. */
+export function createRsaKey(): TestKey {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { n, e } = publicKey.export({ format: 'jwk' });
+  return describeKey(privateKey, 'ssh-rsa', Buffer.concat([writeField(Buffer.from('ssh-rsa')), writeNumber(e), writeNumber(n)]));
+}
+
+/** A new ECDSA key on the curve P-256. */
+export function createEcdsaKey(): TestKey {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
+  const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
+  const type = 'ecdsa-sha2-nistp256';
+  return describeKey(privateKey, type, Buffer.concat([Buffer.from(type), Buffer.from('nistp256'), point].map(writeField)));
+}
+
+/** Signature in Base64, by SHA-256 unless told. */
+export function signText(key: TestKey, text: string, hash = 'sha256'): string {
+  return sign(hash, Buffer.from(text), key.privateKey).toString('base64');
+}
+
+/** `Date` and `Authorization` as each specification's section 5 has them. */
+export function signHeaders(
+  service: ServiceName,
+  { key, keyId, date = new Date().toUTCString() }: Signing & { key: TestKey; keyId: string },
+): Headers {
+  const parameters = `Signature keyId="${keyId}",algorithm="rsa-sha256"`;
+  const authorization =
+    service === 'compute' ? `${parameters} ${signText(key, date)}` : `${parameters},signature="${signText(key, `date: ${date}`)}"`;
+  return { date, authorization };
+}
+
+async function readReply(service: Service, request: Request, connection: Connection): Promise<TestReply> {
+  const reply = await service(request, connection);
+  const bytes = await readAll(reply.body);
+  const text = Buffer.from(bytes).toString();
+  const isJson = reply.headers['content-type'] === 'application/json' && text !== '';
+  const json: unknown = isJson ? JSON.parse(text) : undefined;
+  const code = typeof json === 'object' && json !== null && 'code' in json ? String(json.code) : undefined;
+  return { status: reply.status, headers: reply.headers, bytes, text, json, code };
+}
+
+function createSend(service: ServiceName, handle: Service, key: TestKey): Send {
+  const defaults: Headers = service === 'compute' ? { 'accept-version': '~9' } : {};
+  return (method, target, { headers = {}, body, json, signing = {}, secure = true } = {}) => {
+    const keyId = `/demo/keys/${key.fingerprint}`;
+    const signed = signing === false ? {} : signHeaders(service, { key, keyId, ...signing });
+    const typed: Headers = json === undefined ? {} : { 'content-type': 'application/json' };
+    const content = json === undefined ? body : Buffer.from(JSON.stringify(json));
+    const all = { host: `${service}.test`, ...defaults, ...signed, ...typed, ...headers };
+    const connection = { remoteAddress: '127.0.0.1', secure };
+    return readReply(handle, { method, target, headers: all, ...(content !== undefined && { body: content }) }, connection);
+  };
+}
+
+/** Makes a store in a temporary directory with the accounts `demo` and `other` and the sample cloud, and both services over it. */
+export async function createTestService({ now = Date.now }: { now?: () => number } = {}): Promise<TestService> {
+  const dir = await mkdtemp(join(tmpdir(), 'cloud-service-'));
+  const store = await openStore(dir);
+  const [key, otherKey] = [createRsaKey(), createRsaKey()];
+  const seed = (login: string, publicKey: string): Promise<AccountRow> => seedAccount(store, { login, publicKey, keyFile: '', now: now() });
+  const account = await seed('demo', key.line);
+  const other = await seed('other', otherKey.line);
+  await store.write(async (transaction) => {
+    await seedCloud(transaction);
+    await transaction.insertInto('datacenters').values({ name: 'east-1', url: 'https://east-1.test' }).execute();
+    await transaction.insertInto('services').values({ name: 'storage', url: 'https://storage.test' }).execute();
+  });
+  const log: string[] = [];
+  const shared = { store, datacenter: 'east-1', now, log: (line: string) => void log.push(line) };
+  const handlers = {
+    compute: createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() }),
+    storage: createService({
+      ...shared,
+      service: 'storage',
+      operations: storage,
+      handlers: createStorageHandlers(),
+      entryAt,
+      answerPreflight,
+    }),
+  };
+  return {
+    compute: createSend('compute', handlers.compute, key),
+    storage: createSend('storage', handlers.storage, key),
+    handlers,
+    account,
+    key,
+    other,
+    otherKey,
+    store,
+    dir,
+    log,
+    close: async () => {
+      await store.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Adds a sub-user with a key to an account. */
+export async function addUser(store: LocalStore, account: AccountRow, login: string, key: TestKey): Promise<void> {
+  const { cns_enabled: _cns, default_network: _network, ...contact } = account;
+  const id = randomUUID();
+  const user = { ...contact, id, account: account.id, login, login_key: login.toLowerCase(), password: '' };
+  await store.write(async (transaction) => {
+    await transaction.insertInto('users').values(user).execute();
+    const { line, fingerprint } = key;
+    const row = { account: account.id, user: id, name: 'first', fingerprint, key: line, attestation: null, multifactor: null, created: 0 };
+    await transaction.insertInto('keys').values(row).execute();
+  });
+}
