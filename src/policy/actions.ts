@@ -1,0 +1,65 @@
+import { compute } from '../api/compute.ts';
+import { storage } from '../api/storage.ts';
+
+/** Actions on instances, firewall rules and networks: words that policies use for endpoints that the compute document does not describe. */
+const instanceActions = [
+  'listmachines',
+  'getmachine',
+  'createmachine',
+  'startmachine',
+  'stopmachine',
+  'rebootmachine',
+  'renamemachine',
+  'resizemachine',
+  'deletemachine',
+  'machineaudit',
+  'enablemachinefirewall',
+  'disablemachinefirewall',
+  'listmachinefirewallrules',
+  'listmachinesnapshots',
+  'getmachinesnapshot',
+  'createmachinesnapshot',
+  'startmachinefromsnapshot',
+  'deletemachinesnapshot',
+  'listmachinemetadata',
+  'getmachinemetadata',
+  'updatemachinemetadata',
+  'deletemachinemetadata',
+  'deleteallmachinemetadata',
+  'listmachinetags',
+  'getmachinetag',
+  'addmachinetags',
+  'replacemachinetags',
+  'deletemachinetag',
+  'deletemachinetags',
+  'listfirewallrules',
+  'getfirewallrule',
+  'createfirewallrule',
+  'updatefirewallrule',
+  'deletefirewallrule',
+  'enablefirewallrule',
+  'disablefirewallrule',
+  'listfirewallrulemachines',
+  'listnetworks',
+  'getnetwork',
+];
+
+/** What other vocabularies of this language call our actions. */
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ['getdirectory', 'listdirectory'],
+  ['putlink', 'putsnaplink'],
+  ['setroletag', 'setroletags'],
+  ['listinstances', 'listmachines'],
+  ['getinstance', 'getmachine'],
+]);
+
+/** The action that another vocabulary knows by this word. */
+export function findOtherName(word: string): string | undefined {
+  return otherNames.get(word.toLowerCase());
+}
+
+/** Every word that is an action: the operations of both services in lower case, and those on instances. */
+export function knownActions(): Set<string> {
+  const declared = [...Object.values(compute), ...Object.values(storage)].map((operation) => operation.action);
+  return new Set([...declared, ...instanceActions]);
+}

@@ -1,0 +1,68 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** An IP address as its bytes: 4 or 16. */
+export type Address = readonly number[];
+
+/** A network: the address and how many of its bits count. */
+export interface Network {
+  address: Address;
+  bits: number;
+}
+
+const mappedPrefix = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
+
+function readBytes4(text: string): number[] {
+  return text.split('.').map(Number);
+}
+
+/** The groups of one half of an IPv6 address; its last may be in the form of an IPv4 address. */
+function readGroups(half: string): number[] {
+  if (half === '') return [];
+  return half.split(':').flatMap((group) => {
+    if (group.includes('.')) return readBytes4(group);
+    const value = Number.parseInt(group, 16);
+    return [value >> 8, value & 0xff];
+  });
+}
+
+function readBytes16(text: string): number[] {
+  const [head = '', tail] = text.split('::');
+  const first = readGroups(head);
+  if (tail === undefined) return first;
+  const last = readGroups(tail);
+  return [...first, ...Array.from({ length: 16 - first.length - last.length }, () => 0), ...last];
+}
+
+function readRaw(text: string): number[] | undefined {
+  if (isIPv4(text)) return readBytes4(text);
+  return isIPv6(text) && !text.includes('%') ? readBytes16(text) : undefined;
+}
+
+function isMapped(bytes: readonly number[]): boolean {
+  return bytes.length === 16 && mappedPrefix.every((byte, index) => bytes[index] === byte);
+}
+
+/** Reads an IPv4 or IPv6 address; one of IPv4 mapped into IPv6 is the former, and a zone after `%` is left out. */
+export function readAddress(text: string): Address | undefined {
+  const bytes = readRaw(text.replace(/%[^%]*$/, ''));
+  return bytes && isMapped(bytes) ? bytes.slice(12) : bytes;
+}
+
+/** Reads an address or `address/bits`. */
+export function readNetwork(text: string): Network | undefined {
+  const [written = '', size, more] = text.split('/', 3);
+  const bytes = readRaw(written);
+  if (!bytes || more !== undefined || (size !== undefined && !/^\d{1,3}$/.test(size))) return undefined;
+  const bits = size === undefined ? bytes.length * 8 : Number(size);
+  if (bits > bytes.length * 8) return undefined;
+  return isMapped(bytes) && bits >= 96 ? { address: bytes.slice(12), bits: bits - 96 } : { address: bytes, bits };
+}
+
+/** Whether an address is in a network; those of different kinds never are. */
+export function containsAddress({ address, bits }: Network, candidate: Address): boolean {
+  if (address.length !== candidate.length) return false;
+  return address.every((byte, index) => {
+    const counted = Math.min(8, Math.max(0, bits - index * 8));
+    return byte >> (8 - counted) === (candidate[index] ?? 0) >> (8 - counted);
+  });
+}

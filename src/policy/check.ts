@@ -1,0 +1,155 @@
+import { findOtherName } from './actions.ts';
+import { findContradictions, findUnsupplied } from './condition-check.ts';
+import { matchesIdentifier } from './evaluate.ts';
+import { findNearest } from './nearest.ts';
+import { parsePlacedRule, type PlacedRule } from './parser.ts';
+import { printRule } from './print.ts';
+import { PolicySyntaxError, quoteForMessage, type Place } from './syntax-error.ts';
+import type { Identifier } from './rule.ts';
+
+/** Something that is wrong with a rule, or most likely not what its writer means. Errors are what the service refuses. */
+export interface Finding {
+  severity: 'error' | 'warning';
+  message: string;
+  /** `rule` is the index of the rule in the list. */
+  place: Place & { rule: number };
+  /** A text to put at the place instead of what stands there. */
+  suggestion?: string;
+}
+
+/** A finding before it is known in which rule it is. */
+export interface PlacedFinding {
+  message: string;
+  place: Place;
+  suggestion?: string;
+}
+
+/** The first few names of a list, for a message. */
+function nameSome(names: readonly string[]): string {
+  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+}
+
+function checkExact(word: string, place: Place, known: ReadonlySet<string>): PlacedFinding | undefined {
+  if (known.has(word)) return undefined;
+  const lower = word.toLowerCase();
+  if (lower !== word) {
+    const mended = known.has(lower) ? lower : (findOtherName(lower) ?? findNearest(lower, known) ?? lower);
+    return { message: `actions are in lower case: ${quoteForMessage(word)} never matches, write ${mended}`, place, suggestion: mended };
+  }
+  const nearest = findOtherName(word) ?? findNearest(word, known);
+  const message = `${quoteForMessage(word)} is no known action`;
+  return nearest === undefined ? { message, place } : { message: `${message}: did you mean ${nearest}?`, place, suggestion: nearest };
+}
+
+/**
+ * Whether a deployed evaluator finds a fuzzy word in an action: they look for it anywhere in the action, and only the first star stands
+ * for any letters.
+ */
+function matchesLoosely(parts: readonly string[], word: string): boolean {
+  const [first = '', ...rest] = parts;
+  const at = word.indexOf(first);
+  return at !== -1 && word.includes(rest.join(''), at + first.length);
+}
+
+function checkFuzzy(identifier: Extract<Identifier, { kind: 'fuzzy' }>, place: Place, known: readonly string[]): PlacedFinding | undefined {
+  const written = identifier.parts.join('*');
+  const strict = known.filter((action) => matchesIdentifier(identifier, action));
+  if (strict.length === 0) return checkNothing(written, place);
+  const loose = known.filter((action) => matchesLoosely(identifier.parts, action));
+  const more = loose.filter((action) => !strict.includes(action));
+  const fewer = strict.filter((action) => !loose.includes(action));
+  if (more.length === 0 && fewer.length === 0) return undefined;
+  const differences = [
+    ...(more.length > 0 ? [`also allow ${nameSome(more)}`] : []),
+    ...(fewer.length > 0 ? [`not allow ${nameSome(fewer)}`] : []),
+  ];
+  const message = `${quoteForMessage(written)} must match the whole action here; deployed services match loosely and ${differences.join(', and ')}`;
+  return { message: `${message}: naming the actions is safe everywhere`, place };
+}
+
+function checkNothing(written: string, place: Place): PlacedFinding {
+  const lower = written.toLowerCase();
+  const message = `${quoteForMessage(written)} matches no known action`;
+  if (lower === written) return { message, place };
+  return { message: `${message}: actions are in lower case`, place, suggestion: lower };
+}
+
+function checkAction(identifier: Identifier, place: Place, known: ReadonlySet<string>): PlacedFinding | undefined {
+  if (identifier.kind === 'exact') return checkExact(identifier.text, place, known);
+  if (identifier.kind === 'fuzzy') return checkFuzzy(identifier, place, [...known]);
+  if ([...known].some((action) => matchesIdentifier(identifier, action))) return undefined;
+  return { message: `the regular expression /${identifier.body}/${identifier.flags} matches no known action`, place };
+}
+
+function checkResource(identifier: Identifier, place: Place, known: ReadonlySet<string>): PlacedFinding | undefined {
+  if (identifier.kind !== 'exact' || identifier.text.startsWith('/')) return undefined;
+  const word = quoteForMessage(identifier.text);
+  if (known.has(identifier.text.toLowerCase()))
+    return { message: `${word} is read as a resource, so the rule never matches: put AND or a comma between actions`, place };
+  return { message: `${word} is no path, so the rule never matches: leave resources to role tags, or write *`, place };
+}
+
+function checkPrincipals({ rule, placeOf }: PlacedRule): PlacedFinding[] {
+  if (!rule.principals || rule.principals.kind === 'all') return [];
+  return [
+    { message: 'a rule with principals never matches: who may use it is said by the members of a role', place: placeOf(rule.principals) },
+  ];
+}
+
+function checkNegative({ rule, can }: PlacedRule): PlacedFinding[] {
+  if (!rule.negative) return [];
+  return [{ message: 'CAN NOT grants nothing and denies nothing: everything is denied until a rule allows it', place: can }];
+}
+
+function checkPlacedRule(placed: PlacedRule, known: ReadonlySet<string>): PlacedFinding[] {
+  const { rule, placeOf } = placed;
+  const actions = rule.actions.kind === 'all' ? [] : rule.actions.items;
+  const resources = rule.resources?.kind === 'list' ? rule.resources.items : [];
+  const words = [
+    ...actions.map((identifier) => checkAction(identifier, placeOf(identifier), known)),
+    ...resources.map((identifier) => checkResource(identifier, placeOf(identifier), known)),
+  ];
+  return [
+    ...checkPrincipals(placed),
+    ...checkNegative(placed),
+    ...words.filter((finding) => finding !== undefined),
+    ...(rule.condition ? [...findUnsupplied(rule.condition, placeOf), ...findContradictions(rule.condition, placeOf)] : []),
+  ];
+}
+
+/** A finding of the rule with this index. */
+function locate({ message, place, suggestion }: PlacedFinding, severity: Finding['severity'], rule: number): Finding {
+  return { severity, message, place: { ...place, rule }, ...(suggestion !== undefined && { suggestion }) };
+}
+
+function checkRule(text: string, index: number, known: ReadonlySet<string>): { findings: Finding[]; canonical: string } {
+  try {
+    const placed = parsePlacedRule(text);
+    const findings = checkPlacedRule(placed, known).map((finding) => locate(finding, 'warning', index));
+    return { findings, canonical: printRule(placed.rule) };
+  } catch (error) {
+    if (!(error instanceof PolicySyntaxError)) throw error;
+    const { problem, offset, length } = error;
+    return { findings: [locate({ message: problem, place: { offset, length } }, 'error', index)], canonical: text };
+  }
+}
+
+/**
+ * Looks through the rules of one policy: errors are what the service refuses (syntax, a rule twice), warnings what it accepts and what
+ * grants nothing, or not everywhere the same. In the order of the rules.
+ */
+export function checkRules(rules: readonly string[], known: ReadonlySet<string>): Finding[] {
+  const texts = new Map<string, number>();
+  const canonicals = new Map<string, number>();
+  return rules.flatMap((text, index) => {
+    const { findings, canonical } = checkRule(text, index, known);
+    const same = texts.get(text);
+    const alike = canonicals.get(canonical);
+    if (same === undefined) texts.set(text, index);
+    if (alike === undefined) canonicals.set(canonical, index);
+    const place = { offset: 0, length: text.length };
+    if (same !== undefined) return [...findings, locate({ message: `this rule is the same as rule ${same + 1}`, place }, 'error', index)];
+    if (alike === undefined) return findings;
+    return [...findings, locate({ message: `this rule says the same as rule ${alike + 1}`, place }, 'warning', index)];
+  });
+}

@@ -1,0 +1,91 @@
+import { suppliedNames } from './evaluate.ts';
+import { findNearest } from './nearest.ts';
+import { findType, nameTypes, type Comparison, type Condition, type TypeName } from './rule.ts';
+import { quoteForMessage, type Place } from './syntax-error.ts';
+import { readScale } from './values.ts';
+import type { PlacedFinding } from './check.ts';
+
+type PlaceOf = (node: object) => Place;
+
+function listComparisons(condition: Condition): Comparison[] {
+  if (condition.kind === 'and') return condition.all.flatMap(listComparisons);
+  if (condition.kind === 'or') return condition.any.flatMap(listComparisons);
+  return condition.kind === 'not' ? listComparisons(condition.condition) : [condition];
+}
+
+const usableNames = new Set([...suppliedNames, ...nameTypes.keys()]);
+
+/** Comparisons of names that no request has, so that the rule does not allow. */
+export function findUnsupplied(condition: Condition, placeOf: PlaceOf): PlacedFinding[] {
+  return listComparisons(condition)
+    .filter(({ name }) => !usableNames.has(name))
+    .map((comparison) => {
+      const nearest = findNearest(comparison.name, usableNames);
+      const hint = nearest === undefined ? '' : `: did you mean ${nearest}?`;
+      const message = `no request has a ${quoteForMessage(comparison.name)}, and a rule that looks at a missing name does not allow${hint}`;
+      return { message, place: placeOf(comparison) };
+    });
+}
+
+/** What is left of a scale: the values that all comparisons so far allow. */
+interface Range {
+  low: number | string | undefined;
+  lowOpen: boolean;
+  high: number | string | undefined;
+  highOpen: boolean;
+}
+
+function isEmpty({ low, lowOpen, high, highOpen }: Range): boolean {
+  if (low === undefined || high === undefined) return false;
+  return low > high || (low === high && (lowOpen || highOpen));
+}
+
+function narrow(range: Range, { operator }: Comparison, value: number | string): Range {
+  const result = { ...range };
+  const open = operator === '<' || operator === '>';
+  const raises = operator === '=' || operator === '>' || operator === '>=';
+  const lowers = operator === '=' || operator === '<' || operator === '<=';
+  if (raises && (result.low === undefined || value > result.low || (value === result.low && open))) {
+    result.low = value;
+    result.lowOpen = open;
+  }
+  if (lowers && (result.high === undefined || value < result.high || (value === result.high && open))) {
+    result.high = value;
+    result.highOpen = open;
+  }
+  return result;
+}
+
+/** Values of `requesttime` and of the names made from it are the same moment on different scales: they are told apart by type. */
+function nameScale(comparison: Comparison, type: TypeName): string {
+  const moment = ['requesttime', 'date', 'day', 'time'].includes(comparison.name);
+  return `${moment ? 'requesttime' : comparison.name}::${type}`;
+}
+
+function checkTogether(parts: readonly Condition[], placeOf: PlaceOf): PlacedFinding[] {
+  const ranges = new Map<string, Range>();
+  for (const part of parts) {
+    const type = part.kind === 'comparison' ? findType(part) : undefined;
+    const value = part.kind === 'comparison' && type && part.values.length === 1 ? readScale(type, part.values[0] ?? '') : undefined;
+    if (part.kind !== 'comparison' || type === undefined || value === undefined) continue;
+    const scale = nameScale(part, type);
+    const range = narrow(ranges.get(scale) ?? { low: undefined, lowOpen: false, high: undefined, highOpen: false }, part, value);
+    if (isEmpty(range)) return [describeContradiction(part, type, placeOf)];
+    ranges.set(scale, range);
+  }
+  return [];
+}
+
+function describeContradiction(comparison: Comparison, type: TypeName, placeOf: PlaceOf): PlacedFinding {
+  const hint = type === 'time' ? 'a span over midnight is written with OR' : 'OR joins alternatives';
+  const message = `with the comparisons of ${quoteForMessage(comparison.name)} before it, this can never hold: ${hint}`;
+  return { message, place: placeOf(comparison) };
+}
+
+/** Comparisons joined by AND that cannot hold together: two values at once, or an end before the beginning. */
+export function findContradictions(condition: Condition, placeOf: PlaceOf): PlacedFinding[] {
+  if (condition.kind === 'and') {
+    return [...checkTogether(condition.all, placeOf), ...condition.all.flatMap((part) => findContradictions(part, placeOf))];
+  }
+  return condition.kind === 'or' ? condition.any.flatMap((part) => findContradictions(part, placeOf)) : [];
+}

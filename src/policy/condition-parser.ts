@@ -1,0 +1,171 @@
+import { findNearest } from './nearest.ts';
+import { findPatternProblem } from './pattern.ts';
+import { findType, operators, splitRegex, typeNames, type Comparison, type Condition, type Operator, type TypeName } from './rule.ts';
+import { areFlags, type Token } from './scanner.ts';
+import { quoteForMessage } from './syntax-error.ts';
+import { describeValues, fitsType, operatorsOf } from './values.ts';
+import type { Reader } from './reader.ts';
+
+/** Parentheses and NOTs that a condition may have in each other. */
+export const deepestCondition = 100;
+
+/** Reads the condition behind IF, WHEN or WHERE, to the end of the rule. @throws {PolicySyntaxError} */
+export function parseCondition(reader: Reader, word: Token): Condition {
+  if (reader.peek('name').kind === 'end') throw reader.fail(`a condition is missing after ${word.text.toUpperCase()}`, reader.peek('name'));
+  const condition = readOr(reader, 0);
+  const next = reader.peek('name');
+  reader.refuseClosing(next);
+  if (next.kind !== 'end') throw reader.fail(`conditions are joined by AND or OR, not by ${quoteForMessage(next.text)}`, next);
+  return condition;
+}
+
+function readJoined(reader: Reader, word: string, readPart: () => Condition): Condition[] {
+  const parts = [readPart()];
+  while (reader.isWord(reader.peek('name'), word)) {
+    reader.read('name');
+    parts.push(readPart());
+  }
+  return parts;
+}
+
+function readOr(reader: Reader, depth: number): Condition {
+  const any = readJoined(reader, 'OR', () => readAnd(reader, depth));
+  const [only] = any;
+  return only && any.length === 1 ? only : { kind: 'or', any };
+}
+
+function readAnd(reader: Reader, depth: number): Condition {
+  const all = readJoined(reader, 'AND', () => readNot(reader, depth));
+  const [only] = all;
+  return only && all.length === 1 ? only : { kind: 'and', all };
+}
+
+function readNot(reader: Reader, depth: number): Condition {
+  const next = reader.peek('name');
+  if (depth > deepestCondition)
+    throw reader.fail(`the condition has more than ${deepestCondition} parentheses or NOTs in each other`, next);
+  if (reader.isWord(next, 'NOT')) {
+    reader.read('name');
+    return { kind: 'not', condition: readNot(reader, depth + 1) };
+  }
+  if (next.kind !== '(') return reader.placed(next, () => readComparison(reader));
+  reader.read('name');
+  const inner = readOr(reader, depth + 1);
+  const close = reader.read('name');
+  if (close.kind === 'end') throw reader.fail('this parenthesis is never closed', next);
+  if (close.kind !== ')') throw reader.fail(`conditions are joined by AND or OR, not by ${quoteForMessage(close.text)}`, close);
+  return inner;
+}
+
+function readName(reader: Reader): Token {
+  const token = reader.read('name');
+  if (token.kind !== 'word' && token.kind !== 'quoted') throw reader.failMissing('a condition', token);
+  reader.refuseReserved(token, 'a condition');
+  if (token.text === '' || (token.kind === 'word' && /^[=<>!]/.test(token.text)))
+    throw reader.fail('the name that is compared is missing', token);
+  return token;
+}
+
+function isTypeName(word: string): word is TypeName {
+  return typeNames.some((name) => name === word);
+}
+
+function readType(reader: Reader): TypeName | undefined {
+  if (reader.peek('name').kind !== '::') return undefined;
+  reader.read('name');
+  const token = reader.read('name');
+  if (token.kind !== 'word' && token.kind !== 'quoted') throw reader.failMissing('a type', token);
+  if (isTypeName(token.text)) return token.text;
+  const nearest = findNearest(token.text, typeNames);
+  const hint = nearest === undefined ? `the types are ${typeNames.join(', ')}` : `did you mean ${nearest}?`;
+  throw reader.fail(`${quoteForMessage(token.text)} is no type: ${hint}`, token);
+}
+
+/** Types that a name without one is most likely meant to have, for the hint. */
+const likelyTypes: ReadonlyMap<string, string> = new Map([
+  ['requesttime', 'time, requesttime::day or requesttime::date'],
+  ['ip', 'ip'],
+  ['datacenter', 'string'],
+]);
+
+function failUntyped(reader: Reader, name: Token) {
+  const likely = likelyTypes.get(name.text);
+  const shown = /^[\w-]{1,40}$/.test(name.text) ? name.text : 'name';
+  const form = `${shown}::${likely ?? 'string'}`;
+  return reader.fail(`${quoteForMessage(name.text)} has no known type: give it one, such as ${form}`, name);
+}
+
+function findOperator(text: string): Operator | undefined {
+  return operators.find((operator) => operator === text.toUpperCase());
+}
+
+function readOperator(reader: Reader, type: TypeName): Operator {
+  const token = reader.read('operator');
+  if (token.kind !== 'word') throw reader.failMissing('an operator', token);
+  const operator = findOperator(token.text);
+  const available = operatorsOf(type);
+  const list = available.join(' ');
+  if (operator === undefined) {
+    if (!/^[=<>!]/.test(token.text)) reader.refuseReserved(token, 'an operator');
+    throw reader.fail(`${quoteForMessage(token.text)} is no operator: the type ${type} has ${list}`, token);
+  }
+  if (!available.includes(operator)) throw reader.fail(`the type ${type} has no operator ${operator}: it has ${list}`, token);
+  return operator;
+}
+
+function readValue(reader: Reader, type: TypeName): string {
+  const token = reader.read('value');
+  if (token.kind !== 'word' && token.kind !== 'quoted') throw reader.failMissing('a value', token);
+  reader.refuseReserved(token, 'a value');
+  if (!fitsType(type, token.text))
+    throw reader.fail(`${quoteForMessage(token.text)} does not fit the type ${type}: it takes ${describeValues(type)}`, token);
+  return token.text;
+}
+
+function readValues(reader: Reader, type: TypeName): string[] {
+  const open = reader.read('value');
+  if (open.kind !== '(') throw reader.fail('IN takes a list in parentheses: IN (a, b)', open);
+  const values = [readValue(reader, type)];
+  for (;;) {
+    const next = reader.read('value');
+    if (next.kind === ')') return values;
+    if (next.kind === 'end') throw reader.fail('this parenthesis is never closed', open);
+    if (next.kind !== ',') throw reader.fail(`the values of IN are separated by commas: IN (a, b)`, next);
+    values.push(readValue(reader, type));
+  }
+}
+
+/** Slashes that stand bare inside an expression get their backslash, so that it can be written without quotation marks. */
+function escapeSlashes(body: string): string {
+  let inClass = false;
+  return body.replaceAll(/\\[^]|[[\]/\n\r]/g, (piece) => {
+    if (piece === '[') inClass = true;
+    if (piece === ']') inClass = false;
+    if (piece === '\n') return '\\n';
+    if (piece === '\r') return '\\r';
+    return piece === '/' && !inClass ? '\\/' : piece.replace('\n', 'n').replace('\r', 'r');
+  });
+}
+
+function readPattern(reader: Reader): string {
+  const token = reader.read('pattern');
+  if (token.kind === 'end' || token.kind === ')' || token.kind === ',' || token.kind === '(')
+    throw reader.failMissing('a regular expression', token);
+  const { body, flags } = splitRegex(token.text);
+  if (!/^\/[^]+\/[^/]*$/.test(token.text))
+    throw reader.fail('LIKE takes a regular expression: /expression/flags, with the flags g, i, m, s, u', token);
+  if (!areFlags(flags)) throw reader.fail(`${quoteForMessage(flags)} are no flags: there are g, i, m, s, u, each once`, token);
+  const problem = findPatternProblem(body, flags);
+  if (problem !== undefined) throw reader.fail(problem, token);
+  return token.kind === 'quoted' ? `/${escapeSlashes(body)}/${flags}` : token.text;
+}
+
+function readComparison(reader: Reader): Comparison {
+  const name = readName(reader);
+  const written = readType(reader);
+  const type = findType({ name: name.text, ...(written && { type: written }) });
+  if (type === undefined) throw failUntyped(reader, name);
+  const operator = readOperator(reader, type);
+  const values = operator === 'IN' ? readValues(reader, type) : operator === 'LIKE' ? [readPattern(reader)] : [readValue(reader, type)];
+  return { kind: 'comparison', name: name.text, ...(written && { type: written }), operator, values };
+}

@@ -1,0 +1,152 @@
+import { compilePattern, type Pattern } from './pattern.ts';
+import { printCondition } from './print.ts';
+import { findType, type Comparison, type Condition, type Identifier, type Identifiers, type RegexIdentifier, type Rule } from './rule.ts';
+import { compileTest, type ValueTest } from './values.ts';
+
+/** What a rule is asked about. */
+export interface RuleRequest {
+  /** Operation in lower case: `getkey`. */
+  action: string;
+  /** Path with the account's login: `/demo/keys/laptop`. */
+  resource: string;
+  /** Milliseconds since the epoch; conditions on time, day and date look at it, in UTC. */
+  now: number;
+  method?: string | undefined;
+  /** Address of the client. */
+  sourceip?: string | undefined;
+  userAgent?: string | undefined;
+  /** Names of the roles that are active. */
+  activeRoles?: readonly string[] | undefined;
+  datacenter?: string | undefined;
+  /** Further names that conditions may use, such as `owner`, `overwrite`, `fromjob`; the ones above win. */
+  conditions?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Names that conditions can use at every request (compute-decisions, "The rule language"). */
+export const suppliedNames: readonly string[] = [
+  'requesttime',
+  'date',
+  'day',
+  'time',
+  'method',
+  'sourceip',
+  'ip',
+  'user-agent',
+  'activeRoles',
+  'activeroles',
+  'datacenter',
+];
+
+/** What a rule says about a request. Only `allows` grants anything; nothing else denies what another rule grants. */
+export type Outcome = 'allows' | 'not-action' | 'not-resource' | 'principal' | 'negative' | 'condition-false' | 'missing-name';
+
+export interface RuleResult {
+  outcome: Outcome;
+  /** For `condition-false` the condition that does not hold, for `missing-name` the name; empty otherwise. */
+  detail: string;
+}
+
+type Values = ReadonlyMap<string, unknown>;
+
+function collectValues(request: RuleRequest): Values {
+  const now = Number.isNaN(new Date(request.now).getTime()) ? undefined : new Date(request.now);
+  const supplied: Record<string, unknown> = {
+    requesttime: now,
+    date: now,
+    day: now,
+    time: now,
+    method: request.method,
+    sourceip: request.sourceip,
+    ip: request.sourceip,
+    'user-agent': request.userAgent,
+    activeRoles: request.activeRoles,
+    activeroles: request.activeRoles,
+    datacenter: request.datacenter,
+  };
+  const given = Object.entries(supplied).filter(([, value]) => value !== undefined);
+  return new Map([...Object.entries(request.conditions ?? {}), ...given]);
+}
+
+const patterns = new WeakMap<RegexIdentifier, Pattern>();
+const tests = new WeakMap<Comparison, ValueTest>();
+
+function findPattern(identifier: RegexIdentifier): Pattern {
+  const pattern = patterns.get(identifier) ?? compilePattern(identifier.body, identifier.flags);
+  patterns.set(identifier, pattern);
+  return pattern;
+}
+
+function findTest(comparison: Comparison): ValueTest {
+  const type = findType(comparison);
+  const test = tests.get(comparison) ?? (type === undefined ? () => undefined : compileTest(type, comparison.operator, comparison.values));
+  tests.set(comparison, test);
+  return test;
+}
+
+/** Whether a text is the parts in order, with anything between them. */
+function matchesParts(parts: readonly string[], text: string): boolean {
+  const last = parts.at(-1) ?? '';
+  const [first = '', ...middle] = parts.slice(0, -1);
+  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last)) return false;
+  const end = text.length - last.length;
+  let at = first.length;
+  for (const part of middle) {
+    const found = text.indexOf(part, at);
+    if (found === -1 || found + part.length > end) return false;
+    at = found + part.length;
+  }
+  return true;
+}
+
+/** Whether an identifier names a word: a fuzzy word the whole of it, a regular expression any part of it, letters exactly. */
+export function matchesIdentifier(identifier: Identifier, word: string): boolean {
+  if (identifier.kind === 'exact') return identifier.text === word;
+  if (identifier.kind === 'fuzzy') return matchesParts(identifier.parts, word);
+  return findPattern(identifier)(word) === true;
+}
+
+function matchesAny(identifiers: Identifiers, word: string): boolean {
+  return identifiers.kind === 'all' || identifiers.items.some((item) => matchesIdentifier(item, word));
+}
+
+/** Names are `missing` also when the request's value does not fit the type, so that NOT does not turn nonsense into a permission. */
+type Answer = { holds: boolean; because: Condition } | { missing: string };
+
+function evaluateComparison(comparison: Comparison, values: Values): Answer {
+  const value = values.get(comparison.name);
+  const holds = value === undefined || value === null ? undefined : findTest(comparison)(value);
+  return holds === undefined ? { missing: comparison.name } : { holds, because: comparison };
+}
+
+/** The first part that decides, from left to right; the rest are not looked at. */
+function evaluateParts(parts: readonly Condition[], deciding: boolean, whole: Condition, values: Values): Answer {
+  for (const part of parts) {
+    const answer = evaluateCondition(part, values);
+    if ('missing' in answer) return answer;
+    if (answer.holds === deciding) return answer;
+  }
+  return { holds: !deciding, because: whole };
+}
+
+function evaluateCondition(condition: Condition, values: Values): Answer {
+  if (condition.kind === 'and') return evaluateParts(condition.all, false, condition, values);
+  if (condition.kind === 'or') return evaluateParts(condition.any, true, condition, values);
+  if (condition.kind === 'comparison') return evaluateComparison(condition, values);
+  const answer = evaluateCondition(condition.condition, values);
+  return 'missing' in answer ? answer : { holds: !answer.holds, because: condition };
+}
+
+/**
+ * What a rule says about a request. Conditions are evaluated from left to right and no further than needed; a name that is needed and
+ * missing, or whose value does not fit, makes the rule not allow, whatever stands around it. Never throws.
+ */
+export function evaluateRule(rule: Rule, request: RuleRequest): RuleResult {
+  if (!matchesAny(rule.actions, request.action)) return { outcome: 'not-action', detail: '' };
+  if (rule.principals && rule.principals.kind !== 'all') return { outcome: 'principal', detail: '' };
+  if (rule.negative) return { outcome: 'negative', detail: '' };
+  if (rule.resources && !matchesAny(rule.resources, request.resource)) return { outcome: 'not-resource', detail: '' };
+  if (!rule.condition) return { outcome: 'allows', detail: '' };
+  const answer = evaluateCondition(rule.condition, collectValues(request));
+  if ('missing' in answer) return { outcome: 'missing-name', detail: answer.missing };
+  return answer.holds ? { outcome: 'allows', detail: '' } : { outcome: 'condition-false', detail: printCondition(answer.because) };
+}

@@ -1,0 +1,53 @@
+import type { Decision, Grant, Missing, Reason } from './decide.ts';
+
+function describeCaller(decision: Decision): string {
+  const { kind, login } = decision.question.caller;
+  if (kind === 'account') return `the account ${login}`;
+  return kind === 'user' ? login : `the account ${login}`;
+}
+
+function describeGrant(grant: Grant): string[] {
+  if (grant.kind === 'account') return ['An account may do everything in itself.'];
+  if (grant.kind === 'administrator') return [`Role ${grant.role} may do everything in the account.`];
+  const tag =
+    grant.tag === undefined ? 'The rule names the resource *, so no role tag is needed.' : `The resource has the role tag ${grant.tag}.`;
+  return [`Role ${grant.role}, policy ${grant.policy}, rule: ${grant.rule}`, tag];
+}
+
+function describeRule(reason: Reason): string {
+  return `policy ${reason.policy ?? ''}, rule "${reason.rule ?? ''}"`;
+}
+
+type Words = (reason: Reason, question: Decision['question']) => string;
+
+/** What was missing in one role, as the end of a sentence. */
+const describeMissing: Readonly<Record<Missing, Words>> = {
+  'no-role': () => 'no role is active',
+  'unknown-role': () => 'the account has no role of this name',
+  'not-member': () => 'the caller is not a member of this role',
+  'no-policy': () => 'it has no policy with a rule',
+  'not-action': (_reason, { action }) => `none of its rules names the action ${action}`,
+  'broken-rule': (reason) => `${describeRule(reason)} cannot be read: ${reason.detail ?? ''}`,
+  principal: (reason) => `${describeRule(reason)} names principals; rules here never do, so it does not apply`,
+  negative: (reason) => `${describeRule(reason)} is a CAN NOT, which grants nothing`,
+  'not-resource': (reason, { path }) => `${describeRule(reason)} is about other resources than ${path}`,
+  'missing-name': (reason) => `${describeRule(reason)} looks at "${reason.detail ?? ''}", which this request does not have`,
+  'condition-false': (reason) => `${describeRule(reason)} does not apply, because this does not hold: ${reason.detail ?? ''}`,
+  'no-tag': (reason, { path, kind }) => {
+    const alone = kind === 'member' ? ' (a tag of its collection does not count)' : '';
+    return `${describeRule(reason)} allows it, but ${path} does not have the role tag ${reason.role ?? ''}${alone}`;
+  },
+};
+
+/** A decision in sentences for people, the answer first, then for each role what allowed it or what was missing first. */
+export function explainDecision(decision: Decision): string[] {
+  const { action, path } = decision.question;
+  const caller = describeCaller(decision);
+  if (decision.allowed) return [`Allowed: ${caller} may ${action} ${path}.`, ...describeGrant(decision.because)];
+  const reasons = decision.reasons.map((reason) => {
+    const words = describeMissing[reason.missing](reason, decision.question);
+    return reason.role === undefined ? `${words.charAt(0).toUpperCase()}${words.slice(1)}.` : `Role ${reason.role}: ${words}.`;
+  });
+  const inactive = decision.inactive.map((role) => `Role ${role} would allow it, but is not active: ask for it with --role ${role}.`);
+  return [`Denied: ${caller} may not ${action} ${path}.`, ...reasons, ...inactive];
+}

@@ -1,0 +1,115 @@
+/** A regular expression taken apart: what it reads one after the other, in which choices, how often. */
+export type Node =
+  | { kind: 'letter'; source: string }
+  | { kind: 'border'; sign: string }
+  | { kind: 'sequence'; parts: Node[] }
+  | { kind: 'choice'; options: Node[] }
+  | { kind: 'repeat'; part: Node; least: number; most: number };
+
+const deepest = 50;
+
+class Unsupported extends Error {}
+
+/** Reads an expression whose syntax the engine has already accepted. */
+class PatternReader {
+  readonly #body: string;
+  readonly #unicode: boolean;
+  #at = 0;
+  #depth = 0;
+
+  constructor(body: string, unicode: boolean) {
+    this.#body = body;
+    this.#unicode = unicode;
+  }
+
+  readChoice(): Node {
+    if (++this.#depth > deepest) throw new Unsupported(`has more than ${deepest} groups in each other`);
+    const options = [this.#readSequence()];
+    while (this.#body[this.#at] === '|') {
+      this.#at++;
+      options.push(this.#readSequence());
+    }
+    this.#depth--;
+    const [only] = options;
+    return only && options.length === 1 ? only : { kind: 'choice', options };
+  }
+
+  #readSequence(): Node {
+    const parts: Node[] = [];
+    for (let letter = this.#body[this.#at]; letter !== undefined && letter !== '|' && letter !== ')'; letter = this.#body[this.#at]) {
+      const part = this.#readAtom(letter);
+      parts.push(part.kind === 'border' ? part : this.#readRepeat(part));
+    }
+    return { kind: 'sequence', parts };
+  }
+
+  #readAtom(letter: string): Node {
+    if (letter === '^' || letter === '$') return this.#take('border', 1);
+    if (letter === '(') return this.#readGroup();
+    if (letter === '[') return this.#readClass();
+    if (letter === '\\') return this.#readEscape();
+    const whole = this.#unicode ? String.fromCodePoint(this.#body.codePointAt(this.#at) ?? 0) : letter;
+    // A brace or bracket that stands for itself needs its backslash once it stands alone.
+    this.#at += whole.length;
+    return { kind: 'letter', source: /^[{}\]/]$/.test(whole) ? `\\${whole}` : whole };
+  }
+
+  #take(kind: 'border' | 'letter', length: number): Node {
+    const text = this.#body.slice(this.#at, this.#at + length);
+    this.#at += length;
+    return kind === 'border' ? { kind, sign: text } : { kind, source: text };
+  }
+
+  #readGroup(): Node {
+    const opening = /\((?:\?(?:[:]|<?[=!]|<[^>]*>|))?/y;
+    opening.lastIndex = this.#at;
+    const sign = opening.exec(this.#body)?.[0] ?? '(';
+    if (/^\(\?<?[=!]$/.test(sign)) throw new Unsupported('looks ahead or behind');
+    if (sign === '(?') throw new Unsupported('changes its flags in a group');
+    this.#at += sign.length;
+    const inner = this.readChoice();
+    this.#at++;
+    return inner;
+  }
+
+  #readClass(): Node {
+    const whole = /\[(?:\\[^]|[^\]\\])*\]/y;
+    whole.lastIndex = this.#at;
+    return this.#take('letter', whole.exec(this.#body)?.[0].length ?? 1);
+  }
+
+  #readEscape(): Node {
+    const next = this.#body[this.#at + 1] ?? '';
+    if (next === 'b' || next === 'B') return this.#take('border', 2);
+    if (/[1-9k]/.test(next)) throw new Unsupported('refers back to a group');
+    const long = this.#unicode
+      ? /\\(?:u\{[0-9A-Fa-f]+\}|[uU][dD][89abAB]..\\u[dD][c-fC-F]..|u....|x..|c.|[pP]\{[^}]*\}|[^])/y
+      : /\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|c[A-Za-z]|0[0-7]{0,2}|[^])/y;
+    long.lastIndex = this.#at;
+    return this.#take('letter', long.exec(this.#body)?.[0].length ?? 2);
+  }
+
+  #readRepeat(part: Node): Node {
+    const sign = /([*+?]|\{(\d+)(,?)(\d*)\})\??/y;
+    sign.lastIndex = this.#at;
+    const found = sign.exec(this.#body);
+    if (!found) return part;
+    this.#at += found[0].length;
+    const [, kind = '', least = '0', comma = '', most = ''] = found;
+    if (kind === '*') return { kind: 'repeat', part, least: 0, most: Infinity };
+    if (kind === '+') return { kind: 'repeat', part, least: 1, most: Infinity };
+    if (kind === '?') return { kind: 'repeat', part, least: 0, most: 1 };
+    const upper = comma === '' ? Number(least) : most === '' ? Infinity : Number(most);
+    return { kind: 'repeat', part, least: Number(least), most: upper };
+  }
+}
+
+/** Takes apart an expression that the engine accepts, or says what this language leaves out. */
+export function parsePattern(body: string, flags: string): Node | { problem: string } {
+  try {
+    return new PatternReader(body, flags.includes('u')).readChoice();
+  } catch (error) {
+    if (error instanceof Unsupported) return { problem: `the regular expression ${error.message}, which rules cannot` };
+    throw error;
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * Regular expressions of rules, matched without backtracking: time grows with the subject times the pattern, whatever the pattern is,
+ * because anybody who may write a policy chooses it and the service runs it at each request. The syntax is JavaScript's without what needs
+ * backtracking (back references, looking ahead and behind). Single characters and classes are left to the engine's own expressions.
+ */
+import { parsePattern, type Node } from './pattern-parser.ts';
+
+/** Tests texts against one regular expression; undefined for texts that are too long to try. */
+export type Pattern = (text: string) => boolean | undefined;
+
+/** Characters of the longest text that a pattern is tried on. */
+export const longestSubject = 2048;
+const longestBody = 512;
+const mostSteps = 500;
+
+/** One step of a compiled pattern: read a character, go on at one or two places, stand at a border, or done. */
+type Step =
+  | { kind: 'read'; test: (letter: string) => boolean }
+  | { kind: 'fork'; first: number; second: number }
+  | { kind: 'border'; holds: (before: string | undefined, after: string | undefined) => boolean }
+  | { kind: 'done' };
+
+function isWordLetter(letter: string | undefined): boolean {
+  return letter !== undefined && /^\w$/.test(letter);
+}
+
+/** A character test made of the engine's expression, which remembers some answers. */
+function testLetters(source: string, flags: string): (letter: string) => boolean {
+  if (/^[\w-]$/.test(source) && !flags.includes('i')) return (letter) => letter === source;
+  const single = new RegExp(`^(?:${source})$`, flags.replaceAll(/[gm]/g, ''));
+  const known = new Map<string, boolean>();
+  return (letter) => {
+    const before = known.get(letter);
+    if (before !== undefined) return before;
+    const result = single.test(letter);
+    if (known.size < 256) known.set(letter, result);
+    return result;
+  };
+}
+
+const isLineEnd = (letter: string | undefined): boolean => letter === undefined || /^[\n\r\u2028\u2029]$/.test(letter);
+
+function findBorder(sign: string, multiline: boolean): (before: string | undefined, after: string | undefined) => boolean {
+  if (sign === '^') return (before) => (multiline ? isLineEnd(before) : before === undefined);
+  if (sign === '$') return (_before, after) => (multiline ? isLineEnd(after) : after === undefined);
+  const wanted = sign === '\\b';
+  return (before, after) => (isWordLetter(before) !== isWordLetter(after)) === wanted;
+}
+
+/** Writes the steps of a node behind those there are. */
+function addSteps(steps: Step[], node: Node, flags: string): void {
+  switch (node.kind) {
+    case 'letter':
+      steps.push({ kind: 'read', test: testLetters(node.source, flags) });
+      return;
+    case 'border':
+      steps.push({ kind: 'border', holds: findBorder(node.sign, flags.includes('m')) });
+      return;
+    case 'sequence':
+      for (const part of node.parts) addSteps(steps, part, flags);
+      return;
+    case 'choice':
+      addChoice(steps, node.options, flags);
+      return;
+    case 'repeat':
+      addRepeat(steps, node, flags);
+  }
+}
+
+function addChoice(steps: Step[], options: readonly Node[], flags: string): void {
+  const jumps: { kind: 'fork'; first: number; second: number }[] = [];
+  for (const [index, option] of options.entries()) {
+    const fork = { kind: 'fork' as const, first: steps.length + 1, second: steps.length + 1 };
+    steps.push(fork);
+    addSteps(steps, option, flags);
+    const jump = { kind: 'fork' as const, first: 0, second: 0 };
+    steps.push(jump);
+    jumps.push(jump);
+    if (index < options.length - 1) fork.second = steps.length;
+  }
+  for (const jump of jumps) jump.first = jump.second = steps.length;
+}
+
+function addRepeat(steps: Step[], { part, least, most }: Extract<Node, { kind: 'repeat' }>, flags: string): void {
+  for (let count = 0; count < least; count++) addSteps(steps, part, flags);
+  if (most === Infinity) {
+    const fork = { kind: 'fork' as const, first: steps.length + 1, second: 0 };
+    const start = steps.length;
+    steps.push(fork);
+    addSteps(steps, part, flags);
+    steps.push({ kind: 'fork', first: start, second: start });
+    fork.second = steps.length;
+    return;
+  }
+  const exits: { kind: 'fork'; first: number; second: number }[] = [];
+  for (let count = least; count < most; count++) {
+    const fork = { kind: 'fork' as const, first: steps.length + 1, second: 0 };
+    steps.push(fork);
+    exits.push(fork);
+    addSteps(steps, part, flags);
+  }
+  for (const exit of exits) exit.second = steps.length;
+}
+
+/** How many steps a node takes at most; each is counted as one at least, so that repeating nothing counts too. */
+function countSteps(node: Node): number {
+  if (node.kind === 'sequence') return node.parts.reduce((sum, part) => sum + countSteps(part), 1);
+  if (node.kind === 'choice') return node.options.reduce((sum, option) => sum + countSteps(option) + 2, 0);
+  if (node.kind !== 'repeat') return 1;
+  return (countSteps(node.part) + 2) * Math.max(1, node.least, node.most === Infinity ? 1 : node.most);
+}
+
+/** Runs all ways through the steps side by side. */
+function runSteps(steps: readonly Step[], letters: readonly string[]): boolean {
+  const seen = new Int32Array(steps.length).fill(-1);
+  let reading: number[] = [];
+  const enter = (start: number, at: number, into: number[]): boolean => {
+    const open = [start];
+    for (let index = open.pop(); index !== undefined; index = open.pop()) {
+      if (seen[index] === at) continue;
+      seen[index] = at;
+      const step = steps[index];
+      if (step?.kind === 'done') return true;
+      if (step?.kind === 'read') into.push(index);
+      if (step?.kind === 'fork') open.push(step.second, step.first);
+      if (step?.kind === 'border' && step.holds(letters[at - 1], letters[at])) open.push(index + 1);
+    }
+    return false;
+  };
+  for (let at = 0; at <= letters.length; at++) {
+    const next: number[] = [];
+    const letter = letters[at - 1];
+    for (const index of reading) {
+      const step = steps[index];
+      if (letter !== undefined && step?.kind === 'read' && step.test(letter) && enter(index + 1, at, next)) return true;
+    }
+    // A match may begin anywhere.
+    if (enter(0, at, next)) return true;
+    reading = next;
+  }
+  return false;
+}
+
+/** What the engine says of a broken expression, without the expression itself. */
+function describeBroken(error: unknown): string {
+  const words = error instanceof Error ? error.message : String(error);
+  const reason = words.slice(words.lastIndexOf(': ') + 2);
+  return `the regular expression is not valid: ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`;
+}
+
+/**
+ * Says what keeps `/body/flags` from being used in a rule, in words; undefined when nothing does. The flags are g, i, m, s, u.
+ * Nothing is run here.
+ */
+export function findPatternProblem(body: string, flags: string): string | undefined {
+  if (body.length > longestBody) return `the regular expression is longer than ${longestBody} characters`;
+  try {
+    void new RegExp(body, flags);
+  } catch (error) {
+    return describeBroken(error);
+  }
+  const parsed = parsePattern(body, flags);
+  if ('problem' in parsed) return parsed.problem;
+  return countSteps(parsed) > mostSteps ? 'the regular expression repeats too much: use smaller numbers in braces' : undefined;
+}
+
+/** Compiles a regular expression that has no problem; like JavaScript's it matches anywhere in a text. */
+export function compilePattern(body: string, flags: string): Pattern {
+  const parsed = parsePattern(body, flags);
+  if ('problem' in parsed || findPatternProblem(body, flags) !== undefined) return () => undefined;
+  const steps: Step[] = [];
+  addSteps(steps, parsed, flags);
+  steps.push({ kind: 'done' });
+  const unicode = flags.includes('u');
+  const split = (text: string): string[] => (unicode ? Array.from(text) : text.split(''));
+  return (text) => (text.length > longestSubject ? undefined : runSteps(steps, split(text)));
+}

@@ -1,0 +1,84 @@
+import { Scanner, type Mode, type Token } from './scanner.ts';
+import { reservedWords } from './rule.ts';
+import { quoteForMessage, type Place, type PolicySyntaxError } from './syntax-error.ts';
+
+/** Reads a rule piece by piece, one piece ahead, and remembers the places of what was made of them. */
+export class Reader {
+  readonly #scanner: Scanner;
+  readonly #places = new Map<object, Place>();
+  #ahead: { mode: Mode; token: Token; after: number } | undefined;
+  /** Where the last piece that was read ended. */
+  end = 0;
+
+  constructor(text: string) {
+    this.#scanner = new Scanner(text);
+  }
+
+  /** The next piece, left where it is. */
+  peek(mode: Mode): Token {
+    if (this.#ahead?.mode === mode) return this.#ahead.token;
+    const before = this.#scanner.position;
+    const token = this.#scanner.read(mode);
+    this.#ahead = { mode, token, after: this.#scanner.position };
+    this.#scanner.position = before;
+    return token;
+  }
+
+  /** The next piece, which is then done with. */
+  read(mode: Mode): Token {
+    const token = this.peek(mode);
+    this.#scanner.position = this.#ahead?.after ?? this.#scanner.position;
+    this.#ahead = undefined;
+    this.end = token.offset + token.length;
+    return token;
+  }
+
+  /** Remembers where a part of the rule stands. */
+  place<T extends object>(node: T, { offset, length }: Place): T {
+    this.#places.set(node, { offset, length });
+    return node;
+  }
+
+  /** Reads a part and remembers that it stands from `start` to where the reading ended. */
+  placed<T extends object>(start: Place, read: () => T): T {
+    const node = read();
+    return this.place(node, { offset: start.offset, length: this.end - start.offset });
+  }
+
+  placeOf(node: object): Place {
+    return this.#places.get(node) ?? { offset: 0, length: 0 };
+  }
+
+  /** Whether a piece is this word, in any case and not between quotation marks. */
+  isWord(token: Token, word: string): boolean {
+    return token.kind === 'word' && token.text.toUpperCase() === word;
+  }
+
+  fail(problem: string, place: Place): PolicySyntaxError {
+    return this.#scanner.fail(problem, place);
+  }
+
+  /** An error that says what should stand where something else or nothing does. */
+  failMissing(wanted: string, found: Token): PolicySyntaxError {
+    if (found.kind === 'end') return this.fail(`${wanted} is missing at the end of the rule`, found);
+    if (found.kind === '::')
+      return this.fail('"::" stands only between a name and its type: put words that hold it between quotation marks', found);
+    return this.fail(`${wanted} is missing before ${quoteForMessage(found.text)}`, found);
+  }
+
+  failExpected(wanted: string, form: string, found: Token): PolicySyntaxError {
+    const problem = found.kind === 'end' ? `${wanted} is missing` : `${wanted} should stand here, not ${quoteForMessage(found.text)}`;
+    return this.fail(`${problem}: ${form}`, found);
+  }
+
+  /** Refuses a word of the language where a name of the user's is wanted. */
+  refuseReserved(token: Token, wanted: string): void {
+    const word = token.text.toUpperCase();
+    if (token.kind !== 'word' || !reservedWords.has(word)) return;
+    throw this.fail(`${wanted} is missing before ${word}, which is a reserved word: between quotation marks it is a name`, token);
+  }
+
+  refuseClosing(token: Token): void {
+    if (token.kind === ')') throw this.fail('this parenthesis closes nothing', token);
+  }
+}

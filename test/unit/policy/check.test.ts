@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { compute } from '../../../src/api/compute.ts';
+import { storage } from '../../../src/api/storage.ts';
+import { knownActions } from '../../../src/policy/actions.ts';
+import { checkRules } from '../../../src/policy/check.ts';
+
+const known = knownActions();
+
+describe('the known actions', () => {
+  test('are the operations of both services and those on instances, in lower case', () => {
+    for (const operation of [...Object.values(compute), ...Object.values(storage)]) expect(known).toContain(operation.name.toLowerCase());
+    // Named in the compute document, section 2, "Policy", and in the architecture's decisions.
+    for (const action of ['listmachines', 'getmachine', 'stopmachine', 'startmachine', 'rebootmachine', 'createmachine', 'renamemachine']) {
+      expect(known).toContain(action);
+    }
+    for (const action of ['setroletags', 'importimagefromdatacenter', 'putsnaplink', 'listdirectory', 'createjob'])
+      expect(known).toContain(action);
+    for (const action of known) expect(action).toMatch(/^[a-z]+$/);
+  });
+});
+
+describe('nothing to say', () => {
+  test.each([
+    'CAN getkey',
+    'CAN *',
+    'CAN * *',
+    'CAN getkey AND listkeys WHEN day = mon',
+    'CAN getobject WHEN sourceip = 10.0.0.0/8 OR fromjob = true',
+    'CAN /^list/',
+    'CAN getobject /demo/stor/*',
+    'CAN list*',
+    'CAN get*',
+    'CAN list*user*keys',
+    'CAN getkey WHEN time > 08:00 AND time < 18:00',
+    'CAN getkey WHEN time > 18:00 OR time < 08:00',
+    'CAN getkey WHEN requesttime::time > 18:00 AND requesttime::day = mon',
+    'CAN getkey WHEN NOT (day = mon AND day = tue)',
+    'CAN getkey WHEN method != GET AND method != PUT',
+    'CAN getkey WHEN sourceip = 10.0.0.0/8 AND sourceip = 10.1.0.0/16',
+  ])('%s', (rule) => {
+    expect(checkRules([rule], known)).toEqual([]);
+  });
+});
+
+const findings: [rule: string, severity: 'error' | 'warning', offset: number, length: number, message: string, suggestion?: string][] = [
+  ['CAN a, b', 'error', 5, 1, 'follows AND, not a comma'],
+  ['', 'error', 0, 0, 'the rule is empty'],
+  ['CAN getkeys', 'warning', 4, 7, '"getkeys" is no known action: did you mean getkey?', 'getkey'],
+  ['CAN listkeys, lsitusers AND getkey', 'warning', 14, 9, 'did you mean listusers?', 'listusers'],
+  ['CAN frobnicate', 'warning', 4, 10, '"frobnicate" is no known action'],
+  ['CAN getdirectory', 'warning', 4, 12, 'did you mean listdirectory?', 'listdirectory'],
+  ['CAN putlink', 'warning', 4, 7, 'did you mean putsnaplink?', 'putsnaplink'],
+  ['CAN listKeys', 'warning', 4, 8, 'actions are in lower case: "listKeys" never matches, write listkeys', 'listkeys'],
+  ['CAN "GetKeys"', 'warning', 4, 9, 'write getkey', 'getkey'],
+  ['CAN NOT getkey', 'warning', 0, 7, 'CAN NOT grants nothing'],
+  ['fred, bob AND jane CAN getkey', 'warning', 0, 18, 'a rule with principals never matches'],
+  ['CAN get', 'warning', 4, 3, 'no known action'],
+  ['CAN key*', 'warning', 4, 4, '"key*" matches no known action'],
+  ['CAN List*', 'warning', 4, 5, 'actions are in lower case', 'list*'],
+  ['CAN machine*', 'warning', 4, 8, 'deployed services match loosely and also allow '],
+  ['CAN *key', 'warning', 4, 4, 'also allow '],
+  ['CAN l*u*r*keys', 'warning', 4, 10, 'not allow listuserkeys'],
+  ['CAN /^GET/', 'warning', 4, 6, 'matches no known action'],
+  ['CAN getkey listkeys', 'warning', 11, 8, '"listkeys" is read as a resource, so the rule never matches: put AND'],
+  ['CAN getkey keys', 'warning', 11, 4, '"keys" is no path'],
+  ['CAN getkey IF foo::string = x', 'warning', 14, 15, 'no request has a "foo"'],
+  ['CAN getkey IF SourceIp::ip = 10.0.0.1', 'warning', 14, 23, 'did you mean sourceip?'],
+  ['CAN getkey IF day = mon AND day = tue', 'warning', 28, 9, 'can never hold: OR joins alternatives'],
+  ['CAN getkey IF time > 18:00 AND time < 08:00', 'warning', 31, 12, 'a span over midnight is written with OR'],
+  ['CAN getkey IF time > 08:00 AND requesttime::time < 08:00', 'warning', 31, 25, 'can never hold'],
+  ['CAN getkey IF time >= 08:00 AND time < 8:00', 'warning', 32, 11, 'can never hold'],
+  ['CAN getkey IF method = GET OR (method = GET AND method = PUT)', 'warning', 48, 12, 'can never hold'],
+  ['CAN getkey IF date > 2026-02-01 AND date < 2026-01-01', 'warning', 36, 17, 'can never hold'],
+];
+
+test.each(findings)('%s: %s at %d', (rule, severity, offset, length, message, suggestion) => {
+  const [finding, ...others] = checkRules([rule], known);
+  expect(others).toEqual([]);
+  expect(finding).toMatchObject({ severity, place: { rule: 0, offset, length } });
+  expect(finding?.message).toContain(message);
+  expect(finding?.suggestion).toBe(suggestion);
+});
+
+test('several findings in several rules, in order, with the index of the rule', () => {
+  const found = checkRules(['CAN getkey', 'fred CAN NOT GetKey', 'CAN (', 'can getkey'], known);
+  expect(found.map(({ severity, place }) => [severity, place.rule, place.offset])).toEqual([
+    ['warning', 1, 0],
+    ['warning', 1, 5],
+    ['warning', 1, 13],
+    ['error', 2, 4],
+    ['warning', 3, 0],
+  ]);
+  expect(found.at(-1)?.message).toBe('this rule says the same as rule 1');
+});
+
+test('a rule twice is an error, as the service refuses it', () => {
+  expect(checkRules(['CAN getkey', 'CAN getkey'], known)).toEqual([
+    { severity: 'error', message: 'this rule is the same as rule 1', place: { rule: 1, offset: 0, length: 10 } },
+  ]);
+});
