@@ -10,9 +10,7 @@ import { deleteObject, putObject } from './objects.ts';
 import { uploadPart } from './parts.ts';
 import { abortMultipartUpload, createMultipartUpload, getMultipartUpload, redirectPart, redirectUpload } from './uploads.ts';
 
-export { findReferenced } from './contents.ts';
-export { answerPreflight } from './cors.ts';
-export { createRoots, entryAt } from './entries.ts';
+export { entryAt } from './entries.ts';
 
 /** What the object storage does for each of its operations. */
 export function createStorageHandlers(): Handlers<typeof storage> {

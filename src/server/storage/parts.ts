@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { storage } from '../../api/storage.ts';
 import type { Handler } from '../handler.ts';
-import { releaseContent } from './contents.ts';
+import { releaseContents } from './contents.ts';
 import { digestAhead } from './digests.ts';
 import { findForWriting, putEntry } from './entries.ts';
 import { describeVersion } from './headers.ts';

@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readAll, type Reply } from '../../../src/api/message.ts';
+import { collectUnreferenced } from '../../../src/server/store/collect.ts';
+import { findReferenced } from '../../../src/server/storage/contents.ts';
+import { createTestStorage, directory, link, md5Of, type TestStorage } from './harness.ts';
+
+let service: TestStorage;
+beforeAll(async () => {
+  service = await createTestStorage();
+});
+afterAll(() => service.close());
+
+/** A reply whose body is still to be read. */
+function open(method: string, target: string): Promise<Reply> {
+  return service.handlers.storage({ method, target, headers: service.signature }, { remoteAddress: '127.0.0.1', secure: true });
+}
+
+function times<T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => work(index)));
+}
+
+/** Makes an object of two parts. */
+async function putPieces(target: string): Promise<Buffer> {
+  const parts = [randomBytes(5 * 1024 ** 2), randomBytes(1024 ** 2)];
+  const { json } = await service.ask('POST', '/demo/uploads', { json: { objectPath: target } });
+  const { partsDirectory } = json as { partsDirectory: string };
+  const etags = [];
+  for (const [index, part] of parts.entries()) etags.push(await service.put(`${partsDirectory}/${index}`, part));
+  expect((await service.ask('POST', `${partsDirectory}/commit`, { json: { parts: etags } })).status).toBe(201);
+  return Buffer.concat(parts);
+}
+
+/** What the counter of a directory says, and what there is. */
+async function countEntries(target: string): Promise<[number, number]> {
+  const { headers } = await service.ask('GET', target);
+  return [Number(headers['result-set-size']), (await service.list(`${target}?limit=1024`)).length];
+}
+
+describe('racing writers', () => {
+  test('of those with the same If-Match exactly one wins; losers get 412, and their bytes go', async () => {
+    const etag = await service.put('/demo/stor/race', 'start');
+    const before = await service.countContents();
+    const answers = await times(20, (index) =>
+      service.ask('PUT', '/demo/stor/race', { body: `writer ${index}`, headers: { 'if-match': etag } }),
+    );
+    expect(answers.map(({ status }) => status).sort((left, right) => left - right)).toEqual([
+      204,
+      ...Array.from({ length: 19 }, () => 412),
+    ]);
+    const winner = answers.findIndex(({ status }) => status === 204);
+    const got = await service.ask('GET', '/demo/stor/race');
+    expect([got.text, got.headers['etag']]).toEqual([`writer ${winner}`, answers[winner]?.headers['etag']]);
+    expect(await service.countContents()).toBe(before);
+  });
+
+  test('of those that create exactly one wins, by If-None-Match: * (412) or an empty If-Match (409)', async () => {
+    for (const [headers, code] of [
+      [{ 'if-none-match': '*' }, 'PreconditionFailed'],
+      [{ 'if-match': '' }, 'ConcurrentRequest'],
+    ] as const) {
+      const target = `/demo/stor/create-${code}`;
+      const answers = await times(20, (index) => service.ask('PUT', target, { body: `${index}`, headers }));
+      expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+      expect(answers.filter((answer) => answer.code === code)).toHaveLength(19);
+    }
+  });
+
+  test('without conditions all succeed, and one whole body is there', async () => {
+    const before = await service.countContents();
+    const answers = await times(30, (index) => service.ask('PUT', '/demo/stor/last', { body: `${index}`.repeat(1000) }));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
+    const got = await service.ask('GET', '/demo/stor/last');
+    expect(answers.map(({ headers }) => headers['etag'])).toContain(got.headers['etag']);
+    expect(got.headers['content-md5']).toBe(md5Of(got.bytes));
+    expect(await service.countContents()).toBe(before + 1);
+  });
+
+  test('puts, links, deletes and directories at once keep the count of entries and of bytes right', async () => {
+    await service.mkdir('/demo/stor/busy');
+    const before = await service.countContents();
+    await times(200, async (index) => {
+      const target = `/demo/stor/busy/${index % 7}`;
+      if (index % 5 === 0) return service.ask('DELETE', target);
+      if (index % 5 === 1) return service.ask('PUT', target, { headers: link(`/demo/stor/busy/${(index + 1) % 7}`) });
+      if (index % 5 === 2) return service.ask('PUT', target, { headers: directory });
+      return service.ask('PUT', target, { body: `${index}` });
+    });
+    const [counted, there] = await countEntries('/demo/stor/busy');
+    expect(counted).toBe(there);
+    const { contents } = await service.store.db
+      .selectFrom('entries')
+      .select((of) => of.fn.count<number>('content').distinct().as('contents'))
+      .where('parent', '=', '/demo/stor/busy')
+      .executeTakeFirstOrThrow();
+    expect(await service.countContents()).toBe(before + contents);
+  });
+
+  test('a directory that is deleted while an object is put in it: one of the two is refused', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      await service.mkdir('/demo/stor/contested');
+      const [put, removal] = await Promise.all([
+        service.ask('PUT', '/demo/stor/contested/x', { body: 'x' }),
+        service.ask('DELETE', '/demo/stor/contested'),
+      ]);
+      expect([`204 400`, `404 204`]).toContain(`${put.status} ${removal.status}`);
+      await service.ask('DELETE', '/demo/stor/contested/x');
+      await service.ask('DELETE', '/demo/stor/contested');
+    }
+  });
+});
+
+describe('readers', () => {
+  test('get one whole version while others overwrite', async () => {
+    const versions = Array.from({ length: 12 }, (_, index) => Buffer.alloc(300_000, `version ${index} `));
+    await service.put('/demo/stor/read', versions[0]);
+    const md5s = new Set(versions.map(md5Of));
+    const writing = times(12, (index) => service.ask('PUT', '/demo/stor/read', { body: versions[index] }));
+    const got = await times(60, () => service.ask('GET', '/demo/stor/read'));
+    await writing;
+    for (const { status, headers, bytes } of got) {
+      expect([status, headers['content-length']]).toEqual([200, String(bytes.length)]);
+      expect(md5s.has(md5Of(bytes))).toBe(true);
+      expect(headers['content-md5']).toBe(md5Of(bytes));
+    }
+  });
+
+  test.each([
+    ['one piece', async (target: string) => service.put(target, randomBytes(1000)).then(() => undefined)],
+    ['several pieces', async (target: string) => putPieces(target).then(() => undefined)],
+  ])('of %s read to the end what was deleted meanwhile; then the bytes go', async (_, make) => {
+    const before = await service.countContents();
+    await make('/demo/stor/held');
+    const [read, left, failed] = [
+      await open('GET', '/demo/stor/held'),
+      await open('GET', '/demo/stor/held'),
+      await open('HEAD', '/demo/stor/held'),
+    ];
+    await service.ask('DELETE', '/demo/stor/held');
+    expect(await service.countContents()).toBeGreaterThan(before);
+    const bytes = await readAll(read.body);
+    expect(md5Of(bytes)).toBe(read.headers['content-md5']);
+    await readAll(failed.body);
+    for await (const _piece of left.body) break;
+    await expect.poll(() => service.countContents()).toBe(before);
+  });
+});
+
+describe('what a crash leaves', () => {
+  test('bytes without an object are collected; those of objects, parts and pieces are not', async () => {
+    await service.put('/demo/stor/kept', 'kept');
+    const whole = await putPieces('/demo/stor/pieces');
+    const { json } = await service.ask('POST', '/demo/uploads', { json: { objectPath: '/demo/stor/x' } });
+    await service.put(`${(json as { partsDirectory: string }).partsDirectory}/0`, 'part');
+    await service.put('/demo/stor/lost', 'lost');
+    const before = await service.countContents();
+    await service.store.db.deleteFrom('entries').where('name', '=', 'lost').execute();
+    expect(await collectUnreferenced(service.store, Date.now() + 1000, findReferenced)).toBe(1);
+    expect(await service.countContents()).toBe(before - 1);
+    expect((await service.ask('GET', '/demo/stor/kept')).text).toBe('kept');
+    expect(md5Of((await service.ask('GET', '/demo/stor/pieces')).bytes)).toBe(md5Of(whole));
+  });
+});
+
+describe('size', () => {
+  test('a page of a directory of 200,000 entries takes about as long as one of ten', async () => {
+    for (const [name, count] of [
+      ['few', 10],
+      ['many', 200_000],
+    ] as const) {
+      const parent = `/demo/stor/${name}`;
+      await service.mkdir(parent);
+      await sql`
+        with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+        insert into entries (parent, name, type, mtime, headers, role_tags, children)
+        select ${parent}, printf('%07d', i), iif(i % 1000 = 0, 'object', 'directory'), i * 7919 % 200003, '{}', '[]', 0 from n
+      `.execute(service.store.db);
+      await service.store.db
+        .updateTable('entries')
+        .set({ children: count })
+        .where('parent', '=', '/demo/stor')
+        .where('name', '=', name)
+        .execute();
+    }
+    const measure = async (target: string): Promise<number> => {
+      const durations: number[] = [];
+      for (let round = 0; round < 15; round += 1) {
+        const started = performance.now();
+        await service.ask('GET', target);
+        durations.push(performance.now() - started);
+      }
+      return durations.sort((left, right) => left - right)[7] ?? Infinity;
+    };
+    const few = await measure('/demo/stor/few?limit=10');
+    const slow: string[] = [];
+    for (const query of ['', '&marker=0100000', '&sort=mtime', '&sort=mtime&marker=0100000', '&dir', '&obj', '&sort_order=reverse']) {
+      if ((await measure(`/demo/stor/many?limit=10${query}`)) > few * 3 + 1) slow.push(query);
+    }
+    expect(slow).toEqual([]);
+  });
+});
