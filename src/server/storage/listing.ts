@@ -68,6 +68,8 @@ async function findStart(db: Kysely<Schema>, place: Place, by: Page['by'], marke
 async function* readPage(db: Kysely<Schema>, place: Place, page: Page): AsyncGenerator<Entry> {
   let query: Query = db.selectFrom('entries').selectAll().where('parent', '=', place.path).limit(page.limit);
   if (page.type) query = query.where('type', '=', page.type);
+  // Every name is at least the empty one; said so, the database takes the index by type and name.
+  if (page.type && page.by === 'name') query = query.where('name', '>=', '');
   if (page.start) query = startAt(query, page, page.start);
   const direction = page.reverse ? 'desc' : 'asc';
   if (page.by === 'mtime') query = query.orderBy('mtime', direction);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import type { Body, ByteStream, Headers } from '../../../src/api/message.ts';
 import { createTestService, signHeaders, type TestReply, type TestService } from '../../support/service.ts';
 
@@ -12,11 +13,17 @@ export interface Asked {
   signed?: boolean;
 }
 
+export type Refusal = [status: number, code: string | undefined];
+
 /** The object storage of a test service, asked as `demo`; targets are as they stand in a request line. */
 export interface TestStorage extends TestService {
   /** Headers that sign a request as `demo`. */
   signature: Headers;
   ask(method: string, target: string, asked?: Asked): Promise<TestReply>;
+  /** Status and error code. */
+  answerOf(method: string, target: string, asked?: Asked): Promise<Refusal>;
+  /** The refusal of a PUT, which must come before the body is read and must leave nothing behind. */
+  refusalOf(target: string, headers: Headers): Promise<Refusal>;
   /** Puts an object and gives its etag. */
   put(target: string, body?: Body | string, headers?: Headers): Promise<string>;
   mkdir(target: string): Promise<void>;
@@ -65,6 +72,14 @@ export async function createTestStorage(): Promise<TestStorage> {
       ...(json !== undefined && { json }),
     });
   };
+  const answerOf: TestStorage['answerOf'] = async (method, target, asked) => {
+    const { status, code } = await ask(method, target, asked);
+    return [status, code];
+  };
+  const countContents = async (): Promise<number> => {
+    const files = await readdir(join(service.dir, 'bytes'), { recursive: true, withFileTypes: true });
+    return files.filter((file) => file.isFile()).length;
+  };
   const put: TestStorage['put'] = async (target, body = '', headers = {}) => {
     const answered = await ask('PUT', target, { body, headers });
     if (answered.status !== 204) throw new Error(`PUT ${target}: ${answered.status} ${answered.text}`);
@@ -74,6 +89,14 @@ export async function createTestStorage(): Promise<TestStorage> {
     ...service,
     signature,
     ask,
+    answerOf,
+    refusalOf: async (target, headers) => {
+      const before = await countContents();
+      const body = untouched();
+      const refusal = await answerOf('PUT', target, { headers, body });
+      expect([body.read, await countContents()]).toEqual([false, before]);
+      return refusal;
+    },
     put,
     mkdir: async (target) => {
       await put(target, undefined, directory);
@@ -83,9 +106,6 @@ export async function createTestStorage(): Promise<TestStorage> {
       if (status !== 200) throw new Error(`GET ${target}: ${status} ${text}`);
       return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Record<string, unknown>]));
     },
-    countContents: async () => {
-      const files = await readdir(join(service.dir, 'bytes'), { recursive: true, withFileTypes: true });
-      return files.filter((file) => file.isFile()).length;
-    },
+    countContents,
   };
 }

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Headers } from '../../../src/api/message.ts';
-import { chunked, createTestStorage, md5Of, untouched, type Asked, type TestStorage } from './harness.ts';
+import { chunked, createTestStorage, md5Of, type TestStorage } from './harness.ts';
 
 let service: TestStorage;
 beforeAll(async () => {
@@ -10,20 +9,6 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-async function answerOf(method: string, target: string, asked: Asked = {}): Promise<[number, string | undefined]> {
-  const { status, code } = await service.ask(method, target, asked);
-  return [status, code];
-}
-
-/** The refusal of a PUT, which must come before the body is read and must leave nothing behind. */
-async function refusalOf(target: string, headers: Headers): Promise<[number, string | undefined]> {
-  const before = await service.countContents();
-  const body = untouched();
-  const refusal = await answerOf('PUT', target, { headers, body });
-  expect([body.read, await service.countContents()]).toEqual([false, before]);
-  return refusal;
-}
 
 describe('putObject', () => {
   test('204 with Etag, Last-Modified and Computed-MD5; the bytes come back with what was stored', async () => {
@@ -66,18 +51,18 @@ describe('putObject', () => {
   });
 
   test('parent missing, parent an object, over a directory, on a root', async () => {
-    expect(await refusalOf('/demo/stor/none/x', {})).toEqual([404, 'DirectoryDoesNotExist']);
+    expect(await service.refusalOf('/demo/stor/none/x', {})).toEqual([404, 'DirectoryDoesNotExist']);
     await service.put('/demo/stor/file', 'x');
-    expect(await refusalOf('/demo/stor/file/x', {})).toEqual([400, 'ParentNotDirectory']);
-    expect(await refusalOf('/demo/stor/d', {})).toEqual([400, 'OperationNotAllowedOnDirectory']);
+    expect(await service.refusalOf('/demo/stor/file/x', {})).toEqual([400, 'ParentNotDirectory']);
+    expect(await service.refusalOf('/demo/stor/d', {})).toEqual([400, 'OperationNotAllowedOnDirectory']);
     for (const root of ['/demo', '/demo/stor', '/demo/elsewhere']) {
-      expect(await refusalOf(root, {})).toEqual([400, 'OperationNotAllowedOnRootDirectory']);
+      expect(await service.refusalOf(root, {})).toEqual([400, 'OperationNotAllowedOnRootDirectory']);
     }
-    expect(await refusalOf('/demo/uploads/x/y/z/w', {})).toEqual([405, 'MethodNotAllowed']);
+    expect(await service.refusalOf('/demo/uploads/x/y/z/w', {})).toEqual([405, 'MethodNotAllowed']);
   });
 
   test.each(['0', '7', '-1', '1.5', 'x', ''])('durability-level "%s": 400 InvalidDurabilityLevel', async (level) => {
-    expect(await refusalOf('/demo/stor/copies', { 'durability-level': level })).toEqual([400, 'InvalidDurabilityLevel']);
+    expect(await service.refusalOf('/demo/stor/copies', { 'durability-level': level })).toEqual([400, 'InvalidDurabilityLevel']);
   });
 
   test('durability-level 1 to 6, also as x-durability-level', async () => {
@@ -91,17 +76,20 @@ describe('putObject', () => {
 
   test('max-content-length: negative or none: 400; a declared length beyond it: 413 before reading', async () => {
     for (const bound of ['-1', 'x', '']) {
-      expect(await refusalOf('/demo/stor/bound', { 'max-content-length': bound })).toEqual([400, 'InvalidMaxContentLength']);
+      expect(await service.refusalOf('/demo/stor/bound', { 'max-content-length': bound })).toEqual([400, 'InvalidMaxContentLength']);
     }
     const headers = { 'max-content-length': '4', 'content-length': '5' };
-    expect(await refusalOf('/demo/stor/bound', headers)).toEqual([413, 'MaxContentLengthExceeded']);
+    expect(await service.refusalOf('/demo/stor/bound', headers)).toEqual([413, 'MaxContentLengthExceeded']);
   });
 
   test('a chunked body beyond max-content-length: 413, nothing stored; up to it: stored with the size received', async () => {
     const before = await service.countContents();
     const headers = { 'max-content-length': '4' };
-    expect(await answerOf('PUT', '/demo/stor/bound', { headers, body: chunked('abc', 'de') })).toEqual([413, 'MaxContentLengthExceeded']);
-    expect(await answerOf('GET', '/demo/stor/bound')).toEqual([404, 'ResourceNotFound']);
+    expect(await service.answerOf('PUT', '/demo/stor/bound', { headers, body: chunked('abc', 'de') })).toEqual([
+      413,
+      'MaxContentLengthExceeded',
+    ]);
+    expect(await service.answerOf('GET', '/demo/stor/bound')).toEqual([404, 'ResourceNotFound']);
     expect(await service.countContents()).toBe(before);
     await service.put('/demo/stor/bound', chunked('abc', 'd'), headers);
     expect((await service.ask('GET', '/demo/stor/bound')).headers['content-length']).toBe('4');
@@ -113,7 +101,7 @@ describe('putObject', () => {
     async function* huge(): AsyncGenerator<Uint8Array> {
       yield piece;
     }
-    expect(await answerOf('PUT', '/demo/stor/huge', { body: huge() })).toEqual([413, 'MaxContentLengthExceeded']);
+    expect(await service.answerOf('PUT', '/demo/stor/huge', { body: huge() })).toEqual([413, 'MaxContentLengthExceeded']);
   });
 
   test('Content-MD5: checked, also of an empty body; the old object stays', async () => {
@@ -121,7 +109,7 @@ describe('putObject', () => {
     const count = await service.countContents();
     for (const body of ['bad', '']) {
       const headers = { 'content-md5': md5Of('other') };
-      expect(await answerOf('PUT', '/demo/stor/summed', { headers, body })).toEqual([400, 'ContentMD5Mismatch']);
+      expect(await service.answerOf('PUT', '/demo/stor/summed', { headers, body })).toEqual([400, 'ContentMD5Mismatch']);
     }
     expect((await service.ask('GET', '/demo/stor/summed')).text).toBe('good');
     expect(await service.countContents()).toBe(count);
@@ -130,7 +118,7 @@ describe('putObject', () => {
   test.each(['x', 'd41d8cd98f00b204e9800998ecf8427e', 'AAAA', '!!!!!!!!!!!!!!!!!!!!!!=='])(
     'Content-MD5 %s: 400 BadRequest',
     async (md5) => {
-      expect(await refusalOf('/demo/stor/summed', { 'content-md5': md5 })).toEqual([400, 'BadRequest']);
+      expect(await service.refusalOf('/demo/stor/summed', { 'content-md5': md5 })).toEqual([400, 'BadRequest']);
     },
   );
 
@@ -141,10 +129,10 @@ describe('putObject', () => {
       throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
     }
     await service.put('/demo/stor/cut', 'whole');
-    expect((await answerOf('PUT', '/demo/stor/cut', { body: cut() }))[0]).toBe(400);
+    expect((await service.answerOf('PUT', '/demo/stor/cut', { body: cut() }))[0]).toBe(400);
     expect((await service.ask('GET', '/demo/stor/cut')).text).toBe('whole');
     const short = { headers: { 'content-length': '10' }, body: chunked('half') };
-    expect(await answerOf('PUT', '/demo/stor/cut', short)).toEqual([400, 'BadRequest']);
+    expect(await service.answerOf('PUT', '/demo/stor/cut', short)).toEqual([400, 'BadRequest']);
     expect((await service.ask('GET', '/demo/stor/cut')).text).toBe('whole');
     expect(await service.countContents()).toBe(count + 1);
   });
@@ -154,7 +142,7 @@ describe('putObject', () => {
     await service.put('/demo/stor/headers', 'x', custom(4096));
     const { status, code, text } = await service.ask('PUT', '/demo/stor/headers', { headers: custom(4097), body: 'x' });
     expect([status, code, text]).toEqual([400, 'InvalidArgumentError', expect.stringContaining('4096')]);
-    expect(await refusalOf('/demo/stor/headers', custom(9000))).toEqual([400, 'InvalidArgumentError']);
+    expect(await service.refusalOf('/demo/stor/headers', custom(9000))).toEqual([400, 'InvalidArgumentError']);
   });
 
   test.each([
@@ -171,7 +159,7 @@ describe('putObject', () => {
   test.each(['', ';', '"a"', 'attachment filename=x', 'attachment; filename="x', 'attachment; =x', `a; filename*=UTF-8''%zz`])(
     'content-disposition "%s": 400 BadRequest',
     async (value) => {
-      expect(await refusalOf('/demo/stor/disposed', { 'content-disposition': value })).toEqual([400, 'BadRequest']);
+      expect(await service.refusalOf('/demo/stor/disposed', { 'content-disposition': value })).toEqual([400, 'BadRequest']);
     },
   );
 
@@ -185,14 +173,18 @@ describe('putObject', () => {
   });
 
   test('a role tag that no role has: 409 InvalidRoleTag', async () => {
-    expect(await refusalOf('/demo/stor/roled', { 'role-tag': 'a, b' })).toEqual([409, 'InvalidRoleTag']);
+    expect(await service.refusalOf('/demo/stor/roled', { 'role-tag': 'a, b' })).toEqual([409, 'InvalidRoleTag']);
   });
 
   test('anonymous and foreign requests are refused outside public', async () => {
     for (const method of ['GET', 'PUT', 'DELETE']) {
-      expect([method, ...(await answerOf(method, '/demo/stor/whole', { signed: false }))]).toEqual([method, 403, 'AuthorizationFailed']);
+      expect([method, ...(await service.answerOf(method, '/demo/stor/whole', { signed: false }))]).toEqual([
+        method,
+        403,
+        'AuthorizationFailed',
+      ]);
     }
-    expect(await answerOf('PUT', '/demo/public/x', { signed: false, body: 'x' })).toEqual([403, 'AuthorizationFailed']);
+    expect(await service.answerOf('PUT', '/demo/public/x', { signed: false, body: 'x' })).toEqual([403, 'AuthorizationFailed']);
   });
 });
 
@@ -229,14 +221,18 @@ describe('getObject', () => {
       const got = await service.ask('GET', '/demo/stor/digits', { headers: { range } });
       expect([got.status, got.headers['content-range'], got.code]).toEqual([416, 'bytes */10', 'RequestedRangeNotSatisfiable']);
     }
-    expect(await answerOf('GET', '/demo/stor/digits', { headers: { range: 'bytes=0-1,3-4' } })).toEqual([501, 'NotImplemented']);
+    expect(await service.answerOf('GET', '/demo/stor/digits', { headers: { range: 'bytes=0-1,3-4' } })).toEqual([501, 'NotImplemented']);
     await service.put('/demo/stor/nil', '');
     expect((await service.ask('GET', '/demo/stor/nil', { headers: { range: 'bytes=0-' } })).status).toBe(416);
   });
 
   test('Accept that excludes the stored type: 406 NotAcceptable', async () => {
     for (const accept of ['application/json', 'text/html, image/*', 'text/plain;q=0, */*']) {
-      expect([accept, ...(await answerOf('GET', '/demo/stor/digits', { headers: { accept } }))]).toEqual([accept, 406, 'NotAcceptable']);
+      expect([accept, ...(await service.answerOf('GET', '/demo/stor/digits', { headers: { accept } }))]).toEqual([
+        accept,
+        406,
+        'NotAcceptable',
+      ]);
     }
     for (const accept of ['*/*', 'text/*', 'TEXT/PLAIN', 'image/png, text/plain;q=0.1', '']) {
       expect([accept, (await service.ask('GET', '/demo/stor/digits', { headers: { accept } })).status]).toEqual([accept, 200]);
@@ -244,8 +240,8 @@ describe('getObject', () => {
   });
 
   test('missing: 404 ResourceNotFound', async () => {
-    expect(await answerOf('GET', '/demo/stor/nothing')).toEqual([404, 'ResourceNotFound']);
-    expect(await answerOf('HEAD', '/demo/stor/nothing')).toEqual([404, undefined]);
+    expect(await service.answerOf('GET', '/demo/stor/nothing')).toEqual([404, 'ResourceNotFound']);
+    expect(await service.answerOf('HEAD', '/demo/stor/nothing')).toEqual([404, undefined]);
   });
 });
 
@@ -253,173 +249,9 @@ describe('deleteObject', () => {
   test('204, then 404; the bytes go', async () => {
     const before = await service.countContents();
     await service.put('/demo/stor/d/gone', 'x');
-    expect(await answerOf('DELETE', '/demo/stor/d/gone')).toEqual([204, undefined]);
-    expect(await answerOf('DELETE', '/demo/stor/d/gone')).toEqual([404, 'ResourceNotFound']);
+    expect(await service.answerOf('DELETE', '/demo/stor/d/gone')).toEqual([204, undefined]);
+    expect(await service.answerOf('DELETE', '/demo/stor/d/gone')).toEqual([404, 'ResourceNotFound']);
     expect(await service.countContents()).toBe(before);
     expect((await service.ask('GET', '/demo/stor/d')).headers['result-set-size']).toBe('0');
-  });
-});
-
-describe('conditions', () => {
-  const target = '/demo/stor/guarded';
-  let etag = '';
-  let modified = '';
-  beforeAll(async () => {
-    etag = await service.put(target, 'x');
-    modified = (await service.ask('HEAD', target)).headers['last-modified'] ?? '';
-  });
-  const earlier = new Date(0).toUTCString();
-  const later = new Date(Date.now() + 1e9).toUTCString();
-
-  const cases = (): [Headers, number, number][] => [
-    [{ 'if-match': etag }, 200, 204],
-    [{ 'if-match': `"${etag}"` }, 200, 204],
-    [{ 'if-match': `"x", "${etag}"` }, 200, 204],
-    [{ 'if-match': '*' }, 200, 204],
-    [{ 'if-match': 'other' }, 412, 412],
-    [{ 'if-none-match': etag }, 304, 412],
-    [{ 'if-none-match': `W/"${etag}"` }, 304, 412],
-    [{ 'if-none-match': '*' }, 304, 412],
-    [{ 'if-none-match': 'other' }, 200, 204],
-    [{ 'if-modified-since': modified }, 304, 412],
-    [{ 'if-modified-since': later }, 304, 412],
-    [{ 'if-modified-since': earlier }, 200, 204],
-    [{ 'if-unmodified-since': modified }, 200, 204],
-    [{ 'if-unmodified-since': earlier }, 412, 412],
-    [{ 'if-modified-since': 'no date' }, 200, 204],
-    [{ 'if-match': 'other', 'if-none-match': etag }, 412, 412],
-    [{ 'if-none-match': etag, 'if-unmodified-since': earlier }, 304, 412],
-    [{ 'if-none-match': 'other', 'if-modified-since': later }, 200, 204],
-    [{ 'if-match': etag, 'if-unmodified-since': earlier }, 200, 204],
-  ];
-
-  test('of GET and HEAD: 304 with the etag, 412 PreconditionFailed', async () => {
-    for (const [headers, status] of cases()) {
-      const got = await service.ask('GET', target, { headers });
-      const shown = { 200: [undefined, etag, 'x'], 304: [undefined, etag, ''] }[status] ?? ['PreconditionFailed', undefined, got.text];
-      expect([headers, got.status, got.code, got.headers['etag'], got.text]).toEqual([headers, status, ...shown]);
-      expect((await service.ask('HEAD', target, { headers })).status).toBe(status);
-    }
-  });
-
-  test('of PUT metadata: 204 or 412 PreconditionFailed', async () => {
-    for (const [headers, , status] of cases()) {
-      const { mtime } = await service.store.db
-        .selectFrom('entries')
-        .select('mtime')
-        .where('name', '=', 'guarded')
-        .executeTakeFirstOrThrow();
-      const answered = await service.ask('PUT', `${target}?metadata=true`, { headers });
-      expect([headers, answered.status, answered.code]).toEqual([headers, status, status === 412 ? 'PreconditionFailed' : undefined]);
-      await service.store.db.updateTable('entries').set({ mtime }).where('name', '=', 'guarded').execute();
-    }
-  });
-
-  test('of PUT: refused before the body is read, and the object stays', async () => {
-    for (const [headers] of cases().filter(([, , status]) => status === 412)) {
-      expect([headers, ...(await refusalOf(target, headers))]).toEqual([headers, 412, 'PreconditionFailed']);
-    }
-    expect(await service.put(target, 'y', { 'if-match': etag })).not.toBe(etag);
-    expect(await refusalOf(target, { 'if-match': etag })).toEqual([412, 'PreconditionFailed']);
-  });
-
-  test('of DELETE: 412 PreconditionFailed, or gone', async () => {
-    const now = await service.put('/demo/stor/victim', 'x');
-    expect(await answerOf('DELETE', '/demo/stor/victim', { headers: { 'if-match': 'other' } })).toEqual([412, 'PreconditionFailed']);
-    expect(await answerOf('DELETE', '/demo/stor/victim', { headers: { 'if-match': now } })).toEqual([204, undefined]);
-  });
-
-  test('If-Match: * on nothing and If-None-Match: * on something fail; the reverse goes on', async () => {
-    expect(await refusalOf('/demo/stor/fresh', { 'if-match': '*' })).toEqual([412, 'PreconditionFailed']);
-    await service.put('/demo/stor/fresh', 'x', { 'if-none-match': '*' });
-    expect(await refusalOf('/demo/stor/fresh', { 'if-none-match': '*' })).toEqual([412, 'PreconditionFailed']);
-  });
-
-  test('an empty If-Match creates, and is answered 409 ConcurrentRequest when the object exists', async () => {
-    await service.put('/demo/stor/absent', 'x', { 'if-match': '' });
-    expect(await refusalOf('/demo/stor/absent', { 'if-match': '' })).toEqual([409, 'ConcurrentRequest']);
-  });
-});
-
-describe('putMetadata', () => {
-  const target = '/demo/stor/described?metadata=true';
-
-  test('replaces all stored headers; etag, data and copies stay', async () => {
-    const etag = await service.put('/demo/stor/described', 'data', { 'm-a': '1', 'content-type': 'text/plain', 'durability-level': '4' });
-    const put = await service.ask('PUT', target, { headers: { 'm-b': '2', 'content-type': 'text/html', 'content-length': '0' } });
-    expect([put.status, put.headers['etag']]).toEqual([204, etag]);
-    const { text, headers } = await service.ask('GET', '/demo/stor/described');
-    expect(headers).toMatchObject({ etag, 'm-b': '2', 'content-type': 'text/html', 'durability-level': '4' });
-    expect([text, 'm-a' in headers]).toEqual(['data', false]);
-    await service.ask('PUT', target);
-    expect((await service.ask('GET', '/demo/stor/described')).headers['content-type']).toBe('application/octet-stream');
-  });
-
-  test.each([{ 'content-length': '5' }, { 'content-md5': md5Of('data') }, { 'durability-level': '3' }])(
-    '%o: 400 InvalidUpdate',
-    async (headers) => {
-      expect(await answerOf('PUT', target, { headers })).toEqual([400, 'InvalidUpdate']);
-    },
-  );
-
-  test('on a directory the content type stays', async () => {
-    await service.mkdir('/demo/stor/folder');
-    expect(await answerOf('PUT', '/demo/stor/folder?metadata=true', { headers: { 'm-a': '1', 'content-type': 'text/html' } })).toEqual([
-      204,
-      undefined,
-    ]);
-    const { headers } = await service.ask('GET', '/demo/stor/folder');
-    expect(headers).toMatchObject({ 'm-a': '1', 'content-type': 'application/x-json-stream; type=directory' });
-    expect(await answerOf('PUT', '/demo?metadata=true')).toEqual([400, 'OperationNotAllowedOnRootDirectory']);
-  });
-
-  test('missing: 404; more than 4 KB: 400 InvalidArgumentError', async () => {
-    expect(await answerOf('PUT', '/demo/stor/nothing?metadata=true')).toEqual([404, 'ResourceNotFound']);
-    expect(await answerOf('PUT', target, { headers: { 'm-a': 'x'.repeat(4096) } })).toEqual([400, 'InvalidArgumentError']);
-  });
-});
-
-describe('CORS', () => {
-  const cors = {
-    'access-control-allow-origin': 'https://a.test, https://b.test',
-    'access-control-allow-methods': 'GET, PUT',
-    'access-control-allow-headers': 'X-One, x-two',
-  };
-  const preflight = (headers: Headers) => service.ask('OPTIONS', '/demo/stor/shared', { signed: false, headers });
-  beforeAll(() => service.put('/demo/stor/shared', 'x', cors));
-
-  test('a GET with Origin is told of that origin only, and only when the stored list has it', async () => {
-    const headersFor = async (origin: string) => (await service.ask('GET', '/demo/stor/shared', { headers: { origin } })).headers;
-    expect(await headersFor('https://b.test')).toMatchObject({ 'access-control-allow-origin': 'https://b.test', vary: 'origin' });
-    expect(Object.keys(await headersFor('https://c.test')).filter((name) => name.startsWith('access-control'))).toEqual([]);
-  });
-
-  test('a preflight is answered without a signature, from the stored headers', async () => {
-    const allowed = await preflight({
-      origin: 'https://a.test',
-      'access-control-request-method': 'PUT',
-      'access-control-request-headers': 'x-ONE',
-    });
-    expect(allowed.status).toBe(204);
-    expect(allowed.headers).toMatchObject({ ...cors, 'access-control-allow-origin': 'https://a.test' });
-  });
-
-  test.each([
-    [{ origin: 'https://c.test', 'access-control-request-method': 'GET' }, 403, 'AuthorizationFailed'],
-    [{ origin: 'https://a.test', 'access-control-request-method': 'DELETE' }, 403, 'AuthorizationFailed'],
-    [
-      { origin: 'https://a.test', 'access-control-request-method': 'GET', 'access-control-request-headers': 'x-three' },
-      403,
-      'AuthorizationFailed',
-    ],
-    [{ origin: 'https://a.test' }, 400, 'BadRequest'],
-  ])('preflight %o: %i %s', async (headers, status, code) => {
-    const answered = await preflight(headers);
-    expect([answered.status, answered.code]).toEqual([status, code]);
-  });
-
-  test('of an object without a list: 403', async () => {
-    const headers = { origin: 'https://a.test', 'access-control-request-method': 'GET' };
-    expect(await answerOf('OPTIONS', '/demo/stor/whole', { headers })).toEqual([403, 'AuthorizationFailed']);
   });
 });
