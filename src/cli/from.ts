@@ -1,0 +1,140 @@
+import type { Field, Fields } from '../api/fields.ts';
+import { CloudError, UsageError } from '../errors.ts';
+import { nearest } from '../nearest.ts';
+import type { World } from '../world.ts';
+import { readInput } from './input.ts';
+
+/** How a file with a whole record is read. */
+interface FromOptions {
+  /** Fields that the service adds to such a record: what `get` shows can be given back, and these are left out. */
+  ignore?: readonly string[];
+}
+
+/** Where a value stands, and how strict the reading is. */
+interface Place {
+  /** `phases[0].exec`; empty for the record itself. */
+  at: string;
+  /** True in a record that a service gave out: it may have fields that no document names. */
+  isGivenBack: boolean;
+}
+
+type RecordValue = Readonly<Record<string, unknown>>;
+
+function isRecord(value: unknown): value is RecordValue {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function describe(value: unknown): string {
+  if (Array.isArray(value)) return 'a list';
+  if (isRecord(value)) return 'a record';
+  return JSON.stringify(value) ?? 'nothing';
+}
+
+/** Reads YAML, of which JSON is a part. @throws {UsageError} with line and column of the first mistake */
+async function parseYaml(text: string): Promise<unknown> {
+  const { parseDocument } = await import('yaml');
+  const document = parseDocument(text, { prettyErrors: false });
+  const [error] = document.errors;
+  if (error) {
+    const before = text.slice(0, error.pos[0]).split('\n');
+    const message = error.message.replace(/[.:]?\s*$/, '').replaceAll('\n', ' ');
+    throw new UsageError(`line ${before.length}, column ${(before.at(-1) ?? '').length + 1}: ${message}`, { hint: 'write JSON or YAML' });
+  }
+  return document.toJS();
+}
+
+async function parseText(text: string): Promise<unknown> {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return await parseYaml(text);
+  }
+}
+
+function join(at: string, name: string): string {
+  return at === '' ? name : `${at}.${name}`;
+}
+
+function readText(value: unknown, { choices }: Field, at: string): string {
+  if (typeof value === 'number' || typeof value === 'boolean') {
+    throw new UsageError(`${at}: ${String(value)} is not text`, {
+      hint: `write it in quotes: ${at.replace(/^.*\./, '')}: "${String(value)}"`,
+    });
+  }
+  if (typeof value !== 'string') throw new UsageError(`${at}: must be text, not ${describe(value)}`);
+  if (choices && !choices.includes(value)) {
+    const close = nearest(value, choices);
+    throw new UsageError(`${at}: "${value}" is not one of ${choices.join(', ')}`, { hint: close && `did you mean ${close}?` });
+  }
+  return value;
+}
+
+function readValue(value: unknown, field: Field, place: Place): unknown {
+  const { at } = place;
+  switch (field.kind) {
+    case 'text':
+      return readText(value, field, at);
+    case 'number':
+      if (typeof value !== 'number' || !Number.isFinite(value)) throw new UsageError(`${at}: must be a number, not ${describe(value)}`);
+      return value;
+    case 'boolean':
+      if (typeof value !== 'boolean') throw new UsageError(`${at}: must be true or false, not ${describe(value)}`);
+      return value;
+    case 'list':
+      if (!Array.isArray(value)) throw new UsageError(`${at}: must be a list, not ${describe(value)}`);
+      return value.map((each: unknown, index) =>
+        field.item === undefined ? each : readValue(each, field.item, { ...place, at: `${at}[${index}]` }),
+      );
+    case 'object':
+      if (!isRecord(value)) throw new UsageError(`${at}: must be a record, not ${describe(value)}`);
+      return field.fields === undefined ? value : readObject(value, field.fields, place);
+    default:
+      return value;
+  }
+}
+
+function readObject(value: RecordValue, fields: Fields, place: Place): Record<string, unknown> {
+  const missing = Object.keys(fields).find((name) => fields[name]?.optional === false && (value[name] ?? undefined) === undefined);
+  const read = readFields(value, fields, place);
+  if (missing !== undefined) throw new UsageError(`${join(place.at, missing)}: is missing`);
+  return read;
+}
+
+function readFields(value: RecordValue, fields: Fields, place: Place): Record<string, unknown> {
+  const names = Object.keys(fields);
+  const read: [string, unknown][] = [];
+  for (const [name, each] of Object.entries(value)) {
+    const at = join(place.at, name);
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (field === undefined) {
+      const close = nearest(name, names);
+      if (place.isGivenBack && (close === undefined || Object.hasOwn(value, close))) continue;
+      throw new UsageError(`${at}: is not a known field`, {
+        hint: close === undefined ? `fields: ${names.join(', ')}` : `did you mean ${close}?`,
+      });
+    }
+    if (each !== null && each !== undefined) read.push([name, readValue(each, field, { ...place, at })]);
+  }
+  return Object.fromEntries(read);
+}
+
+/**
+ * Reads a whole record from a JSON or YAML file, `-` for stdin: the value of `--from`. Every value is checked against its field;
+ * fields may be missing, for options can give them. Fields that travel as headers are none of a record.
+ * @throws {UsageError} that names the file, the place and what to write instead
+ */
+export async function readRecord(world: World, file: string, fields: Fields, options: FromOptions = {}): Promise<Record<string, unknown>> {
+  const ignore = options.ignore ?? [];
+  const content = await readInput(world, file);
+  try {
+    const value = await parseText(content.toString());
+    if (!isRecord(value)) throw new UsageError(`holds ${value === null ? 'nothing' : describe(value)}, not one record`);
+    const kept = Object.entries(value).filter(([name]) => !ignore.includes(name));
+    const known = Object.entries(fields).filter(([, { place }]) => place === undefined);
+    const isGivenBack = kept.length < Object.keys(value).length;
+    return readFields(Object.fromEntries(kept), Object.fromEntries(known), { at: '', isGivenBack });
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error;
+    throw new UsageError(`${file === '-' ? 'stdin' : file}: ${error.message}`, { hint: error.hint, cause: error });
+  }
+}
