@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Operations, ServiceName } from './api/operation.ts';
 import type { Signer } from './auth/signer.ts';
 import { CurlPrinted, printCurl } from './cli/curl.ts';
-import { askSecret } from './cli/prompt.ts';
+import { askSecret, canAsk } from './cli/prompt.ts';
 import { createTrace } from './cli/trace.ts';
 import { checkTransport, createClient, type Client, type ClientOptions } from './client/client.ts';
 import type { Outgoing, Sender, SendOptions } from './client/send.ts';
@@ -134,7 +134,7 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
         ...(keyId && { keyId: keyId.value }),
         ...(values.keyFile && { keyFile: values.keyFile.value }),
         ...(world.env['SSH_AUTH_SOCK'] !== undefined && { agentSocket: world.env['SSH_AUTH_SOCK'] }),
-        askPassphrase: (path) => askSecret(world, `passphrase of ${path}`, 'load the key into an ssh-agent: ssh-add'),
+        ...(canAsk(world) && { askPassphrase: (path: string) => askSecret(world, `Passphrase of ${path}`) }),
       }),
     );
     signers.set(id, loading);

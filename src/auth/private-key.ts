@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { open, type FileHandle } from 'node:fs/promises';
-import { describeSystemError, isSystemError, KeyError } from '../errors.ts';
+import { CloudError, describeSystemError, isSystemError, KeyError } from '../errors.ts';
 import { openOpensshFile, readOpensshFile, type OpensshFile } from './openssh-file.ts';
 import {
   derivePublicKey,
@@ -132,7 +132,7 @@ export async function unlockKeyFile(file: KeyFile, askPassphrase?: AskPassphrase
     const publicKey = await derivePublicKey(keyObject, comment);
     return createKeySigner(keyObject, publicKey, file.path);
   } catch (error) {
-    if (error instanceof KeyError) throw error;
+    if (error instanceof CloudError) throw error;
     throw new KeyError(`${file.path}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
 }

@@ -21,7 +21,8 @@ export function printCurl(
   { method, url, headers, body }: Outgoing,
   { ca, insecure }: { ca?: string | undefined; insecure: boolean },
 ): string {
-  const words = ['curl', '-sS', '-X', method];
+  // With -X HEAD curl would wait for a body.
+  const words = ['curl', '-sS', ...(method === 'HEAD' ? ['--head'] : ['-X', method])];
   if (ca !== undefined) words.push('--cacert', ca);
   if (insecure) words.push('--insecure');
   for (const [name, value] of Object.entries(headers)) if (name !== 'content-length') words.push('-H', `${name}: ${value}`);

@@ -1,6 +1,6 @@
 import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander';
 import { UsageError } from '../errors.ts';
-import { nearest } from '../output/nearest.ts';
+import { nearest } from '../nearest.ts';
 import { parseDuration, parseSize } from '../output/units.ts';
 import type { AnyCommand } from './command.ts';
 import { globalOptions } from './globals.ts';

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { nearest } from '../output/nearest.ts';
+import { nearest } from '../nearest.ts';
 import type { AnyCommand, Group, Noun } from './command.ts';
 import { globalOptions } from './globals.ts';
 import { kebab } from '../config/settings.ts';
@@ -16,7 +16,8 @@ export interface Found {
   wantsVersion: boolean;
 }
 
-function takesValue(option: Option): boolean {
+/** Whether an option is followed by a value. */
+export function takesValue(option: Option): boolean {
   return !['flag', 'negatable', 'count'].includes(option.kind);
 }
 
@@ -26,6 +27,16 @@ const valued = new Set(
     takesValue(option) ? [`--${kebab(name)}`, ...(option.short === undefined ? [] : [`-${option.short}`])] : [],
   ),
 );
+
+/** A noun with what it loads. */
+export interface LoadedNoun extends Noun {
+  readonly node: AnyCommand | Group;
+}
+
+/** The whole tree, for what prints it. */
+export async function loadNouns(nouns: readonly Noun[]): Promise<LoadedNoun[]> {
+  return await Promise.all(nouns.map(async (noun) => ({ ...noun, node: await noun.load() })));
+}
 
 /** The command that a group knows by a name or an alias, with its own name. */
 export function findChild(parent: Group, word: string): [string, AnyCommand | Group] | undefined {

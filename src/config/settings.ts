@@ -141,21 +141,32 @@ function firstOf(names: readonly string[], env: SettingInputs['env']): Sourced |
   return undefined;
 }
 
-/** Where each setting's value comes from: option, environment, profile, the variables of older tools, default. */
-export function resolveSettings({ options, env, profile }: SettingInputs): Sources {
+/** The values that a setting has, in falling order of precedence: option, environment, profile, variables of older tools, default. */
+function listValues(name: SettingName, { options, env, profile }: SettingInputs): (Sourced | undefined)[] {
+  const setting: Setting = settings[name];
+  const option = options[name];
+  const held = setting.inProfile ? profile?.values[name] : undefined;
+  return [
+    option === undefined ? undefined : { value: option, source: `option --${kebab(name)}` },
+    firstOf(setting.env === undefined ? [] : [setting.env], env),
+    held === undefined ? undefined : { value: held, source: `profile ${profile?.name ?? ''}` },
+    // The variables of older tools are one whole: mixed with a profile they would sign as somebody else.
+    profile === undefined ? firstOf(setting.legacy ?? [], env) : undefined,
+    setting.default === undefined ? undefined : { value: setting.default, source: 'default' },
+  ];
+}
+
+/** Where each setting's value comes from. */
+export function resolveSettings(inputs: SettingInputs): Sources {
   const result: Sources = {};
   for (const name of settingNames) {
-    const setting: Setting = settings[name];
-    const option = options[name];
-    const held = setting.inProfile ? profile?.values[name] : undefined;
-    const found =
-      (option === undefined ? undefined : { value: option, source: `option --${kebab(name)}` }) ??
-      firstOf(setting.env === undefined ? [] : [setting.env], env) ??
-      (held === undefined ? undefined : { value: held, source: `profile ${profile?.name ?? ''}` }) ??
-      // The variables of older tools are one whole: mixed with a profile they would sign as somebody else.
-      (profile === undefined ? firstOf(setting.legacy ?? [], env) : undefined) ??
-      (setting.default === undefined ? undefined : { value: setting.default, source: 'default' });
+    const found = listValues(name, inputs).find((value) => value !== undefined);
     if (found) result[name] = found;
+  }
+  // Both name the key to sign with: one given for this command is not to be checked against that of the profile.
+  const rank = (name: SettingName): number => listValues(name, inputs).findIndex((value) => value !== undefined);
+  if (result.keyId && result.keyFile && rank('keyId') !== rank('keyFile')) {
+    delete result[rank('keyId') < rank('keyFile') ? 'keyFile' : 'keyId'];
   }
   return result;
 }

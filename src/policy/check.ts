@@ -1,7 +1,7 @@
 import { findOtherName } from './actions.ts';
 import { findContradictions, findUnsupplied } from './condition-check.ts';
 import { matchesIdentifier } from './evaluate.ts';
-import { findNearest } from './nearest.ts';
+import { nearest as findNearest } from '../nearest.ts';
 import { parsePlacedRule, type PlacedRule } from './parser.ts';
 import { printRule } from './print.ts';
 import { PolicySyntaxError, quoteForMessage, type Place } from './syntax-error.ts';

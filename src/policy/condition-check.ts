@@ -1,5 +1,5 @@
 import { suppliedNames } from './evaluate.ts';
-import { findNearest } from './nearest.ts';
+import { nearest as findNearest } from '../nearest.ts';
 import { findType, nameTypes, type Comparison, type Condition, type TypeName } from './rule.ts';
 import { quoteForMessage, type Place } from './syntax-error.ts';
 import { readScale } from './values.ts';
