@@ -1,3 +1,4 @@
+import type { Field } from '../api/fields.ts';
 import { InterruptedError, PartialError, UsageError } from '../errors.ts';
 import { record, records, type ColumnSpec, type Row, type Rows } from '../output/kinds.ts';
 import { command, type Command, type Context, type Example, type Invocation } from './command.ts';
@@ -8,6 +9,8 @@ import { confirm } from './prompt.ts';
 interface Shape {
   summary: string;
   description?: string;
+  /** Instead of those that the shape has. */
+  aliases?: readonly string[];
   examples?: readonly Example[];
 }
 
@@ -17,6 +20,14 @@ interface Shown {
   columns: readonly ColumnSpec[];
   /** The field that `-o name` prints. */
   id: string;
+  /** What a row consists of, so that `--columns` knows a field that no row happens to have. */
+  shape?: Field;
+}
+
+/** Names of all fields that a resource may have, as an output wants them. */
+export function listFieldNames(shape: Field | undefined): { fields?: readonly string[] } {
+  const fields = shape?.item?.fields ?? shape?.fields;
+  return fields === undefined ? {} : { fields: Object.keys(fields) };
 }
 
 interface ListSpec<O extends Options> extends Shape, Shown {
@@ -28,10 +39,15 @@ interface ListSpec<O extends Options> extends Shape, Shown {
 export function listCommand<const O extends Options = Record<never, never>>({
   columns,
   id,
+  shape,
   fetch,
   ...rest
 }: ListSpec<O>): Command<Record<never, never>, O> {
-  return command({ aliases: ['ls'], ...rest, run: async (invocation) => records(await fetch(invocation), { columns, id }) });
+  return command({
+    aliases: ['ls'],
+    ...rest,
+    run: async (invocation) => records(await fetch(invocation), { columns, id, ...listFieldNames(shape) }),
+  });
 }
 
 interface GetSpec<N extends string> extends Shape {
@@ -42,6 +58,7 @@ interface GetSpec<N extends string> extends Shape {
   id: string;
   /** Lines of the card; every field when absent. */
   columns?: readonly ColumnSpec[];
+  shape?: Field;
   fetch: (context: Context, name: string) => Promise<Row>;
 }
 
@@ -52,6 +69,7 @@ export function getCommand<const N extends string>({
   values,
   id,
   columns,
+  shape,
   fetch,
   ...rest
 }: GetSpec<N>): Command<Arguments> {
@@ -59,12 +77,14 @@ export function getCommand<const N extends string>({
     aliases: ['show'],
     ...rest,
     arguments: { [argument]: one(help, { ...(values && { values }) }) },
-    run: async (invocation) => record(await fetch(invocation, String(invocation.args[argument])), { id, ...(columns && { columns }) }),
+    run: async (invocation) => {
+      const found = await fetch(invocation, String(invocation.args[argument]));
+      return record(found, { id, ...(columns && { columns }), ...listFieldNames(shape) });
+    },
   });
 }
 
 interface ChangeSpec<A extends Arguments, O extends Options> extends Shape {
-  aliases?: readonly string[];
   arguments?: A;
   options?: O;
   id: string;

@@ -1,7 +1,7 @@
-import { contactFields, type Account } from '../api/resources.ts';
+import { account as accountShape, config as configShape, contactFields, limit, type Account } from '../api/resources.ts';
 import { group } from '../cli/command.ts';
 import { negatable, text, type Option } from '../cli/parameters.ts';
-import { changeCommand, listCommand } from '../cli/shapes.ts';
+import { changeCommand, listCommand, listFieldNames } from '../cli/shapes.ts';
 import { command } from '../cli/command.ts';
 import { UsageError } from '../errors.ts';
 import { record } from '../output/kinds.ts';
@@ -15,7 +15,8 @@ export const contactOptions = Object.fromEntries(
 const configGet = command({
   summary: 'Show the settings of the account',
   aliases: ['show'],
-  run: async ({ compute, account }) => record(await compute.getConfig({ account }), { id: 'default_network' }),
+  run: async ({ compute, account }) =>
+    record(await compute.getConfig({ account }), { id: 'default_network', ...listFieldNames(configShape) }),
   examples: [
     { line: 'cloud account config get', help: 'The settings' },
     { line: 'cloud account config get -o name', help: 'Only the default network' },
@@ -28,7 +29,7 @@ export const account = group({
     get: command({
       summary: 'Show the account',
       aliases: ['show'],
-      run: async ({ compute, account }) => record(await compute.getAccount({ account }), { id: 'login' }),
+      run: async ({ compute, account }) => record(await compute.getAccount({ account }), { id: 'login', ...listFieldNames(accountShape) }),
       examples: [
         { line: 'cloud account get', help: 'Everything about the account' },
         { line: 'cloud account get -j --columns id,login', help: 'Two fields as JSON' },
@@ -53,6 +54,7 @@ export const account = group({
       summary: 'List the provisioning limits',
       columns: ['by', 'value', 'used', 'check', 'os', 'image'],
       id: 'by',
+      shape: limit,
       fetch: async ({ compute, account, note }) => {
         const limits = await compute.getAccountLimits({ account });
         if (limits.length === 0) note('No limits are set');

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Key } from '../api/resources.ts';
+import { key as keyShape, type Key } from '../api/resources.ts';
 import { group, type Context } from '../cli/command.ts';
 import { readInput } from '../cli/input.ts';
 import { maybe, text, texts } from '../cli/parameters.ts';
@@ -46,6 +46,7 @@ export const keys = group({
       summary: 'List the SSH keys of the account',
       columns,
       id: 'fingerprint',
+      shape: keyShape,
       fetch: ({ compute, account }) => compute.listKeys({ account }),
       examples: [
         { line: 'cloud keys list', help: 'Names and fingerprints' },
@@ -58,6 +59,7 @@ export const keys = group({
       help: 'Name, or MD5 or SHA256 fingerprint',
       values: 'key',
       id: 'fingerprint',
+      shape: keyShape,
       fetch: async ({ compute, account }, word) => findKey(await compute.listKeys({ account }), word),
       examples: [
         { line: 'cloud keys get laptop', help: 'A key by its name' },
@@ -106,6 +108,7 @@ export const keys = group({
     }),
     local: listCommand({
       summary: 'List the keys of this machine and which of them are registered',
+      aliases: [],
       description:
         'Shows the private keys in ~/.ssh and in the ssh-agent. REGISTERED says whether the account has the key; it is empty when the service was not asked because there is no profile yet.',
       columns: [

@@ -1,4 +1,4 @@
-import type { Package } from '../api/resources.ts';
+import { pkg, type Package } from '../api/resources.ts';
 import { group, type Context } from '../cli/command.ts';
 import { negatable, number, text } from '../cli/parameters.ts';
 import { findNamed, getCommand, listCommand } from '../cli/shapes.ts';
@@ -35,6 +35,7 @@ export const packages = group({
         { key: 'id', long: true },
       ],
       id: 'id',
+      shape: pkg,
       options: {
         name: text('Only of this name; * stands for anything'),
         version: text('Only of this version; * stands for anything'),
@@ -60,6 +61,7 @@ export const packages = group({
       help: 'Name, id, or beginning of an id',
       values: 'package',
       id: 'id',
+      shape: pkg,
       fetch: findPackage,
       examples: [
         { line: 'cloud packages get g1-small', help: 'By name' },
