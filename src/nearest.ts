@@ -24,7 +24,7 @@ function allowEdits(length: number): number {
 
 /**
  * The candidate that a mistyped word most likely meant: the one with the fewest edits, the first of equals,
- * else one that begins with the word. Undefined when none is near. Case does not matter.
+ * else the only one that begins with the word. Undefined when none is near. Case does not matter.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase();
@@ -38,5 +38,6 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
     const edits = countEdits(wanted, candidate.toLowerCase());
     if (edits < least) [best, least] = [candidate, edits];
   }
-  return best ?? (wanted.length < 3 ? undefined : all.find((candidate) => candidate.toLowerCase().startsWith(wanted)));
+  const longer = all.filter((candidate) => candidate.toLowerCase().startsWith(wanted));
+  return best ?? (wanted.length < 3 || longer.length > 1 ? undefined : longer[0]);
 }

@@ -13,19 +13,26 @@ function readHeaders(message: http.IncomingMessage): Headers {
   return headers;
 }
 
-async function* readBody(message: http.IncomingMessage, url: URL): AsyncGenerator<Uint8Array> {
+async function* readBody(message: http.IncomingMessage, request: http.ClientRequest, url: URL): AsyncGenerator<Uint8Array> {
   try {
     for await (const piece of message) yield piece as Uint8Array;
   } catch (error) {
     throw toNetworkError(error, url);
+  } finally {
+    // A refusal in mid-body leaves the request unfinished. It is never ended then: a shorter body would look whole.
+    if (!request.writableEnded && isRefusal(message)) request.destroy();
   }
   if (!message.complete) throw toNetworkError(Object.assign(new Error('truncated'), { code: 'TruncatedReply' }), url);
 }
 
-/** Writes a streamed body with back-pressure until it ends or the reply is there: a service may refuse in mid-body. */
-async function writeBody(request: http.ClientRequest, body: AsyncIterable<Uint8Array>, replied: () => boolean): Promise<void> {
+function isRefusal(message: http.IncomingMessage | undefined): boolean {
+  return (message?.statusCode ?? 0) >= 300;
+}
+
+/** Writes a streamed body with back-pressure and ends the request; stops where the service refuses it in mid-body. */
+async function writeBody(request: http.ClientRequest, body: AsyncIterable<Uint8Array>, refused: () => boolean): Promise<void> {
   for await (const piece of body) {
-    if (replied() || request.destroyed) return;
+    if (refused() || request.destroyed) return;
     if (request.write(piece)) continue;
     await new Promise<void>((resolve) => {
       const go = (): void => {
@@ -35,6 +42,7 @@ async function writeBody(request: http.ClientRequest, body: AsyncIterable<Uint8A
       for (const event of ['drain', 'close', 'response']) request.on(event, go);
     });
   }
+  request.end();
 }
 
 /** Sends with node:https: quick to load, for commands that make a request or a few. */
@@ -78,25 +86,18 @@ export function createHttpsSender(options: SendOptions): Sender {
       request.on('response', (message) => {
         reply = message;
         clearTimeout(connecting);
-        resolve({ status: message.statusCode ?? 0, headers: readHeaders(message), body: readBody(message, url) });
+        resolve({ status: message.statusCode ?? 0, headers: readHeaders(message), body: readBody(message, request, url) });
       });
       if (body === undefined || body instanceof Uint8Array) {
         request.end(body);
         return;
       }
-      writeBody(request, body, () => reply !== undefined).then(
-        () => {
-          // A refusal in mid-body leaves the request unfinished: its connection cannot be used again.
-          if (reply && !request.writableEnded && reply.statusCode !== undefined && reply.statusCode >= 300) request.shouldKeepAlive = false;
-          request.end();
-        },
-        (error: unknown) => {
-          // What failed is the source of the body, not the network.
-          clearTimeout(connecting);
-          request.destroy();
-          reject(error instanceof Error ? error : new NetworkError(String(error)));
-        },
-      );
+      writeBody(request, body, () => isRefusal(reply)).catch((error: unknown) => {
+        // What failed is the source of the body, not the network.
+        clearTimeout(connecting);
+        request.destroy();
+        reject(error instanceof Error ? error : new NetworkError(String(error)));
+      });
     });
   }
 

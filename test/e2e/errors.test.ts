@@ -11,8 +11,12 @@ const servers: Record<string, Hostile> = {};
 
 beforeAll(async () => {
   servers['html'] = await serveBytes(reply('200 OK', [date, 'Content-Type: text/html'], '<html>Welcome</html>'));
-  servers['htmlError'] = await serveBytes(reply('502 Bad Gateway', [date, 'Content-Type: text/html', 'Retry-After: 0'], '<html>Oops</html>'));
-  servers['truncated'] = await serveBytes(`HTTP/1.1 200 OK\r\n${date}\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n[{"name"`);
+  servers['htmlError'] = await serveBytes(
+    reply('502 Bad Gateway', [date, 'Content-Type: text/html', 'Retry-After: 0'], '<html>Oops</html>'),
+  );
+  servers['truncated'] = await serveBytes(
+    `HTTP/1.1 200 OK\r\n${date}\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n[{"name"`,
+  );
   servers['garbage'] = await serveBytes('SSH-2.0-OpenSSH_9.2\r\n');
   servers['halfJson'] = await serveBytes(reply('200 OK', [date, 'Content-Type: application/json'], '[{"name"'));
   servers['damaged'] = await serveBytes(reply('200 OK', [date, 'Content-MD5: AAAAAAAAAAAAAAAAAAAAAA=='], '[]'));
@@ -21,7 +25,11 @@ beforeAll(async () => {
   );
   servers['redirect'] = await serveBytes(reply('302 Found', [date, 'Location: https://elsewhere.example.com/'], ''));
   servers['fields'] = await serveBytes(
-    reply('409 Conflict', [date], '{"code":"InvalidArgument","message":"bad","errors":[{"field":"email","code":"Invalid","message":"no @"}]}'),
+    reply(
+      '409 Conflict',
+      [date],
+      '{"code":"InvalidArgument","message":"bad","errors":[{"field":"email","code":"Invalid","message":"no @"}]}',
+    ),
   );
   servers['untrusted'] = await serveUntrusted(reply('200 OK', [date], '[]'));
 });
@@ -40,11 +48,21 @@ describe('what goes wrong on the way', () => {
   const toUrl = (name: string): Promise<Outcome> => user.cloud(['keys', 'list', '--retries', '1', '--url', servers[name]?.url ?? '']);
 
   test('wrong host', async () => {
-    expectOneLine(await user.cloud(['keys', 'list', '--retries', '0', '--url', 'https://no-such-host.invalid']), 1, 'no-such-host.invalid', 'check');
+    expectOneLine(
+      await user.cloud(['keys', 'list', '--retries', '0', '--url', 'https://no-such-host.invalid']),
+      1,
+      'no-such-host.invalid',
+      'check',
+    );
   });
   test('closed port', async () => {
     const outcome = await user.cloud(['keys', 'list', '--retries', '0', '--url', 'https://localhost:1']);
-    expectOneLine(outcome, 1, 'nothing answers at localhost:1: connection refused', 'check the URL; for the local service: cloud local start');
+    expectOneLine(
+      outcome,
+      1,
+      'nothing answers at localhost:1: connection refused',
+      'check the URL; for the local service: cloud local start',
+    );
   });
   test('TLS from an unknown authority: nothing was sent', async () => {
     expectOneLine(await toUrl('untrusted'), 1, 'is not signed by a trusted authority', 'give the authority with --ca FILE');
@@ -56,11 +74,21 @@ describe('what goes wrong on the way', () => {
     expect(stderr).toContain('not checked');
   });
   test('plain HTTP to another host: refused before a signature leaves', async () => {
-    expectOneLine(await user.cloud(['keys', 'list', '--url', 'http://cloud.example.com']), 2, 'is not protected by TLS: refused', 'use an https URL');
+    expectOneLine(
+      await user.cloud(['keys', 'list', '--url', 'http://cloud.example.com']),
+      2,
+      'is not protected by TLS: refused',
+      'use an https URL',
+    );
   });
   test('plain HTTP where TLS is expected', async () => {
     const url = (servers['html']?.url ?? '').replace('http:', 'https:');
-    expectOneLine(await user.cloud(['keys', 'list', '--retries', '0', '--url', url]), 1, 'does not speak TLS', 'check the URL and its port');
+    expectOneLine(
+      await user.cloud(['keys', 'list', '--retries', '0', '--url', url]),
+      1,
+      'does not speak TLS',
+      'check the URL and its port',
+    );
   });
   test('a reply that is HTML', async () => {
     expectOneLine(await toUrl('html'), 1, 'is not JSON (text/html)', 'check the URL');
@@ -121,7 +149,12 @@ describe('keys and profiles', () => {
   test('an encrypted key without a terminal to ask for its passphrase', async () => {
     const file = join(user.home, 'encrypted');
     execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', 'correct', '-f', file]);
-    expectOneLine(await user.cloud(['keys', 'list', '--key-file', file]), 4, 'there is no terminal to ask for its passphrase', 'put it into the ssh-agent');
+    expectOneLine(
+      await user.cloud(['keys', 'list', '--key-file', file]),
+      4,
+      'there is no terminal to ask for its passphrase',
+      'put it into the ssh-agent',
+    );
   });
   test('a key that is nowhere', async () => {
     const words = ['keys', 'list', '--key-id', '00:11:22:33:44:55:66:77:88:99:aa:bb:cc:dd:ee:ff'];
@@ -135,7 +168,12 @@ describe('keys and profiles', () => {
   });
   test('no profile at all: how to make one and how to try', async () => {
     const outcome = await user.cloud(['keys', 'list'], { env: { XDG_CONFIG_HOME: join(user.home, 'nowhere') } });
-    expectOneLine(outcome, 2, 'no address of the compute service is known', 'make a profile: cloud profile create; or try everything on this machine');
+    expectOneLine(
+      outcome,
+      2,
+      'no address of the compute service is known',
+      'make a profile: cloud profile create; or try everything on this machine',
+    );
   });
   test('a broken profile file', async () => {
     user.write('broken/cloud/profiles/work.json', '{"url": ');
@@ -169,7 +207,12 @@ describe('the command line', () => {
   test('with JSON output an error is one JSON object on stderr', async () => {
     const { code, stdout, stderr } = await user.cloud(['packages', 'get', 'nothing', '-j']);
     expect([code, stdout]).toEqual([3, '']);
-    expect(JSON.parse(stderr)).toMatchObject({ code: 'ResourceNotFound', status: 404, hint: 'cloud packages list', message: expect.stringContaining('nothing') });
+    expect(JSON.parse(stderr)).toMatchObject({
+      code: 'ResourceNotFound',
+      status: 404,
+      hint: 'cloud packages list',
+      message: expect.stringContaining('nothing'),
+    });
   });
 
   test('control characters of a name do not reach stderr raw', async () => {

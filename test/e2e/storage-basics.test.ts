@@ -29,7 +29,9 @@ test('files of every kind come back byte for byte, from files, stdin and into fi
   expect((await user.cloud(['stor', 'get', ...names.map((name) => `a/b/${name}`), 'down'])).code).toBe(0);
   for (const [name, content] of Object.entries(kinds)) expect(readFileSync(join(user.home, 'down', name)).equals(content)).toBe(true);
   expect(readdirSync(join(user.home, 'down')).filter((name) => name.endsWith('.part'))).toEqual([]);
-  const piped = await user.shell(`head -c 1000000 /dev/zero | cloud stor put - a/zeros -q && cloud stor cat a/zeros a/b/notes.txt | tail -c 5`);
+  const piped = await user.shell(
+    `head -c 1000000 /dev/zero | cloud stor put - a/zeros -q && cloud stor cat a/zeros a/b/notes.txt | tail -c 5`,
+  );
   expect(piped).toMatchObject({ code: 0, stdout: 'text\n', stderr: '' });
 });
 
@@ -91,5 +93,11 @@ test('rm deletes objects and empty directories, several at once', async () => {
 });
 
 test('the account itself and its roots are listed', async () => {
-  expect((await user.cloud(['stor', 'ls', '/demo', '-o', 'name'])).stdout.split('\n').slice(0, -1)).toEqual(['jobs', 'public', 'reports', 'stor', 'uploads']);
+  expect((await user.cloud(['stor', 'ls', '/demo', '-o', 'name'])).stdout.split('\n').slice(0, -1)).toEqual([
+    'jobs',
+    'public',
+    'reports',
+    'stor',
+    'uploads',
+  ]);
 });

@@ -53,7 +53,12 @@ export interface Sandbox {
   readonly local: LocalInfo;
 }
 
-function runProcess(file: string, words: readonly string[], env: NodeJS.ProcessEnv, options: RunOptions & { cwd: string }): Promise<Outcome> {
+function runProcess(
+  file: string,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+  options: RunOptions & { cwd: string },
+): Promise<Outcome> {
   return new Promise((done, failed) => {
     const child = spawn(file, words, { cwd: options.cwd, env: { ...env, ...options.env } });
     const out: Buffer[] = [];

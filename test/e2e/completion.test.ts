@@ -1,0 +1,140 @@
+import { chmodSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useSandbox, type Sandbox } from '../support/sandbox.ts';
+import { openShell, type ShellSession } from '../support/shell-session.ts';
+
+const program = resolve(import.meta.dirname, '../../bin/cloud');
+const odd = `it's $5 \\ "a;b" (new).pub`;
+
+/** The one line that installs the completion, as the help of `cloud completion SHELL` has it. */
+const installations = {
+  bash: ['source <(cloud completion bash)'],
+  zsh: ['fpath=($HOME/functions $fpath)', 'cloud completion zsh > "${fpath[1]}/_cloud"', 'compinit -u -D'],
+  fish: ['cloud completion fish | source'],
+};
+const shells = Object.keys(installations) as (keyof typeof installations)[];
+
+/** Words before Tab, and the command line after it. */
+const completed: readonly (readonly [string, string])[] = [
+  ['cloud im', 'cloud images '],
+  ['cloud image l', 'cloud image list '],
+  ['cloud images sh', 'cloud images show '],
+  ['cloud -o json images li', 'cloud -o json images list '],
+  ['cloud -o json --profile work im', 'cloud -o json --profile work images '],
+  ['cloud -ojson im', 'cloud -ojson images '],
+  ['cloud -qlo json im', 'cloud -qlo json images '],
+  ['cloud --output=json im', 'cloud --output=json images '],
+  ['cloud --key-id SHA256:abc= im', 'cloud --key-id SHA256:abc= images '],
+  ['cloud --url https://cloud.example.com:8443/ im', 'cloud --url https://cloud.example.com:8443/ images '],
+  ['cloud account config s', 'cloud account config set '],
+  ['cloud images list --stat', 'cloud images list --state '],
+  ['cloud images --out', 'cloud images --output '],
+  ['cloud --vers', 'cloud --version '],
+  ['cloud images list --state dis', 'cloud images list --state disabled '],
+  ['cloud images list --state=dis', 'cloud images list --state=disabled '],
+  ['cloud images list -j --state active -o js', 'cloud images list -j --state active -o json'],
+  ['cloud images list --color=nev', 'cloud images list --color=never '],
+  ['cloud api -f name=images --inc', 'cloud api -f name=images --include '],
+  ['cloud api /my/images --inc', 'cloud api /my/images --include '],
+  ['cloud help im', 'cloud help images '],
+  ['cloud help account config s', 'cloud help account config set '],
+  ['cloud completion z', 'cloud completion zsh '],
+  ['cloud profile use wo', 'cloud profile use work '],
+  ['cloud --profile wo', 'cloud --profile work '],
+  ['cloud keys create plai', 'cloud keys create plain.pub '],
+  ['cloud keys create -j -o json plai', 'cloud keys create -j -o json plain.pub '],
+  ['cloud keys create --attestation plai', 'cloud keys create --attestation plain.pub '],
+  ['cloud local start --data a\\ f', 'cloud local start --data a\\ folder/'],
+  ['cloud images get plai', 'cloud images get plai'],
+  ['cloud nonsense plai', 'cloud nonsense plai'],
+  ['cloud ping images li', 'cloud ping images li'],
+  ['cloud images list -- --stat', 'cloud images list -- --stat'],
+];
+
+/** Words before Tab, what must be offered then, and what must not. */
+const offered: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+  ['cloud ', ['account', 'keys', 'images', 'stor', 'completion', 'help'], ['image', 'storage', '--output', 'plain.pub']],
+  ['cloud images ', ['list', 'get'], ['ls', 'show', '--state']],
+  ['cloud -o json images ', ['list', 'get'], ['json', 'images']],
+  ['cloud images list --st', ['--state', '--stor-url'], ['--output']],
+  ['cloud images list --state ', ['active', 'unactivated', 'disabled', 'failed', 'all'], ['--state', 'plain.pub']],
+  ['cloud -o ', ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv', 'name'], ['images', '-o', 'plain.pub']],
+  ['cloud images list --c', ['--color', '--columns', '--curl', '--ca'], ['--copies']],
+  ['cloud profile use ', ['home', 'work'], ['plain.pub']],
+];
+
+/** A `cloud` that writes down how it was called, and then is the real one. */
+function watchCalls(sandbox: Sandbox): { list: () => string[][] } {
+  const file = join(sandbox.home, 'calls');
+  const script = sandbox.write('bin/cloud', `#!/bin/sh\nprintf '%s\\n' ${'"$#"'} "$@" >> "${file}"\nexec "${process.execPath}" "${program}" "$@"\n`);
+  chmodSync(script, 0o755);
+  return {
+    list: () => {
+      const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+      const calls: string[][] = [];
+      while (lines.length > 0) calls.push(lines.splice(0, Number(lines.shift())));
+      return calls;
+    },
+  };
+}
+
+describe.each(shells)('completion in %s', (shell) => {
+  const sandbox = useSandbox();
+  const calls = watchCalls(sandbox);
+  let session: ShellSession | undefined;
+
+  async function press(keys: string) {
+    if (session === undefined) throw new Error(`${shell} did not start`);
+    return await session.type(keys);
+  }
+
+  /** The words that are offered at the end of a line: what the terminal lists; fish tells it by a command of its own. */
+  async function offer(line: string): Promise<string[]> {
+    const { lines } = await press(shell === 'fish' ? `complete -C '${line}'\n` : `${line}\t`);
+    const isTable = shell === 'bash' || !lines.some((each) => each.includes(' -- '));
+    return lines.flatMap((each) => (isTable && shell !== 'fish' ? each.trim().split(/\s+/) : [each.trim().split(/\s/)[0] ?? '']));
+  }
+
+  beforeAll(async () => {
+    const { error } = spawnSync(shell, ['--version']);
+    if (error) throw new Error(`${shell} cannot be started; the packages that the tests need are in .ci/packages`, { cause: error });
+    for (const file of ['plain.pub', odd, 'a folder/file', 'a file', 'functions/empty']) sandbox.write(file, '');
+    for (const name of ['home', 'work']) sandbox.write(`.config/cloud/profiles/${name}.json`, '{}');
+    session = await openShell(shell, { env: sandbox.env, cwd: sandbox.home, setUp: installations[shell] });
+  });
+  afterAll(async () => await session?.close());
+
+  it.each(completed)('completes "%s" to "%s"', async (typed, line) => {
+    // Where several words go on alike, shells differ in whether they stop with a space.
+    expect((await press(`${typed}\t`)).line.trimEnd()).toBe(line.trimEnd());
+  });
+
+  it.each(offered)('after "%s" offers %j and not %j', async (typed, words, others) => {
+    const found = await offer(typed);
+    for (const word of words) expect(found).toContain(word);
+    for (const word of others) expect(found).not.toContain(word);
+  });
+
+  it('does not offer an option again, unless it may be repeated', async () => {
+    if (shell === 'fish') return;
+    const found = await offer('cloud images list -o json --state all --columns id -v --');
+    for (const word of ['--output', '--state', '--columns']) expect(found).not.toContain(word);
+    for (const word of ['--verbose', '--name', '--json']) expect(found).toContain(word);
+  });
+
+  it.runIf(shell !== 'bash')('shows what a word is for', async () => {
+    const typed = 'cloud images list --stat';
+    const { lines } = await press(shell === 'fish' ? `complete -C '${typed}'\n` : 'cloud images list --st\t');
+    expect(lines.join('\n')).toMatch(/--state\s+(?:-- )?Only in this state/);
+  });
+
+  it('starts no process, and what it completes reaches the program intact', async () => {
+    const before = calls.list().length;
+    await press(`cloud keys create it\t --name it\t\n`);
+    const made = calls.list();
+    expect(made.slice(0, before).every(([word]) => word === 'completion')).toBe(true);
+    expect(made.at(-1)).toEqual(['keys', 'create', odd, '--name', 'it']);
+  });
+});

@@ -1,0 +1,147 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createSandbox, useLocal, type LocalInfo } from '../support/sandbox.ts';
+
+const user = useLocal();
+
+describe('the running service', () => {
+  test('start again: already running, the same place', async () => {
+    const again = await user.cloud(['local', 'start', '-j']);
+    expect(again.stderr).toBe('Already running\n');
+    expect((JSON.parse(again.stdout) as LocalInfo).pid).toBe(user.local.pid);
+  });
+
+  test('a second service cannot open the same data', async () => {
+    const { code, stderr } = await user.cloud(['local', 'serve', '--data', user.local.dataDir, '--compute-port', '0', '--stor-port', '0']);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`in use`);
+  });
+
+  test('a port that is taken is named', async () => {
+    const port = new URL(user.local.computeUrl).port;
+    const { code, stderr } = await user.cloud([
+      'local',
+      'start',
+      '--data',
+      'other',
+      '--compute-port',
+      port,
+      '--stor-port',
+      '0',
+      '--profile',
+      'other',
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(port);
+    expect(stderr.split('\n').filter((line) => line !== '').length).toBeLessThanOrEqual(2);
+    expect((await user.cloud(['profile', 'list', '-o', 'name'])).stdout).toBe('local\n');
+  });
+
+  test('status tells where, since when and how much', async () => {
+    const status = await user.json<Record<string, unknown>>('local', 'status');
+    expect(status).toMatchObject({ running: true, pid: user.local.pid, computeUrl: user.local.computeUrl, dataDir: user.local.dataDir });
+    expect(status['size']).toBeGreaterThan(0);
+  });
+
+  test('it listens on this machine only, and its data is for its owner only', () => {
+    expect(new URL(user.local.computeUrl).hostname).toBe('localhost');
+    const listening = readFileSync(`/proc/${user.local.pid}/net/tcp`, 'utf8');
+    const port = Number(new URL(user.local.storUrl).port).toString(16).toUpperCase().padStart(4, '0');
+    const addresses = listening.split('\n').filter((line) => line.includes(`:${port} 00000000:0000 0A`));
+    expect(addresses.every((line) => line.includes(`0100007F:${port}`))).toBe(true);
+    expect(statSync(user.local.dataDir).mode & 0o077).toBe(0);
+    expect(statSync(user.local.keyFile).mode & 0o077).toBe(0);
+    expect(statSync(join(user.home, '.config/cloud/profiles/local.json')).mode & 0o077).toBe(0);
+  });
+
+  test('ping shows both services', async () => {
+    const rows = await user.json<{ service: string; skew: number }[]>('ping');
+    expect(rows.map(({ service }) => service)).toEqual(['compute', 'storage']);
+    expect(rows.every(({ skew }) => Math.abs(skew) <= 2)).toBe(true);
+  });
+});
+
+describe('the life of a service', () => {
+  test('what was stored is there after stop and start; reset deletes it; SIGTERM ends serve with 0', async () => {
+    const { sandbox, remove } = createSandbox();
+    const start = ['local', 'start', '--compute-port', '0', '--stor-port', '0'];
+    try {
+      const first = await sandbox.json<LocalInfo>(...start);
+      sandbox.write('f', 'kept');
+      await sandbox.cloud(['stor', 'put', 'f', 'f']);
+      expect((await sandbox.cloud(['local', 'stop'])).stderr).toBe('Stopped\n');
+      expect(await sandbox.json('local', 'status')).toMatchObject({ running: false });
+      const second = await sandbox.json<LocalInfo>(...start);
+      expect(second.keyId).toBe(first.keyId);
+      expect((await sandbox.cloud(['stor', 'cat', 'f'])).stdout).toBe('kept');
+      expect((await sandbox.cloud(['local', 'reset', '-y'])).stderr).toContain('the service runs');
+      process.kill(second.pid, 'SIGTERM');
+      for (let tries = 0; tries < 200 && (await sandbox.json<{ running: boolean }>('local', 'status')).running; tries += 1);
+      expect((await sandbox.cloud(['local', 'logs'])).stdout).toContain('stopping');
+      expect(await sandbox.cloud(['local', 'reset', '-y'])).toMatchObject({ code: 0 });
+      expect((await sandbox.cloud(['local', 'stop'])).stderr).toBe('Not running\n');
+    } finally {
+      await sandbox.cloud(['local', 'stop']);
+      remove();
+    }
+  });
+
+  test('reset leaves a folder alone that is no data of a service', async () => {
+    user.write('precious/file', 'x');
+    const { code, stderr } = await user.cloud(['local', 'reset', '-y', '--data', 'precious']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('left alone');
+  });
+
+  test('a key of the user is registered instead of a new one; no samples with --empty', async () => {
+    const { sandbox, remove } = createSandbox();
+    try {
+      await sandbox.shell('ssh-keygen -q -t rsa -b 2048 -N "" -f key');
+      const words = [
+        '--account',
+        'jill',
+        '--public-key',
+        'key.pub',
+        '--empty',
+        '--compute-port',
+        '0',
+        '--stor-port',
+        '0',
+        '--profile',
+        'jill',
+      ];
+      const info = await sandbox.json<LocalInfo>('local', 'start', ...words);
+      expect(info).toMatchObject({ account: 'jill', profile: 'jill' });
+      expect(await sandbox.json('images', 'list', '--key-file', 'key')).toEqual([]);
+      expect(await sandbox.json('account', 'get', '--key-file', 'key')).toMatchObject({ login: 'jill' });
+    } finally {
+      await sandbox.cloud(['local', 'stop']);
+      remove();
+    }
+  });
+});
+
+test('the guided tour does the main job and leaves nothing behind', async () => {
+  const { sandbox, remove } = createSandbox();
+  try {
+    const { code, stdout } = await sandbox.cloud(['local', 'try']);
+    expect(code).toBe(0);
+    for (const line of [
+      '$ cloud images list',
+      '$ cloud keys create',
+      '$ cloud keys delete',
+      '$ cloud stor mkdir',
+      '$ cloud stor put',
+      '| sha256sum',
+    ]) {
+      expect(stdout).toContain(line);
+    }
+    const digests = [...stdout.matchAll(/^([0-9a-f]{64})  /gm)].map(([, digest]) => digest);
+    expect(digests).toHaveLength(2);
+    expect(digests[0]).toBe(digests[1]);
+    expect((await sandbox.shell('ls -A')).stdout).toBe('bin\n');
+  } finally {
+    remove();
+  }
+});

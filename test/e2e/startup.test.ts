@@ -1,0 +1,38 @@
+import { writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+const user = useLocal();
+const program = resolve(import.meta.dirname, '../../bin/cloud');
+
+/** Names of the chunks and built-in modules that a command loads. */
+function listLoaded(...words: string[]): string[] {
+  const hook = join(user.home, 'hook.cjs');
+  const file = join(user.home, 'loaded.json');
+  const script = `process.on('exit', () => require('fs').writeFileSync(${JSON.stringify(file)}, JSON.stringify([...Object.keys(require.cache), ...process.moduleLoadList])));`;
+  writeFileSync(hook, script);
+  execFileSync(process.execPath, ['--require', hook, program, ...words], { env: user.env, stdio: 'ignore' });
+  const loaded = JSON.parse(execFileSync('cat', [file]).toString()) as string[];
+  return loaded.map((name) => (name.startsWith('/') ? basename(name) : name));
+}
+
+const packages = /^(undici|ora|sshpk|cli-table3|yaml|kysely|chalk|mime|libsql)\b/;
+
+test.each([[['--version']], [['--help']], [['images', '--help']], [['completion', 'bash']]])(
+  '%j loads no outside package, no signing and no HTTP',
+  (words) => {
+    const loaded = listLoaded(...words);
+    expect(loaded.filter((name) => packages.test(name))).toEqual([]);
+    expect(loaded.filter((name) => /^(find|signer|send-|NativeModule (https|http|tls|crypto)$)/.test(name))).toEqual([]);
+  },
+);
+
+test('--version does not even load the parser', () => {
+  expect(listLoaded('--version').filter((name) => name.startsWith('commander'))).toEqual([]);
+});
+
+test.each([[['images', 'list']], [['keys', 'list', '-j']]])('%j loads commander alone of the outside packages', (words) => {
+  expect(listLoaded(...words).filter((name) => packages.test(name))).toEqual([]);
+});

@@ -1,0 +1,114 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { builtinModules } from 'node:module';
+import { describe, expect, test } from 'vitest';
+
+const source = resolve(import.meta.dirname, '../../../src');
+
+/** Files at the top of src that any folder may use: they import nothing of the program but each other. */
+const leaves = ['errors', 'world', 'nearest'];
+
+/** Which folders a folder may import, and which outside packages it alone may use. */
+const rules: Record<string, { folders: string[]; packages?: string[] }> = {
+  api: { folders: [] },
+  auth: { folders: ['api'], packages: ['sshpk'] },
+  client: { folders: ['api', 'auth'], packages: ['undici'] },
+  policy: { folders: ['api'] },
+  transfer: { folders: ['api', 'client'] },
+  output: { folders: [], packages: ['chalk', 'cli-table3', 'ora', 'yaml'] },
+  config: { folders: [] },
+  cli: { folders: ['api', 'output', 'config', 'client', 'auth'], packages: ['commander', 'yaml'] },
+  commands: { folders: ['cli', 'api', 'client', 'transfer', 'policy', 'config', 'output', 'server'], packages: ['mime', 'yaml'] },
+  server: { folders: ['api', 'auth', 'policy'], packages: ['libsql', 'kysely', 'yaml'] },
+};
+/** Packages that one file alone may name. */
+const owners: Record<string, string> = { commander: 'cli/parser.ts', undici: 'client/send-undici.ts' };
+
+interface Import {
+  file: string;
+  from: string;
+  isType: boolean;
+  isDynamic: boolean;
+}
+
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+
+function listImports(file: string): Import[] {
+  const text = readFileSync(join(source, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\//g, '');
+  const statics = [...text.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^;'"]*?\sfrom\s+)?['"]([^'"]+)['"]/gm)];
+  const dynamics = [...text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g)];
+  return [
+    ...statics.map(([, type, from = '']) => ({ file, from, isType: type !== undefined, isDynamic: false })),
+    ...dynamics.map(([, from = '']) => ({ file, from, isType: false, isDynamic: true })),
+  ];
+}
+
+const imports = files.flatMap(listImports);
+const isInside = ({ from }: Import): boolean => from.startsWith('.');
+/** Path below src of what an import names. */
+const target = ({ file, from }: Import): string => relative(source, resolve(source, dirname(file), from));
+const folderOf = (file: string): string => (file.includes('/') ? (file.split('/')[0] ?? '') : '');
+const isBuiltin = (from: string): boolean => from.startsWith('node:') || builtinModules.includes(from);
+
+describe('who may import whom', () => {
+  test('there is something to check', () => {
+    expect(imports.length).toBeGreaterThan(200);
+    expect(new Set(files.map(folderOf))).toEqual(new Set(['', ...Object.keys(rules)]));
+  });
+
+  test.each(Object.keys(rules))('%s', (folder) => {
+    const allowed = rules[folder]?.folders ?? [];
+    const wrong = imports.filter((each) => {
+      if (folderOf(each.file) !== folder || !isInside(each)) return false;
+      const to = target(each);
+      const isLeaf = folderOf(to) === '' && leaves.includes(to.replace(/\.ts$/, ''));
+      return !isLeaf && folderOf(to) !== folder && !allowed.includes(folderOf(to));
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('commands reach the service only when they need it', () => {
+    const wrong = imports.filter(
+      (each) =>
+        folderOf(each.file) === 'commands' && isInside(each) && folderOf(target(each)) === 'server' && !each.isDynamic && !each.isType,
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('from the command line declarations, the client and the keys are known as types only', () => {
+    const wrong = imports.filter(
+      (each) => folderOf(each.file) === 'cli' && isInside(each) && ['client', 'auth'].includes(folderOf(target(each))) && !each.isType,
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('outside packages stay in their folders and files', () => {
+    const wrong = imports.filter((each) => {
+      if (isInside(each) || isBuiltin(each.from)) return false;
+      const name = each.from.split('/')[0] ?? '';
+      const allowed = rules[folderOf(each.file)]?.packages ?? [];
+      return !allowed.includes(name) || (owners[name] !== undefined && owners[name] !== each.file);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('nothing but commander is reachable from main.ts without a dynamic import', () => {
+    const reached = new Set<string>(['main.ts']);
+    const packages = new Set<string>();
+    for (const file of reached) {
+      for (const each of imports.filter((one) => one.file === file && !one.isDynamic && !one.isType)) {
+        if (isInside(each)) reached.add(target(each));
+        else if (!isBuiltin(each.from)) packages.add(each.from);
+      }
+    }
+    expect([...packages].filter((name) => name !== 'commander')).toEqual([]);
+  });
+
+  test('process is used by main.ts and the generator only, but for what the keys need to know of the user', () => {
+    const wrong = files.filter((file) => {
+      const text = readFileSync(join(source, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+      return /(?<![.\w'])process\.(?=[a-z])(?!env\['CLOUD_VERSION'\])/.test(text);
+    });
+    expect(wrong.toSorted()).toEqual(['auth/private-key.ts', 'generate.ts', 'main.ts', 'server/store/database.ts']);
+  });
+});

@@ -1,0 +1,160 @@
+import { createServer as createSecure } from 'node:https';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readAll, streamOf } from '../../../src/api/message.ts';
+import { createAuthority, createServerCertificate } from '../../../src/auth/authority.ts';
+import { createHttpsSender } from '../../../src/client/send-https.ts';
+import { createUndiciSender } from '../../../src/client/send-undici.ts';
+import type { Sender, SendOptions } from '../../../src/client/send.ts';
+
+const options: SendOptions = { connectTimeout: 2000, idleTimeout: 1000, ca: undefined, insecure: false, connections: 4 };
+let authority = '';
+let secure = '';
+let plain = '';
+const closers: (() => void)[] = [];
+
+/** What the server does with each path. */
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  const path = request.url ?? '';
+  if (path === '/echo') {
+    response.writeHead(200, { 'x-method': request.method ?? '', 'x-length': request.headers['content-length'] ?? 'chunked' });
+    request.pipe(response);
+  } else if (path === '/cut') {
+    response.writeHead(200, { 'content-length': '100' });
+    response.write('short', () => response.destroy());
+  } else if (path === '/cut-chunked') {
+    response.writeHead(200);
+    response.write('short', () => response.destroy());
+  } else if (path === '/silent') {
+    request.resume();
+  } else if (path === '/stall') {
+    response.writeHead(200, { 'content-length': '100' });
+    response.write('short');
+  } else if (path === '/refuse') {
+    // Answers before the body is read, as a service does that refuses the object.
+    response.writeHead(404, { 'content-type': 'application/json', connection: 'close' });
+    response.end('{"code":"DirectoryDoesNotExist","message":"no"}');
+    request.resume();
+  } else {
+    response.writeHead(204, { 'x-twice': ['a', 'b'] });
+    response.end();
+  }
+}
+
+async function listen(server: ReturnType<typeof createServer>): Promise<number> {
+  await new Promise<void>((done) => {
+    server.listen(0, '127.0.0.1', done);
+  });
+  closers.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+beforeAll(async () => {
+  const made = await createAuthority('Test');
+  authority = made.certificate;
+  const { certificate, key } = await createServerCertificate(made, ['localhost']);
+  secure = `https://localhost:${await listen(createSecure({ cert: certificate, key }, answer))}`;
+  plain = `http://127.0.0.1:${await listen(createServer(answer))}`;
+});
+afterAll(() => closers.forEach((close) => close()));
+
+describe.each([
+  ['node:https', (given: SendOptions): Sender => createHttpsSender(given)],
+  ['undici', (given: SendOptions): Sender => createUndiciSender(given, false)],
+])('sending with %s', (_, create) => {
+  const open = (given: Partial<SendOptions> = {}): Sender => {
+    const sender = create({ ...options, ca: authority, ...given });
+    closers.push(() => sender.close());
+    return sender;
+  };
+  const text = async (body: AsyncIterable<Uint8Array>): Promise<string> => Buffer.from(await readAll(body)).toString();
+
+  test('bytes at hand and streams arrive whole, over TLS and without', async () => {
+    const { send } = open();
+    for (const base of [secure, plain]) {
+      const url = new URL('/echo', base);
+      const known = await send({ method: 'PUT', url, headers: { 'content-length': '5' }, body: Buffer.from('hello') });
+      expect([known.status, known.headers['x-length'], await text(known.body)]).toEqual([200, '5', 'hello']);
+      const stream = await send({ method: 'POST', url, headers: {}, body: streamOf(Buffer.from('hel'), Buffer.from('lo')) });
+      expect([stream.headers['x-length'], await text(stream.body)]).toEqual(['chunked', 'hello']);
+    }
+  });
+
+  test('a large stream comes back byte for byte', async () => {
+    const piece = Buffer.alloc(256 * 1024, 'abcdefgh');
+    async function* many(): AsyncGenerator<Uint8Array> {
+      for (let at = 0; at < 64; at += 1) yield piece;
+    }
+    const reply = await open().send({ method: 'PUT', url: new URL('/echo', secure), headers: {}, body: many() });
+    let size = 0;
+    for await (const part of reply.body) size += part.length;
+    expect(size).toBe(64 * piece.length);
+  });
+
+  test('headers that come twice are joined; an empty reply has an empty body', async () => {
+    const reply = await open().send({ method: 'GET', url: new URL('/', plain), headers: {} });
+    expect([reply.status, reply.headers['x-twice'], await text(reply.body)]).toEqual([204, 'a, b', '']);
+  });
+
+  test.each(['/cut', '/cut-chunked'])('a reply that ends early is an error: %s', async (path) => {
+    const reply = await open().send({ method: 'GET', url: new URL(path, plain), headers: {} });
+    await expect(readAll(reply.body)).rejects.toThrow('closed the connection before the reply was complete');
+  });
+
+  test.each([
+    ['/silent', 'before the head of the reply'],
+    ['/stall', 'in mid-body'],
+  ])('silence ends in an error: %s (%s)', async (path) => {
+    const attempt = async (): Promise<unknown> =>
+      await readAll((await open({ idleTimeout: 200 }).send({ method: 'GET', url: new URL(path, plain), headers: {} })).body);
+    await expect(attempt()).rejects.toThrow('sent nothing for too long');
+  });
+
+  test('a refusal that comes while the body is still being sent is read', async () => {
+    const piece = Buffer.alloc(256 * 1024);
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (let at = 0; at < 4000; at += 1) yield piece;
+    }
+    const reply = await open().send({ method: 'PUT', url: new URL('/refuse', plain), headers: {}, body: endless() });
+    expect([reply.status, await text(reply.body)]).toEqual([404, '{"code":"DirectoryDoesNotExist","message":"no"}']);
+  });
+
+  test('an unknown authority is refused, and accepted when told so', async () => {
+    await expect(open({ ca: undefined }).send({ method: 'GET', url: new URL('/', secure), headers: {} })).rejects.toThrow(
+      'is not signed by a trusted authority',
+    );
+    expect((await open({ ca: undefined, insecure: true }).send({ method: 'GET', url: new URL('/', secure), headers: {} })).status).toBe(
+      204,
+    );
+  });
+
+  test('a closed port and an unknown host are named', async () => {
+    await expect(open().send({ method: 'GET', url: new URL('http://127.0.0.1:1'), headers: {} })).rejects.toThrow(
+      'nothing answers at 127.0.0.1:1',
+    );
+    await expect(open().send({ method: 'GET', url: new URL('https://no-such-host.invalid'), headers: {} })).rejects.toThrow(
+      'no-such-host.invalid',
+    );
+  });
+
+  test('what fails in the source of a body is said as it is', async () => {
+    async function* failing(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('x');
+      throw new Error('disk broke');
+    }
+    await expect(
+      open()
+        .send({ method: 'PUT', url: new URL('/echo', plain), headers: {}, body: failing() })
+        .then(({ body }) => readAll(body)),
+    ).rejects.toThrow('disk broke');
+  });
+
+  test('a signal ends a request', async () => {
+    const signal = AbortSignal.timeout(50);
+    await expect(open().send({ method: 'GET', url: new URL('/silent', plain), headers: {}, signal })).rejects.toThrow();
+  });
+});
