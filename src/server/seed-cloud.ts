@@ -164,6 +164,7 @@ function makeImage(sample: ImageSample, index: number): ImageRow {
     tags: JSON.stringify(tags),
     acl: '[]',
     error: null,
+    content: null,
   };
 }
 

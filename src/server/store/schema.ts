@@ -1,4 +1,15 @@
 import type { Generated } from 'kysely';
+import type {
+  ChangeRow,
+  ImageCreationRow,
+  LimitRow,
+  MachineRow,
+  PolicyRow,
+  RoleMemberRow,
+  RolePolicyRow,
+  RoleRow,
+  RoleTagRow,
+} from './compute-schema.ts';
 
 /**
  * The tables of the local service. Times are milliseconds since the epoch, lists and objects JSON text,
@@ -16,6 +27,15 @@ export interface Schema {
   entries: EntryRow;
   uploads: UploadRow;
   pieces: PieceRow;
+  roles: RoleRow;
+  role_policies: RolePolicyRow;
+  role_members: RoleMemberRow;
+  policies: PolicyRow;
+  role_tags: RoleTagRow;
+  changes: ChangeRow;
+  limits: LimitRow;
+  machines: MachineRow;
+  image_creations: ImageCreationRow;
 }
 
 interface ContactColumns {
@@ -102,6 +122,8 @@ export interface ImageRow {
   tags: string;
   acl: string;
   error: string | null;
+  /** Id of the file in the byte store; null for the samples, whose files nobody can ask for. */
+  content: string | null;
 }
 
 export interface PackageRow {
