@@ -154,7 +154,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
         if (reply.status < 400 && reply.status !== 304) throw redirected(reply, url);
         throw await readError(reply, { url, now });
       }
-      const value = options.head === true ? reply.headers : await readResult(operation, reply, { url, now });
+      const value = await readResult(options.head === true ? 'empty' : operation.result, reply, { url, now });
       return { status: reply.status, headers: reply.headers, value };
     });
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readAliases, specifiedCode } from '../api/aliases.ts';
 import { BodyTooLarge, readAll, type ByteStream, type Reply } from '../api/message.ts';
-import type { Operation } from '../api/operation.ts';
+import type { ResultKind } from '../api/operation.ts';
 import { ApiError, NetworkError, type FieldError } from '../errors.ts';
 
 /** Largest JSON reply that is read, bytes: an endless one must not fill the memory. */
@@ -140,16 +140,16 @@ async function* readRecords(reply: Reply, { url }: Origin): AsyncGenerator<unkno
   }
 }
 
-/** The result of an operation, in the form that its declaration says. */
-export async function readResult(operation: Operation, reply: Reply, origin: Origin): Promise<unknown> {
+/** The result of an operation in the form that its declaration says. The body is read to its end but where it is the result. */
+export async function readResult(kind: ResultKind, reply: Reply, origin: Origin): Promise<unknown> {
   const { headers, status } = reply;
-  if (operation.result === 'json') {
+  if (kind === 'json') {
     const value = await readJson(reply, origin);
     return Array.isArray(value) ? value.map(readAliases) : readAliases(value);
   }
-  if (operation.result === 'records') return { headers, records: readRecords(reply, origin) };
-  if (operation.result === 'lines') return { headers, records: readLines(reply.body) };
-  if (operation.result === 'bytes') return { status, headers, body: reply.body };
+  if (kind === 'records') return { headers, records: readRecords(reply, origin) };
+  if (kind === 'lines') return { headers, records: readLines(reply.body) };
+  if (kind === 'bytes') return { status, headers, body: reply.body };
   await readAll(reply.body, largestLine);
   // A web page answered with success is no service that did what was asked.
   if (headers['content-type']?.startsWith('text/html') === true) throw notJson(reply, origin.url, undefined);

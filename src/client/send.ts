@@ -26,7 +26,8 @@ export interface SendOptions {
 }
 
 /**
- * Sends one request and resolves when the head of the reply is there. It neither signs, retries nor follows
+ * Sends one request and resolves when the head of the reply is there; the connection is free for the next one when the
+ * body was read to its end, also an empty one. It neither signs, retries nor follows
  * redirections. @throws {NetworkError} also from the reply's body, when it ends before its announced length.
  */
 export type Send = (outgoing: Outgoing) => Promise<Reply>;

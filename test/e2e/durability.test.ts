@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { readAll } from '../../src/api/message.ts';
 import { createHttpsSender } from '../../src/client/send-https.ts';
 import { loadPrivateKey } from '../../src/auth/private-key.ts';
 import { createAuthorizer } from '../../src/auth/authorization.ts';
@@ -18,7 +19,9 @@ async function connect({ keyFile, keyId, caFile, account }: LocalInfo) {
   return {
     put: async (url: URL, body: Uint8Array): Promise<number> => {
       const headers = { ...(await authorizer.headers()), 'content-length': String(body.length) };
-      return (await sender.send({ method: 'PUT', url, headers, body })).status;
+      const reply = await sender.send({ method: 'PUT', url, headers, body });
+      await readAll(reply.body);
+      return reply.status;
     },
     close: () => sender.close(),
   };
