@@ -50,8 +50,21 @@ export function printUsage(path: readonly string[], declared: AnyCommand): strin
   return ['cloud', ...path, args, '[OPTION...]'].filter((part) => part !== '').join(' ');
 }
 
-function printExamples(examples: readonly Example[]): string[] {
-  return examples.length === 0 ? [] : ['', 'Examples:', ...examples.flatMap(({ line, help }) => [`  # ${help}`, `  ${line}`])];
+/** A line to type, continued before an option or a pipe where it is wider than the terminal. */
+function breakExample(line: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const part of line.match(/(?:"[^"]*"|'[^']*'|[^"' ]| (?![-|]))+/g) ?? [line]) {
+    const joined = `${lines.at(-1) ?? ' '} ${part}`;
+    if (lines.length > 0 && joined.length > width - 2) lines.push(`    ${part}`);
+    else lines.splice(-1, 1, joined);
+  }
+  return lines.map((each, at) => (at < lines.length - 1 ? `${each} \\` : each));
+}
+
+function printExamples(examples: readonly Example[], width: number): string[] {
+  return examples.length === 0
+    ? []
+    : ['', 'Examples:', ...examples.flatMap(({ line, help }) => [`  # ${help}`, ...breakExample(line, width)])];
 }
 
 /** Help of a command. */
@@ -75,7 +88,7 @@ export function printCommandHelp(path: readonly string[], declared: AnyCommand, 
     '',
     'Connection options:',
     ...printTable([...optionRows(settingOptions), ['-h, --help', 'This text']], width),
-    ...printExamples(declared.examples),
+    ...printExamples(declared.examples, width),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -99,7 +112,7 @@ export function printGroupHelp(path: readonly string[], declared: Group, width: 
     'Commands:',
     ...printTable(rows, width),
     '',
-    `Run "${line} COMMAND --help" for a command's arguments, options and examples.`,
+    ...wrap(`Run "${line} COMMAND --help" for a command's arguments, options and examples.`, width),
   ];
   return `${lines.join('\n')}\n`;
 }

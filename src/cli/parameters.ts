@@ -1,7 +1,18 @@
 /** Arguments and options of commands as data. The types of what a command receives are derived from them. */
 
-/** What can stand for a value, for completion: words looked up in the account, paths, files. */
-export type ValueSource = 'key' | 'image' | 'package' | 'datacenter' | 'service' | 'profile' | 'path' | 'file' | 'directory' | 'api';
+/** What can stand for a value, for completion: words looked up in the account, paths, files, words of a command. */
+export type ValueSource =
+  | 'command'
+  | 'key'
+  | 'image'
+  | 'package'
+  | 'datacenter'
+  | 'service'
+  | 'profile'
+  | 'path'
+  | 'file'
+  | 'directory'
+  | 'api';
 
 /** An argument: its name in the declaration is its placeholder in help. */
 export interface Argument<T = unknown> {
@@ -53,6 +64,8 @@ export interface Option<T = unknown> {
   readonly values?: ValueSource;
   /** Smallest and largest number. */
   readonly range?: readonly [number, number];
+  /** May be given several times; each value comes with its place among those of all such options. */
+  readonly inOrder?: true;
   readonly _type?: T;
 }
 
@@ -113,6 +126,14 @@ export const duration = (help: string, extras: OptionExtras = {}): Option<number
   placeholder: 'DURATION',
   ...extras,
 });
+
+/** A value and its place on the command line among those of all options that are read in order. */
+export interface Placed<T> {
+  readonly at: number;
+  readonly value: T;
+}
+/** An option that may be given several times and means what it means by the options around it. */
+export const inOrder = <T>(option: Option<T | undefined>): Option<Placed<T>[]> => ({ ...option, inOrder: true }) as Option<Placed<T>[]>;
 
 export type Arguments = Readonly<Record<string, Argument>>;
 export type Options = Readonly<Record<string, Option>>;

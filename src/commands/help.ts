@@ -7,7 +7,7 @@ import { nouns } from './index.ts';
 
 export const help = command({
   summary: 'Show the help of a command',
-  arguments: { command: some('Words of the command') },
+  arguments: { command: some('Words of the command', { values: 'command' }) },
   run: async ({ args, world }) => {
     const { node, path } = await findCommand(nouns, args.command);
     const width = Math.min(100, world.stdout.columns());

@@ -28,7 +28,7 @@ const completed: readonly (readonly [string, string])[] = [
   ['cloud --output=json im', 'cloud --output=json images '],
   ['cloud --key-id SHA256:abc= im', 'cloud --key-id SHA256:abc= images '],
   ['cloud --url https://cloud.example.com:8443/ im', 'cloud --url https://cloud.example.com:8443/ images '],
-  ['cloud account config s', 'cloud account config set '],
+  ['cloud account config se', 'cloud account config set '],
   ['cloud images list --stat', 'cloud images list --state '],
   ['cloud images --out', 'cloud images --output '],
   ['cloud --vers', 'cloud --version '],
@@ -39,7 +39,7 @@ const completed: readonly (readonly [string, string])[] = [
   ['cloud api -f name=images --inc', 'cloud api -f name=images --include '],
   ['cloud api /my/images --inc', 'cloud api /my/images --include '],
   ['cloud help im', 'cloud help images '],
-  ['cloud help account config s', 'cloud help account config set '],
+  ['cloud help account config se', 'cloud help account config set '],
   ['cloud completion z', 'cloud completion zsh '],
   ['cloud profile use wo', 'cloud profile use work '],
   ['cloud --profile wo', 'cloud --profile work '],
@@ -68,7 +68,10 @@ const offered: readonly (readonly [string, readonly string[], readonly string[]]
 /** A `cloud` that writes down how it was called, and then is the real one. */
 function watchCalls(sandbox: Sandbox): { list: () => string[][] } {
   const file = join(sandbox.home, 'calls');
-  const script = sandbox.write('bin/cloud', `#!/bin/sh\nprintf '%s\\n' ${'"$#"'} "$@" >> "${file}"\nexec "${process.execPath}" "${program}" "$@"\n`);
+  const script = sandbox.write(
+    'bin/cloud',
+    `#!/bin/sh\nprintf '%s\\n' "$#" "$@" >> "${file}"\nexec "${process.execPath}" "${program}" "$@"\n`,
+  );
   chmodSync(script, 0o755);
   return {
     list: () => {
@@ -107,8 +110,8 @@ describe.each(shells)('completion in %s', (shell) => {
   afterAll(async () => await session?.close());
 
   it.each(completed)('completes "%s" to "%s"', async (typed, line) => {
-    // Where several words go on alike, shells differ in whether they stop with a space.
-    expect((await press(`${typed}\t`)).line.trimEnd()).toBe(line.trimEnd());
+    // Shells differ in what they add for the next word: a space, nothing, or (zsh, for a value) a = that a space replaces.
+    expect((await press(`${typed}\t`)).line.replace(/[ =]$/, '')).toBe(line.trimEnd());
   });
 
   it.each(offered)('after "%s" offers %j and not %j', async (typed, words, others) => {
@@ -117,18 +120,20 @@ describe.each(shells)('completion in %s', (shell) => {
     for (const word of others) expect(found).not.toContain(word);
   });
 
-  it('does not offer an option again, unless it may be repeated', async () => {
-    if (shell === 'fish') return;
-    const found = await offer('cloud images list -o json --state all --columns id -v --');
-    for (const word of ['--output', '--state', '--columns']) expect(found).not.toContain(word);
-    for (const word of ['--verbose', '--name', '--json']) expect(found).toContain(word);
-  });
-
-  it.runIf(shell !== 'bash')('shows what a word is for', async () => {
-    const typed = 'cloud images list --stat';
-    const { lines } = await press(shell === 'fish' ? `complete -C '${typed}'\n` : 'cloud images list --st\t');
-    expect(lines.join('\n')).toMatch(/--state\s+(?:-- )?Only in this state/);
-  });
+  // fish leaves it to itself what it offers again, and bash shows no descriptions.
+  if (shell !== 'fish') {
+    it('does not offer an option again, unless it may be repeated', async () => {
+      const found = await offer('cloud images list -o json --state all --columns id -v --');
+      for (const word of ['--output', '--state', '--columns']) expect(found).not.toContain(word);
+      for (const word of ['--verbose', '--name', '--json']) expect(found).toContain(word);
+    });
+  }
+  if (shell !== 'bash') {
+    it('shows what a word is for', async () => {
+      const { lines } = await press(shell === 'fish' ? `complete -C 'cloud images list --st'\n` : 'cloud images list --st\t');
+      expect(lines.join('\n')).toMatch(/--state\s+(?:-- )?Only in this state/);
+    });
+  }
 
   it('starts no process, and what it completes reaches the program intact', async () => {
     const before = calls.list().length;

@@ -189,6 +189,7 @@ export async function explainParent<T>(work: () => Promise<T>, line: string): Pr
 
 export const remove = deleteCommand({
   summary: 'Delete objects and empty directories',
+  aliases: ['delete'],
   argument: 'path',
   help: 'Object or empty directory',
   values: 'path',

@@ -1,0 +1,188 @@
+import { isLast, listNames, type OptionWords, type Place, type ValueWords, type Words } from './words.ts';
+
+/** The parts of the script that are the same whatever the commands are. */
+const engine = `# Takes the letters of $argv[2] (-yo) up to the first with a value; true when that value is the next word.
+function __cloud_letters
+    set -l letters (string split '' -- (string sub -s 2 -- $argv[2]))
+    for at in (seq (count $letters))
+        if __cloud_valued $argv[1] -$letters[$at]
+            test $at -eq (count $letters)
+            return
+        end
+    end
+    return 1
+end
+
+# Finds the command that the words before the cursor name and the number of its arguments among them.
+function __cloud_walk
+    set -l line (commandline -cp)
+    test "$line" = "$__cloud_line"; and return
+    set -g __cloud_line $line
+    set -g __cloud_place ''
+    set -g __cloud_count 0
+    set -l pending ''
+    set -l ended ''
+    set -l words (commandline -opc)
+    set -e words[1]
+    for word in $words
+        if test -n "$pending"
+            set pending ''
+        else if test -n "$ended"
+            set __cloud_count (math $__cloud_count + 1)
+        else if test "$word" = --
+            set ended 1
+        else if string match -q -- '--*=*' $word
+            continue
+        else if string match -q -- '--*' $word
+            __cloud_valued "$__cloud_place" $word; and set pending 1
+        else if string match -q -- '-?*' $word
+            __cloud_letters "$__cloud_place" $word; and set pending 1
+        else if not __cloud_enter $word
+            set __cloud_count (math $__cloud_count + 1)
+        end
+    end
+end
+
+# Whether the words before the cursor name one of these commands.
+function __cloud_at
+    __cloud_walk
+    contains -- "$__cloud_place" $argv
+end
+
+# Whether the name of a command below $argv[1] can stand here.
+function __cloud_below
+    __cloud_at $argv[1]; and test $__cloud_count -eq 0
+end
+
+# Whether argument $argv[2] (or a later one, up to $argv[3]) of command $argv[1] stands here.
+function __cloud_argument
+    __cloud_at $argv[1]; and test $__cloud_count -ge $argv[2] -a $__cloud_count -le $argv[3]
+end
+
+# Other names of commands, each after its own: offered when its own does not begin as the word does.
+function __cloud_aliases
+    set -l typed (commandline -ct)
+    test -n "$typed"; or return
+    while set -q argv[3]
+        string match -q -- "$typed*" $argv[1]; or printf '%s\\t%s\\n' $argv[2] $argv[3]
+        set -e argv[1..3]
+    end
+end
+
+function __cloud_profiles
+    set -l config $HOME/.config
+    string match -q '/*' -- "$XDG_CONFIG_HOME"; and set config $XDG_CONFIG_HOME
+    for file in $config/cloud/profiles/*.json
+        string replace -r '.*/(.*)\\.json$' '$1' -- $file
+    end
+end
+`;
+
+function quote(text: string): string {
+  return `'${text.replaceAll(/['\\]/g, (character) => `\\${character}`)}'`;
+}
+
+function complete(condition: string | undefined, ...words: string[]): string {
+  return ['complete -c cloud', ...(condition === undefined ? [] : ['-n', quote(condition)]), ...words].join(' ');
+}
+
+/** What is offered for a value: files (-F), words (-a), or nothing. */
+function printValue({ choices, source }: ValueWords): string[] {
+  if (choices.length > 0) return ['-a', quote(choices.join(' '))];
+  if (source === 'file') return ['-F'];
+  if (source === 'directory') return ['-a', quote('(__fish_complete_directories)')];
+  return source === 'profile' ? ['-a', quote('(__cloud_profiles)')] : [];
+}
+
+function printOption(option: OptionWords, condition: string | undefined): string[] {
+  const { short, long, help, value } = option;
+  const takes = value === undefined ? [] : value.source === 'file' ? ['-r', '-F'] : ['-x', ...printValue(value)];
+  return long.map((name, at) => {
+    const letter = at === 0 && short !== undefined ? ['-s', short.slice(1)] : [];
+    return complete(condition, ...letter, '-l', name.slice(2), ...takes, '-d', quote(help));
+  });
+}
+
+/** An option of every place. Where a place has its letter or name for its own, the option is left out or goes without the letter. */
+function printShared(option: OptionWords, places: readonly Place[]): string[] {
+  const find = (place: Place): OptionWords | undefined => place.shared.find(({ long }) => long[0] === option.long[0]);
+  const listPaths = (chosen: readonly Place[]): string => chosen.map(({ path }) => quote(path)).join(' ');
+  const other = places.filter((place) => find(place)?.short !== option.short);
+  if (other.length === 0) return printOption(option, undefined);
+  const without = other.filter((place) => find(place) !== undefined);
+  return [
+    ...printOption(option, `not __cloud_at ${listPaths(other)}`),
+    ...(without.length === 0 ? [] : printOption({ ...option, short: undefined }, `__cloud_at ${listPaths(without)}`)),
+  ];
+}
+
+function printPlace(place: Place): string[] {
+  const { path, commands, own } = place;
+  const below = `__cloud_below ${quote(path)}`;
+  const aliases = commands.flatMap(({ name, aliases, summary }) => aliases.flatMap((alias) => [name, alias, quote(summary)]));
+  return [
+    ...commands.map(({ name, summary }) => complete(below, '-a', name, '-d', quote(summary))),
+    ...(aliases.length === 0 ? [] : [complete(below, '-a', quote(`(__cloud_aliases ${aliases.join(' ')})`))]),
+    ...own.flatMap((option) => printOption(option, `__cloud_at ${quote(path)}`)),
+    ...place.arguments.flatMap((value, at) => {
+      const offered = printValue(value);
+      const last = isLast(place, at) ? 100_000 : at;
+      return offered.length === 0 ? [] : [complete(`__cloud_argument ${quote(path)} ${at} ${last}`, ...offered)];
+    }),
+  ];
+}
+
+function printEntries({ path, commands, fallback }: Place): string[] {
+  const entries = commands.flatMap(({ name, aliases, target }) => {
+    const patterns = [name, ...aliases].map((word) => quote(`${path}/${word}`));
+    return [`        case ${patterns.join(' ')}`, `            set __cloud_place ${quote(target)}`];
+  });
+  if (fallback === undefined) return entries;
+  return [...entries, `        case ${quote(`${path}/*`)}`, `            set __cloud_place ${quote(fallback)}`, '            return 1'];
+}
+
+function printValued({ path, own }: Place, valued: ReadonlySet<string>): string[] {
+  return own.flatMap((option) => {
+    const names = option.value ? listNames(option) : listNames(option).filter((name) => valued.has(name));
+    if (names.length === 0) return [];
+    return [`        case ${names.map((name) => quote(`${path}/${name}`)).join(' ')}`, `            return ${option.value ? 0 : 1}`];
+  });
+}
+
+function printFunction(comment: string, name: string, subject: string, cases: readonly string[]): string {
+  return [
+    `# ${comment}`,
+    `function ${name}`,
+    `    switch ${subject}`,
+    ...cases,
+    "        case '*'",
+    '            return 1',
+    '    end',
+    '    return 0',
+    'end',
+    '',
+  ].join('\n');
+}
+
+/** The completion script for fish, with descriptions; it starts no process. */
+export function printFish({ places, shared }: Words): string {
+  const valued = new Set(shared.filter(({ value }) => value).flatMap(listNames));
+  return [
+    '# Completion of cloud for fish. Install: cloud completion fish | source',
+    '',
+    printFunction('Goes to the command that a word names.', '__cloud_enter', '"$__cloud_place/$argv[1]"', places.flatMap(printEntries)),
+    printFunction('Whether option $argv[2] of command $argv[1] takes a value.', '__cloud_valued', '"$argv[1]/$argv[2]"', [
+      ...places.flatMap((place) => printValued(place, valued)),
+      `        case ${[...valued].map((name) => quote(`*/${name}`)).join(' ')}`,
+      '            return 0',
+    ]),
+    engine,
+    [
+      'complete -c cloud -e',
+      'complete -c cloud -f',
+      ...shared.flatMap((option) => printShared(option, places)),
+      ...places.flatMap(printPlace),
+      '',
+    ].join('\n'),
+  ].join('\n');
+}

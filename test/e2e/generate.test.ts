@@ -1,0 +1,54 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { useSandbox } from '../support/sandbox.ts';
+
+const program = resolve(import.meta.dirname, '../../dist/generate.js');
+const markers = '# cloud\n\n<!-- commands -->\nold\n<!-- /commands -->\n\nAfter.\n';
+
+describe('generate', () => {
+  const { home, write } = useSandbox();
+
+  function generate(...words: string[]): { status: number | null; stderr: string } {
+    const { status, stderr } = spawnSync(process.execPath, [program, ...words], { cwd: home, encoding: 'utf8' });
+    return { status, stderr };
+  }
+
+  const read = (name: string): string => readFileSync(join(home, name), 'utf8');
+
+  it('says that README.md is missing, or its markers', () => {
+    expect(generate()).toEqual({ status: 1, stderr: 'generate: README.md is missing\n' });
+    write('README.md', '# cloud\n');
+    expect(generate('--check')).toEqual({
+      status: 1,
+      stderr: 'generate: README.md does not have the lines <!-- commands --> and <!-- /commands -->\n',
+    });
+  });
+
+  it('writes the scripts, and the table between the markers alone', () => {
+    write('README.md', markers);
+    expect(generate()).toEqual({ status: 0, stderr: '' });
+    expect(read('completions/cloud.bash')).toContain('complete -F _cloud cloud');
+    expect(read('completions/_cloud')).toMatch(/^#compdef cloud\n/);
+    expect(read('completions/cloud.fish')).toContain('complete -c cloud');
+    expect(read('README.md')).toMatch(/^# cloud\n\n<!-- commands -->\n\n\| command \|[^<]*\|\n\n<!-- \/commands -->\n\nAfter\.\n$/);
+  });
+
+  it('changes nothing the second time', () => {
+    const before = read('README.md');
+    expect(generate('--check')).toEqual({ status: 0, stderr: '' });
+    expect(generate()).toEqual({ status: 0, stderr: '' });
+    expect(read('README.md')).toBe(before);
+  });
+
+  it('names each stale file with --check, and leaves it alone', () => {
+    write('completions/_cloud', 'old\n');
+    write('README.md', markers);
+    expect(generate('--check')).toEqual({
+      status: 1,
+      stderr: 'completions/_cloud is stale: npm run generate\nREADME.md is stale: npm run generate\n',
+    });
+    expect(read('completions/_cloud')).toBe('old\n');
+  });
+});

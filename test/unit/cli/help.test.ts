@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { printCommandHelp, printGroupHelp, printRootHelp } from '../../../src/cli/help.ts';
+import { globalOptions } from '../../../src/cli/globals.ts';
+import { findCommand } from '../../../src/cli/tree.ts';
+import { parseCommandLine } from '../../../src/cli/parser.ts';
+import { nouns } from '../../../src/commands/index.ts';
+import { commands, groups, tree } from './tree.ts';
+
+/** The lines that do not fit a terminal. */
+function findWide(text: string): string[] {
+  return text.split('\n').filter((line) => line.length > 80);
+}
+
+function findRepeated(words: readonly (string | undefined)[]): (string | undefined)[] {
+  return words.filter((word, at) => word !== undefined && words.indexOf(word) !== at);
+}
+
+describe('help', () => {
+  it.each(commands)('of %s fits 80 columns', (path, command) => {
+    expect(findWide(printCommandHelp(path.split(' '), command, 80))).toEqual([]);
+  });
+
+  it.each(groups)('of %s fits 80 columns', (path, group) => {
+    expect(findWide(printGroupHelp(path.split(' '), group, 80))).toEqual([]);
+  });
+
+  it('of the program fits 80 columns and names every noun', () => {
+    const text = printRootHelp(nouns, 80);
+    expect(findWide(text)).toEqual([]);
+    for (const { name } of nouns) expect(text).toMatch(new RegExp(`^  ${name} `, 'm'));
+  });
+
+  it.each([40, 60, 100])('breaks text at %i columns', (width) => {
+    for (const [path, { description = '', ...rest }] of commands) {
+      const text = printCommandHelp(path.split(' '), { ...rest, description, arguments: {}, options: {} }, width);
+      const prose = text.slice(text.indexOf('[OPTION...]') + 11, text.indexOf('Output options:')).split('\n');
+      expect(prose.filter((line) => line.length > width)).toEqual([]);
+    }
+  });
+
+  it('breaks an example where a shell goes on with the next line', () => {
+    const line = `cloud images create ${'x'.repeat(50)} name 1.0.0 --description "two -- words" -j | jq .id`;
+    const example = {
+      kind: 'command',
+      summary: 'Make',
+      arguments: {},
+      options: {},
+      examples: [{ line, help: 'Long' }],
+      run: async () => undefined,
+    } as const;
+    const help = printCommandHelp(['images', 'create'], example, 60);
+    const printed = help.slice(help.indexOf('  # Long\n') + 9);
+    expect(printed.split(' \\\n')).toHaveLength(2);
+    expect(printed.replaceAll(/ \\\n +/g, ' ').trim()).toBe(line);
+  });
+});
+
+describe('a declaration', () => {
+  it.each(commands)('of %s has two examples or more', (_, { examples }) => {
+    expect(examples.length).toBeGreaterThanOrEqual(2);
+    for (const { line, help } of examples) {
+      expect(line).toContain('cloud ');
+      expect(help).not.toMatch(/\.$/);
+    }
+  });
+
+  it.each(commands)('of %s gives each letter to one option', (_, { options }) => {
+    expect(findRepeated(Object.values(options).map(({ short }) => short))).toEqual([]);
+    for (const { short } of Object.values({ ...globalOptions, ...options })) expect(short ?? 'x').toMatch(/^[A-Za-z]$/);
+  });
+
+  it.each(groups)('of %s gives each name to one command', (_, { commands }) => {
+    const names = Object.keys(commands);
+    expect(
+      Object.values(commands)
+        .flatMap(({ aliases = [] }) => aliases)
+        .filter((alias) => names.includes(alias)),
+    ).toEqual([]);
+    expect(findRepeated(Object.values(commands).flatMap(({ aliases = [] }) => aliases))).toEqual([]);
+  });
+
+  it('gives each name to one noun', () => {
+    expect(findRepeated(nouns.flatMap(({ name, aliases }) => [name, ...aliases]))).toEqual([]);
+  });
+
+  it.each([...commands, ...groups])('of %s has a summary of one sentence without a full stop', (_, { summary }) => {
+    expect(summary).toMatch(/^[A-Z].*[^.]$/);
+  });
+
+  it('says the same of a noun in the list of nouns and in its module', () => {
+    const groups = tree.filter(({ node }) => node.kind === 'group');
+    expect(groups.map(({ node }) => node.summary)).toEqual(groups.map(({ summary }) => summary));
+  });
+
+  it.each(commands.flatMap(([path, { examples }]) => examples.map(({ line }) => [line, path] as const)))(
+    'parses its example %s',
+    async (line) => {
+      for (const words of readCloudLines(line)) {
+        const { node, path, rest } = await findCommand(nouns, words);
+        if (node?.kind !== 'command') throw new Error(`cloud ${words.join(' ')} is no command`);
+        expect(parseCommandLine(node, path, rest).wantsHelp).toBe(false);
+      }
+    },
+  );
+});
+
+/** The words after each `cloud` of a line that a shell would run, as far as examples go: quotes, pipes, redirections, substitutions. */
+function readCloudLines(line: string): string[][] {
+  const inner = [...line.matchAll(/[$<]\(([^)]*)\)/g)].map(([, command = '']) => command);
+  return [line.replaceAll(/[$<]\([^)]*\)/g, 'substituted'), ...inner]
+    .flatMap((each) => each.split(/ (?:\||&&|;|>) /))
+    .map((part) => part.trim())
+    .filter((part) => part.startsWith('cloud '))
+    .map((part) => (part.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? []).slice(1).map((word) => word.replaceAll(/["']/g, '')));
+}
