@@ -1,5 +1,5 @@
 import type { AnyCommand, Example, Group, Noun } from './command.ts';
-import { globalOptions, outputOptions, settingOptions } from './globals.ts';
+import { outputOptions, settingOptions } from './globals.ts';
 import { kebab } from '../config/settings.ts';
 import { wrap as wrapLine } from '../output/width.ts';
 import type { Argument, Option, Options } from './parameters.ts';
@@ -154,9 +154,4 @@ export function printRootHelp(nouns: readonly Noun[], width: number): string {
     'Try everything without an account: cloud local try',
   ];
   return `${lines.join('\n')}\n`;
-}
-
-/** Names of all options of a command, for completion. */
-export function listOptions(declared: AnyCommand): Options {
-  return { ...declared.options, ...globalOptions };
 }
