@@ -5,7 +5,7 @@ import type { Signer } from './auth/signer.ts';
 import { CurlPrinted, printCurl } from './cli/curl.ts';
 import { askSecret, canAsk } from './cli/prompt.ts';
 import { createTrace } from './cli/trace.ts';
-import { checkTransport, createClient, type Client, type ClientOptions } from './client/client.ts';
+import { checkTransport, createClient, isLoopback, type Client, type ClientOptions } from './client/client.ts';
 import type { Outgoing, Sender, SendOptions } from './client/send.ts';
 import type { Paths } from './config/paths.ts';
 import { readCount, readFlag, type SettingName, type Sources } from './config/settings.ts';
@@ -84,7 +84,7 @@ function readUrl(settings: Sources, service: ServiceName): URL {
 
 /** Whether requests to this host go through the proxy that the environment names; never to this machine itself. */
 function usesProxy(url: URL, env: World['env']): boolean {
-  if (url.hostname === 'localhost' || url.hostname === '[::1]' || url.hostname.startsWith('127.')) return false;
+  if (isLoopback(url)) return false;
   const names = url.protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
   return names.some((name) => env[name] !== undefined && env[name] !== '');
 }

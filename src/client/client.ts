@@ -200,13 +200,17 @@ export function createClient<T extends Operations>(table: T, options: ClientOpti
   return { ...calls, ...caller } as unknown as Client<T>;
 }
 
+/** Whether a URL names this machine itself. */
+export function isLoopback({ hostname }: URL): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+}
+
 /** Plain HTTP carries signatures and data in the open: allowed to this machine only, or when the profile says so. */
 export function checkTransport(url: URL, allowHttp: boolean): void {
   if (url.protocol === 'https:') return;
   if (url.protocol !== 'http:')
     throw new UsageError(`${url.href}: not an https URL`, { hint: 'give a URL such as https://cloud.example.com' });
-  const loopback = url.hostname === 'localhost' || url.hostname === '[::1]' || url.hostname.startsWith('127.');
-  if (loopback || allowHttp) return;
+  if (isLoopback(url) || allowHttp) return;
   throw new UsageError(`${url.origin} is not protected by TLS: refused`, {
     hint: 'use an https URL; where plain HTTP is right, say so in the profile: cloud profile edit --allow-http',
   });

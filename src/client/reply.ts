@@ -150,8 +150,8 @@ export async function readResult(kind: ResultKind, reply: Reply, origin: Origin)
   if (kind === 'records') return { headers, records: readRecords(reply, origin) };
   if (kind === 'lines') return { headers, records: readLines(reply.body) };
   if (kind === 'bytes') return { status, headers, body: reply.body };
-  await readAll(reply.body, largestLine);
+  const raw = await readAll(reply.body, largestLine);
   // A web page answered with success is no service that did what was asked.
-  if (headers['content-type']?.startsWith('text/html') === true) throw notJson(reply, origin.url, undefined);
+  if (raw.length > 0 && headers['content-type']?.startsWith('text/html') === true) throw notJson(reply, origin.url, undefined);
   return headers;
 }

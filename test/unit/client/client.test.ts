@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest';
+import { compute } from '../../../src/api/compute.ts';
+import { streamOf, type Reply } from '../../../src/api/message.ts';
+import { storage } from '../../../src/api/storage.ts';
+import { checkTransport, createClient, type ClientOptions } from '../../../src/client/client.ts';
+import { backOff, readRetryAfter } from '../../../src/client/retry.ts';
+import type { Outgoing } from '../../../src/client/send.ts';
+import { NetworkError } from '../../../src/errors.ts';
+
+type Answer = { status: number; headers?: Record<string, string>; body?: string } | Error;
+
+/** A client whose requests are answered from a list, the last answer again and again. */
+function setUp(answers: Answer[], options: Partial<ClientOptions> & { service?: 'compute' | 'storage' } = {}) {
+  const sent: Outgoing[] = [];
+  const waits: number[] = [];
+  let signatures = 0;
+  const client: ClientOptions = {
+    endpoint: {
+      service: options.service ?? 'compute',
+      url: new URL('https://cloud.example.com/base/'),
+      authorize: () => Promise.resolve({ date: 'now', authorization: `signature ${(signatures += 1)}` }),
+      roles: [],
+      apiVersion: '~9',
+    },
+    send: (outgoing): Promise<Reply> => {
+      sent.push(outgoing);
+      const answer = answers[Math.min(sent.length, answers.length) - 1] ?? new Error('no answer');
+      if (answer instanceof Error) return Promise.reject(answer);
+      return Promise.resolve({ status: answer.status, headers: answer.headers ?? {}, body: streamOf(Buffer.from(answer.body ?? '')) });
+    },
+    retry: { retries: 3, base: 100, most: 1000, random: () => 0, sleep: (wait) => Promise.resolve(void waits.push(wait)) },
+    now: () => 0,
+    ...options,
+  };
+  return { sent, waits, compute: createClient(compute, client), storage: createClient(storage, client) };
+}
+
+async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const value of values) all.push(value);
+  return all;
+}
+
+const refusal = (status: number, code = 'Busy', headers = {}): Answer => ({
+  status,
+  headers,
+  body: JSON.stringify({ code, message: 'later' }),
+});
+const list: Answer = { status: 200, body: '[]' };
+const cut = new NetworkError('cut', { code: 'ECONNRESET' });
+
+describe('what is tried again', () => {
+  test.each([420, 429, 500, 502, 503, 504])('a read after %i, each time signed afresh', async (status) => {
+    const { compute, sent } = setUp([refusal(status), list]);
+    expect(await compute.listKeys({ account: 'my' })).toEqual([]);
+    expect(sent.map(({ headers }) => headers['authorization'])).toEqual(['signature 1', 'signature 2']);
+  });
+
+  test.each([400, 401, 403, 404, 409, 449, 501])('nothing after %i', async (status) => {
+    const { compute, sent } = setUp([refusal(status)]);
+    await expect(compute.listKeys({ account: 'my' })).rejects.toMatchObject({ status });
+    expect(sent).toHaveLength(1);
+  });
+
+  test('a broken connection: what is idempotent, but no creation', async () => {
+    expect(await setUp([cut, cut, list]).compute.listKeys({ account: 'my' })).toEqual([]);
+    const creation = setUp([cut]);
+    await expect(creation.compute.createKey({ account: 'my', key: 'k' })).rejects.toThrow('cut');
+    expect(creation.sent).toHaveLength(1);
+    const update = setUp([cut, { status: 200, body: '{}' }]);
+    await update.compute.updateAccount({ account: 'my', email: 'a@b.c' });
+    expect(update.sent).toHaveLength(2);
+  });
+
+  test('a creation that was throttled, since nothing was done; not one that failed', async () => {
+    const throttled = setUp([refusal(420, 'RequestThrottled'), { status: 201, body: '{}' }]);
+    await throttled.compute.createKey({ account: 'my', key: 'k' });
+    expect(throttled.sent).toHaveLength(2);
+    const failed = setUp([refusal(503)]);
+    await expect(failed.compute.createKey({ account: 'my', key: 'k' })).rejects.toMatchObject({ status: 503 });
+    expect(failed.sent).toHaveLength(1);
+    const written = setUp([refusal(500)]);
+    await expect(written.compute.deleteKey({ account: 'my', key: 'k' })).rejects.toMatchObject({ status: 500 });
+    expect(written.sent).toHaveLength(1);
+  });
+
+  test('a reply that is cut is read again', async () => {
+    async function* broken(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('[');
+      throw cut;
+    }
+    let first = true;
+    const { compute } = setUp([list], {
+      send: () => {
+        const body = first ? broken() : streamOf(Buffer.from('[]'));
+        first = false;
+        return Promise.resolve({ status: 200, headers: {}, body });
+      },
+    });
+    expect(await compute.listKeys({ account: 'my' })).toEqual([]);
+  });
+
+  test('a stream that cannot be read again is sent once', async () => {
+    const { storage, sent } = setUp([cut], { service: 'storage' });
+    await expect(storage.putObject({ account: 'demo', path: 'stor/a', body: streamOf(Buffer.from('x')) })).rejects.toThrow('cut');
+    expect(sent).toHaveLength(1);
+    const again = setUp([cut, { status: 204 }], { service: 'storage' });
+    await again.storage.putObject({ account: 'demo', path: 'stor/a', body: streamOf() }, { body: () => streamOf(Buffer.from('x')) });
+    expect(again.sent).toHaveLength(2);
+  });
+
+  test('waiting doubles, is jittered, and follows Retry-After', async () => {
+    const { compute, waits } = setUp([refusal(503), refusal(503), refusal(503, 'Busy', { 'retry-after': '0.7' }), list]);
+    await compute.listKeys({ account: 'my' });
+    expect(waits).toEqual([50, 100, 700]);
+    const policy = { retries: 3, base: 100, most: 1000, random: () => 1, sleep: () => Promise.resolve() };
+    expect([1, 2, 3, 4, 5].map((attempt) => backOff(policy, attempt, undefined))).toEqual([100, 200, 400, 800, 1000]);
+    expect(backOff(policy, 1, 99_000)).toBe(1000);
+    expect(readRetryAfter('Thu, 01 Jan 1970 00:00:09 GMT', 4000)).toBe(5000);
+    expect([readRetryAfter('soon', 0), readRetryAfter(undefined, 0)]).toEqual([undefined, undefined]);
+  });
+
+  test('it ends: the last failure is told', async () => {
+    const { compute, sent } = setUp([refusal(503)]);
+    await expect(compute.listKeys({ account: 'my' })).rejects.toMatchObject({ status: 503, code: 'Busy', message: 'later' });
+    expect(sent).toHaveLength(4);
+  });
+});
+
+describe('what is sent', () => {
+  test('the base path, the version, the roles of each service', async () => {
+    const given = setUp([list]);
+    await given.compute.listKeys({ account: 'my' });
+    expect(given.sent[0]?.url.href).toBe('https://cloud.example.com/base/my/keys');
+    expect(given.sent[0]?.headers).toEqual({
+      accept: 'application/json',
+      'accept-version': '~9',
+      date: 'now',
+      authorization: 'signature 1',
+    });
+    const endpoint = {
+      service: 'compute' as const,
+      url: new URL('https://x'),
+      authorize: () => Promise.resolve({ date: '', authorization: '' }),
+      apiVersion: '*',
+    };
+    const roles = setUp([list], { endpoint: { ...endpoint, roles: ['a b', 'c'] } });
+    await roles.compute.listImages({ account: 'my', os: 'linux' });
+    expect(roles.sent[0]?.url.search).toBe('?os=linux&as-role=a%20b%2Cc');
+    const stored = setUp([{ status: 204 }], { endpoint: { ...endpoint, service: 'storage', roles: ['a', 'c'] } });
+    await stored.storage.deleteObject({ account: 'demo', path: 'stor/a' });
+    expect(stored.sent[0]?.headers['role']).toBe('a,c');
+  });
+});
+
+describe('what is read', () => {
+  test('deployed names become the specification’s', async () => {
+    const { compute } = setUp([{ status: 200, body: '{"id":"1","triton_cns_enabled":true}' }]);
+    expect(await compute.getAccount({ account: 'my' })).toEqual({ id: '1', cloud_cns_enabled: true });
+    const throttled = setUp([refusal(429, 'TooManyRequestsError')], {
+      retry: { retries: 0, base: 1, most: 1, random: () => 0, sleep: () => Promise.resolve() },
+    });
+    await expect(throttled.compute.getAccount({ account: 'my' })).rejects.toMatchObject({ code: 'RequestThrottled' });
+  });
+
+  test('a redirection that the operation does not expect is an error; the expected one is a result', async () => {
+    const moved: Answer = { status: 302, headers: { location: 'https://dc-2' }, body: '{"code":"ResourceMoved","message":"see there"}' };
+    await expect(setUp([moved]).compute.listKeys({ account: 'my' })).rejects.toThrow('redirects to https://dc-2');
+    const { headers } = await setUp([moved]).compute.answer(compute.getDatacenter, { account: 'my', name: 'dc-2' });
+    expect(headers['location']).toBe('https://dc-2');
+  });
+
+  test('a stream of records is read across pieces; a broken line is an error', async () => {
+    const records = '{"name":"ä","type":"object","mtime":"x"}\n{"name":"b","type":"directory","mtime":"x"}\n';
+    const bytes = Buffer.from(records);
+    const { storage } = setUp([list], {
+      service: 'storage',
+      send: () =>
+        Promise.resolve({ status: 200, headers: {}, body: streamOf(...Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))) }),
+    });
+    const listing = await storage.listDirectory({ account: 'demo', path: 'stor' });
+    expect((await collect(listing.records)).map(({ name }) => name)).toEqual(['ä', 'b']);
+    const html = setUp([{ status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' }], { service: 'storage' });
+    const wrong = await html.storage.listDirectory({ account: 'demo', path: 'stor' });
+    await expect(collect(wrong.records)).rejects.toThrow('is not JSON (text/html)');
+  });
+
+  test('a web page that answers a PUT with 200 is no success', async () => {
+    const { storage } = setUp([{ status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' }], { service: 'storage' });
+    await expect(storage.putObject({ account: 'demo', path: 'stor/a', body: Buffer.from('x') })).rejects.toThrow('text/html');
+  });
+});
+
+test('plain HTTP goes to this machine only, unless the profile allows it', () => {
+  for (const url of ['https://x', 'http://localhost:1', 'http://127.0.0.1', 'http://127.8.9.1', 'http://[::1]:8'])
+    checkTransport(new URL(url), false);
+  for (const url of ['http://x', 'http://127.0.0.1.example.com', 'http://localhost.example.com', 'http://10.0.0.1', 'ftp://localhost']) {
+    expect(() => checkTransport(new URL(url), false)).toThrow();
+  }
+  checkTransport(new URL('http://x'), true);
+});
