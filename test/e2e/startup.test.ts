@@ -20,14 +20,13 @@ function listLoaded(...words: string[]): string[] {
 
 const packages = /^(undici|ora|sshpk|cli-table3|yaml|kysely|chalk|mime|libsql)\b/;
 
-test.each([[['--version']], [['--help']], [['images', '--help']], [['completion', 'bash']]])(
-  '%j loads no outside package, no signing and no HTTP',
-  (words) => {
-    const loaded = listLoaded(...words);
-    expect(loaded.filter((name) => packages.test(name))).toEqual([]);
-    expect(loaded.filter((name) => /^(find|signer|send-|NativeModule (https|http|tls|crypto)$)/.test(name))).toEqual([]);
-  },
-);
+test.each([[['--version']], [['--help']], [['images', '--help']], [['completion', 'bash']]])('%j loads no outside package', (words) => {
+  expect(listLoaded(...words).filter((name) => packages.test(name))).toEqual([]);
+});
+
+test.each([[['--version']], [['--help']], [['images', '--help']]])('%j loads no signing and no HTTP', (words) => {
+  expect(listLoaded(...words).filter((name) => /^(find|signer|send-|NativeModule (https|http|tls|crypto)$)/.test(name))).toEqual([]);
+});
 
 test('--version does not even load the parser', () => {
   expect(listLoaded('--version').filter((name) => name.startsWith('commander'))).toEqual([]);
