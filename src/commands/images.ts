@@ -1,19 +1,8 @@
-import type { Image } from '../api/resources.ts';
-import { group, type Context } from '../cli/command.ts';
+import { image as imageShape } from '../api/resources.ts';
+import { group } from '../cli/command.ts';
 import { choice, negatable, text } from '../cli/parameters.ts';
-import { findNamed, getCommand, listCommand } from '../cli/shapes.ts';
-import { NotFoundError } from '../errors.ts';
-
-/** Finds an image by id, the beginning of its id, `name@version`, or name: the newest of that name. */
-export async function findImage({ compute, account }: Pick<Context, 'compute' | 'account'>, word: string): Promise<Image> {
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(word)) return await compute.getImage({ account, id: word });
-  const images = await compute.listImages({ account, state: 'all' });
-  const named = images.filter(({ name, version }) => name === word || `${name}@${version}` === word);
-  const newest = named.toSorted((a, b) => (a.published_at ?? '').localeCompare(b.published_at ?? '')).at(-1);
-  const found = newest ?? findNamed(images, word, 'image');
-  if (!found) throw new NotFoundError(`image "${word}" does not exist`, { hint: 'cloud images list' });
-  return found;
-}
+import { getCommand, listCommand } from '../cli/shapes.ts';
+import { findImage } from './images/find.ts';
 
 export const images = group({
   summary: 'Images that instances are made from',
@@ -32,6 +21,7 @@ export const images = group({
         { key: 'published_at', title: 'PUBLISHED', as: 'time' },
       ],
       id: 'id',
+      shape: imageShape,
       options: {
         name: text('Only of this name'),
         os: text('Only of this operating system'),
@@ -53,6 +43,7 @@ export const images = group({
       help: 'Id, beginning of an id, name@version, or name for the newest',
       values: 'image',
       id: 'id',
+      shape: imageShape,
       fetch: findImage,
       examples: [
         { line: 'cloud images get ubuntu-24.04', help: 'The newest image of a name' },

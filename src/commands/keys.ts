@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import { key as keyShape, type Key } from '../api/resources.ts';
 import { group, type Context } from '../cli/command.ts';
 import { readInput } from '../cli/input.ts';
@@ -13,7 +13,7 @@ function computeSha256(openssh: string): string {
 }
 
 /** Finds a key by fingerprint or name. @throws {UsageError} when several keys have the name */
-export function findKey(keys: readonly Key[], word: string): Key {
+export function findKey(keys: readonly Key[], word: string, hint = 'cloud keys list'): Key {
   const fingerprint = word.replace(/^MD5:/i, '').toLowerCase();
   const exact = keys.find((key) => key.fingerprint === fingerprint || computeSha256(key.key) === word);
   if (exact) return exact;
@@ -22,12 +22,12 @@ export function findKey(keys: readonly Key[], word: string): Key {
     const list = named.map((key) => key.fingerprint).join(', ');
     throw new UsageError(`${named.length} keys are named "${word}": ${list}`, { hint: 'give the fingerprint' });
   }
-  if (!named[0]) throw new NotFoundError(`key "${word}" does not exist`, { hint: 'cloud keys list' });
+  if (!named[0]) throw new NotFoundError(`key "${word}" does not exist`, { hint });
   return named[0];
 }
 
 /** The text of a public key from a file, stdin or the usual places. @throws {UsageError} for a private key: nothing is sent */
-async function readPublicKeyText({ world, paths }: Context, file: string | undefined): Promise<string> {
+export async function readPublicKeyText({ world, paths }: Context, file: string | undefined): Promise<string> {
   const content = await readInput(world, file ?? `${paths.ssh}/id_rsa.pub`);
   const key = content.toString().trim();
   if (key.includes('PRIVATE KEY')) {
@@ -37,14 +37,47 @@ async function readPublicKeyText({ world, paths }: Context, file: string | undef
   return key;
 }
 
-const columns = ['name', 'fingerprint', { key: 'attested', long: true }, { key: 'key', long: true }];
+function checkCertificate(file: string, pem: string, now: number): string {
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(pem);
+  } catch (error) {
+    throw new UsageError(`${file}: is not a PEM certificate`, {
+      cause: error,
+      hint: 'give the attestation certificate first, then its issuers',
+    });
+  }
+  if (Date.parse(certificate.validTo) < now) throw new UsageError(`${file}: the certificate expired on ${certificate.validTo}`);
+  if (Date.parse(certificate.validFrom) > now) throw new UsageError(`${file}: the certificate is valid from ${certificate.validFrom} on`);
+  return pem;
+}
+
+/** Reads the certificates of `--attestation`, of which a file may hold several. @throws {UsageError} for one that is none or not valid now */
+export async function readAttestation({ world }: Pick<Context, 'world'>, files: readonly string[]): Promise<string[] | undefined> {
+  const certificates = [];
+  for (const file of files) {
+    const content = (await readInput(world, file)).toString();
+    const found = content.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [content];
+    certificates.push(...found.map((pem) => checkCertificate(file, `${pem.trim()}\n`, world.now())));
+  }
+  return certificates.length === 0 ? undefined : certificates;
+}
+
+/** Options of commands that register a key. */
+export const keyOptions = {
+  name: text('Name; the fingerprint when absent', { placeholder: 'NAME' }),
+  attestation: texts('Attestation certificate, PEM', { placeholder: 'FILE', values: 'file' }),
+};
+
+/** Columns of a list of keys. */
+export const keyColumns = ['name', 'fingerprint', { key: 'attested', long: true }, { key: 'key', long: true }];
 
 export const keys = group({
   summary: 'SSH keys of the account, which sign requests',
   commands: {
     list: listCommand({
       summary: 'List the SSH keys of the account',
-      columns,
+      columns: keyColumns,
       id: 'fingerprint',
       shape: keyShape,
       fetch: ({ compute, account }) => compute.listKeys({ account }),
@@ -70,17 +103,13 @@ export const keys = group({
       summary: 'Register an SSH public key',
       aliases: ['add'],
       arguments: { file: maybe('File of the public key; - for stdin; ~/.ssh/id_rsa.pub when absent', { values: 'file' }) },
-      options: {
-        name: text('Name; the fingerprint when absent', { placeholder: 'NAME' }),
-        attestation: texts('Attestation certificate, PEM', { placeholder: 'FILE', values: 'file' }),
-      },
+      options: keyOptions,
       id: 'fingerprint',
       columns: ['name', 'fingerprint'],
       change: async (invocation) => {
-        const { args, options, world, account, compute } = invocation;
+        const { args, options, account, compute } = invocation;
         const key = await readPublicKeyText(invocation, args.file);
-        const certificates = await Promise.all(options.attestation.map((file) => readInput(world, file)));
-        const attestation = certificates.length === 0 ? undefined : certificates.map(String);
+        const attestation = await readAttestation(invocation, options.attestation);
         return await compute.createKey({ account, key, name: options.name, attestation });
       },
       done: (key) => `Created key ${(key as Key).name}`,

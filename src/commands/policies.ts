@@ -1,0 +1,219 @@
+import { compute as operations } from '../api/compute.ts';
+import { policy as policyShape, type Policy } from '../api/resources.ts';
+import { command, group, type Context } from '../cli/command.ts';
+import { readRecord } from '../cli/from.ts';
+import { maybe, one, text, texts } from '../cli/parameters.ts';
+import { changeCommand, deleteCommand, getCommand, listCommand } from '../cli/shapes.ts';
+import { ApiError, UsageError } from '../errors.ts';
+import { record } from '../output/kinds.ts';
+import { check } from './policies/check.ts';
+import { readRules, removeRules, warnAbout } from './policies/rules.ts';
+import { simulate } from './policies/simulate.ts';
+import { policyDocument } from './rbac/document.ts';
+import { editYaml } from './rbac/editor.ts';
+import { findPolicy } from './rbac/find.ts';
+import { isSame, requireUnchanged, waitForReads, waitOptions } from './rbac/settle.ts';
+
+const policyHelp = 'Name, id, or beginning of an id';
+const fromHelp = 'Name, description and rules from a JSON or YAML file; - for stdin; options win';
+const ruleHelp = 'CAN <actions> WHEN <conditions>; @FILE for the content of a file';
+const columns = ['name', 'rules', 'description', 'id'];
+
+/** What a policy is made of or changed to. */
+interface PolicyFields {
+  name?: string;
+  rules?: string[];
+  description?: string;
+}
+
+async function readPolicyFile({ world }: Context, file: string | undefined): Promise<PolicyFields> {
+  return file === undefined ? {} : await readRecord(world, file, operations.updatePolicy.fields, { ignore: ['id'] });
+}
+
+/** Whether reads show a policy as a write answered it. */
+async function isShown({ compute, account }: Context, written: Policy): Promise<boolean> {
+  const listed = (await compute.listPolicies({ account })).find(({ id }) => id === written.id);
+  if (!isSame(listed, written)) return false;
+  try {
+    return isSame(await compute.getPolicy({ account, policy: written.id }), written);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    throw error;
+  }
+}
+
+/** Adds to the refusal of rules the command that shows the place. */
+async function explainRules<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'InvalidArgument' || !/rule/i.test(error.message)) throw error;
+    const { status, code, message, requestId, errors } = error;
+    throw new ApiError(status, code, message, { requestId, errors, hint: 'see the place: cloud policies check FILE', cause: error });
+  }
+}
+
+const create = changeCommand({
+  summary: 'Create a policy',
+  aliases: ['add'],
+  arguments: { name: maybe('Name, unique within the account') },
+  options: {
+    rule: texts(`Rule: ${ruleHelp}`, { placeholder: 'RULE' }),
+    description: text('Description'),
+    from: text(fromHelp, { placeholder: 'FILE', values: 'file' }),
+    ...waitOptions,
+  },
+  id: 'name',
+  columns,
+  change: async (invocation) => {
+    const { args, options, compute, account } = invocation;
+    const held = await readPolicyFile(invocation, options.from);
+    const given = await readRules(invocation, options.rule);
+    const name = args.name ?? held.name;
+    const rules = given.length > 0 ? given : held.rules;
+    const description = options.description ?? held.description;
+    if (name === undefined) throw new UsageError('missing argument NAME', { hint: "cloud policies create NAME --rule 'CAN listkeys'" });
+    if (rules === undefined || rules.length === 0) {
+      throw new UsageError('a policy needs a rule', { hint: `cloud policies create ${name} --rule 'CAN listkeys AND getkey'` });
+    }
+    const created = await explainRules(() => compute.createPolicy({ account, name, rules, description }));
+    warnAbout(invocation, rules);
+    await waitForReads(invocation, options, `policy ${name}`, () => isShown(invocation, created));
+    return created;
+  },
+  done: (policy) => `Created policy ${(policy as Policy).name}`,
+  examples: [
+    { line: "cloud policies create read-keys --rule 'CAN listkeys AND getkey'", help: 'With one rule' },
+    { line: 'cloud policies get read-keys -j | cloud policies create read-keys2 --from -', help: 'A copy' },
+  ],
+});
+
+const update = changeCommand({
+  summary: 'Change a policy',
+  arguments: { policy: one(policyHelp) },
+  options: {
+    name: text('New name', { placeholder: 'NAME' }),
+    description: text('New description; an empty text clears it'),
+    addRule: texts(`Rule to add: ${ruleHelp}`, { placeholder: 'RULE' }),
+    removeRule: texts('Rule to remove', { placeholder: 'RULE' }),
+    from: text('Fields to replace from a JSON or YAML file; - for stdin', { placeholder: 'FILE', values: 'file' }),
+    ...waitOptions,
+  },
+  id: 'name',
+  columns,
+  change: async (invocation) => {
+    const { args, options, compute, account } = invocation;
+    const held = await readPolicyFile(invocation, options.from);
+    const added = await readRules(invocation, options.addRule);
+    const before = await findPolicy(invocation, args.policy);
+    const kept = removeRules(held.rules ?? before.rules, options.removeRule, before.name);
+    const changesRules = held.rules !== undefined || added.length > 0 || options.removeRule.length > 0;
+    const rules = changesRules ? [...kept, ...added] : undefined;
+    const name = options.name ?? held.name;
+    const description = options.description ?? held.description;
+    if ([rules, name, description].every((value) => value === undefined)) {
+      throw new UsageError('nothing to change', { hint: 'cloud policies update --help' });
+    }
+    if (rules?.length === 0) throw new UsageError('a policy needs a rule', { hint: `to delete it: cloud policies delete ${before.name}` });
+    await requireSame(invocation, before);
+    const updated = await explainRules(() => compute.updatePolicy({ account, policy: before.id, name, rules, description }));
+    warnAbout(invocation, rules ?? []);
+    await waitForReads(invocation, options, `policy ${updated.name}`, () => isShown(invocation, updated));
+    return updated;
+  },
+  done: (policy) => `Updated policy ${(policy as Policy).name}`,
+  examples: [
+    { line: "cloud policies update read-keys --add-rule 'CAN listusers'", help: 'One rule more' },
+    { line: "cloud policies update read-keys --remove-rule 'CAN listusers' --name keys", help: 'One less, and another name' },
+  ],
+});
+
+/** Reads the policy again and compares. */
+async function requireSame({ compute, account }: Context, before: Policy): Promise<void> {
+  const now = (await compute.listPolicies({ account })).find(({ id }) => id === before.id);
+  requireUnchanged(`policy ${before.name}`, before, now);
+}
+
+const edit = command({
+  summary: 'Edit a policy in your editor',
+  description: 'Opens the policy as YAML in $VISUAL or $EDITOR. A text that is refused is opened again, with the reason above it.',
+  arguments: { policy: one(policyHelp) },
+  options: waitOptions,
+  run: async (invocation) => {
+    const { args, options, compute, account, world } = invocation;
+    const before = await findPolicy(invocation, args.policy);
+    const { id: _id, ...fields } = policyDocument;
+    const edited = await editYaml(invocation, {
+      name: `policy-${before.name}`,
+      help: 'Rules are CAN <actions> WHEN <conditions>. Save and leave; an unchanged text changes nothing.',
+      value: { name: before.name, description: before.description ?? '', rules: before.rules },
+      save: async (file) => {
+        const { name = before.name, description = '', rules = [] }: PolicyFields = await readRecord(world, file, fields);
+        if (rules.length === 0) throw new UsageError('a policy needs a rule');
+        await requireSame(invocation, before);
+        return await compute.updatePolicy({ account, policy: before.id, name, description, rules });
+      },
+    });
+    if (edited === undefined) {
+      invocation.note('Nothing was changed');
+      return undefined;
+    }
+    invocation.note(`Updated policy ${edited.name}`);
+    warnAbout(invocation, edited.rules);
+    await waitForReads(invocation, options, `policy ${edited.name}`, () => isShown(invocation, edited));
+    return record(edited, { id: 'name', columns });
+  },
+  examples: [
+    { line: 'cloud policies edit read-keys', help: 'In your editor' },
+    { line: 'EDITOR="sed -i s/listkeys/listusers/" cloud policies edit read-keys', help: 'In a script' },
+  ],
+});
+
+export const policies = group({
+  summary: 'Policies: rules that say what the members of a role may do',
+  commands: {
+    list: listCommand({
+      summary: 'List the policies',
+      columns: ['name', 'rules', { key: 'description', long: true }, { key: 'id', long: true }],
+      id: 'name',
+      shape: policyShape,
+      fetch: ({ compute, account }) => compute.listPolicies({ account }),
+      examples: [
+        { line: 'cloud policies list', help: 'Names and rules' },
+        { line: 'cloud policies list -j', help: 'As JSON' },
+      ],
+    }),
+    get: getCommand({
+      summary: 'Show a policy',
+      argument: 'policy',
+      help: policyHelp,
+      id: 'name',
+      shape: policyShape,
+      fetch: findPolicy,
+      examples: [
+        { line: 'cloud policies get read-keys', help: 'A policy by its name' },
+        { line: 'cloud policies get read-keys -o yaml > read-keys.yaml', help: 'For cloud policies create --from' },
+      ],
+    }),
+    create,
+    update,
+    edit,
+    delete: deleteCommand({
+      summary: 'Delete policies',
+      argument: 'policy',
+      help: policyHelp,
+      noun: 'policy',
+      resolve: async (context, word) => {
+        const { id, name } = await findPolicy(context, word);
+        return { id, label: name };
+      },
+      remove: ({ compute, account }, policy) => compute.deletePolicy({ account, policy }),
+      examples: [
+        { line: 'cloud policies delete read-keys', help: 'Asks first' },
+        { line: 'cloud policies delete read-keys old --yes', help: 'Several, without a question' },
+      ],
+    }),
+    check,
+    simulate,
+  },
+});

@@ -1,0 +1,86 @@
+import { command, type Context } from '../../cli/command.ts';
+import { one } from '../../cli/parameters.ts';
+import { UsageError } from '../../errors.ts';
+import { escapeControl } from '../../output/escape.ts';
+import { bytes, records } from '../../output/kinds.ts';
+import { knownActions } from '../../policy/actions.ts';
+import { checkRules, type Finding } from '../../policy/check.ts';
+import { pointAt } from '../../policy/syntax-error.ts';
+import { readRuleFile, type RuleSet } from './rules.ts';
+
+/** A finding as a record. */
+interface Row {
+  severity: Finding['severity'];
+  policy?: string;
+  /** Counted from 1, within the policy. */
+  rule: number;
+  message: string;
+  suggestion?: string;
+  text: string;
+  /** Characters before the place, and at it. */
+  offset: number;
+  length: number;
+}
+
+function checkSet({ policy, rules }: RuleSet): Row[] {
+  return checkRules(rules, knownActions()).map(({ severity, message, place, suggestion }) => ({
+    severity,
+    ...(policy !== undefined && { policy }),
+    rule: place.rule + 1,
+    message,
+    ...(suggestion !== undefined && { suggestion }),
+    text: rules[place.rule] ?? '',
+    offset: place.offset,
+    length: place.length,
+  }));
+}
+
+function printRow({ severity, policy, rule, message, text, offset, length }: Row): string {
+  const where = policy === undefined ? `rule ${rule}` : `policy ${policy}, rule ${rule}`;
+  const lines = [`${where}: ${severity}: ${message}`, ...pointAt(text, { offset, length }).map((line) => `  ${line}`)];
+  return `${lines.map(escapeControl).join('\n')}\n`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** Fails at the end when rules would be refused, and says how many there were otherwise. */
+function conclude({ note }: Context, rows: readonly Row[], rules: number): void {
+  const errors = rows.filter(({ severity }) => severity === 'error').length;
+  const warnings = count(rows.length - errors, 'warning');
+  if (errors > 0) throw new UsageError(`${count(errors, 'error')} and ${warnings} in ${count(rules, 'rule')}`);
+  note(`${count(rules, 'rule')}, ${rows.length === 0 ? 'nothing to object to' : `${warnings}, no errors`}`);
+}
+
+export const check = command({
+  summary: 'Check rules without a service: syntax, unknown actions, rules that grant nothing',
+  description:
+    'FILE has one rule a line, or is YAML or JSON: a policy, a list of policies or of rules, or what cloud rbac export wrote. Errors are what the service refuses and set the exit code; warnings are what it takes and what grants nothing, or not everywhere the same.',
+  arguments: { file: one('File with rules; - for stdin', { values: 'file' }) },
+  run: async (invocation) => {
+    const { args, global } = invocation;
+    const sets = await readRuleFile(invocation, args.file);
+    const rows = sets.flatMap(checkSet);
+    const rules = sets.reduce((sum, set) => sum + set.rules.length, 0);
+    async function* listRows(): AsyncGenerator<Row> {
+      yield* rows;
+      conclude(invocation, rows, rules);
+    }
+    async function* printRows(): AsyncGenerator<Uint8Array> {
+      for (const row of rows) yield Buffer.from(printRow(row));
+      conclude(invocation, rows, rules);
+    }
+    const isText = !global.json && (global.output ?? 'table') === 'table' && global.columns === undefined;
+    if (isText) return bytes(printRows());
+    return records(listRows(), {
+      columns: ['severity', 'policy', 'rule', 'message'],
+      id: 'message',
+      fields: ['text', 'suggestion', 'offset', 'length'],
+    });
+  },
+  examples: [
+    { line: "echo 'CAN listkeys AND getkey WHEN day = mon' | cloud policies check -", help: 'One rule' },
+    { line: 'cloud policies list -j | cloud policies check -', help: 'Every policy of the account' },
+  ],
+});

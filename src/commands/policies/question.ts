@@ -1,0 +1,83 @@
+import { isIP } from 'node:net';
+import { compute } from '../../api/compute.ts';
+import type { Operation } from '../../api/operation.ts';
+import { storage } from '../../api/storage.ts';
+import { UsageError } from '../../errors.ts';
+import { findOtherName, knownActions } from '../../policy/actions.ts';
+import { readDate, readDay, readTime } from '../../policy/moments.ts';
+import { nearest } from '../../nearest.ts';
+import { accountWord, collections, readResource, type Resource } from '../rbac/resource.ts';
+
+/** The operation that an action is; undefined for actions on instances. */
+export function findOperation(action: string): Operation | undefined {
+  const all: Operation[] = [...Object.values(compute), ...Object.values(storage)];
+  return all.find((operation) => operation.action === action);
+}
+
+/** Reads an action: the name of an operation, whatever its case. @throws {UsageError} for an unknown one, with the nearest */
+export function readAction(word: string): string {
+  const action = word.toLowerCase();
+  const known = knownActions();
+  if (known.has(action)) return action;
+  const close = findOtherName(action) ?? nearest(action, known);
+  throw new UsageError(`"${word}" is no action`, {
+    hint: close === undefined ? 'actions are operations in lower case: listkeys' : `did you mean ${close}?`,
+  });
+}
+
+/** What an action is done to, by its route: `keys` for `listkeys`, `keys/:key` for `getkey`; undefined when any path will do. */
+function findSubject({ segments }: Operation): { kind: Resource['kind']; pattern: string } | undefined {
+  if (segments.some(({ kind }) => kind === 'rest')) return undefined;
+  const parts = segments.slice(1);
+  // Limits, settings and the password are of the account or of the user.
+  const isOwn = parts.at(-1)?.kind === 'literal' && !(collections as readonly string[]).includes(parts.at(-1)?.text ?? '');
+  const kept = isOwn ? parts.slice(0, -1) : parts;
+  const pattern = kept.map(({ kind, text }) => (kind === 'input' ? text.toUpperCase() : text)).join('/');
+  if (pattern === '') return { kind: 'account', pattern: accountWord };
+  return { kind: kept.length % 2 === 1 ? 'collection' : 'member', pattern };
+}
+
+/** What a question about a compute action is about. @throws {UsageError} when the action is not done to such a resource */
+export function readSubject(action: string, word: string, account: string): Resource {
+  const operation = findOperation(action);
+  const own = operation?.segments.at(-1)?.text ?? '';
+  const trimmed = word.endsWith(`/${own}`) && ['limits', 'config', 'change_password'].includes(own) ? word.slice(0, -own.length - 1) : word;
+  const resource = readResource(trimmed === '' ? accountWord : trimmed, account);
+  const subject = operation && findSubject(operation);
+  if (subject && (subject.kind !== resource.kind || !isLike(subject.pattern, resource.path))) {
+    throw new UsageError(`${action} is not done to ${resource.path}`, { hint: `it is done to ${subject.pattern}` });
+  }
+  return resource;
+}
+
+/** Whether the literal parts of a pattern are those of a path. */
+function isLike(pattern: string, path: string): boolean {
+  const parts = path.split('/');
+  return pattern.split('/').every((part, at) => part === part.toUpperCase() || part === parts[at]);
+}
+
+const minute = 60_000;
+
+/** Reads `--at`: a date, a time of today, a day of this week with or without a time, in UTC. @throws {UsageError} for anything else */
+export function readMoment(text: string, now: number): number {
+  const date = readDate(text);
+  if (date !== undefined) return date;
+  const [first = '', second, ...more] = text.trim().split(/[ ,]+/);
+  const day = readDay(first);
+  const seconds = readTime(day === undefined ? first : (second ?? '12:00'));
+  const isWhole = more.length === 0 && (day !== undefined || second === undefined);
+  if (!isWhole || seconds === undefined) {
+    throw new UsageError(`--at: "${text}" is no moment`, { hint: 'write 2024-05-01T09:00Z, 09:00 or "monday 09:00" (UTC)' });
+  }
+  const today = new Date(now);
+  const midnight = Date.UTC(today.getUTCFullYear(), today.getUTCMonth(), today.getUTCDate());
+  const weekday = ((today.getUTCDay() + 6) % 7) + 1;
+  return midnight + ((day ?? weekday) - weekday) * 24 * 60 * minute + seconds * 1000;
+}
+
+/** Reads `--source`. @throws {UsageError} for what is no address */
+export function readSource(text: string): string {
+  if (isIP(text) === 0)
+    throw new UsageError(`--source: "${text}" is no IP address`, { hint: 'write an address such as 10.1.2.3 or 2001:db8::1' });
+  return text;
+}

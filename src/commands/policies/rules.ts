@@ -1,0 +1,90 @@
+import type { Context } from '../../cli/command.ts';
+import { readInput, readLong } from '../../cli/input.ts';
+import { UsageError } from '../../errors.ts';
+import { knownActions } from '../../policy/actions.ts';
+import { checkRules } from '../../policy/check.ts';
+import { parseRule } from '../../policy/parser.ts';
+import { printRule } from '../../policy/print.ts';
+import { PolicySyntaxError } from '../../policy/syntax-error.ts';
+
+/** Rules that belong together, and where they came from. */
+export interface RuleSet {
+  /** Name of the policy; undefined for bare rules. */
+  policy: string | undefined;
+  rules: string[];
+}
+
+/** Reads the values of `--rule` and the like: `@FILE` and `-` stand for text from elsewhere. */
+export async function readRules({ world }: Context, given: readonly string[]): Promise<string[]> {
+  const rules = [];
+  for (const each of given) rules.push((await readLong(world, each)).trim());
+  return rules;
+}
+
+/** A rule without what does not matter: spaces, and the case of its words. A rule that cannot be read is left as it is. */
+function normalise(rule: string): string {
+  try {
+    return printRule(parseRule(rule));
+  } catch (error) {
+    if (error instanceof PolicySyntaxError) return rule.trim();
+    throw error;
+  }
+}
+
+/** Rules without some. @throws {UsageError} for one that is not there */
+export function removeRules(rules: readonly string[], removed: readonly string[], policy: string): string[] {
+  const unwanted = removed.map((rule) => {
+    const found = rules.find((each) => each === rule) ?? rules.find((each) => normalise(each) === normalise(rule));
+    if (found === undefined) throw new UsageError(`policy ${policy} has no rule "${rule}"`, { hint: `cloud policies get ${policy}` });
+    return found;
+  });
+  return rules.filter((rule) => !unwanted.includes(rule));
+}
+
+/** Warns about rules that the service takes and that grant nothing, or not what they seem to. */
+export function warnAbout({ warn }: Pick<Context, 'warn'>, rules: readonly string[]): void {
+  for (const { severity, message, place } of checkRules(rules, knownActions())) {
+    if (severity === 'warning') warn(`warning: rule ${place.rule + 1}: ${message}`);
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function readPolicy(value: unknown, at: string): RuleSet {
+  const policy = isRecord(value) && typeof value['name'] === 'string' ? value['name'] : undefined;
+  const rules = isRecord(value) ? value['rules'] : undefined;
+  const list: unknown = typeof rules === 'string' ? [rules] : rules;
+  if (!Array.isArray(list)) throw new UsageError(`${at}: has no list of rules`);
+  return { policy, rules: list.map(String) };
+}
+
+/** One rule a line; empty lines and those that begin with # do not count. */
+function readLines(text: string): RuleSet {
+  const lines = text.split('\n').map((line) => line.trim());
+  return { policy: undefined, rules: lines.filter((line) => line !== '' && !line.startsWith('#')) };
+}
+
+/** YAML that is a record or a list; undefined for anything else, which is rules one a line. */
+async function parseStructure(text: string): Promise<unknown> {
+  const { parseDocument } = await import('yaml');
+  const document = parseDocument(text);
+  const value: unknown = document.errors.length > 0 ? undefined : document.toJS();
+  return typeof value === 'object' && value !== null ? value : undefined;
+}
+
+/**
+ * Reads the rules of a file: one a line, or YAML or JSON with a policy, a list of policies or of rules, or an export of `cloud rbac`.
+ * @throws {UsageError} for a structure without rules
+ */
+export async function readRuleFile({ world }: Context, file: string): Promise<RuleSet[]> {
+  const text = (await readInput(world, file)).toString();
+  const value = await parseStructure(text);
+  const name = file === '-' ? 'stdin' : file;
+  if (value === undefined) return [readLines(text)];
+  const list: unknown = isRecord(value) && Array.isArray(value['policies']) ? value['policies'] : value;
+  if (!Array.isArray(list)) return [readPolicy(value, name)];
+  if (list.every((each) => typeof each === 'string')) return [{ policy: undefined, rules: list }];
+  return list.map((each, at) => readPolicy(each, `${name}: policy ${at + 1}`));
+}

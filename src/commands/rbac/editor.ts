@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Context } from '../../cli/command.ts';
+import { ApiError, CloudError, LocalError, UsageError } from '../../errors.ts';
+import { printText } from './yaml.ts';
+
+/** What is edited, and how it is saved. */
+export interface EditSpec<R> {
+  /** Names the file: `role-dev`. */
+  name: string;
+  /** What stands above the text, as comments. */
+  help: string;
+  value: object;
+  /** Reads the file and sends it. A {@link UsageError} or a refusal of the service opens the editor again. */
+  save: (file: string) => Promise<R>;
+}
+
+/** Begins the lines that say why a text was refused; they go away when it is opened again. */
+const mark = '# ! ';
+
+function comment(prefix: string, text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `${prefix}${line}\n`)
+    .join('');
+}
+
+function removeMarked(text: string): string {
+  return text
+    .split('\n')
+    .filter((line) => !line.startsWith(mark.trimEnd()))
+    .join('\n');
+}
+
+/** Runs the user's editor on a file and waits for it to end. */
+function openEditor({ world }: Context, file: string): Promise<void> {
+  const editor = world.env['VISUAL'] || world.env['EDITOR'] || 'vi';
+  return new Promise((resolve, reject) => {
+    // The variable may hold options, as in `code --wait`: a shell takes it apart.
+    const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit', env: { ...world.env } });
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) resolve();
+      else reject(new LocalError(`the editor (${editor}) ended with ${code ?? 'a signal'}: nothing was done`, { hint: 'set EDITOR' }));
+    });
+  });
+}
+
+/** Whether another text may help. */
+function isMendable(error: unknown): error is CloudError {
+  if (error instanceof ApiError) return error.status < 500 && ![401, 403, 404, 420, 429].includes(error.status);
+  return error instanceof UsageError;
+}
+
+/**
+ * Lets the user edit a value as YAML until it is accepted; undefined when the text was left as it was. A refused text is opened again
+ * with the refusal as comments above it; when it is then left as it is, or the editor fails, it is kept in a file that the error names.
+ */
+export async function editYaml<R>(context: Context, { name, help, value, save }: EditSpec<R>): Promise<R | undefined> {
+  const folder = join(context.paths.state, 'edits');
+  const file = join(folder, `${name.replaceAll(/[^\w.@-]/g, '_')}.yaml`);
+  const original = comment('# ', help) + (await printText(value));
+  let before = original;
+  let refusal: CloudError | undefined;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(file, before, { mode: 0o600 });
+  for (;;) {
+    await openEditor(context, file);
+    const text = readFileSync(file, 'utf8');
+    if (text === before && refusal === undefined) {
+      rmSync(file);
+      return undefined;
+    }
+    if (text === before && refusal) throw keep(refusal, file);
+    try {
+      const result = await save(file);
+      rmSync(file);
+      return result;
+    } catch (error) {
+      if (!isMendable(error)) throw error instanceof CloudError ? keep(error, file) : error;
+      refusal = error;
+      before = comment(mark, strip(error, file)) + removeMarked(text);
+      writeFileSync(file, before);
+    }
+  }
+}
+
+function strip({ message, hint }: CloudError, file: string): string {
+  const text = message.replace(`${file}: `, '');
+  return hint === undefined ? text : `${text}\nhint: ${hint}`;
+}
+
+/** The refusal, saying where the text is. */
+function keep(error: CloudError, file: string): CloudError {
+  const message = `${error.message.replace(`${file}: `, '')}; your text is kept in ${file}`;
+  if (!(error instanceof ApiError)) return new UsageError(message, { cause: error, hint: error.hint });
+  const { status, code, requestId, errors, hint } = error;
+  return new ApiError(status, code, message, { requestId, errors, hint, cause: error });
+}

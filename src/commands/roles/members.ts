@@ -1,0 +1,40 @@
+import type { Context } from '../../cli/command.ts';
+import { UsageError } from '../../errors.ts';
+import { findUser } from '../rbac/find.ts';
+import { parseMember, printMember, type Member } from '../rbac/role.ts';
+
+/** A member from what the user typed: ids and beginnings of ids are looked up, logins are for the service to know. */
+async function resolveMember(context: Context, word: string, isDefault: boolean): Promise<Member> {
+  if (!/^[\da-f-]{8,}$/i.test(word)) return parseMember(word, isDefault);
+  const { id, login } = await findUser(context, word);
+  return { type: 'subuser', id, login, default: isDefault };
+}
+
+/** The members that options name; one that is named in both ways has the role by default. */
+export async function resolveMembers(context: Context, plain: readonly string[], byDefault: readonly string[]): Promise<Member[]> {
+  const members = [];
+  for (const word of plain) if (!byDefault.includes(word)) members.push(await resolveMember(context, word, false));
+  for (const word of byDefault) members.push(await resolveMember(context, word, true));
+  return members;
+}
+
+function isSameMember(a: Member, b: Member): boolean {
+  return a.type === b.type && a.login.toLowerCase() === b.login.toLowerCase();
+}
+
+/** Members with some added; one that is there already gets its `default` from what is added. */
+export function addMembers(members: readonly Member[], added: readonly Member[]): Member[] {
+  const kept = members.filter((member) => !added.some((other) => isSameMember(member, other)));
+  const known = added.map((member) => ({ ...members.find((other) => isSameMember(member, other)), ...member }));
+  return [...kept, ...known];
+}
+
+/** Members without some. @throws {UsageError} for one that is not there */
+export function removeMembers(members: readonly Member[], words: readonly string[], role: string): Member[] {
+  const removed = words.map((word) => {
+    const found = members.find((member) => printMember(member) === word || member.id === word);
+    if (!found) throw new UsageError(`${word} is not a member of role ${role}`, { hint: `cloud roles get ${role}` });
+    return found;
+  });
+  return members.filter((member) => !removed.includes(member));
+}

@@ -1,0 +1,34 @@
+import type { compute as operations } from '../../api/compute.ts';
+import type { InputOf } from '../../api/operation.ts';
+import type { Context } from '../../cli/command.ts';
+import { ApiError } from '../../errors.ts';
+import { listRoles, readRole, writeRole, type Role, type RoleFields } from '../rbac/role.ts';
+import { isSame } from '../rbac/settle.ts';
+
+type CreateInput = InputOf<typeof operations.createRole>;
+type UpdateInput = InputOf<typeof operations.updateRole>;
+
+/** Creates a role in the form that the service speaks. */
+export async function createRole({ compute, account }: Context, fields: RoleFields & { name: string }, isOld: boolean): Promise<Role> {
+  const input = { account, ...writeRole(fields, isOld) } as CreateInput;
+  return readRole(await compute.createRole(input));
+}
+
+/** Changes a role; the lists that are given are replaced as a whole. */
+export async function updateRole({ compute, account }: Context, id: string, fields: RoleFields, isOld: boolean): Promise<Role> {
+  const input = { account, role: id, ...writeRole(fields, isOld) } as UpdateInput;
+  return readRole(await compute.updateRole(input));
+}
+
+/** Whether reads show a role as a write answered it. */
+export async function isRoleShown(context: Context, written: Role): Promise<boolean> {
+  const { compute, account } = context;
+  const listed = (await listRoles(context)).roles.find(({ id }) => id === written.id);
+  if (!isSame(listed, written)) return false;
+  try {
+    return isSame(readRole(await compute.getRole({ account, role: written.id })), written);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    throw error;
+  }
+}

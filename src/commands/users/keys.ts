@@ -1,0 +1,103 @@
+import { key as keyShape, type Key } from '../../api/resources.ts';
+import { command, group, type Context } from '../../cli/command.ts';
+import { flag, many, one } from '../../cli/parameters.ts';
+import { confirm } from '../../cli/prompt.ts';
+import { changeCommand, createAttempts, listFieldNames } from '../../cli/shapes.ts';
+import { record, records } from '../../output/kinds.ts';
+import { findKey, keyColumns, keyOptions, readAttestation, readPublicKeyText } from '../keys.ts';
+import { findUser, isUuid } from '../rbac/find.ts';
+
+const userHelp = 'Login, id, or beginning of an id';
+const keyHelp = 'Name, or MD5 or SHA256 fingerprint';
+
+/** What the path of a user's keys wants: logins and ids as they are, anything else looked up. */
+async function resolveUser(context: Context, word: string): Promise<string> {
+  // A login is asked for directly: a user that was just created may be missing from lists.
+  return isUuid(word) || !/^[\da-f-]{8,}$/i.test(word) ? word : (await findUser(context, word)).id;
+}
+
+async function listKeys(context: Context, word: string): Promise<{ user: string; keys: Key[] }> {
+  const user = await resolveUser(context, word);
+  return { user, keys: await context.compute.listUserKeys({ account: context.account, user }) };
+}
+
+/** `cloud users keys`. */
+export const userKeys = group({
+  summary: 'SSH keys of a sub-user, which sign its requests',
+  commands: {
+    list: command({
+      summary: 'List the SSH keys of a sub-user',
+      aliases: ['ls'],
+      arguments: { user: one(userHelp) },
+      run: async (invocation) => {
+        const { keys } = await listKeys(invocation, invocation.args.user);
+        return records(keys, { columns: keyColumns, id: 'fingerprint', ...listFieldNames(keyShape) });
+      },
+      examples: [
+        { line: 'cloud users keys list alice', help: 'Names and fingerprints' },
+        { line: 'cloud users keys list alice -o name', help: 'One fingerprint a line, for scripts' },
+      ],
+    }),
+    get: command({
+      summary: 'Show a key of a sub-user',
+      aliases: ['show'],
+      arguments: { user: one(userHelp), key: one(keyHelp) },
+      run: async (invocation) => {
+        const { user, key } = invocation.args;
+        const { keys } = await listKeys(invocation, user);
+        return record(findKey(keys, key, `cloud users keys list ${user}`), { id: 'fingerprint', ...listFieldNames(keyShape) });
+      },
+      examples: [
+        { line: 'cloud users keys get alice laptop', help: 'A key by its name' },
+        { line: 'cloud users keys get alice laptop -j --columns key', help: 'Its public key as JSON' },
+      ],
+    }),
+    create: changeCommand({
+      summary: 'Register an SSH public key of a sub-user',
+      aliases: ['add'],
+      arguments: { user: one(userHelp), file: one('File of the public key; - for stdin', { values: 'file' }) },
+      options: keyOptions,
+      id: 'fingerprint',
+      columns: ['name', 'fingerprint'],
+      change: async (invocation) => {
+        const { args, options, account, compute } = invocation;
+        const key = await readPublicKeyText(invocation, args.file);
+        const attestation = await readAttestation(invocation, options.attestation);
+        const user = await resolveUser(invocation, args.user);
+        return await compute.createUserKey({ account, user, key, name: options.name, attestation });
+      },
+      done: (key) => `Created key ${(key as Key).name}`,
+      examples: [
+        { line: 'cloud users keys create alice alice.pub --name laptop', help: 'Register a key for alice' },
+        { line: 'ssh-keygen -y -f alice.pem | cloud users keys create alice -', help: 'From a private key, which stays here' },
+      ],
+    }),
+    delete: command({
+      summary: 'Remove SSH keys from a sub-user',
+      aliases: ['rm'],
+      arguments: { user: one(userHelp), key: many(keyHelp) },
+      options: { yes: flag('Do not ask', { short: 'y' }) },
+      run: async (invocation) => {
+        const { args, options, account, compute, world, note } = invocation;
+        const { user, keys } = await listKeys(invocation, args.user);
+        const words = [...new Set(args.key)];
+        const attempts = createAttempts(invocation, words.length);
+        const found = await attempts.each(words, (word) =>
+          Promise.resolve().then(() => findKey(keys, word, `cloud users keys list ${args.user}`)),
+        );
+        const labels = found.map(({ name }) => name).join(', ');
+        if (!options.yes && found.length > 0) await confirm(world, `Delete key ${labels} of ${args.user}?`);
+        await attempts.each(found, async ({ name, fingerprint }) => {
+          await compute.deleteUserKey({ account, user, key: fingerprint });
+          note(`Deleted key ${name}`);
+        });
+        attempts.finish();
+        return undefined;
+      },
+      examples: [
+        { line: 'cloud users keys delete alice laptop', help: 'Asks first' },
+        { line: 'cloud users keys delete alice laptop work --yes', help: 'Several, without a question' },
+      ],
+    }),
+  },
+});

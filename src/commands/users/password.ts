@@ -1,0 +1,38 @@
+import type { Context } from '../../cli/command.ts';
+import { readInput } from '../../cli/input.ts';
+import { flag, text } from '../../cli/parameters.ts';
+import { askSecret } from '../../cli/prompt.ts';
+import { UsageError } from '../../errors.ts';
+
+/** Where a password comes from: never from the command line, where others can see it. */
+export const passwordOptions = {
+  passwordStdin: flag('Read the password from stdin'),
+  passwordFile: text('Read the password from a file', { placeholder: 'FILE', values: 'file' }),
+};
+
+interface PasswordSource {
+  passwordStdin: boolean;
+  passwordFile: string | undefined;
+}
+
+const hint = 'give it with --password-stdin or --password-file';
+
+/** Asks for a new password twice, without showing it. @throws {UsageError} when the two differ */
+export async function askNewPassword({ world }: Pick<Context, 'world'>, login: string, instead: string): Promise<string> {
+  const password = await askSecret(world, `new password of ${login}`, instead);
+  const again = await askSecret(world, 'the same again', instead);
+  if (password !== again) throw new UsageError('the passwords differ: nothing was done');
+  return password;
+}
+
+/** Reads a new password from where the options say, or asks for it. @throws {UsageError} where nobody can answer */
+export async function readPassword(context: Pick<Context, 'world'>, options: PasswordSource, login: string): Promise<string> {
+  const { passwordStdin, passwordFile } = options;
+  if (passwordStdin && passwordFile !== undefined) throw new UsageError('--password-stdin and --password-file contradict each other');
+  if (!passwordStdin && passwordFile === undefined) return await askNewPassword(context, login, hint);
+  const content = await readInput(context.world, passwordFile ?? '-');
+  const password = content.toString().replace(/\r?\n$/, '');
+  if (password === '') throw new UsageError(`${passwordFile ?? 'stdin'}: holds no password`);
+  if (/[\r\n]/.test(password)) throw new UsageError(`${passwordFile ?? 'stdin'}: a password is one line`);
+  return password;
+}
