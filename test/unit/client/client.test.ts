@@ -195,7 +195,9 @@ test('plain HTTP goes to this machine only, unless the profile allows it', () =>
   for (const url of ['https://x', 'http://localhost:1', 'http://127.0.0.1', 'http://127.8.9.1', 'http://[::1]:8'])
     checkTransport(new URL(url), false);
   for (const url of ['http://x', 'http://127.0.0.1.example.com', 'http://localhost.example.com', 'http://10.0.0.1', 'ftp://localhost']) {
-    expect(() => checkTransport(new URL(url), false)).toThrow();
+    expect(() => checkTransport(new URL(url), false)).toThrow(
+      new URL(url).protocol === 'http:' ? 'is not protected by TLS' : 'not an https URL',
+    );
   }
   checkTransport(new URL('http://x'), true);
 });
