@@ -6,6 +6,7 @@ export type ValueSource =
   | 'key'
   | 'image'
   | 'package'
+  | 'job'
   | 'datacenter'
   | 'service'
   | 'profile'

@@ -5,7 +5,7 @@ import { parseDuration, parseSize } from '../output/units.ts';
 import type { AnyCommand } from './command.ts';
 import { globalOptions } from './globals.ts';
 import { kebab } from '../config/settings.ts';
-import type { Option, Options } from './parameters.ts';
+import type { Option, Options, Placed } from './parameters.ts';
 
 /** What was on the command line, by the declared names. */
 export interface Parsed {
@@ -36,7 +36,7 @@ function readValue(name: string, option: Option, value: string): unknown {
   return number;
 }
 
-function addOption(commander: Commander, name: string, option: Option, hasLetter: boolean): void {
+function addOption(commander: Commander, name: string, option: Option, hasLetter: boolean, count: () => number): void {
   const short = option.short === undefined || !hasLetter ? '' : `-${option.short}, `;
   const add = (long: string, key: string, value: string): CommanderOption => {
     const added = new CommanderOption(`${short}--${long}${value}`);
@@ -56,7 +56,12 @@ function addOption(commander: Commander, name: string, option: Option, hasLetter
     commander.addOption(negative);
   } else {
     const added = add(kebab(name), name, ' <value>');
-    if (option.kind === 'list')
+    if (option.inOrder === true)
+      added.argParser((value, previous: Placed<unknown>[] | undefined) => [
+        ...(previous ?? []),
+        { at: count(), value: readValue(name, option, value) },
+      ]);
+    else if (option.kind === 'list')
       added.argParser((value, previous: unknown[] | undefined) => [...(previous ?? []), readValue(name, option, value)]);
     else added.argParser((value) => readValue(name, option, value));
   }
@@ -67,7 +72,7 @@ function collect(options: Options, values: Readonly<Record<string, unknown>>): R
   return Object.fromEntries(
     Object.entries(options).map(([name, option]) => {
       if (option.kind === 'negatable' && values[`no ${name}`] === true) return [name, false];
-      return [name, values[name] ?? defaults[option.kind]];
+      return [name, values[name] ?? (option.inOrder === true ? [] : defaults[option.kind])];
     }),
   );
 }
@@ -109,10 +114,11 @@ export function parseCommandLine(declared: AnyCommand, path: readonly string[], 
     .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
     .allowExcessArguments(false)
     .showSuggestionAfterError(false);
+  let given = 0;
   for (const [name, option] of Object.entries({ ...globalOptions, ...declared.options })) {
     // A command's own option takes the letter from a global one.
     const taken = option === globalOptions[name] && Object.values(declared.options).some(({ short }) => short === option.short);
-    addOption(commander, name, option, !taken);
+    addOption(commander, name, option, !taken, () => (given += 1));
   }
   for (const [name, argument] of Object.entries(declared.arguments)) {
     const inner = name + (argument.variadic ? '...' : '');
