@@ -1,6 +1,8 @@
 import { group } from '../cli/command.ts';
-import { list, makeDirectory, remove, stat } from './stor/directory.ts';
-import { cat, get, put } from './stor/objects.ts';
+import { list, makeDirectory, stat } from './stor/directory.ts';
+import { cat, get } from './stor/get.ts';
+import { put } from './stor/put.ts';
+import { remove } from './stor/remove.ts';
 
 export const stor = group({
   summary: 'Directories and objects of the object storage',

@@ -1,87 +1,127 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
+import { createHash, type Hash } from 'node:crypto';
+import type { Headers } from '../api/message.ts';
 import type { Download } from '../api/operation.ts';
-import type { StorageClient } from '../client/client.ts';
-import { isTransient } from '../client/network-error.ts';
 import { NetworkError } from '../errors.ts';
+import type { Engine, Ticket } from './engine.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
+import { readRange, readRanges } from './ranges.ts';
+import { checkInterrupted, mayTryAgain, pauseBefore } from './retry.ts';
 
-/** How often a download is taken up again after its connection broke, without any byte in between. */
-const resumptions = 5;
+/** Objects from this size on come in several ranges at once, bytes. */
+const largeSize = 64 * 1024 * 1024;
+
+/** An object whose headers have come. */
+export interface Opened {
+  readonly path: RemotePath;
+  readonly headers: Headers;
+  readonly etag: string | undefined;
+  /** Bytes, when the service says. */
+  readonly size: number | undefined;
+  /** Base64, when the service says. */
+  readonly md5: string | undefined;
+  readonly body: Download['body'];
+}
 
 function readLength(value: string | undefined): number | undefined {
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
-/** Asks for the rest of an object from `start` on; it must still be the same object. */
-async function resume(
-  storage: StorageClient,
-  source: RemotePath,
-  etag: string,
-  start: number,
-  size: number | undefined,
-): Promise<Download> {
-  const rest = await storage.getObject({ ...source, range: `bytes=${start}-`, ifMatch: etag });
-  const from = /^bytes (\d+)-(?:\d+)\/(\d+|\*)$/.exec(rest.headers['content-range'] ?? '');
-  const isRest = rest.status === 206 && Number(from?.[1]) === start && (size === undefined || from?.[2] === String(size));
-  if (isRest) return rest;
-  throw new NetworkError(`the connection broke while ${printRemotePath(source)} was read, and the service does not give the rest`, {
-    code: 'CannotResume',
-  });
+/** Asks for an object; its headers say what the bytes must be. With `etag` it must still be that version. */
+export async function openObject({ storage }: Pick<Engine, 'storage'>, path: RemotePath, etag?: string): Promise<Opened> {
+  const { headers, body } = await storage.getObject({ ...path, ifMatch: etag });
+  if (/type=directory/.test(headers['content-type'] ?? '')) {
+    await closeBody(body);
+    throw new NetworkError(`${printRemotePath(path)} is a directory`, { code: 'IsDirectory', hint: 'to get a tree: cloud stor get -r' });
+  }
+  const { etag: version, 'content-md5': md5, 'content-length': length } = headers;
+  return { path, headers, etag: version, size: readLength(length), md5, body };
+}
+
+/** Gives up a reply whose rest is not wanted. */
+export async function closeBody(body: Download['body']): Promise<void> {
+  const pieces = body[Symbol.asyncIterator]();
+  try {
+    // A stream that was never begun would keep its connection.
+    await pieces.next();
+    await pieces.return?.();
+  } catch {
+    // Nobody wanted it.
+  }
+}
+
+/** The first reply to its end or to where it broke. */
+async function* readFirst(engine: Engine, opened: Opened, count: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  for await (const piece of opened.body) {
+    count(piece.length);
+    await engine.throttle(piece.length);
+    yield piece;
+  }
+}
+
+/** The bytes from `start` on; a connection that breaks is taken up again where it broke. */
+async function* readOn(engine: Engine, opened: Opened, start: number): AsyncGenerator<Uint8Array> {
+  const { path, etag, size } = opened;
+  const version = etag !== undefined && size !== undefined ? { path, etag, size } : undefined;
+  if (version && (start > 0 || (version.size >= largeSize && engine.streams > 1))) {
+    await closeBody(opened.body);
+    const read = version.size - start >= largeSize && engine.streams > 1 ? readRanges : readRange;
+    yield* read(engine, version, start, version.size);
+    return;
+  }
+  let received = 0;
+  try {
+    yield* readFirst(engine, opened, (bytes) => {
+      received += bytes;
+    });
+    return;
+  } catch (error) {
+    checkInterrupted(engine.signal, error);
+    if (!version || received >= version.size || engine.retries === 0 || !mayTryAgain(error)) throw error;
+    await pauseBefore(1, engine.signal);
+  }
+  yield* readRange(engine, version, received, version.size);
+}
+
+/** How bytes of an object are read. */
+export interface Reading {
+  /** Bytes that are there already, and their hash. */
+  readonly start?: number;
+  readonly hash?: Hash;
+  readonly ticket?: Ticket | undefined;
 }
 
 /**
- * The bytes of an object, in order. A connection that breaks is taken up again where it broke; the stream ends only when the
- * announced length has come and its MD5 is right. @throws {NetworkError} otherwise: never a short stream that looks whole
+ * The bytes of an opened object, in order. The stream ends only when the announced length has come and its MD5 is right.
+ * @throws {NetworkError} otherwise: never a short stream that looks whole
  */
-export async function* downloadObject(storage: StorageClient, source: RemotePath): AsyncGenerator<Uint8Array> {
-  let part = await storage.getObject(source);
-  const { etag, 'content-md5': md5 } = part.headers;
-  const size = readLength(part.headers['content-length']);
-  const hash = createHash('md5');
-  let received = 0;
-  for (let broken = 0; ; broken += 1) {
-    const before = received;
-    try {
-      for await (const piece of part.body) {
-        received += piece.length;
-        hash.update(piece);
-        yield piece;
-      }
-      break;
-    } catch (error) {
-      if (received > before) broken = 0;
-      if (etag === undefined || !isTransient(error) || broken >= resumptions) throw error;
-      part = await resume(storage, source, etag, received, size);
-    }
+export async function* readObject(engine: Engine, opened: Opened, reading: Reading = {}): AsyncGenerator<Uint8Array> {
+  const { start = 0, hash = createHash('md5'), ticket } = reading;
+  const path = printRemotePath(opened.path);
+  let received = start;
+  for await (const piece of readOn(engine, opened, start)) {
+    received += piece.length;
+    hash.update(piece);
+    ticket?.move(piece.length);
+    yield piece;
   }
-  const path = printRemotePath(source);
-  if (size !== undefined && received !== size) {
-    throw new NetworkError(`${path} came with ${received} of ${size} bytes`, { code: 'TruncatedReply' });
-  }
-  if (md5 !== undefined && md5 !== hash.digest('base64'))
+  if (opened.size !== undefined && received !== opened.size)
+    throw new NetworkError(`${path} came with ${received} of ${opened.size} bytes`, { code: 'TruncatedReply' });
+  if (opened.md5 !== undefined && opened.md5 !== hash.digest('base64'))
     throw new NetworkError(`${path} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
 }
 
-/** Writes a file whole or not at all: under a temporary name beside it, flushed, then renamed. */
-export async function writeFileWhole(file: string, body: AsyncIterable<Uint8Array>): Promise<number> {
-  const temporary = `${file}.${randomUUID()}.part`;
-  let size = 0;
+/** An object's bytes in order, for a pipe. */
+export async function* downloadObject(engine: Engine, path: RemotePath): AsyncGenerator<Uint8Array> {
+  const opened = await openObject(engine, path);
+  const ticket = engine.monitor.begin(printRemotePath(path), opened.size);
+  let isDone = false;
   try {
-    const handle = await open(temporary, 'wx', 0o666);
-    try {
-      for await (const piece of body) {
-        await handle.writeFile(piece);
-        size += piece.length;
-      }
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, file);
-    return size;
+    yield* readObject(engine, opened, { ticket });
+    isDone = true;
   } catch (error) {
-    await rm(temporary, { force: true });
+    checkInterrupted(engine.signal, error);
     throw error;
+  } finally {
+    ticket.end(isDone ? 'done' : 'failed');
   }
 }

@@ -1,28 +1,27 @@
 import { createHash } from 'node:crypto';
-import type { ByteStream, Headers } from '../api/message.ts';
+import type { Headers } from '../api/message.ts';
 import type { StorageClient } from '../client/client.ts';
-import { LocalError, NetworkError } from '../errors.ts';
+import { ApiError, LocalError, NetworkError, UsageError } from '../errors.ts';
+import type { Engine, Ticket } from './engine.ts';
+import { encodeHeaders } from './headers.ts';
 import { inspect } from './inspect.ts';
+import { largeFile, uploadParts, uploadStream } from './multipart.ts';
 import { parentOf, printRemotePath, type RemotePath } from './path.ts';
-
-/** What is uploaded: bytes that can be read, again when `replayable`. */
-export interface Source {
-  /** For messages: a file's path, or `stdin`. */
-  label: string;
-  /** Bytes; undefined when not known before the end. */
-  size: number | undefined;
-  replayable: boolean;
-  open: () => ByteStream;
-}
+import { tryAgain } from './retry.ts';
+import { readFilePart, readSmallFile, watchBytes, type FileSource, type Source, type StreamSource } from './source.ts';
 
 /** How an object is stored. */
 export interface PutOptions {
-  headers: Headers;
-  copies?: number | undefined;
-  ifMatch?: string | undefined;
-  ifNoneMatch?: string | undefined;
+  readonly headers: Headers;
+  readonly copies?: number | undefined;
+  /** Only over the object that has this etag. */
+  readonly ifMatch?: string | undefined;
+  /** `*`: only where there is none. */
+  readonly ifNoneMatch?: string | undefined;
   /** Most bytes to accept when the size is not known. */
-  maxSize?: number | undefined;
+  readonly maxSize?: number | undefined;
+  /** True when the directory is known to be there. */
+  readonly hasParent?: boolean;
 }
 
 /** An object that was stored. */
@@ -37,57 +36,104 @@ export interface Stored {
 /** Bodies larger than this, in bytes, are preceded by a question whether they will be accepted at all. */
 const askFirst = 1024 * 1024;
 
-/** Bytes on their way, counted and hashed. A source that is shorter or longer than announced is an error. */
-function watch(source: Source): { body: () => ByteStream; seen: () => { size: number; md5: string } } {
-  let size = 0;
-  let hash = createHash('md5');
-  async function* read(): AsyncGenerator<Uint8Array> {
-    size = 0;
-    hash = createHash('md5');
-    for await (const piece of source.open()) {
-      size += piece.length;
-      if (source.size !== undefined && size > source.size) throw new LocalError(`${source.label} grew while it was read`);
-      hash.update(piece);
-      yield piece;
-    }
-    if (source.size !== undefined && size < source.size) throw new LocalError(`${source.label} shrank while it was read`);
+/** Files of at most this size are read at once and sent with their MD5, bytes. */
+const smallFile = 1024 * 1024;
+
+/** Fields of a request that stores an object. */
+function describePut(target: RemotePath, { headers, copies, ifMatch, ifNoneMatch, maxSize }: PutOptions) {
+  return {
+    ...target,
+    headers: encodeHeaders(headers),
+    ifMatch,
+    ifNoneMatch,
+    durabilityLevel: copies === undefined ? undefined : String(copies),
+    maxContentLength: maxSize === undefined ? undefined : String(maxSize),
+  };
+}
+
+/** Compares what the service computed with what was read. @throws {NetworkError} `DamagedUpload` */
+function confirmStored(reply: Headers, target: RemotePath, { size, md5 }: { size: number; md5: string }): Stored {
+  const computed = reply['computed-md5'];
+  if (computed === undefined || computed === md5) return { path: printRemotePath(target), size, etag: reply['etag'] ?? '', md5 };
+  throw new NetworkError(`${printRemotePath(target)} was damaged on its way: the service has another MD5`, {
+    code: 'DamagedUpload',
+    hint: 'put it again; the object at the service is not what was sent',
+  });
+}
+
+/** Finds out before a large body is sent that it would be refused: that costs one small request instead. */
+async function checkAcceptable(storage: StorageClient, target: RemotePath, options: PutOptions): Promise<void> {
+  const parent = parentOf(target);
+  if (options.hasParent !== true && parent !== undefined && parent.path !== '') {
+    const found = await inspect(storage, parent);
+    if (found === undefined) throw new ApiError(404, 'DirectoryDoesNotExist', `${printRemotePath(parent)} does not exist`);
+    if (found.type === 'object') throw new ApiError(400, 'ParentNotDirectory', `${printRemotePath(parent)} is an object, not a directory`);
   }
-  return { body: read, seen: () => ({ size, md5: hash.digest('base64') }) };
+  const there = await inspect(storage, target);
+  if (there?.type === 'directory')
+    throw new ApiError(400, 'OperationNotAllowedOnDirectory', `${printRemotePath(target)} is a directory: give the name of an object`);
+  const failed =
+    (options.ifNoneMatch === '*' && there !== undefined) || (options.ifMatch !== undefined && options.ifMatch !== there?.headers['etag']);
+  if (failed) throw new ApiError(412, 'PreconditionFailed', `${printRemotePath(target)} is not as the conditions want it`);
+}
+
+/** Sends a body of which it is known how large it is and, when it is at hand, its MD5. */
+async function putBytes(engine: Engine, content: Uint8Array, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
+  const md5 = createHash('md5').update(content).digest('base64');
+  await engine.throttle(content.length);
+  const reply = await engine.storage.putObject({ ...describePut(target, options), body: content, length: content.length, contentMd5: md5 });
+  ticket.move(content.length);
+  return confirmStored(reply, target, { size: content.length, md5 });
+}
+
+function putFile(engine: Engine, source: FileSource, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
+  if (source.size <= smallFile) return tryAgain(() => putBytes(engine, readSmallFile(source), target, options, ticket), engine);
+  const watched = watchBytes(() => readFilePart(source, 0, source.size), source, engine, ticket);
+  const described = describePut(target, options);
+  return tryAgain(async () => {
+    const reply = await engine.storage.putObject({ ...described, body: watched.body(), length: source.size }, { body: watched.body });
+    return confirmStored(reply, target, watched.seen());
+  }, engine);
+}
+
+/** Sends bytes that come once, chunked: what depends on a condition cannot be sent in parts. */
+async function putStream(engine: Engine, source: StreamSource, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
+  const watched = watchBytes(source.open, { label: source.label, size: undefined }, engine, ticket);
+  const reply = await engine.storage.putObject({ ...describePut(target, options), body: watched.body() });
+  return confirmStored(reply, target, watched.seen());
+}
+
+function isConditional({ ifMatch, ifNoneMatch }: PutOptions): boolean {
+  return ifMatch !== undefined || ifNoneMatch !== undefined;
+}
+
+async function uploadSource(engine: Engine, source: Source, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
+  if (source.kind === 'stream') {
+    await checkAcceptable(engine.storage, target, options);
+    if (isConditional(options)) return await putStream(engine, source, target, options, ticket);
+    return await uploadStream(engine, source, target, options, ticket, (content) => putBytes(engine, content, target, options, ticket));
+  }
+  if (options.maxSize !== undefined && source.size > options.maxSize)
+    throw new UsageError(`${source.label} has ${source.size} bytes, more than --max-size`);
+  if (source.size > askFirst) await checkAcceptable(engine.storage, target, options);
+  if (source.size >= largeFile && !isConditional(options)) return await uploadParts(engine, source, target, options, ticket);
+  return await putFile(engine, source, target, options, ticket);
 }
 
 /**
- * Stores an object and checks that the service has the bytes that were read.
- * @throws {NetworkError} `DamagedUpload` when the service computed another MD5
+ * Stores an object and checks that the service has the bytes that were read. Large files, and streams that turn out to be large, go in parts.
+ * @throws {NetworkError} `DamagedUpload` when the service computed another MD5 in spite of further tries
  */
-export async function uploadObject(storage: StorageClient, source: Source, target: RemotePath, options: PutOptions): Promise<Stored> {
-  if (source.size === undefined || source.size > askFirst) await checkAcceptable(storage, target);
-  const { body, seen } = watch(source);
-  const input = {
-    ...target,
-    body: body(),
-    length: source.size,
-    headers: options.headers,
-    ifMatch: options.ifMatch,
-    ifNoneMatch: options.ifNoneMatch,
-    durabilityLevel: options.copies === undefined ? undefined : String(options.copies),
-    maxContentLength: options.maxSize === undefined ? undefined : String(options.maxSize),
-  };
-  const reply = await storage.putObject(input, source.replayable ? { body } : {});
-  const { size, md5 } = seen();
-  const computed = reply['computed-md5'];
-  if (computed !== undefined && computed !== md5) {
-    throw new NetworkError(`${printRemotePath(target)} was damaged on its way: the service has another MD5`, {
-      code: 'DamagedUpload',
-      hint: 'put it again; the object at the service is not what was sent',
-    });
+export async function uploadObject(engine: Engine, source: Source, target: RemotePath, options: PutOptions): Promise<Stored> {
+  const ticket = engine.monitor.begin(printRemotePath(target), source.kind === 'file' ? source.size : undefined);
+  try {
+    const stored = await uploadSource(engine, source, target, options, ticket);
+    ticket.end('done');
+    return stored;
+  } catch (error) {
+    ticket.end('failed');
+    throw error instanceof Error && 'code' in error && error.code === 'ENOENT'
+      ? new LocalError(`${source.label} vanished before it was read`, { cause: error })
+      : error;
   }
-  return { path: printRemotePath(target), size, etag: reply['etag'] ?? '', md5 };
-}
-
-/** Finds out before a large body is sent that its directory is missing: the refusal costs one small request instead. */
-async function checkAcceptable(storage: StorageClient, target: RemotePath): Promise<void> {
-  const parent = parentOf(target);
-  if (parent === undefined || parent.path === '') return;
-  const found = await inspect(storage, parent);
-  if (found?.type !== 'directory') await storage.listDirectory({ ...parent, limit: 1 });
 }

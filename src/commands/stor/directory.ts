@@ -1,19 +1,14 @@
 import type { Entry } from '../../api/objects.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { flag, many, one, some } from '../../cli/parameters.ts';
-import { createAttempts, deleteCommand } from '../../cli/shapes.ts';
-import { ApiError, UsageError } from '../../errors.ts';
+import { createAttempts } from '../../cli/shapes.ts';
 import { record, records } from '../../output/kinds.ts';
+import { makeFolder } from '../../transfer/folders.ts';
+import { decodeValue } from '../../transfer/headers.ts';
 import { inspect, type Inspected } from '../../transfer/inspect.ts';
 import { listEntries } from '../../transfer/list.ts';
-import { baseName, parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
-
-/** The error for a path that names nothing. */
-function missing(path: RemotePath): ApiError {
-  return new ApiError(404, 'ResourceNotFound', `${printRemotePath(path)} does not exist`, {
-    hint: `cloud stor ls ${printRemotePath(parentOf(path) ?? path)}`,
-  });
-}
+import { baseName, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { explainParent, missing } from './paths.ts';
 
 /** What an object's headers say, under the names that listings use. */
 function describe(path: RemotePath, { type, headers }: Inspected): Record<string, unknown> {
@@ -34,7 +29,7 @@ function describe(path: RemotePath, { type, headers }: Inspected): Record<string
     contentType: headers['content-type'],
     contentMD5: headers['content-md5'],
     durability: headers['durability-level'] === undefined ? undefined : Number(headers['durability-level']),
-    ...Object.fromEntries(custom),
+    ...Object.fromEntries(custom.map(([name, value]) => [name, decodeValue(value)])),
   };
 }
 
@@ -129,40 +124,16 @@ export const stat = command({
   ],
 });
 
-/** The directories on the way to a path that a user can make: not an account's own directory and its roots. */
-function listParents(path: RemotePath): RemotePath[] {
-  const parts = path.path.split('/');
-  return parts.slice(1, -1).map((_, at) => ({ account: path.account, path: parts.slice(0, at + 2).join('/') }));
-}
-
-/** Makes a directory; with `parents` those on the way too. What exists is left alone: a sub-user may lack the right to it. */
-export async function makeDirectories({ storage }: Pick<Context, 'storage'>, path: RemotePath, parents: boolean): Promise<boolean> {
-  const found = await inspect(storage, path);
-  if (found?.type === 'directory') return false;
-  // The service would turn the object into a directory and its data would be gone.
-  if (found?.type === 'object')
-    throw new UsageError(`${printRemotePath(path)} is an object, not a directory`, { hint: 'remove it first: cloud stor rm' });
-  if (parents) {
-    for (const parent of listParents(path)) {
-      const there = await inspect(storage, parent);
-      if (there?.type === 'object') throw new UsageError(`${printRemotePath(parent)} is an object, not a directory`);
-      if (there === undefined) await storage.putDirectory(parent);
-    }
-  }
-  await storage.putDirectory(path);
-  return true;
-}
-
 export const makeDirectory = command({
   summary: 'Make directories',
   arguments: { path: many('Directory to make', { values: 'path' }) },
   options: { parents: flag('Make the directories above too', { short: 'p' }) },
   run: async (invocation) => {
-    const { args, options, account, note } = invocation;
+    const { args, options, account, note, storage } = invocation;
     const attempts = createAttempts(invocation, args.path.length);
     await attempts.each(args.path, async (text) => {
       const path = readRemotePath(text, account);
-      const made = await explainParent(() => makeDirectories(invocation, path, options.parents), 'cloud stor mkdir -p');
+      const made = await explainParent(() => makeFolder(storage, path, { parents: options.parents }), 'cloud stor mkdir -p');
       note(made ? `Made ${printRemotePath(path)}` : `${printRemotePath(path)} exists already`);
     });
     attempts.finish();
@@ -171,37 +142,5 @@ export const makeDirectory = command({
   examples: [
     { line: 'cloud stor mkdir logs', help: 'One directory' },
     { line: 'cloud stor mkdir -p photos/2024/spain', help: 'With those above' },
-  ],
-});
-
-/** Adds to the refusal of a missing parent what makes it. */
-export async function explainParent<T>(work: () => Promise<T>, line: string): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'DirectoryDoesNotExist') throw error;
-    throw new ApiError(error.status, error.code, error.message, {
-      requestId: error.requestId,
-      hint: `make the directories above with -p: ${line}`,
-    });
-  }
-}
-
-export const remove = deleteCommand({
-  summary: 'Delete objects and empty directories',
-  aliases: ['delete'],
-  argument: 'path',
-  help: 'Object or empty directory',
-  values: 'path',
-  noun: 'of the object storage:',
-  resolve: async ({ storage, account }, text) => {
-    const path = readRemotePath(text, account);
-    if ((await inspect(storage, path)) === undefined) throw missing(path);
-    return { id: printRemotePath(path), label: printRemotePath(path) };
-  },
-  remove: ({ storage, account }, id) => storage.deleteObject(readRemotePath(id, account)),
-  examples: [
-    { line: 'cloud stor rm logs/a.gz', help: 'Asks first' },
-    { line: 'cloud stor rm -y logs/a.gz logs', help: 'An object and the directory that is empty then' },
   ],
 });

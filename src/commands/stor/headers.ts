@@ -1,0 +1,53 @@
+import type { Headers } from '../../api/message.ts';
+import { number, text, texts } from '../../cli/parameters.ts';
+import { UsageError } from '../../errors.ts';
+
+/** Options that say how objects are stored. */
+export const storeOptions = {
+  type: text('Content type; guessed from the name when absent', { placeholder: 'TYPE' }),
+  meta: texts('Own header, stored as m-KEY', { short: 'm', placeholder: 'KEY=VALUE' }),
+  header: texts('Any header that the service stores', { placeholder: 'NAME:VALUE' }),
+  copies: number('Number of copies', { range: [1, 6] }),
+};
+
+/** Values of `storeOptions`. */
+export interface StoreValues {
+  readonly type: string | undefined;
+  readonly meta: readonly string[];
+  readonly header: readonly string[];
+  readonly copies: number | undefined;
+}
+
+/** A header given as `name: value` or `name=value`. */
+export function readHeader(given: string, separator: string): [string, string] {
+  const at = given.indexOf(separator);
+  const name = given.slice(0, at).trim().toLowerCase();
+  if (at < 1 || !/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name)) throw new UsageError(`"${given}" is no header: write NAME${separator}VALUE`);
+  return [name, given.slice(at + 1).trim()];
+}
+
+/** `KEY=VALUE` as the header `m-KEY`. */
+export function readMeta(given: string): [string, string] {
+  const [key, value] = readHeader(given, '=');
+  return [`m-${key.replace(/^m-/, '')}`, value];
+}
+
+/** The content type that a name suggests. */
+export async function guessType(name: string): Promise<string> {
+  const { default: mime } = await import('mime/lite');
+  return mime.getType(name) ?? 'application/octet-stream';
+}
+
+/** Headers of an object to be stored under a name. */
+export async function chooseHeaders({ type, meta, header }: StoreValues, name: string): Promise<Headers> {
+  return {
+    'content-type': type ?? (await guessType(name)),
+    ...Object.fromEntries(header.map((given) => readHeader(given, ':'))),
+    ...Object.fromEntries(meta.map(readMeta)),
+  };
+}
+
+/** Headers that keep what a file system knows of a file. */
+export function keepProperties({ mtime, mode }: { mtime: number; mode: number }, modes: boolean): Headers {
+  return { 'm-mtime': new Date(mtime).toISOString(), ...(modes && { 'm-mode': mode.toString(8).padStart(4, '0') }) };
+}

@@ -1,0 +1,183 @@
+import { basename } from 'node:path';
+import type { ByteStream } from '../../api/message.ts';
+import { command, type Context } from '../../cli/command.ts';
+import { resolvePath } from '../../cli/input.ts';
+import { flag, many, size, text } from '../../cli/parameters.ts';
+import { ApiError, UsageError } from '../../errors.ts';
+import type { Engine } from '../../transfer/engine.ts';
+import { makeFolder } from '../../transfer/folders.ts';
+import { inspect } from '../../transfer/inspect.ts';
+import { baseName, joinPath, parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { runPool } from '../../transfer/pool.ts';
+import { openSource, type Source } from '../../transfer/source.ts';
+import { planPut, type PutStep } from '../../transfer/trees.ts';
+import { uploadObject, type PutOptions, type Stored } from '../../transfer/upload.ts';
+import { transferOptions, type Tally } from './engine.ts';
+import { isFolder } from './get.ts';
+import { chooseHeaders, keepProperties, storeOptions, type StoreValues } from './headers.ts';
+import { explainParent } from './paths.ts';
+import { runTransfers } from './show.ts';
+
+interface PutValues extends StoreValues {
+  readonly ifMatch: string | undefined;
+  readonly noClobber: boolean;
+  readonly maxSize: number | undefined;
+  readonly modes: boolean;
+}
+
+async function readPutOptions(values: PutValues, source: Source, target: RemotePath, hasParent: boolean): Promise<PutOptions> {
+  const name = source.kind === 'file' ? source.file : baseName(target);
+  const kept = source.kind === 'file' ? keepProperties(source, values.modes) : {};
+  return {
+    headers: { ...kept, ...(await chooseHeaders(values, name)) },
+    copies: values.copies,
+    ifMatch: values.ifMatch,
+    ifNoneMatch: values.noClobber ? '*' : undefined,
+    maxSize: values.maxSize,
+    hasParent,
+  };
+}
+
+/** Says in plain words that an object is already there; services answer 409 or 412. */
+async function explainExisting<T>(path: RemotePath, noClobber: boolean, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!noClobber || !(error instanceof ApiError) || ![409, 412].includes(error.status)) throw error;
+    throw new ApiError(error.status, error.code, `${printRemotePath(path)} exists: left alone`, { requestId: error.requestId });
+  }
+}
+
+/** Where a file or tree goes: into the target when that is a directory or several are put. */
+async function chooseTarget(
+  { storage, world }: Context,
+  files: readonly string[],
+  target: string,
+  path: RemotePath,
+): Promise<(file: string) => RemotePath> {
+  const found = await inspect(storage, path);
+  const intoFolder = found?.type === 'directory' || files.length > 1 || target.endsWith('/');
+  if (!intoFolder) return () => path;
+  if (files.includes('-')) throw new UsageError('what comes from stdin needs a name: give the path of the object');
+  if (found?.type === 'object') throw new UsageError(`${printRemotePath(path)} is an object, not a directory`);
+  return (file) => joinPath(path, basename(resolvePath(world, file)));
+}
+
+/** One thing to put: of a tree, or named on the command line. */
+type Step = PutStep | { readonly kind: 'named'; readonly label: string; readonly target: RemotePath };
+
+function nameStep(step: Step): string {
+  if (step.kind === 'folder') return printRemotePath(step.folder.path);
+  return step.kind === 'file' ? step.source.label : step.label;
+}
+
+async function putNamed(
+  { world }: Context,
+  engine: Engine,
+  { label, target }: { label: string; target: RemotePath },
+  options: PutValues & { parents: boolean },
+): Promise<Stored> {
+  const source: Source =
+    label === '-'
+      ? { kind: 'stream', label: 'stdin', open: () => world.stdin.stream as ByteStream }
+      : openSource(label, resolvePath(world, label));
+  const parent = parentOf(target);
+  const makes = options.parents && parent !== undefined && parent.path.includes('/');
+  if (makes) await makeFolder(engine.storage, parent, { parents: true });
+  const putOptions = await readPutOptions(options, source, target, makes);
+  return await explainParent(() => uploadObject(engine, source, target, putOptions), 'cloud stor put -p');
+}
+
+/** Stores a file of a tree once its directory is there. Undefined when that could not be made, which was reported. */
+async function putInFolder(
+  engine: Engine,
+  step: Extract<PutStep, { kind: 'file' }>,
+  options: PutValues,
+  tally: Tally,
+): Promise<Stored | undefined> {
+  try {
+    await step.folder.ready();
+  } catch {
+    tally.skip();
+    return undefined;
+  }
+  return await tally.attempt(nameStep(step), async () => {
+    const putOptions = await readPutOptions(options, step.source, step.target, true);
+    return await explainExisting(step.target, options.noClobber, () => uploadObject(engine, step.source, step.target, putOptions));
+  });
+}
+
+function checkContradictions(options: PutValues & { recursive: boolean }, count: number): void {
+  if (options.noClobber && options.ifMatch !== undefined) throw new UsageError('--no-clobber and --if-match contradict each other');
+  if (options.ifMatch !== undefined && (count > 1 || options.recursive))
+    throw new UsageError('--if-match is for one file: an etag belongs to one object');
+}
+
+export const put = command({
+  summary: 'Store files and trees as objects',
+  description:
+    'The service checks what it stores: its MD5 is compared with that of the bytes that were read. Files of 128 MiB and more go in parts, several at once; the same command again goes on where an interrupted one stopped. The modification time is kept in m-mtime.',
+  arguments: { file: many('File or, with -r, directory, and last the path of the object or a directory; - for stdin', { values: 'file' }) },
+  usage: 'FILE... PATH',
+  options: {
+    recursive: flag('Directories with everything in them', { short: 'r' }),
+    parents: flag('Make missing directories', { short: 'p' }),
+    ...storeOptions,
+    modes: flag('Keep the permission bits in m-mode'),
+    ifMatch: text('Only over the object that has this etag', { placeholder: 'ETAG' }),
+    noClobber: flag('Only when there is no object of this name'),
+    maxSize: size('Most bytes to take from stdin'),
+    ...transferOptions,
+  },
+  run: async (invocation) => {
+    const { args, options, account, note, world } = invocation;
+    if (args.file.length < 2) throw new UsageError('missing argument PATH', { hint: `cloud stor put ${args.file[0] ?? ''} NAME` });
+    const files = args.file.slice(0, -1);
+    checkContradictions(options, files.length);
+    const target = args.file.at(-1) ?? '';
+    const path = readRemotePath(target, account);
+    const place = await chooseTarget(invocation, files, target, path);
+    const only = files.length === 1 && !options.recursive;
+
+    async function* plan(engine: Engine, tally: Tally): AsyncGenerator<Step> {
+      if (options.parents && options.recursive) {
+        const above = files.length > 1 ? path : parentOf(place(files[0] ?? ''));
+        if (above?.path.includes('/') === true) await makeFolder(engine.storage, above, { parents: true });
+      }
+      for (const label of files) {
+        const local = label === '-' ? '' : resolvePath(world, label);
+        if (options.recursive && local !== '' && isFolder(local))
+          yield* planPut(engine, local, place(label), { onError: (error) => tally.fail(error) });
+        else yield { kind: 'named', label, target: place(label) };
+      }
+    }
+
+    return await runTransfers(
+      invocation,
+      { only, bulk: !only },
+      { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' },
+      async function* ({ engine, tally }) {
+        const work = async (step: Step): Promise<Stored | undefined> => {
+          if (step.kind === 'file') return await putInFolder(engine, step, options, tally);
+          if (step.kind === 'folder') {
+            await tally.attempt(nameStep(step), () => explainParent(() => step.folder.ready(), 'cloud stor put -p'));
+            return undefined;
+          }
+          return await tally.attempt(step.label, async () => {
+            const stored = await explainExisting(step.target, options.noClobber, () => putNamed(invocation, engine, step, options));
+            note(`${step.label === '-' ? 'stdin' : step.label} -> ${stored.path}`);
+            return stored;
+          });
+        };
+        for await (const stored of runPool(plan(engine, tally), work, { limit: engine.parallel, signal: engine.signal })) {
+          if (stored) yield stored;
+        }
+      },
+    );
+  },
+  examples: [
+    { line: 'cloud stor put report.pdf docs/', help: 'A file into a directory' },
+    { line: 'tar cz src | cloud stor put - backups/src.tgz -p', help: 'What comes from a pipe' },
+    { line: 'cloud stor put -r photos pictures', help: 'A tree, many files at once' },
+  ],
+});

@@ -1,0 +1,147 @@
+import type { OutputStream } from '../world.ts';
+import { escapeControl } from './escape.ts';
+import { formatDuration, formatRate, formatSize } from './units.ts';
+import { pad, truncate } from './width.ts';
+
+/** A transfer that is under way. */
+interface Running {
+  readonly label: string;
+  readonly size: number | undefined;
+  readonly since: number;
+  moved: number;
+}
+
+/** What a transfer tells of itself. */
+interface Ticket {
+  move(bytes: number): void;
+  end(outcome: 'done' | 'failed' | 'skipped'): void;
+}
+
+/** A display of transfers at the bottom of a terminal. */
+export interface Progress {
+  readonly monitor: {
+    expect(files: number, bytes: number): void;
+    begin(label: string, size: number | undefined): Ticket;
+  };
+  /** Takes the display away while something else is written. */
+  pause<T>(work: () => Promise<T>): Promise<T>;
+  /** Takes it away for good, and says how much moved. */
+  close(failed: number): void;
+}
+
+/** Milliseconds between two drawings. */
+const drawingPause = 100;
+
+/** A transfer gets a line of its own when it takes longer than this, milliseconds. */
+const worthShowing = 300;
+
+/** Most lines for single transfers. */
+const mostLines = 8;
+
+/** Milliseconds over which the rate is measured. */
+const rateWindow = 3000;
+
+interface Sample {
+  at: number;
+  moved: number;
+}
+
+/** Bytes per second over the last moments. */
+function createRate(): { add(at: number, moved: number): number } {
+  const samples: Sample[] = [];
+  return {
+    add: (at, moved) => {
+      samples.push({ at, moved });
+      while (samples.length > 2 && at - (samples[0]?.at ?? at) > rateWindow) samples.shift();
+      const first = samples[0] ?? { at, moved };
+      return at === first.at ? 0 : Math.max(0, ((moved - first.moved) / (at - first.at)) * 1000);
+    },
+  };
+}
+
+function describePart(moved: number, size: number | undefined): string {
+  if (size === undefined || size === 0) return formatSize(moved);
+  const percent = Math.min(100, Math.floor((moved / size) * 100));
+  return `${String(percent).padStart(3)}% of ${formatSize(size)}`;
+}
+
+/** Draws transfers on a terminal: a line for each that takes long, and one for all. */
+export function createProgress(err: OutputStream, now: () => number): Progress {
+  const running = new Set<Running>();
+  const started = now();
+  const rate = createRate();
+  let moved = 0;
+  let done = 0;
+  let failed = 0;
+  let expected = { files: 0, bytes: 0 };
+  let drawn = 0;
+  let isClosed = false;
+
+  function erase(): void {
+    if (drawn > 0) err.stream.write(`\u001b[${drawn}F\u001b[J`);
+    drawn = 0;
+  }
+
+  function describeTotal(at: number): string {
+    const speed = rate.add(at, moved);
+    const files = expected.files > done + failed ? `${done} of ${expected.files} files` : `${done} ${done === 1 ? 'file' : 'files'}`;
+    const rest = expected.bytes - moved;
+    const left = rest > 0 && speed > 0 ? `, ${formatDuration(Math.ceil(rest / speed) * 1000)} left` : '';
+    const failures = failed > 0 ? `, ${failed} failed` : '';
+    return `${files}, ${formatSize(moved)}, ${formatRate(speed)}${left}${failures}`;
+  }
+
+  function draw(): void {
+    const at = now();
+    const width = Math.max(20, err.columns() - 1);
+    const slow = [...running].filter(({ since }) => at - since > worthShowing).slice(0, mostLines);
+    const lines = slow.map(({ label, size, moved }) => {
+      const state = describePart(moved, size);
+      return `${pad(truncate(escapeControl(label), width - state.length - 2), width - state.length - 2)}  ${state}`;
+    });
+    lines.push(truncate(describeTotal(at), width));
+    erase();
+    err.stream.write(`${lines.join('\n')}\n`);
+    drawn = lines.length;
+  }
+
+  const timer = setInterval(draw, drawingPause);
+  timer.unref();
+
+  return {
+    monitor: {
+      expect: (files, bytes) => {
+        expected = { files: expected.files + files, bytes: expected.bytes + bytes };
+      },
+      begin: (label, size) => {
+        const transfer: Running = { label, size, since: now(), moved: 0 };
+        running.add(transfer);
+        return {
+          move: (bytes) => {
+            transfer.moved += bytes;
+            moved += bytes;
+          },
+          end: (outcome) => {
+            running.delete(transfer);
+            if (outcome === 'done') done += 1;
+            if (outcome === 'failed') failed += 1;
+          },
+        };
+      },
+    },
+    pause: async (work) => {
+      erase();
+      return await work();
+    },
+    close: (failures) => {
+      if (isClosed) return;
+      isClosed = true;
+      clearInterval(timer);
+      erase();
+      const seconds = now() - started;
+      const speed = seconds > 0 ? ` (${formatRate((moved / seconds) * 1000)})` : '';
+      const failure = failures > 0 ? `, ${failures} failed` : '';
+      err.stream.write(`${done} ${done === 1 ? 'file' : 'files'}, ${formatSize(moved)} in ${formatDuration(seconds)}${speed}${failure}\n`);
+    },
+  };
+}

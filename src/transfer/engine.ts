@@ -1,0 +1,60 @@
+import type { StorageClient } from '../client/client.ts';
+import type { Patience } from './retry.ts';
+
+/** One transfer as those see it who watch. */
+export interface Ticket {
+  /** Bytes that moved; negative when they have to move again. */
+  move(bytes: number): void;
+  end(outcome: 'done' | 'failed' | 'skipped'): void;
+}
+
+/** Who watches transfers. */
+export interface Monitor {
+  /** Files and bytes that are still to come. */
+  expect(files: number, bytes: number): void;
+  /** A transfer begins; its size may be unknown. */
+  begin(label: string, size: number | undefined): Ticket;
+}
+
+/** Things that are remembered between runs, one JSON object under each name. */
+export interface Memory {
+  read(name: string): Record<string, unknown> | undefined;
+  write(name: string, value: object): void;
+  remove(name: string): void;
+}
+
+/** What transfers work with. */
+export interface Engine extends Patience {
+  readonly storage: StorageClient;
+  /** Files under way at once. */
+  readonly parallel: number;
+  /** Parts or ranges of one file under way at once. */
+  readonly streams: number;
+  /** Bytes in a part or range; chosen by the size of the file when absent. */
+  readonly partSize: number | undefined;
+  readonly monitor: Monitor;
+  readonly memory: Memory;
+  /** Waits until so many bytes may move. */
+  readonly throttle: (bytes: number) => Promise<void> | undefined;
+}
+
+const silentTicket: Ticket = { move: () => undefined, end: () => undefined };
+
+/** Nobody watches. */
+export const silent: Monitor = { expect: () => undefined, begin: () => silentTicket };
+
+/** No limit. */
+export function moveFreely(): undefined {
+  return undefined;
+}
+
+/** Lets so many bytes move in a second, over all transfers together. */
+export function createThrottle(bytesPerSecond: number, now: () => number): Engine['throttle'] {
+  let free = now();
+  return (bytes) => {
+    const start = Math.max(now(), free);
+    free = start + (bytes / bytesPerSecond) * 1000;
+    const wait = free - now();
+    return wait < 5 ? undefined : new Promise((resolve) => void setTimeout(resolve, wait));
+  };
+}

@@ -1,0 +1,257 @@
+import { createHash, randomUUID, type Hash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fchmodSync,
+  futimesSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { chmod, open, rename, rm, utimes, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { ApiError, InterruptedError, isSystemError, LocalError } from '../errors.ts';
+import { closeBody, openObject, readObject, type Opened } from './download.ts';
+import type { Engine, Ticket } from './engine.ts';
+import { printRemotePath, type RemotePath } from './path.ts';
+import { checkInterrupted, mayTryAgain, tryAgain } from './retry.ts';
+
+/** How a file is written. */
+export interface FetchOptions {
+  /** The version that is wanted; whatever there is when absent. */
+  readonly etag?: string | undefined;
+  /** Bytes, when they are known before. */
+  readonly size?: number | undefined;
+  /** Take what the file has already as the beginning of the object. */
+  readonly continues?: boolean;
+  /** Set the permission bits that were kept with the object. */
+  readonly modes?: boolean;
+}
+
+/** A file that was written. */
+export interface Fetched {
+  path: string;
+  file: string;
+  size: number;
+  etag: string | undefined;
+  /** Milliseconds since the epoch that the file was given; undefined when the object has no `m-mtime`. */
+  mtime: number | undefined;
+}
+
+/** Bytes written at once. */
+const writeSize = 1024 * 1024;
+
+/** An unfinished file of at least this size is kept for the next run, bytes. */
+const worthKeeping = 1024 * 1024;
+
+/** An object of at most this size is held in memory until it is whole, bytes. */
+const smallSize = 256 * 1024;
+
+/** Never through a link that somebody else put there. */
+const createFlags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+
+/** Where a file is written before it is whole: the same for the same version of an object, so that the next run finds it. */
+function nameUnfinished(file: string, etag: string | undefined): string {
+  const id = createHash('sha256')
+    .update(`${basename(file)}\n${etag ?? randomUUID()}`)
+    .digest('hex')
+    .slice(0, 20);
+  return join(dirname(file), `.cloud-${id}.part`);
+}
+
+/** Milliseconds since the epoch of an `m-mtime` header: ISO 8601, or seconds. */
+export function readMtime(value: string | undefined): number | undefined {
+  if (value === undefined || value === '') return undefined;
+  const time = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** Writes pieces at increasing positions, few calls for many pieces. */
+function createFileWriter(
+  handle: FileHandle,
+  start: number,
+): { add(piece: Uint8Array): Promise<void>; flush(): Promise<void>; end(): number } {
+  let position = start;
+  let pieces: Uint8Array[] = [];
+  let size = 0;
+  async function flush(): Promise<void> {
+    let rest: Uint8Array = pieces.length === 1 ? (pieces[0] ?? new Uint8Array()) : Buffer.concat(pieces, size);
+    pieces = [];
+    size = 0;
+    while (rest.length > 0) {
+      const { bytesWritten } = await handle.write(rest, 0, rest.length, position);
+      position += bytesWritten;
+      rest = rest.subarray(bytesWritten);
+    }
+  }
+  async function add(piece: Uint8Array): Promise<void> {
+    pieces.push(piece);
+    size += piece.length;
+    if (size >= writeSize) await flush();
+  }
+  return { add, flush, end: () => position };
+}
+
+async function hashStart(file: string, length: number): Promise<Hash> {
+  const hash = createHash('md5');
+  if (length > 0) {
+    for await (const piece of createReadStream(file, { end: length - 1, highWaterMark: writeSize })) hash.update(piece as Uint8Array);
+  }
+  return hash;
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** What is not a regular file (a device, a named pipe) is written to as it is; only a file can be replaced by a whole one. */
+async function writeThrough(engine: Engine, opened: Opened, file: string, ticket: Ticket): Promise<void> {
+  const handle = await open(file, 'w');
+  try {
+    for await (const piece of readObject(engine, opened, { ticket })) await handle.writeFile(piece);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What is there already of the object: left by an interrupted run, or with `continues` the file itself. */
+async function takeBeginning(opened: Opened, file: string, unfinished: string, { continues = false }: FetchOptions): Promise<number> {
+  const { etag, size } = opened;
+  if (etag === undefined || size === undefined) return 0;
+  if (continues && sizeOf(file) > sizeOf(unfinished) && sizeOf(file) <= size) await rename(file, unfinished);
+  const there = sizeOf(unfinished);
+  return there <= size ? there : 0;
+}
+
+async function writeUnfinished(engine: Engine, opened: Opened, unfinished: string, start: number, ticket: Ticket): Promise<number> {
+  const handle = await open(unfinished, start > 0 ? createFlags : createFlags | constants.O_TRUNC, 0o666);
+  try {
+    const hash = await hashStart(unfinished, start);
+    ticket.move(start);
+    const writer = createFileWriter(handle, start);
+    try {
+      for await (const piece of readObject(engine, opened, { start, hash, ticket })) await writer.add(piece);
+    } finally {
+      // What came before a failure is kept for the next try.
+      await writer.flush();
+    }
+    await handle.truncate(writer.end());
+    return writer.end();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Whether the beginning of a file is worth to be kept after this failure. */
+function isKept(error: unknown, opened: Opened, unfinished: string): boolean {
+  const isCut = error instanceof InterruptedError || (mayTryAgain(error) && !isDamaged(error));
+  return isCut && opened.etag !== undefined && opened.size !== undefined && sizeOf(unfinished) >= worthKeeping;
+}
+
+function isDamaged(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'DamagedReply';
+}
+
+/** Properties that a file is given when it is whole. */
+interface Properties {
+  mtime: number | undefined;
+  mode: number | undefined;
+}
+
+function readMode(value: string | undefined): number | undefined {
+  return value !== undefined && /^0?[0-7]{3,4}$/.test(value) ? Number.parseInt(value, 8) & 0o777 : undefined;
+}
+
+/** Writes a small object in one go: much quicker than in steps, of which each waits for a thread. */
+function writeSmall(pieces: readonly Uint8Array[], file: string, unfinished: string, { mtime, mode }: Properties): number {
+  const content = Buffer.concat(pieces);
+  const descriptor = openSync(unfinished, createFlags | constants.O_TRUNC, 0o666);
+  try {
+    for (let at = 0; at < content.length;) at += writeSync(descriptor, content, at);
+    if (mode !== undefined) fchmodSync(descriptor, mode);
+    if (mtime !== undefined) futimesSync(descriptor, mtime / 1000, mtime / 1000);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(unfinished, file);
+  return content.length;
+}
+
+async function fetchOnce(engine: Engine, source: RemotePath, file: string, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
+  const opened = await openObject(engine, source, options.etag);
+  const target = statSync(file, { throwIfNoEntry: false });
+  if (target?.isDirectory() === true) {
+    await closeBody(opened.body);
+    throw new LocalError(`${file} is a directory: ${printRemotePath(source)} cannot be written there`);
+  }
+  const mtime = readMtime(opened.headers['m-mtime']);
+  const fetched = { path: printRemotePath(source), file, size: opened.size ?? 0, etag: opened.etag, mtime };
+  if (target?.isFile() === false) {
+    await writeThrough(engine, opened, file, ticket);
+    return fetched;
+  }
+  const unfinished = nameUnfinished(file, opened.etag);
+  const properties = { mtime, mode: options.modes === true ? readMode(opened.headers['m-mode']) : undefined };
+  let moved = 0;
+  const counting: Ticket = {
+    ...ticket,
+    move: (bytes) => {
+      moved += bytes;
+      ticket.move(bytes);
+    },
+  };
+  try {
+    if (opened.size !== undefined && opened.size <= smallSize) {
+      const pieces = [];
+      for await (const piece of readObject(engine, opened, { ticket: counting })) pieces.push(piece);
+      writeSmall(pieces, file, unfinished, properties);
+      return fetched;
+    }
+    const start = await takeBeginning(opened, file, unfinished, options);
+    fetched.size = await writeUnfinished(engine, opened, unfinished, start, counting);
+    if (properties.mode !== undefined) await chmod(unfinished, properties.mode);
+    if (mtime !== undefined) await utimes(unfinished, mtime / 1000, mtime / 1000);
+    await rename(unfinished, file);
+    return fetched;
+  } catch (error) {
+    ticket.move(-moved);
+    if (engine.signal?.aborted === true && !(error instanceof InterruptedError)) {
+      if (!isKept(new InterruptedError('interrupted'), opened, unfinished)) await rm(unfinished, { force: true });
+      checkInterrupted(engine.signal, error);
+    }
+    if (!isKept(error, opened, unfinished)) await rm(unfinished, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Writes an object to a file, which gets its name only when it is whole and its MD5 is right. A connection that breaks is taken up
+ * again; what an interrupted run left is gone on with. The modification time that was kept with the object is set.
+ * @throws {NetworkError} {ApiError} {LocalError} and then there is no file, or the old one
+ */
+export async function fetchFile(engine: Engine, source: RemotePath, file: string, options: FetchOptions = {}): Promise<Fetched> {
+  const ticket = engine.monitor.begin(printRemotePath(source), options.size);
+  try {
+    const fetched = await tryAgain(() => fetchOnce(engine, source, file, options, ticket), engine);
+    ticket.end('done');
+    return fetched;
+  } catch (error) {
+    ticket.end('failed');
+    throw explainFetch(error, source, file);
+  }
+}
+
+function explainFetch(error: unknown, source: RemotePath, file: string): unknown {
+  if (error instanceof ApiError && error.status === 412) {
+    return new ApiError(412, error.code, `${printRemotePath(source)} was changed meanwhile`, { requestId: error.requestId, cause: error });
+  }
+  // The name under which it was being written says nothing to anybody.
+  if (isSystemError(error) && error.path !== undefined && basename(error.path).startsWith('.cloud-')) error.path = file;
+  return error;
+}

@@ -1,0 +1,49 @@
+import type { StorageClient } from '../client/client.ts';
+import { UsageError } from '../errors.ts';
+import { inspect } from './inspect.ts';
+import { printRemotePath, type RemotePath } from './path.ts';
+
+/** The directories on the way to a path that a user can make: not an account's own directory and its roots. */
+function listParents(path: RemotePath): RemotePath[] {
+  const parts = path.path.split('/');
+  return parts.slice(1, -1).map((_, at) => ({ account: path.account, path: parts.slice(0, at + 2).join('/') }));
+}
+
+/** Whether there is a directory. @throws {UsageError} when there is an object: a directory put over it would destroy its data */
+async function isThere(storage: StorageClient, path: RemotePath): Promise<boolean> {
+  const found = await inspect(storage, path);
+  if (found?.type !== 'object') return found !== undefined;
+  throw new UsageError(`${printRemotePath(path)} is an object, not a directory`, { hint: 'remove it first: cloud stor rm' });
+}
+
+/**
+ * Makes a directory; with `parents` those on the way too. What exists is left alone: a sub-user may lack the right to it.
+ * @returns whether it was made
+ */
+export async function makeFolder(storage: StorageClient, path: RemotePath, { parents = false } = {}): Promise<boolean> {
+  if (await isThere(storage, path)) return false;
+  if (parents) {
+    for (const parent of listParents(path)) if (!(await isThere(storage, parent))) await storage.putDirectory(parent);
+  }
+  await storage.putDirectory(path);
+  return true;
+}
+
+/** A directory that is made when something is first to go into it. */
+export interface Folder {
+  readonly path: RemotePath;
+  /** Resolves when it is there; true when it is new, so that nothing can be in it. */
+  readonly ready: () => Promise<boolean>;
+}
+
+/** A directory below another one that may have to be made first. */
+export function createFolder(storage: StorageClient, path: RemotePath, parent?: Folder): Folder {
+  let making: Promise<boolean> | undefined;
+  async function make(): Promise<boolean> {
+    const isNew = await parent?.ready();
+    if (isNew !== true) return await makeFolder(storage, path);
+    await storage.putDirectory(path);
+    return true;
+  }
+  return { path, ready: () => (making ??= make()) };
+}

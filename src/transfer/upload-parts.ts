@@ -1,0 +1,106 @@
+import type { Body, ByteStream } from '../api/message.ts';
+import type { Entry } from '../api/objects.ts';
+import type { StorageClient } from '../client/client.ts';
+import { ApiError, NetworkError, UsageError } from '../errors.ts';
+import type { Engine } from './engine.ts';
+import { encodeHeaders } from './headers.ts';
+import { listEntries } from './list.ts';
+import { printRemotePath, type RemotePath } from './path.ts';
+import type { PutOptions } from './upload.ts';
+
+/** Where the parts of an upload are: `/login/uploads/0f3/0f3c...` taken apart. */
+export interface UploadPlace {
+  readonly account: string;
+  readonly prefix: string;
+  readonly id: string;
+}
+
+/** A part that the service has. */
+export interface Part {
+  readonly etag: string;
+  /** Base64. */
+  readonly md5: string;
+  readonly size: number;
+}
+
+/** Highest number of a part (section 8). */
+const lastPart = 9999;
+
+/** Reads a parts directory. @throws {NetworkError} for another form than the specification's */
+export function readPlace(partsDirectory: string): UploadPlace {
+  const [, account, root, prefix, id] = /^\/([^/]+)\/(uploads)\/([^/]+)\/([^/]+)\/?$/.exec(partsDirectory) ?? [];
+  if (account !== undefined && root !== undefined && prefix !== undefined && id !== undefined)
+    return { account: decodeURIComponent(account), prefix, id };
+  throw new NetworkError(`the service named the parts directory "${partsDirectory}", which is none`, { code: 'UnreadableReply' });
+}
+
+/** The directory of an upload's parts. */
+export function partsDirectory({ account, prefix, id }: UploadPlace): RemotePath {
+  return { account, path: `uploads/${prefix}/${id}` };
+}
+
+/** Begins an upload. The request is never sent twice: each would make an upload. */
+export async function createUpload(
+  storage: StorageClient,
+  target: RemotePath,
+  { headers, copies }: Pick<PutOptions, 'headers' | 'copies'>,
+): Promise<UploadPlace> {
+  const stored = { ...encodeHeaders(headers), ...(copies !== undefined && { 'durability-level': String(copies) }) };
+  const { account } = target;
+  const created = await storage.createMultipartUpload({ account, objectPath: printRemotePath(target), headers: stored });
+  return readPlace(created.partsDirectory);
+}
+
+/** A part on its way: bytes that can be read again, and what went through. */
+interface PartBody {
+  readonly body: () => Body | ByteStream;
+  readonly length: number;
+  readonly seen: () => { size: number; md5: string };
+  /** Base64, when it is known before. */
+  readonly md5?: string;
+}
+
+/** @throws {UsageError} for a number that no part can have */
+export function checkPartNumber(number: number): void {
+  if (Number.isInteger(number) && number >= 0 && number <= lastPart) return;
+  throw new UsageError(`part number ${number}: parts have numbers from 0 to ${lastPart}`);
+}
+
+/** Stores a part and checks that the service has what was read. @throws {NetworkError} `DamagedUpload` */
+export async function putPart({ storage }: Pick<Engine, 'storage'>, place: UploadPlace, number: number, part: PartBody): Promise<Part> {
+  checkPartNumber(number);
+  const input = { ...place, part: String(number), body: part.body(), length: part.length, contentMd5: part.md5 };
+  const reply = await storage.uploadPart(input, { body: part.body });
+  const { size, md5 } = part.seen();
+  const computed = reply['computed-md5'];
+  if (computed === undefined || computed === md5) return { etag: reply['etag'] ?? '', md5, size };
+  throw new NetworkError(`part ${number} was damaged on its way: the service has another MD5`, { code: 'DamagedUpload' });
+}
+
+/** The parts that are there, by number. */
+export async function listParts(storage: StorageClient, place: UploadPlace): Promise<Map<number, Entry>> {
+  const parts = new Map<number, Entry>();
+  for await (const entry of listEntries(storage, partsDirectory(place))) {
+    if (entry.type === 'object' && /^\d{1,4}$/.test(entry.name)) parts.set(Number(entry.name), entry);
+  }
+  return parts;
+}
+
+/** Makes the object of its parts. The same commit again is answered in the same way. */
+export async function commitUpload(
+  storage: StorageClient,
+  place: UploadPlace,
+  etags: readonly string[],
+): Promise<{ etag: string; md5: string }> {
+  const reply = await storage.commitMultipartUpload({ ...place, parts: [...etags] });
+  return { etag: reply['etag'] ?? '', md5: reply['computed-md5'] ?? '' };
+}
+
+/** Gives up an upload; when that fails too, what is left of it is in `cloud mpu list`. */
+export async function abortUpload(storage: StorageClient, place: UploadPlace): Promise<void> {
+  try {
+    await storage.abortMultipartUpload(place);
+  } catch (error) {
+    if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
+  }
+}

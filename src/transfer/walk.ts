@@ -1,0 +1,115 @@
+import type { Entry } from '../api/objects.ts';
+import type { StorageClient } from '../client/client.ts';
+import { NetworkError } from '../errors.ts';
+import { listPages, startListing } from './list.ts';
+import { joinPath, printRemotePath, type RemotePath } from './path.ts';
+
+/** Something that a walk comes by. A directory is entered before its entries and left after them. */
+export interface Visit {
+  readonly kind: 'object' | 'enter' | 'leave';
+  readonly entry: Entry;
+  readonly path: RemotePath;
+  /** Path below the root of the walk. */
+  readonly rel: string;
+  /** 1 for the entries of the root. */
+  readonly depth: number;
+}
+
+export interface WalkOptions {
+  /** Directories of each level whose first page is asked for ahead of time. */
+  readonly ahead?: number;
+  /** Entries below this depth are not visited. */
+  readonly maxDepth?: number;
+  /** Called for a directory that cannot be listed; the walk goes on without it. Absent: the walk ends with the error. */
+  readonly onError?: (error: unknown, directory: RemotePath) => Promise<void> | void;
+  /** Directories that are not entered. */
+  readonly prune?: (rel: string) => boolean;
+}
+
+/** First pages that are kept ready for each level of the tree, at half a megabyte at most. */
+const usualAhead = 12;
+
+/** @throws {NetworkError} for a name that no listing can have: it would lead elsewhere. */
+function checkName(name: string, directory: RemotePath): void {
+  if (name !== '.' && name !== '..' && !/[/\0]/.test(name)) return;
+  throw new NetworkError(`the listing of ${printRemotePath(directory)} has an entry named ${JSON.stringify(name)}: not followed`, {
+    code: 'UnreadableReply',
+  });
+}
+
+/** A directory that is being walked. */
+interface Level {
+  directory: RemotePath;
+  rel: string;
+  entry: Entry | undefined;
+  pages: AsyncGenerator<Entry[]>;
+  page: Entry[];
+  at: number;
+  /** Up to where the page was looked through for directories to ask for ahead. */
+  scanned: number;
+  /** First pages of directories to come, by name. */
+  begun: Map<string, ReturnType<typeof startListing>>;
+}
+
+/** Visits everything below a directory in the order of `comparePaths`. Listings of directories to come run in parallel; memory stays bounded. */
+export async function* walkRemote(storage: StorageClient, root: RemotePath, options: WalkOptions = {}): AsyncGenerator<Visit> {
+  const { ahead = usualAhead, maxDepth = Infinity, onError, prune = () => false } = options;
+
+  function openLevel(directory: RemotePath, rel: string, entry: Entry | undefined, above?: Level): Level {
+    const first = above?.begun.get(entry?.name ?? '');
+    above?.begun.delete(entry?.name ?? '');
+    return { directory, rel, entry, pages: listPages(storage, directory, first), page: [], at: 0, scanned: 0, begun: new Map() };
+  }
+
+  function relOf(level: Level, name: string): string {
+    return level.rel === '' ? name : `${level.rel}/${name}`;
+  }
+
+  function askAhead(level: Level, depth: number): void {
+    if (depth >= maxDepth) return;
+    level.scanned = Math.max(level.scanned, level.at);
+    while (level.begun.size < ahead && level.scanned < level.page.length) {
+      const entry = level.page[level.scanned];
+      level.scanned += 1;
+      if (entry?.type !== 'directory' || prune(relOf(level, entry.name))) continue;
+      level.begun.set(entry.name, startListing(storage, joinPath(level.directory, entry.name)));
+    }
+  }
+
+  async function readOn(level: Level): Promise<boolean> {
+    try {
+      const next = await level.pages.next();
+      if (next.done === true) return false;
+      for (const { name } of next.value) checkName(name, level.directory);
+      Object.assign(level, { page: next.value, at: 0, scanned: 0 });
+      return true;
+    } catch (error) {
+      if (onError === undefined) throw error;
+      await onError(error, level.directory);
+      return false;
+    }
+  }
+
+  const levels = [openLevel(root, '', undefined)];
+  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+    const depth = levels.length;
+    if (level.at >= level.page.length && !(await readOn(level))) {
+      levels.pop();
+      if (level.entry) yield { kind: 'leave', entry: level.entry, path: level.directory, rel: level.rel, depth: depth - 1 };
+      continue;
+    }
+    askAhead(level, depth);
+    const entry = level.page[level.at];
+    level.at += 1;
+    if (!entry) continue;
+    const path = joinPath(level.directory, entry.name);
+    const rel = relOf(level, entry.name);
+    if (entry.type === 'object') {
+      yield { kind: 'object', entry, path, rel, depth };
+      continue;
+    }
+    yield { kind: 'enter', entry, path, rel, depth };
+    if (depth < maxDepth && !prune(rel)) levels.push(openLevel(path, rel, entry, level));
+    else yield { kind: 'leave', entry, path, rel, depth };
+  }
+}

@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { UsageError } from '../../../src/errors.ts';
+import { readMtime } from '../../../src/transfer/fetch-file.ts';
+import { createMatcher } from '../../../src/transfer/glob.ts';
+import { decodeValue, encodeHeaders } from '../../../src/transfer/headers.ts';
+import { choosePartSize } from '../../../src/transfer/multipart.ts';
+import { compareNames, comparePaths } from '../../../src/transfer/order.ts';
+import { printRemotePath, readRemotePath } from '../../../src/transfer/path.ts';
+import { readPlace } from '../../../src/transfer/upload-parts.ts';
+
+const sign = (value: number): number => Math.sign(value);
+
+test('names are ordered by their UTF-8 bytes', () => {
+  const text = fc.string({ unit: 'grapheme' });
+  fc.assert(fc.property(text, text, (a, b) => sign(compareNames(a, b)) === sign(Buffer.compare(Buffer.from(a), Buffer.from(b)))));
+  expect(['a/b', 'a', 'a.b', 'a/a'].toSorted(comparePaths)).toEqual(['a', 'a/a', 'a/b', 'a.b']);
+});
+
+test.each([
+  ['*.gz', 'a.gz', true],
+  ['*.gz', 'a/b.gz', false],
+  ['**/*.gz', 'a/b/c.gz', true],
+  ['**/*.gz', 'c.gz', true],
+  ['a/**', 'a/b/c', true],
+  ['a/**', 'ab', false],
+  ['?', '寿', true],
+  ['?', '😀', true],
+  ['[a-c]x', 'bx', true],
+  ['[!a-c]x', 'bx', false],
+  ['[!a-c]x', '/x', false],
+  ['[]]', ']', true],
+  ['[', '[', true],
+  ['a.b', 'axb', false],
+  ['a+(b)', 'a+(b)', true],
+  ['*', 'new\nline', true],
+])('the pattern %s and %s: %s', (pattern, text, expected) => {
+  expect(createMatcher(pattern)(text)).toBe(expected);
+});
+
+test('any text matches itself with its special characters bracketed', () => {
+  fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (text) => createMatcher(text.replace(/[*?[]/g, '[$&]'))(text)));
+  expect(() => createMatcher('[z-a]')).toThrow(UsageError);
+});
+
+test('headers carry any text and come back', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', maxLength: 50 }), (text) => {
+      // oxlint-disable-next-line no-control-regex
+      fc.pre(!/[\u0000-\u0008\u000a-\u001f\u007f]/.test(text));
+      const { 'm-x': carried = '' } = encodeHeaders({ 'm-x': text });
+      expect(decodeValue(carried)).toBe(text);
+      expect(/^[\t -\u00ff]*$/.test(carried)).toBe(true);
+    }),
+  );
+  expect(() => encodeHeaders({ 'm-x': 'a\r\nm-y: b' })).toThrow('control character');
+  expect(() => encodeHeaders({ 'm-x': 'x'.repeat(4094) })).toThrow('4096');
+  expect(encodeHeaders({ 'm-x': 'x'.repeat(4093) })).toBeDefined();
+});
+
+test('parts keep the limits of the services', () => {
+  const mebibyte = 1024 * 1024;
+  expect(choosePartSize(128 * mebibyte, undefined)).toBe(16 * mebibyte);
+  for (const size of [1, 13 * 1024 * mebibyte, 5 * 1024 * 1024 * mebibyte, 99 * 1024 * 1024 * mebibyte + 1]) {
+    const part = choosePartSize(size, undefined);
+    expect(Math.ceil(size / part)).toBeLessThanOrEqual(800);
+    expect(part).toBeGreaterThanOrEqual(5 * mebibyte);
+  }
+  expect(() => choosePartSize(100, 5 * mebibyte - 1)).toThrow('at least 5 MiB');
+  expect(choosePartSize(50_000 * mebibyte, 5 * mebibyte)).toBe(5 * mebibyte);
+  expect(() => choosePartSize(50_001 * mebibyte, 5 * mebibyte)).toThrow('10000');
+});
+
+test('paths as people type them', () => {
+  const read = (text: string): string => printRemotePath(readRemotePath(text, 'demo'));
+  expect(read('logs//a.gz/')).toBe('/demo/stor/logs/a.gz');
+  expect(read('stor:logs')).toBe('/demo/stor/logs');
+  expect(read('~~/public/a')).toBe('/demo/public/a');
+  expect(read('/other/stor/x')).toBe('/other/stor/x');
+  expect(read('')).toBe('/demo/stor');
+  for (const bad of ['a/../b', '..', './a', 'a\0b', '/']) expect(() => read(bad)).toThrow(UsageError);
+});
+
+test('times of other tools and parts directories are read', () => {
+  expect(readMtime('2024-05-06T07:08:09.123Z')).toBe(1714979289123);
+  expect(readMtime('1714979289.5')).toBe(1714979289500);
+  expect(readMtime('soon')).toBeUndefined();
+  expect(readPlace('/demo/uploads/0f3/0f3c-1')).toEqual({ account: 'demo', prefix: '0f3', id: '0f3c-1' });
+  expect(() => readPlace('/demo/stor/0f3')).toThrow('parts directory');
+});
