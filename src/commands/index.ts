@@ -21,6 +21,27 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import('./keys.ts')).keys,
   },
   {
+    name: 'users',
+    aliases: ['user'],
+    summary: 'Sub-users of the account',
+    section: computeNouns,
+    load: async () => (await import('./users.ts')).users,
+  },
+  {
+    name: 'roles',
+    aliases: ['role'],
+    summary: 'Roles: who gets which policies',
+    section: computeNouns,
+    load: async () => (await import('./roles.ts')).roles,
+  },
+  {
+    name: 'policies',
+    aliases: ['policy'],
+    summary: 'Policies: rules that say what the members of a role may do',
+    section: computeNouns,
+    load: async () => (await import('./policies.ts')).policies,
+  },
+  {
     name: 'images',
     aliases: ['image'],
     summary: 'Images that instances are made from',
@@ -54,6 +75,13 @@ export const nouns: readonly Noun[] = [
     summary: 'Directories and objects of the object storage',
     section: storageNouns,
     load: async () => (await import('./stor.ts')).stor,
+  },
+  {
+    name: 'jobs',
+    aliases: ['job'],
+    summary: 'Compute jobs: shell commands that run on stored objects',
+    section: storageNouns,
+    load: async () => (await import('./jobs.ts')).jobs,
   },
   {
     name: 'ping',

@@ -1,0 +1,139 @@
+import { command, type Context } from '../../cli/command.ts';
+import { duration, flag, many, one, some } from '../../cli/parameters.ts';
+import { changeCommand, createAttempts } from '../../cli/shapes.ts';
+import { UsageError } from '../../errors.ts';
+import { record, records } from '../../output/kinds.ts';
+import { createJob } from './create.ts';
+import { explainJob, findJob, readJob } from './find.ts';
+import { feedInputs, gatherInputs } from './inputs.ts';
+import { jobOptions, readNewJob } from './phases.ts';
+import { jobColumns } from './show.ts';
+import { checkJob } from './verdict.ts';
+import { describeEnd, waitForJob } from './wait.ts';
+
+const jobArgument = 'Id, beginning of an id, or name';
+const waitTimeout = duration('Longest time to wait');
+
+export const create = changeCommand({
+  summary: 'Create a job, which waits for inputs then',
+  description:
+    'Options of a phase stand after its --map or --reduce; those before the first phase hold for all phases. A file for --from has name and phases; what cloud jobs get -o yaml shows can be given back.',
+  options: jobOptions,
+  id: 'id',
+  columns: ['id', 'name', 'state', 'phases'],
+  change: async (invocation) => await readJob(invocation, await createJob(invocation, await readNewJob(invocation, invocation.options))),
+  done: (job) => {
+    const { id } = job as { id: string };
+    return `Created job ${id}: add inputs with cloud jobs add ${id}, then cloud jobs end ${id}`;
+  },
+  examples: [
+    { line: "cloud jobs create --name count --map 'wc -l' --reduce 'paste -sd+ | bc'", help: 'Two phases' },
+    { line: 'cloud jobs get count -o yaml | cloud jobs create --from -', help: 'The same job again' },
+  ],
+});
+
+export const add = command({
+  summary: 'Add inputs to a job',
+  description: 'Inputs are processed as they arrive; the job goes on to wait for more until its input is ended.',
+  arguments: {
+    job: one(jobArgument, { values: 'job' }),
+    input: some('Object, or pattern in quotes; - for paths on stdin, also read when there is no argument and no terminal', {
+      values: 'path',
+    }),
+  },
+  options: { end: flag('End the input afterwards') },
+  run: async (invocation) => {
+    const { args, options, storage, account, note, world } = invocation;
+    if (args.input.length === 0 && world.stdin.isTerminal) {
+      throw new UsageError('missing argument INPUT', { hint: `cloud jobs add ${args.job} logs/a.txt` });
+    }
+    const inputs = await gatherInputs(invocation, args.input);
+    const id = await findJob(invocation, args.job);
+    const count = await explainJob(id, () => feedInputs(invocation, id, inputs));
+    note(`Added ${count} ${count === 1 ? 'input' : 'inputs'} to job ${id}`);
+    if (options.end) {
+      await storage.endJobInput({ account, id });
+      note(`Ended the input of job ${id}`);
+    }
+    return undefined;
+  },
+  examples: [
+    { line: "cloud jobs add count 'logs/*.txt' --end", help: 'All there is to do' },
+    { line: 'cloud stor find logs -o name | cloud jobs add count', help: 'Any number through a pipe' },
+  ],
+});
+
+/** Does something to each of several jobs, with the usual report of those that fail. */
+async function changeJobs(
+  invocation: Pick<Context, 'fail' | 'note' | 'storage' | 'account' | 'world'>,
+  words: readonly string[],
+  done: string,
+  change: (id: string) => Promise<unknown>,
+): Promise<string[]> {
+  const attempts = createAttempts(invocation, words.length);
+  const ids = await attempts.each(words, async (word) => {
+    const id = await findJob(invocation, word);
+    await explainJob(id, () => change(id));
+    invocation.note(`${done} job ${id}`);
+    return id;
+  });
+  attempts.finish();
+  return ids;
+}
+
+export const end = command({
+  summary: 'End the input of jobs, so that they can finish',
+  arguments: { job: many(jobArgument, { values: 'job' }) },
+  run: async (invocation) => {
+    const { args, storage, account } = invocation;
+    await changeJobs(invocation, args.job, 'Ended the input of', (id) => storage.endJobInput({ account, id }));
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud jobs end count', help: 'No more inputs' },
+    { line: 'cloud jobs end count && cloud jobs wait count', help: 'And wait for what comes out' },
+  ],
+});
+
+export const cancel = command({
+  summary: 'Cancel jobs',
+  description: 'The service ends their tasks as soon as it can; a job whose input is closed may still finish.',
+  arguments: { job: many(jobArgument, { values: 'job' }) },
+  options: { wait: flag('Wait until they are done', { short: 'w' }), waitTimeout },
+  run: async (invocation) => {
+    const { args, options, storage, account } = invocation;
+    const ids = await changeJobs(invocation, args.job, 'Cancelled', (id) => storage.cancelJob({ account, id }));
+    if (options.wait) for (const id of ids) await waitForJob(invocation, id, options.waitTimeout);
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud jobs cancel count', help: 'One job' },
+    { line: 'cloud jobs list --state live -o name | xargs cloud jobs cancel --wait', help: 'All jobs that are not done' },
+  ],
+});
+
+export const wait = command({
+  summary: 'Wait until jobs are done',
+  description:
+    'Shows how far they are on stderr. Ctrl-C ends the waiting, not the jobs. Failures are told with what the tasks wrote to stderr; exit code 5 means that some inputs failed, 1 that all did, 6 that the waiting took too long.',
+  arguments: { job: many(jobArgument, { values: 'job' }) },
+  options: { waitTimeout },
+  run: async (invocation) => {
+    const { args, options, note } = invocation;
+    const attempts = createAttempts(invocation, args.job.length);
+    const jobs = await attempts.each(args.job, async (word) => {
+      const job = await waitForJob(invocation, await findJob(invocation, word), options.waitTimeout);
+      note(`Job ${job.id} ${describeEnd(job)}`);
+      await checkJob(invocation, job);
+      return job;
+    });
+    attempts.finish();
+    const [only] = jobs;
+    if (invocation.global.output === undefined && !invocation.global.json) return undefined;
+    return jobs.length === 1 && only ? record(only, { id: 'id', columns: jobColumns }) : records(jobs, { id: 'id', columns: jobColumns });
+  },
+  examples: [
+    { line: 'cloud jobs wait count', help: 'One job' },
+    { line: 'cloud jobs wait count --wait-timeout 1h && cloud jobs outputs count --cat', help: 'At most an hour, then its outputs' },
+  ],
+});

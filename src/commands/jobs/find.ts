@@ -1,0 +1,118 @@
+import type { ByteStream } from '../../api/message.ts';
+import type { Entry, Job } from '../../api/objects.ts';
+import type { Context } from '../../cli/command.ts';
+import { findNamed } from '../../cli/shapes.ts';
+import { readAll } from '../../api/message.ts';
+import { ApiError, NetworkError, NotFoundError } from '../../errors.ts';
+import { mapInOrder } from './ahead.ts';
+
+/** What work on jobs needs. */
+export type JobContext = Pick<Context, 'storage' | 'account' | 'world'>;
+
+/** Largest record of a job that is read, bytes. */
+const largestRecord = 16 * 1024 * 1024;
+/** Jobs whose records are asked for at once. */
+const width = 8;
+
+function isMissing(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 404;
+}
+
+/** A file of a job's directory, which services write when the job is done; undefined when there is none. */
+export async function openArchive({ storage, account }: JobContext, id: string, file: string): Promise<ByteStream | undefined> {
+  try {
+    return (await storage.getObject({ account, path: `jobs/${id}/${file}` })).body;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Adds to the refusal of an unknown job what shows the known ones. */
+export async function explainJob<T>(id: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    throw new ApiError(404, error.code, `job ${id} does not exist`, { requestId: error.requestId, hint: 'cloud jobs list' });
+  }
+}
+
+/**
+ * The record of a job. A service that no longer has the job alive, or answers 204 without a record, has kept it as a file.
+ * @throws {ApiError} of status 404 when there is no such job
+ */
+export async function readJob(context: JobContext, id: string): Promise<Job> {
+  try {
+    return await context.storage.getJob({ account: context.account, id });
+  } catch (error) {
+    const isGone = isMissing(error) || (error instanceof NetworkError && error.code === 'UnreadableReply');
+    const kept = isGone ? await openArchive(context, id, 'job.json') : undefined;
+    if (kept === undefined) return await explainJob(id, () => Promise.reject(error as Error));
+    return JSON.parse(Buffer.from(await readAll(kept, largestRecord)).toString()) as Job;
+  }
+}
+
+/** Jobs to list. */
+export interface JobFilter {
+  state?: string | undefined;
+  name?: string | undefined;
+}
+
+/** Entries of the jobs directory, page after page. A service that knows no pages gives all of them each time: once is enough. */
+export async function* listJobEntries({ storage, account }: JobContext, filter: JobFilter = {}): AsyncGenerator<Entry> {
+  let first: string | undefined;
+  let marker: string | undefined;
+  for (;;) {
+    const { records } = await storage.listJobs({ account, ...filter, marker });
+    let last: string | undefined;
+    for await (const entry of records) {
+      if (typeof entry.name !== 'string') throw new NetworkError('a record of the listing has no name', { code: 'UnreadableReply' });
+      if (marker !== undefined && entry.name === first) return;
+      first ??= entry.name;
+      if (entry.name === marker) continue;
+      last = entry.name;
+      yield entry;
+    }
+    if (last === undefined) return;
+    marker = last;
+  }
+}
+
+function fitsState({ state }: Job, wanted: string | undefined): boolean {
+  return wanted === undefined || state === wanted || (wanted === 'live' && state !== 'done');
+}
+
+/** The records of jobs, in the order of the listing. What a service does not filter is filtered here. */
+export async function* listJobs(context: JobContext, filter: JobFilter = {}): AsyncGenerator<Job> {
+  const jobs = mapInOrder(listJobEntries(context, filter), width, async ({ name }) => {
+    try {
+      return await readJob(context, name);
+    } catch (error) {
+      // A job may go between the listing and the question.
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  });
+  for await (const job of jobs) {
+    if (job !== undefined && fitsState(job, filter.state) && (filter.name === undefined || job.name === filter.name)) yield job;
+  }
+}
+
+const fullId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * The id of the job that a word means: an id, eight or more characters that begin one, or a name.
+ * @throws {UsageError} with the candidates when it means several
+ */
+export async function findJob(context: JobContext, word: string): Promise<string> {
+  if (fullId.test(word)) return word.toLowerCase();
+  const candidates: { id: string; name: string }[] = [];
+  if (/^[0-9a-f-]{8,}$/.test(word)) {
+    for await (const { name } of listJobEntries(context)) if (name.startsWith(word)) candidates.push({ id: name, name: '' });
+  }
+  for await (const { id, name = '' } of listJobs(context, { name: word })) candidates.push({ id, name });
+  const found = findNamed(candidates, word, 'job');
+  if (!found) throw new NotFoundError(`job "${word}" does not exist`, { hint: 'cloud jobs list' });
+  return found.id;
+}

@@ -1,0 +1,143 @@
+import { addAbortSignal } from 'node:stream';
+import type { ByteStream } from '../../api/message.ts';
+import { readLines } from '../../client/reply.ts';
+import { InterruptedError, UsageError } from '../../errors.ts';
+import { expandPattern } from '../../transfer/glob.ts';
+import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
+import type { JobContext } from './find.ts';
+
+/** Whole paths of inputs, in pieces as they become known. */
+export type Inputs = AsyncIterable<string[]> | Iterable<string[]>;
+
+/** Bytes of paths that are sent in one request. */
+const batchSize = 256 * 1024;
+/** Milliseconds that a batch waits for more paths. */
+const patience = 20;
+/** Paths of stdin in one piece. */
+const pieceLines = 1000;
+
+/** Reads a path as people type it. @throws {UsageError} for one that no line of a job's input can carry */
+function readInputPath(text: string, account: string): string {
+  // The usual line of a long list is a whole path already.
+  if (/^\/[^/]/.test(text) && !/\/(\.{0,2}(\/|$))|[\0\r\n]/.test(text)) return text;
+  const path = printRemotePath(readRemotePath(text, account));
+  if (/\n|\r$/.test(path)) {
+    throw new UsageError(`${JSON.stringify(path)}: inputs of a job are lines, so a name with a line end cannot be one`, {
+      hint: 'link the object under another name: cloud stor ln',
+    });
+  }
+  return path;
+}
+
+/** The paths on stdin, one a line; empty lines are left out. */
+async function* readStdin({ world, account }: JobContext): AsyncGenerator<string[]> {
+  const stream = addAbortSignal(world.interrupted, world.stdin.stream);
+  let piece: string[] = [];
+  let number = 0;
+  try {
+    for await (const line of readLines(stream as ByteStream)) {
+      number += 1;
+      const text = line.replace(/\r$/, '');
+      if (text === '') continue;
+      try {
+        piece.push(readInputPath(text, account));
+      } catch (error) {
+        if (!(error instanceof UsageError)) throw error;
+        throw new UsageError(`stdin, line ${number}: ${error.message}`, { hint: error.hint, cause: error });
+      }
+      if (piece.length < pieceLines) continue;
+      yield piece;
+      piece = [];
+    }
+  } catch (error) {
+    throw world.interrupted.aborted ? new InterruptedError('interrupted', { cause: error }) : error;
+  }
+  if (piece.length > 0) yield piece;
+}
+
+/** The paths that a word names: one, or those that fit its pattern. @throws {NotFoundError} when none fits */
+async function expandWord({ storage, account }: JobContext, word: string): Promise<string[]> {
+  const found = [];
+  for await (const path of expandPattern(storage, readRemotePath(word, account))) found.push(readInputPath(printRemotePath(path), account));
+  return found;
+}
+
+/**
+ * The inputs that words name: paths, patterns, `-` for the lines of stdin, which also speaks when there is no word and no terminal.
+ * Words are checked and patterns expanded at once: before a job is made for them.
+ */
+export async function gatherInputs(context: JobContext, words: readonly string[]): Promise<Inputs> {
+  const { isTerminal } = context.world.stdin;
+  if (words.length === 0) return isTerminal ? [] : readStdin(context);
+  const pieces = [];
+  for (const word of words) pieces.push(word === '-' ? undefined : await expandWord(context, word));
+  return joinPieces(context, pieces);
+}
+
+async function* joinPieces(context: JobContext, pieces: readonly (string[] | undefined)[]): AsyncGenerator<string[]> {
+  for (const piece of pieces) {
+    if (piece === undefined) yield* readStdin(context);
+    else yield piece;
+  }
+}
+
+function measure(paths: readonly string[]): number {
+  return paths.reduce((sum, path) => sum + path.length + 1, 0);
+}
+
+async function waitBriefly<T>(next: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), patience);
+  });
+  try {
+    return await Promise.race([next, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Collects pieces to batches: large ones from a quick source, whatever there is from a slow one. */
+async function* collectBatches(inputs: Inputs): AsyncGenerator<string[]> {
+  const source = Symbol.asyncIterator in inputs ? inputs[Symbol.asyncIterator]() : inputs[Symbol.iterator]();
+  const read = (): Promise<IteratorResult<string[], unknown>> => {
+    const next = Promise.resolve(source.next());
+    // A failure is thrown when it is its turn.
+    next.catch(() => undefined);
+    return next;
+  };
+  for (let next = read(); ;) {
+    const first = await next;
+    if (first.done === true) return;
+    const batch = [...first.value];
+    let size = measure(batch);
+    next = read();
+    while (size < batchSize) {
+      const more = await waitBriefly(next);
+      if (more === undefined || more.done === true) break;
+      for (const path of more.value) batch.push(path);
+      size += measure(more.value);
+      next = read();
+    }
+    yield batch;
+  }
+}
+
+/**
+ * Adds inputs to a job in batches, each when the service has taken the one before: a source is read no faster than that.
+ * Calls `onFed` after each batch. Returns how many there were.
+ */
+export async function feedInputs(
+  { storage, account }: JobContext,
+  id: string,
+  inputs: Inputs,
+  onFed: (paths: readonly string[], total: number) => void = () => undefined,
+): Promise<number> {
+  let total = 0;
+  for await (const batch of collectBatches(inputs)) {
+    await storage.addJobInputs({ account, id, body: Buffer.from(`${batch.join('\n')}\n`) });
+    total += batch.length;
+    onFed(batch, total);
+  }
+  return total;
+}

@@ -1,0 +1,108 @@
+import { job } from '../../api/objects.ts';
+import type { Phase } from '../../api/objects.ts';
+import { storage } from '../../api/storage.ts';
+import type { Context } from '../../cli/command.ts';
+import { readRecord } from '../../cli/from.ts';
+import { inOrder, number, text, type Placed, type Values } from '../../cli/parameters.ts';
+import { UsageError } from '../../errors.ts';
+import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
+
+/** Options that say what a job does. Those of a phase follow it; given before the first phase they hold for every phase. */
+export const jobOptions = {
+  name: text('Name of the job', { placeholder: 'NAME' }),
+  map: inOrder(text('Begin a map phase: this shell command, once for each input', { placeholder: 'CMD' })),
+  reduce: inOrder(text('Begin a reduce phase: this shell command, over all its inputs together', { placeholder: 'CMD' })),
+  count: inOrder(number('Reducers of the reduce phase; 1 when absent', { range: [1, 128] })),
+  asset: inOrder(text('Object placed in the zones of the phase', { placeholder: 'PATH', values: 'path' })),
+  init: inOrder(text('Shell command run in each zone of the phase before its tasks', { placeholder: 'CMD' })),
+  memory: inOrder(number('Memory of each task of the phase, MB', { placeholder: 'MB', range: [1, 1_048_576] })),
+  disk: inOrder(number('Disk of each task of the phase, GB', { placeholder: 'GB', range: [1, 1_048_576] })),
+  from: text('The whole job as YAML or JSON, such as cloud jobs get -o yaml gives; - for stdin', { placeholder: 'FILE', values: 'file' }),
+};
+
+/** What `jobOptions` receive. */
+export type JobValues = Values<typeof jobOptions>;
+
+/** A job as it is created. */
+export interface NewJob {
+  name?: string | undefined;
+  phases: Phase[];
+}
+
+type Detail = 'count' | 'asset' | 'init' | 'memory' | 'disk';
+const details = ['count', 'asset', 'init', 'memory', 'disk'] as const;
+
+interface Word {
+  at: number;
+  option: 'map' | 'reduce' | Detail;
+  value: string | number;
+}
+
+function listWords(values: JobValues): Word[] {
+  const words = (['map', 'reduce', ...details] as const).flatMap((option) =>
+    (values[option] as Placed<string | number>[]).map(({ at, value }): Word => ({ at, option, value })),
+  );
+  return words.toSorted((a, b) => a.at - b.at);
+}
+
+/** A phase with one more of its options. */
+function addDetail(phase: Phase, option: Detail, value: string | number, account: string): Phase {
+  if (option !== 'asset') return { ...phase, [option]: value };
+  const asset = printRemotePath(readRemotePath(String(value), account));
+  return { ...phase, assets: [...(phase.assets ?? []), asset] };
+}
+
+function isPhase({ option }: Word): boolean {
+  return option === 'map' || option === 'reduce';
+}
+
+/** The phases that the options spell, in their order. @throws {UsageError} for reducers of a map phase */
+export function readPhases(values: JobValues, account: string): Phase[] {
+  const words = listWords(values);
+  const first = words.findIndex(isPhase);
+  const common = first < 0 ? words : words.slice(0, first);
+  if (common.length > 0 && first < 0) {
+    throw new UsageError(`--${common[0]?.option ?? ''} belongs to a phase, and there is none`, { hint: "add --map 'COMMAND'" });
+  }
+  const phases: Phase[] = [];
+  for (const word of words.slice(Math.max(first, 0))) {
+    const { option, value } = word;
+    if (option === 'map' || option === 'reduce') {
+      if (String(value).trim() === '') throw new UsageError(`--${option} needs a command`);
+      const mine = common.filter((each) => each.option !== 'count' || option === 'reduce');
+      const begun: Phase = { type: option, exec: String(value) };
+      phases.push(mine.reduce((phase, each) => addDetail(phase, each.option as Detail, each.value, account), begun));
+      continue;
+    }
+    const last = phases.at(-1);
+    if (last === undefined) continue;
+    if (option === 'count' && last.type !== 'reduce') {
+      throw new UsageError('--count is for reduce phases, and follows a map phase here', { hint: 'write it after --reduce' });
+    }
+    phases[phases.length - 1] = addDetail(last, option, value, account);
+  }
+  return phases;
+}
+
+/** Fields that the service adds to a job. */
+const added = Object.keys(job.fields ?? {}).filter((name) => !(name in storage.createJob.fields));
+
+/** The job that options or a file describe. @throws {UsageError} when they say no phase, or both say phases */
+export async function readNewJob({ world, account }: Pick<Context, 'world' | 'account'>, values: JobValues): Promise<NewJob> {
+  const phases = readPhases(values, account);
+  if (values.from === undefined) {
+    if (phases.length === 0) {
+      throw new UsageError('the job has no phase', {
+        hint: "say what to do with each input: --map 'wc -l', or give a file: --from job.yaml",
+      });
+    }
+    return { ...(values.name !== undefined && { name: values.name }), phases };
+  }
+  if (phases.length > 0) throw new UsageError('--from and --map or --reduce contradict each other: the file has the phases');
+  const record = (await readRecord(world, values.from, storage.createJob.fields, { ignore: added })) as Partial<NewJob>;
+  if (record.phases === undefined || record.phases.length === 0) {
+    throw new UsageError(`${values.from}: phases: is missing`, { hint: 'write one: phases: [{ exec: "wc -l" }]' });
+  }
+  const name = values.name ?? record.name;
+  return { ...(name !== undefined && { name }), phases: record.phases };
+}

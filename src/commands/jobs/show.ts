@@ -1,0 +1,167 @@
+import { jobError } from '../../api/objects.ts';
+import type { Context } from '../../cli/command.ts';
+import { command } from '../../cli/command.ts';
+import { choice, flag, one, text } from '../../cli/parameters.ts';
+import { getCommand, listCommand } from '../../cli/shapes.ts';
+import { bytes, records, type ColumnSpec, type Output } from '../../output/kinds.ts';
+import { mapInOrder } from './ahead.ts';
+import { readContents } from './contents.ts';
+import { findJob, listJobEntries, listJobs, readJob, type JobContext, type JobFilter } from './find.ts';
+import { readStream, type StreamName } from './streams.ts';
+import { describeError, quoteStderr, readStderr } from './verdict.ts';
+
+/** How jobs are listed. */
+export const jobColumns: readonly ColumnSpec[] = [
+  'id',
+  'name',
+  'state',
+  { key: 'cancelled', long: true },
+  { key: 'inputDone', title: 'INPUT-DONE', long: true },
+  { key: 'timeCreated', title: 'CREATED', as: 'time' },
+  { key: 'timeDone', title: 'DONE', as: 'time', long: true },
+  { key: 'stats.tasks', title: 'TASKS', as: 'number' },
+  { key: 'stats.outputs', title: 'OUTPUTS', as: 'number' },
+  { key: 'stats.errors', title: 'ERRORS', as: 'number' },
+];
+
+/** Ids alone need no request for each job, unless the service may not know the filter. */
+async function* listIds(context: JobContext, filter: JobFilter): AsyncGenerator<{ id: string }> {
+  for await (const { name } of listJobEntries(context, filter)) yield { id: name };
+}
+
+export const list = listCommand({
+  summary: 'List the jobs of the account',
+  options: {
+    state: choice('Only in this state; live is queued or running', ['running', 'live', 'queued', 'done'], { placeholder: 'STATE' }),
+    name: text('Only of this name', { placeholder: 'NAME' }),
+  },
+  columns: jobColumns,
+  id: 'id',
+  fetch: (invocation) => {
+    const { global, options } = invocation;
+    const { state, name } = options;
+    const idsAlone =
+      global.output === 'name' && global.sort === undefined && name === undefined && (state === undefined || state === 'running');
+    return idsAlone ? listIds(invocation, { state }) : listJobs(invocation, { state, name });
+  },
+  examples: [
+    { line: 'cloud jobs list --sort -timeCreated', help: 'All jobs, the newest first' },
+    { line: 'cloud jobs list --state running -o name', help: 'Ids of the jobs that run' },
+  ],
+});
+
+export const get = getCommand({
+  summary: 'Show a job',
+  argument: 'job',
+  help: 'Id, beginning of an id, or name',
+  values: 'job',
+  id: 'id',
+  fetch: async (context, word) => await readJob(context, await findJob(context, word)),
+  examples: [
+    { line: 'cloud jobs get count', help: 'A job by its name' },
+    { line: 'cloud jobs get count -o yaml > job.yaml', help: 'For cloud jobs create --from job.yaml' },
+  ],
+});
+
+const jobArgument = one('Id, beginning of an id, or name', { values: 'job' });
+const follow = flag('Go on with what comes until the job is done', { short: 'f' });
+
+async function* toRows(paths: AsyncIterable<string>): AsyncGenerator<{ path: string }> {
+  for await (const path of paths) yield { path };
+}
+
+/** Paths: plain lines unless another form is asked for. Tables would have to wait for the longest of a stream that is followed. */
+function showPaths({ global }: Pick<Context, 'global'>, paths: AsyncIterable<string>, isFollowed: boolean): Output {
+  const rows = toRows(paths);
+  const isTable = global.output === undefined && !global.json;
+  if (!isTable || !isFollowed) return records(rows, { columns: ['path'], id: 'path' });
+  return bytes(printLines(paths));
+}
+
+async function* printLines(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const line of lines) yield Buffer.from(`${line}\n`);
+}
+
+function streamCommand(name: Exclude<StreamName, 'errors' | 'outputs'>, summary: string, examples: { line: string; help: string }[]) {
+  return command({
+    summary,
+    arguments: { job: jobArgument },
+    options: { follow },
+    examples,
+    run: async (invocation) => {
+      const { args, options } = invocation;
+      return showPaths(invocation, readStream(invocation, await findJob(invocation, args.job), name, options.follow), options.follow);
+    },
+  });
+}
+
+export const inputs = streamCommand('inputs', 'List the inputs of a job', [
+  { line: 'cloud jobs inputs count', help: 'What was added so far' },
+  { line: 'cloud jobs inputs count -o name | wc -l', help: 'How many there are' },
+]);
+
+export const failures = streamCommand('failures', 'List the inputs of a job that failed', [
+  { line: 'cloud jobs failures count', help: 'Their paths' },
+  { line: 'cloud jobs failures count -o name | cloud jobs run --map wc', help: 'Try them again' },
+]);
+
+export const outputs = command({
+  summary: 'List the outputs of a job, or print their content',
+  arguments: { job: jobArgument },
+  options: { follow, cat: flag('Print the content of the outputs, one after the other') },
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    const paths = readStream(invocation, await findJob(invocation, args.job), 'outputs', options.follow);
+    return options.cat ? bytes(readContents(invocation, paths)) : showPaths(invocation, paths, options.follow);
+  },
+  examples: [
+    { line: 'cloud jobs outputs count', help: 'Their paths' },
+    { line: 'cloud jobs outputs count --cat', help: 'What is in them' },
+    { line: 'cloud jobs outputs count --follow --cat', help: 'As they come, until the job is done' },
+  ],
+});
+
+async function* printErrors(context: JobContext, errors: AsyncIterable<object>, withStderr: boolean): AsyncGenerator<string> {
+  for await (const error of withStderr ? addStderr(context, errors) : errors) {
+    const { stderrText, ...rest } = error as Parameters<typeof describeError>[0] & { stderrText?: string };
+    yield describeError(rest);
+    if (stderrText !== undefined && stderrText !== '') yield* quoteStderr(stderrText);
+  }
+}
+
+/** Error records with what their tasks wrote to stderr, as the field `stderrText`. */
+async function* addStderr(context: JobContext, errors: AsyncIterable<object>): AsyncGenerator<object> {
+  yield* mapInOrder(errors, 4, async (error) => ({ ...error, stderrText: await readStderr(context, error as never) }));
+}
+
+export const errors = command({
+  summary: 'List the errors of a job',
+  arguments: { job: jobArgument },
+  options: { follow, stderr: flag('With what each task wrote to stderr; the field stderrText in JSON and YAML') },
+  run: async (invocation) => {
+    const { args, options, global } = invocation;
+    const found = readStream(invocation, await findJob(invocation, args.job), 'errors', options.follow);
+    const isTable = (global.output === undefined || global.output === 'table') && !global.json;
+    if (isTable && (options.follow || options.stderr)) return bytes(printLines(printErrors(invocation, found, options.stderr)));
+    return records(options.stderr ? addStderr(invocation, found) : found, {
+      columns: [
+        { key: 'phaseNum', title: 'PHASE' },
+        'code',
+        'input',
+        'message',
+        { key: 'what', long: true },
+        { key: 'server', long: true },
+        { key: 'machine', long: true },
+        { key: 'stderr', long: true },
+        { key: 'core', long: true },
+      ],
+      id: 'input',
+      fields: [...Object.keys(jobError.fields ?? {}), 'stderrText'],
+    });
+  },
+  examples: [
+    { line: 'cloud jobs errors count', help: 'What failed, and why' },
+    { line: 'cloud jobs errors count --stderr', help: 'With what the tasks wrote to stderr' },
+    { line: 'cloud jobs errors count --follow -o jsonl', help: 'As they happen, for programs' },
+  ],
+});

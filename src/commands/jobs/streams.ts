@@ -1,0 +1,188 @@
+import type { ByteStream } from '../../api/message.ts';
+import type { JobError } from '../../api/objects.ts';
+import type { Listing } from '../../api/operation.ts';
+import { isTransient } from '../../client/network-error.ts';
+import { readLines } from '../../client/reply.ts';
+import { ApiError } from '../../errors.ts';
+import { checkInterrupted, pause } from '../../transfer/retry.ts';
+import { openArchive, readJob, type JobContext } from './find.ts';
+
+/** What a job tells: its inputs, outputs, failed inputs and errors. */
+export interface JobStreams {
+  inputs: string;
+  outputs: string;
+  failures: string;
+  errors: JobError;
+}
+
+export type StreamName = keyof JobStreams;
+
+/** Deployed services list no more than this of a job while it runs. */
+const cap = 100;
+/** Milliseconds between two looks at a stream that brings nothing, at least and at most. */
+const shortest = 100;
+const longest = 2000;
+/** How long, in milliseconds, the files of a job that is done are waited for. */
+const archiving = 10_000;
+
+const files: Readonly<Record<StreamName, string>> = { inputs: 'in.txt', outputs: 'out.txt', failures: 'fail.txt', errors: 'err.txt' };
+
+/** An error record under the names of the specification's table; its sample records use others. */
+function readErrorRecord(record: object): JobError {
+  const { id, phase, key } = record as { id?: string; phase?: string; key?: string };
+  const other = { taskId: id, phaseNum: phase, input: key };
+  const known = Object.fromEntries(Object.entries(other).filter(([, value]) => value !== undefined));
+  return { ...known, ...record } as JobError;
+}
+
+async function* readErrorRecords(records: AsyncIterable<object>): AsyncGenerator<JobError> {
+  for await (const record of records) yield readErrorRecord(record);
+}
+
+async function* readArchivedErrors(body: ByteStream): AsyncGenerator<JobError> {
+  for await (const line of readLines(body)) if (line.trim() !== '') yield readErrorRecord(JSON.parse(line) as object);
+}
+
+const calls: {
+  [N in StreamName]: (context: JobContext, id: string) => Promise<Listing<JobStreams[N]>>;
+} = {
+  inputs: ({ storage, account }, id) => storage.getJobInput({ account, id }),
+  outputs: ({ storage, account }, id) => storage.getJobOutput({ account, id }),
+  failures: ({ storage, account }, id) => storage.getJobFailures({ account, id }),
+  errors: async ({ storage, account }, id) => {
+    const { headers, records } = await storage.getJobErrors({ account, id });
+    return { headers, records: readErrorRecords(records) };
+  },
+};
+
+/** A stream of a job that is read again and again, and gives each record once. */
+export interface JobReader<T> {
+  /** What is new. A job that was done before the call gives all the rest. */
+  readNew(isDone: boolean): AsyncGenerator<T>;
+  /** Records that the service has but does not tell before the job is done. */
+  readonly hidden: number;
+}
+
+/** Reads one of a job's streams, from the files in its directory where the service tells only the latest records. */
+export function createReader<N extends StreamName>(context: JobContext, id: string, name: N): JobReader<JobStreams[N]> {
+  type T = JobStreams[N];
+  let given = 0;
+  let hidden = 0;
+  /** The first records given, for finding them again in a file of another order. */
+  const early: string[] = [];
+
+  function remember(record: T): T {
+    given += 1;
+    if (early.length < cap) early.push(JSON.stringify(record));
+    return record;
+  }
+
+  async function openLive(): Promise<Listing<T> | undefined> {
+    try {
+      return await calls[name](context, id);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async function* readFile(body: ByteStream): AsyncGenerator<T> {
+    const seen = new Map<string, number>();
+    for (const record of early) seen.set(record, (seen.get(record) ?? 0) + 1);
+    const records = (name === 'errors' ? readArchivedErrors(body) : readLines(body)) as AsyncIterable<T>;
+    for await (const record of records) {
+      const key = JSON.stringify(record);
+      const times = seen.get(key) ?? 0;
+      if (times > 0) seen.set(key, times - 1);
+      else yield record;
+    }
+  }
+
+  /** The file of a job that is done; it may take the service a moment to write it. */
+  async function waitForFile(limit: number): Promise<ByteStream | undefined> {
+    const { interrupted, now } = context.world;
+    const end = now() + limit;
+    for (;;) {
+      const body = await openArchive(context, id, files[name]);
+      if (body !== undefined || now() >= end) return body;
+      await pause(500, interrupted);
+      checkInterrupted(interrupted);
+    }
+  }
+
+  /** New records of the live stream; the return value says whether the service kept others back, and how many. */
+  async function* readLive({ headers, records }: Listing<T>): AsyncGenerator<T, { held: T[]; missing: number } | undefined> {
+    const total = headers['result-set-size'] === undefined ? undefined : Number(headers['result-set-size']);
+    const held: T[] = [];
+    let count = 0;
+    for await (const record of records) {
+      count += 1;
+      if (total !== undefined && total > cap && count <= cap) {
+        held.push(record);
+        continue;
+      }
+      if (count === cap + 1) for (const each of held.slice(given)) yield remember(each);
+      if (count > given) yield remember(record);
+    }
+    const isCut = total === undefined ? count === cap : total > count;
+    return isCut ? { held, missing: (total ?? count) - count } : undefined;
+  }
+
+  async function* readNew(isDone: boolean): AsyncGenerator<T> {
+    const live = await openLive();
+    if (live === undefined) {
+      const body = isDone ? await openArchive(context, id, files[name]) : undefined;
+      if (body !== undefined) yield* readFile(body);
+      return;
+    }
+    const cut = yield* readLive(live);
+    if (cut === undefined) return;
+    hidden = cut.missing;
+    const body = isDone ? await waitForFile(hidden > 0 ? archiving : 0) : undefined;
+    if (body !== undefined) {
+      hidden = 0;
+      yield* readFile(body);
+    } else if (isDone || given === 0) {
+      const known = new Set(early);
+      for (const record of cut.held) if (!known.has(JSON.stringify(record))) yield remember(record);
+    }
+  }
+
+  return {
+    readNew,
+    get hidden() {
+      return hidden;
+    },
+  };
+}
+
+/** What a stream of a job has now; with `follow` also what comes until the job is done. */
+export async function* readStream<N extends StreamName>(
+  context: JobContext & { warn: (message: string) => void },
+  id: string,
+  name: N,
+  follow: boolean,
+): AsyncGenerator<JobStreams[N]> {
+  const reader = createReader(context, id, name);
+  const { interrupted } = context.world;
+  for (let wait = shortest; ;) {
+    const isDone = (await readJob(context, id)).state === 'done';
+    let isQuiet = true;
+    try {
+      for await (const record of reader.readNew(isDone)) {
+        isQuiet = false;
+        yield record;
+      }
+    } catch (error) {
+      // A live stream that is silent for long is taken up again.
+      if (!follow || isDone || !isTransient(error)) throw error;
+    }
+    if (isDone || !follow) break;
+    wait = isQuiet ? Math.min(longest, wait * 1.5) : shortest;
+    await pause(wait, interrupted);
+    checkInterrupted(interrupted);
+  }
+  if (reader.hidden > 0) {
+    context.warn(`the service tells only the latest records: ${reader.hidden} are missing here until the job is done`);
+  }
+}

@@ -1,0 +1,89 @@
+import type { Job } from '../../api/objects.ts';
+import type { Context } from '../../cli/command.ts';
+import { InterruptedError, WaitError } from '../../errors.ts';
+import { withSpinner } from '../../output/spinner.ts';
+import { formatDuration } from '../../output/units.ts';
+import { checkInterrupted, pause, tryAgain } from '../../transfer/retry.ts';
+import { readJob, type JobContext } from './find.ts';
+
+/** Milliseconds between two questions, at least and at most; in between a twentieth of the time waited so far. */
+const shortest = 50;
+const longest = 2000;
+/** Tries of each question before a service that does not answer ends the waiting. */
+const retries = 8;
+
+/** What a job counts; a service need not tell. */
+export interface Counts {
+  tasks?: number;
+  tasksDone?: number;
+  outputs?: number;
+  errors?: number;
+  retries?: number;
+}
+
+/** The counts of a job, as far as the service tells them. */
+export function readCounts({ stats = {} }: Job): Counts {
+  return Object.fromEntries(Object.entries(stats).filter(([, value]) => typeof value === 'number'));
+}
+
+function countThings(count: number | undefined, noun: string): string[] {
+  return count === undefined ? [] : [`${count} ${noun}${count === 1 ? '' : 's'}`];
+}
+
+/** How far a job is: `12 of 30 tasks done, 3 outputs, 1 error`. */
+export function describeProgress(job: Job): string {
+  const { tasks, tasksDone, outputs, errors } = readCounts(job);
+  const done = tasks === undefined ? [] : [`${tasksDone ?? 0} of ${tasks} tasks done`];
+  const parts = [...done, ...countThings(outputs, 'output'), ...countThings(errors, 'error')];
+  return [...(parts.length === 0 ? [job.state] : parts), ...(job.inputDone || job.state === 'done' ? [] : ['input open'])].join(', ');
+}
+
+/** What a job that is done came to: `done in 12s: 30 outputs, 1 error`. */
+export function describeEnd(job: Job): string {
+  const { outputs, errors } = readCounts(job);
+  const time = Date.parse(job.timeDone ?? '') - Date.parse(job.timeCreated);
+  const took = Number.isNaN(time) ? '' : ` in ${formatDuration(Math.max(0, time))}`;
+  const counts = [...countThings(outputs, 'output'), ...countThings(errors, 'error')].join(', ');
+  return `${job.cancelled ? 'cancelled' : 'done'}${took}${counts === '' ? '' : `: ${counts}`}`;
+}
+
+/** A job as it is, again and again until it is done. @throws {WaitError} after `timeout` milliseconds */
+export async function* pollJob(context: JobContext, id: string, timeout = Infinity): AsyncGenerator<Job> {
+  const { now, interrupted } = context.world;
+  const start = now();
+  for (;;) {
+    const job = await tryAgain(() => readJob(context, id), { retries, signal: interrupted });
+    yield job;
+    if (job.state === 'done') return;
+    const waited = now() - start;
+    if (waited >= timeout) {
+      throw new WaitError(`job ${id} is not done after ${formatDuration(timeout)}: ${describeProgress(job)}`, { hint: hintAttach(id) });
+    }
+    await pause(Math.min(longest, Math.max(shortest, waited / 20), timeout - waited), interrupted);
+    checkInterrupted(interrupted);
+  }
+}
+
+/** What to type after the waiting ended before the job did. */
+export function hintAttach(id: string): string {
+  return `to go on waiting: cloud jobs wait ${id}; to see its outputs then: cloud jobs outputs ${id} --cat; to end it: cloud jobs cancel ${id}`;
+}
+
+/** Waits for a job behind a spinner. Ctrl-C ends the waiting, not the job. */
+export async function waitForJob(context: JobContext & Pick<Context, 'global'>, id: string, timeout: number | undefined): Promise<Job> {
+  const { stderr, env } = context.world;
+  async function look(update: (text: string) => void): Promise<Job> {
+    let last: Job | undefined;
+    for await (const job of pollJob(context, id, timeout)) {
+      update(`job ${id}: ${describeProgress(job)}`);
+      last = job;
+    }
+    return last ?? (await readJob(context, id));
+  }
+  try {
+    return await withSpinner(stderr, `job ${id}`, look, { quiet: context.global.quiet, env });
+  } catch (error) {
+    if (!(error instanceof InterruptedError)) throw error;
+    throw new InterruptedError(`no longer waiting: job ${id} goes on`, { hint: hintAttach(id), cause: error });
+  }
+}
