@@ -27,7 +27,7 @@ export const create = changeCommand({
     return `Created job ${id}: add inputs with cloud jobs add ${id}, then cloud jobs end ${id}`;
   },
   examples: [
-    { line: "cloud jobs create --name count --map 'wc -l' --reduce 'paste -sd+ | bc'", help: 'Two phases' },
+    { line: "cloud jobs create --name count --map 'wc -l' --reduce 'sort -n'", help: 'Two phases' },
     { line: 'cloud jobs get count -o yaml | cloud jobs create --from -', help: 'The same job again' },
   ],
 });
@@ -59,7 +59,7 @@ export const add = command({
   },
   examples: [
     { line: "cloud jobs add count 'logs/*.txt' --end", help: 'All there is to do' },
-    { line: 'cloud stor find logs -o name | cloud jobs add count', help: 'Any number through a pipe' },
+    { line: 'cloud jobs outputs parts -o name | cloud jobs add count', help: 'Any number through a pipe' },
   ],
 });
 

@@ -1,0 +1,202 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { beforeAll, expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+interface Job {
+  id: string;
+  name: string;
+  state: string;
+  cancelled: boolean;
+  inputDone: boolean;
+  phases: { type?: string; exec: string }[];
+  stats: { errors: number; outputs: number; tasks: number; tasksDone: number };
+}
+
+const user = useLocal();
+const logs = { 'a.txt': 'ERROR one\nfine\n', 'b.txt': 'ERROR two\nERROR three\nfine\n', 'odd 100% name.txt': 'fine\n' };
+const script = 'echo "$(wc -l) lines of $(basename "$MANTA_INPUT_OBJECT")"\n';
+
+beforeAll(async () => {
+  for (const [name, content] of Object.entries({ ...logs, 'count.sh': script })) user.write(name, content);
+  await user.cloud(['stor', 'mkdir', 'logs']);
+  const put = await user.cloud(['stor', 'put', ...Object.keys(logs), 'count.sh', 'logs/']);
+  if (put.code !== 0) throw new Error(put.stderr);
+});
+
+/** Runs a job and says how it ended and what it printed. */
+async function run(...words: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const { code, stdout, stderr } = await user.cloud(['jobs', 'run', ...words]);
+  return { code, stdout, stderr };
+}
+
+const idIn = (stderr: string): string => /job ([0-9a-f-]{36})/.exec(stderr)?.[1] ?? '';
+
+test('word count of a pattern: the outputs come in the order of the inputs, names with spaces and % included', async () => {
+  const { code, stdout, stderr } = await run('--map', 'wc -w', 'logs/*.txt');
+  expect([code, stdout.split('\n').map((line) => line.trim())]).toEqual([0, ['3', '5', '1', '']]);
+  expect(stderr).toMatch(/^Created job [0-9a-f-]{36}\nJob [0-9a-f-]{36} done in [^:]+: 3 outputs, 0 errors\n$/);
+});
+
+test('grep with a reduce that sums, and a chain of three phases', async () => {
+  const sum = "awk '{s+=$1} END {print s}'";
+  expect(await run('--map', 'grep -c ERROR', '--reduce', sum, 'logs/a.txt', 'logs/b.txt')).toMatchObject({ code: 0, stdout: '3\n' });
+  const chain = ['--map', 'cat', '--map', 'grep ERROR', '--reduce', 'sort -r | head -n 1'];
+  expect(await run(...chain, 'logs/a.txt', 'logs/b.txt')).toMatchObject({ code: 0, stdout: 'ERROR two\n' });
+});
+
+test('two reducers share the inputs: two outputs', async () => {
+  const { code, stdout } = await run('--map', 'cat', '--reduce', 'wc -l', '--count', '2', 'logs/a.txt', 'logs/b.txt');
+  const counts = stdout.trim().split(/\s+/).map(Number);
+  expect([code, counts.length, counts.reduce((a, b) => a + b, 0)]).toEqual([0, 2, 5]);
+});
+
+test('a script of the user as an asset', async () => {
+  const line = 'bash "$MANTA_ASSETS/demo/stor/logs/count.sh"';
+  const { code, stdout } = await run('--map', line, '--asset', 'logs/count.sh', 'logs/b.txt', 'logs/odd 100% name.txt');
+  expect([code, stdout]).toEqual([0, '3 lines of b.txt\n1 lines of odd 100% name.txt\n']);
+});
+
+test('some inputs fail: the others are printed, the failures are told with what the task wrote, exit code 5', async () => {
+  const line = 'grep ERROR || { echo "nothing here" >&2; exit 3; }';
+  const { code, stdout, stderr } = await run('--map', line, 'logs/*.txt', 'logs/missing');
+  expect([code, stdout]).toEqual([5, 'ERROR one\nERROR two\nERROR three\n']);
+  expect(stderr).toContain(
+    'phase 0: /demo/stor/logs/odd 100% name.txt: user command exited with code 3 (UserTaskError)\n  | nothing here\n',
+  );
+  expect(stderr).toMatch(/phase 0: \/demo\/stor\/logs\/missing: .* \(EJ_NOENT\)\n/);
+  expect(stderr).toMatch(/cloud jobs run .*: 2 of 4 inputs failed\nhint: cloud jobs errors [0-9a-f-]{36} --stderr\n$/);
+  const id = idIn(stderr);
+  const failed = (await user.cloud(['jobs', 'failures', id, '-o', 'name'])).stdout;
+  expect(failed.trim().split('\n').toSorted()).toEqual(['/demo/stor/logs/missing', '/demo/stor/logs/odd 100% name.txt']);
+  const errors = await user.json<{ code: string; stderrText?: string }[]>('jobs', 'errors', id, '--stderr');
+  expect(errors.find((error) => error.code === 'UserTaskError')?.stderrText).toBe('nothing here\n');
+  const told = await user.cloud(['jobs', 'errors', id, '--stderr']);
+  expect(told.stdout).toContain('  | nothing here\n');
+});
+
+test('all inputs fail: exit code 1; a failing init, a command that dumps core, a directory', async () => {
+  const init = await run('--map', 'wc', '--init', 'echo no network >&2; false', 'logs/a.txt');
+  expect([init.code, init.stdout]).toEqual([1, '']);
+  expect(init.stderr).toMatch(/\(TaskInitError\)\n/);
+  const core = await run('--map', 'kill -ABRT $$', 'logs/a.txt');
+  expect([core.code, core.stderr.includes('user command terminated by SIGABRT')]).toEqual([1, true]);
+  const directory = await run('--map', 'wc', 'logs');
+  expect([directory.code, directory.stderr.includes('1 of 1 inputs failed')]).toEqual([1, true]);
+});
+
+test('a binary input goes through a job byte for byte', async () => {
+  const content = randomBytes(Number(process.env['CLOUD_TEST_JOB_MEGABYTES'] ?? 12) * 1_000_000);
+  user.write('large.bin', content);
+  await user.cloud(['stor', 'put', 'large.bin', 'large.bin']);
+  const { code, bytes } = await user.cloud(['jobs', 'run', '--map', 'cat', 'large.bin']);
+  expect(code).toBe(0);
+  expect(createHash('sha256').update(bytes).digest('hex')).toBe(createHash('sha256').update(content).digest('hex'));
+});
+
+test('inputs through a pipe, a job without inputs, and errors before anything is created', async () => {
+  const piped = await user.shell(`printf 'logs/a.txt\\n~~/stor/logs/b.txt\\n' | cloud jobs run --map cat --reduce 'wc -l'`);
+  expect([piped.code, piped.stdout.trim()]).toEqual([0, '5']);
+  expect(await run('--reduce', 'echo "$(wc -c) bytes"')).toMatchObject({ code: 0, stdout: '0 bytes\n' });
+  expect(await run('--map', 'wc', 'logs/*.nothing')).toMatchObject({ code: 3, stdout: '' });
+  const none = await run('logs/a.txt');
+  expect([none.code, none.stderr.split('\n')[0]]).toEqual([2, 'cloud jobs run logs/a.txt: the job has no phase']);
+});
+
+test('a job step by step: create, add, watch, end, wait, outputs; found by name', async () => {
+  const created = await user.cloud(['jobs', 'create', '--name', 'steps', '--map', 'wc -l', '-o', 'name']);
+  const id = created.stdout.trim();
+  expect([created.code, id]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+  expect((await user.cloud(['jobs', 'add', 'steps', 'logs/a.txt'])).stderr).toBe(`Added 1 input to job ${id}\n`);
+  const watching = user.cloud(['jobs', 'watch', id, '-o', 'jsonl']);
+  const following = user.cloud(['jobs', 'outputs', 'steps', '--follow', '--cat']);
+  expect((await user.cloud(['jobs', 'add', id, '-'], { input: 'logs/b.txt\nlogs/none\n' })).code).toBe(0);
+  expect((await user.cloud(['jobs', 'end', id.slice(0, 13)])).stderr).toBe(`Ended the input of job ${id}\n`);
+  const waited = await user.cloud(['jobs', 'wait', 'steps']);
+  expect([waited.code, waited.stderr.includes('1 of 3 inputs failed')]).toEqual([5, true]);
+  expect((await following).stdout.trim().split('\n').toSorted()).toEqual(['2', '3']);
+  const events = (await watching).stdout
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { event: string }).event);
+  expect([events[0], events.at(-1), events.includes('error')]).toEqual(['job', 'done', true]);
+  expect((await user.cloud(['jobs', 'watch', id])).stdout).toMatch(
+    /^job .* "steps"\n {2}phase 0: map: wc -l\nerror: .*\ndone in .*: 2 outputs, 1 error\n$/,
+  );
+  expect((await user.cloud(['jobs', 'inputs', id, '-o', 'name'])).stdout).toBe(
+    '/demo/stor/logs/a.txt\n/demo/stor/logs/b.txt\n/demo/stor/logs/none\n',
+  );
+  const paths = (await user.cloud(['jobs', 'outputs', id, '-o', 'name'])).stdout.trim().split('\n');
+  expect(paths.every((path) => path.startsWith(`/demo/jobs/${id}/stor/`))).toBe(true);
+  const job = await user.json<Job>('jobs', 'get', 'steps');
+  expect(job).toMatchObject({ id, name: 'steps', state: 'done', cancelled: false, inputDone: true, stats: { errors: 1, outputs: 2 } });
+  const listed = await user.json<Job[]>('jobs', 'list', '--name', 'steps', '--state', 'done');
+  expect(listed.map((each) => each.id)).toEqual([id]);
+  const refused = await user.cloud(['jobs', 'add', id, 'logs/a.txt']);
+  expect([refused.code, refused.stderr.includes('InvalidJobState')]).toEqual([1, true]);
+});
+
+test('get -o yaml goes back into create --from; a typo is answered with the nearest field', async () => {
+  const words = [
+    '--name',
+    'twin',
+    '--map',
+    "grep -v '#' | wc -l",
+    '--init',
+    'true',
+    '--memory',
+    '256',
+    '--reduce',
+    'sort -n\nuniq -c',
+    '--count',
+    '2',
+  ];
+  await user.cloud(['jobs', 'create', ...words]);
+  const yaml = await user.cloud(['jobs', 'get', 'twin', '-o', 'yaml']);
+  const again = await user.cloud(['jobs', 'create', '--from', '-', '--name', 'other', '-o', 'name'], { input: yaml.stdout });
+  expect(again.code).toBe(0);
+  const [first, second] = await Promise.all([user.json<Job>('jobs', 'get', 'twin'), user.json<Job>('jobs', 'get', again.stdout.trim())]);
+  expect([second.phases, second.name]).toEqual([first.phases, 'other']);
+  user.write('typo.yaml', 'phases:\n  - exce: wc\n');
+  const typo = await user.cloud(['jobs', 'create', '--from', 'typo.yaml']);
+  expect([typo.code, typo.stderr]).toEqual([
+    2,
+    'cloud jobs create --from typo.yaml: typo.yaml: phases[0].exce: is not a known field\nhint: did you mean exec?\n',
+  ]);
+});
+
+test('cancel ends a job; cancelling twice, an unknown job and a bad phase are one clear line each', async () => {
+  const { stdout } = await user.cloud(['jobs', 'run', '--map', 'sleep 1000', 'logs/a.txt', '--detach', '-o', 'name']);
+  const id = stdout.trim();
+  expect((await user.cloud(['jobs', 'cancel', id, '--wait'])).stderr).toBe(`Cancelled job ${id}\n`);
+  expect((await user.json<Job>('jobs', 'get', id)).cancelled).toBe(true);
+  const twice = await user.cloud(['jobs', 'cancel', id]);
+  expect([twice.code, twice.stderr.includes('InvalidJobState'), twice.stderr.trim().split('\n').length]).toEqual([1, true, 1]);
+  const waited = await user.cloud(['jobs', 'wait', id]);
+  expect([waited.code, waited.stderr.includes(`job ${id} was cancelled`)]).toEqual([1, true]);
+  const nobody = '00000000-0000-4000-8000-000000000000';
+  for (const words of [
+    ['get', nobody],
+    ['end', nobody],
+    ['cancel', nobody],
+    ['outputs', nobody],
+    ['add', nobody, 'logs/a.txt'],
+  ]) {
+    const { code, stderr } = await user.cloud(['jobs', ...words]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(`job ${nobody} does not exist`)]);
+  }
+  const bad = await user.cloud(['jobs', 'create', '--map', 'wc', '--count', '2']);
+  expect([bad.code, bad.stderr.split('\n')[0]]).toEqual([2, expect.stringContaining('--count is for reduce phases')]);
+});
+
+test('Ctrl-C in run and wait leaves the job alone and says how to go on', async () => {
+  const stopped = await user.shell("timeout --preserve-status -s INT 2 cloud jobs run --map 'sleep 1000' logs/a.txt");
+  const id = idIn(stopped.stderr);
+  expect([stopped.code, stopped.stdout]).toEqual([130, '']);
+  expect(stopped.stderr).toContain(`no longer waiting: job ${id} goes on`);
+  expect(stopped.stderr).toContain(`cloud jobs wait ${id}`);
+  const waited = await user.cloud(['jobs', 'wait', id, '--wait-timeout', '200ms']);
+  expect([waited.code, waited.stderr.includes('is not done after 200ms')]).toEqual([6, true]);
+  const feeding = await user.shell(`(echo logs/b.txt; sleep 3) | timeout --preserve-status -s INT 1.5 cloud jobs add ${id}`);
+  expect(feeding.code).not.toBe(0);
+  expect((await user.cloud(['jobs', 'cancel', id, '--wait'])).code).toBe(0);
+});
