@@ -1,0 +1,113 @@
+import type { Policy, User } from '../../api/resources.ts';
+import type { Context } from '../../cli/command.ts';
+import { UsageError } from '../../errors.ts';
+import { createRole, updateRole } from '../roles/write.ts';
+import { addMembers } from '../roles/members.ts';
+import { askNewPassword } from '../users/password.ts';
+import type { Change, Step } from './change.ts';
+import type { RoleDocument } from './document.ts';
+import { requestPath } from './resource.ts';
+import { parseMember, type RoleFields } from './role.ts';
+import { toRequestPath, type State } from './state.ts';
+
+/** Passwords of the users that a plan creates, by login. */
+export type Passwords = ReadonlyMap<string, string>;
+
+/**
+ * Gets the passwords of new users from the environment, or asks for them, before anything is done.
+ * @throws {UsageError} that names the user whose password nobody gives
+ */
+export async function collectPasswords(context: Context, changes: readonly Change[]): Promise<Passwords> {
+  const passwords = new Map<string, string>();
+  for (const { step } of changes) {
+    if (step.do !== 'createUser') continue;
+    const { login, password: reference } = step.user;
+    if (reference === undefined) {
+      passwords.set(login, await askNewPassword(context, login, `name a variable in the file: password: $NAME`));
+      continue;
+    }
+    const password = context.world.env[reference.slice(1)];
+    if (!password) throw new UsageError(`users: ${login}: the environment variable ${reference} is not set`);
+    passwords.set(login, password);
+  }
+  return passwords;
+}
+
+function toFields({ members, default_members: defaults, policies, name }: Partial<Omit<RoleDocument, 'id'>>): RoleFields {
+  const all = addMembers(
+    (members ?? []).map((word) => parseMember(word, false)),
+    (defaults ?? []).map((word) => parseMember(word, true)),
+  );
+  return {
+    ...(name !== undefined && { name }),
+    ...((members ?? defaults) && { members: all }),
+    ...(policies && { policies }),
+  };
+}
+
+/** Does the steps of a plan, one after the other. */
+export interface Executor {
+  execute(step: Step): Promise<void>;
+}
+
+/** Makes an executor that knows what earlier steps made. */
+export function createExecutor(context: Context, state: State, passwords: Passwords): Executor {
+  const { compute, account } = context;
+  const users = new Map<string, User['id']>();
+  const policies: Pick<Policy, 'id' | 'name'>[] = [...state.policies];
+
+  async function execute(step: Step): Promise<void> {
+    switch (step.do) {
+      case 'createUser': {
+        const { id: _id, keys: _keys, password: _reference, ...fields } = step.user;
+        const user = await compute.createUser({ account, ...fields, password: passwords.get(fields.login) ?? '' });
+        users.set(user.login, user.id);
+        return;
+      }
+      case 'updateUser':
+        await compute.updateUser({ account, user: step.id, ...step.fields });
+        return;
+      case 'deleteUser':
+        await compute.deleteUser({ account, user: step.id });
+        return;
+      case 'createKey': {
+        const user = step.id ?? users.get(step.login) ?? step.login;
+        await compute.createUserKey({ account, user, ...step.key });
+        return;
+      }
+      case 'deleteKey':
+        await compute.deleteUserKey({ account, user: step.id, key: step.fingerprint });
+        return;
+      case 'createPolicy': {
+        const { id: _id, ...fields } = step.policy;
+        const { id, name } = await compute.createPolicy({ account, ...fields });
+        policies.push({ id, name });
+        return;
+      }
+      case 'updatePolicy': {
+        const { id, name } = await compute.updatePolicy({ account, policy: step.id, ...step.fields });
+        policies.splice(0, policies.length, ...policies.map((each) => (each.id === id ? { id, name } : each)));
+        return;
+      }
+      case 'deletePolicy':
+        await compute.deletePolicy({ account, policy: step.id });
+        return;
+      case 'createRole':
+        await createRole(context, { ...toFields(step.role), name: step.role.name }, state.isOld);
+        return;
+      case 'updateRole':
+        await updateRole(context, step.id, toFields(step.fields), state.isOld);
+        return;
+      case 'deleteRole':
+        await compute.deleteRole({ account, role: step.id });
+        return;
+      case 'setTags': {
+        const resource = requestPath({ path: toRequestPath(step.path, policies) }, account);
+        await compute.setRoleTags({ resource, 'role-tag': step.roles });
+        return;
+      }
+    }
+  }
+
+  return { execute };
+}

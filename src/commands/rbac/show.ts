@@ -1,0 +1,56 @@
+import type { Context } from '../../cli/command.ts';
+import { colourEnabled, createPaint, type Paint } from '../../output/colour.ts';
+import { escapeControl } from '../../output/escape.ts';
+import type { Change, Difference } from './change.ts';
+
+/** Whether the user wants text for people: no data format, no columns. */
+export function wantsText({ global }: Pick<Context, 'global'>): boolean {
+  return !global.json && (global.output ?? 'table') === 'table' && global.columns === undefined;
+}
+
+/** The brushes for text that a command writes to stdout itself. */
+export async function paintFor({ world, global }: Pick<Context, 'world' | 'global'>): Promise<Paint> {
+  return await createPaint(colourEnabled(global.color ?? 'auto', world.env, world.stdout.isTerminal));
+}
+
+function printValue(value: unknown): string {
+  return escapeControl(typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
+}
+
+/** What is added to and taken from a list, a line each; for another field what it was and what it is to be. */
+function printDifference({ field, from, to }: Difference, { red, green }: Paint): string[] {
+  if (Array.isArray(to)) {
+    const before: unknown[] = Array.isArray(from) ? from : [];
+    const gone = before.filter((each) => !to.includes(each)).map((each) => red(`    - ${field}: ${printValue(each)}`));
+    const added = to.filter((each) => !before.includes(each)).map((each) => green(`    + ${field}: ${printValue(each)}`));
+    return gone.length + added.length > 0 ? [...gone, ...added] : [`    ~ ${field}: in another order`];
+  }
+  if (isEmpty(from)) return isEmpty(to) ? [] : [green(`    + ${field}: ${printValue(to)}`)];
+  return [red(`    - ${field}: ${printValue(from)}`), ...(isEmpty(to) ? [] : [green(`    + ${field}: ${printValue(to)}`)])];
+}
+
+/** A change for people: `+ user alice` and a line for each field, in colour. */
+export function printChange({ action, kind, name, differences }: Change, paint: Paint): string {
+  const head = `${kind} ${escapeControl(name)}`;
+  const line = { create: paint.green(`+ ${head}`), update: paint.yellow(`~ ${head}`), delete: paint.red(`- ${head}`) }[action];
+  return [line, ...differences.flatMap((difference) => printDifference(difference, paint))].map((each) => `${each}\n`).join('');
+}
+
+/** A change as a record: passwords and what is sent are no part of it. */
+export function describeChange({ action, kind, name, differences }: Change): object {
+  return { action, kind, name, differences };
+}
+
+/** `2 to create, 1 to delete`. */
+export function countChanges(changes: readonly Change[]): string {
+  const actions = ['create', 'update', 'delete'] as const;
+  const counts = actions.map((action) => [changes.filter((change) => change.action === action).length, action] as const);
+  return counts
+    .filter(([number]) => number > 0)
+    .map(([number, action]) => `${number} to ${action}`)
+    .join(', ');
+}
