@@ -42,6 +42,13 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import('./policies.ts')).policies,
   },
   {
+    name: 'rbac',
+    aliases: [],
+    summary: 'Access control of the account as one document',
+    section: computeNouns,
+    load: async () => (await import('./rbac.ts')).rbac,
+  },
+  {
     name: 'images',
     aliases: ['image'],
     summary: 'Images that instances are made from',
