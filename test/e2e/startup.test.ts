@@ -25,7 +25,7 @@ test.each([[['--version']], [['--help']], [['images', '--help']], [['completion'
 });
 
 test.each([[['--version']], [['--help']], [['images', '--help']]])('%j loads no signing and no HTTP', (words) => {
-  expect(listLoaded(...words).filter((name) => /^(find|signer|send-|NativeModule (https|http|tls|crypto)$)/.test(name))).toEqual([]);
+  expect(listLoaded(...words).filter((name) => /^(signer|send-|NativeModule (https|http|tls|crypto)$)/.test(name))).toEqual([]);
 });
 
 test('--version does not even load the parser', () => {
