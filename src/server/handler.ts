@@ -1,6 +1,7 @@
 import type { InputOf, Operation, Operations, ResultOf } from '../api/operation.ts';
 import type { Headers } from '../api/message.ts';
 import type { AccountRow, UserRow } from './store/schema.ts';
+import type { ServiceSettings } from './settings.ts';
 import type { Store } from './store/store.ts';
 
 /** Who sent a request, as the signature says. */
@@ -31,6 +32,15 @@ export interface Call {
   readonly now: () => number;
   /** API version that the request chose: `8.0.0` or `9.0.0`; empty for storage. */
   readonly version: string;
+  /** Name of the datacenter. */
+  readonly datacenter: string;
+  readonly settings: ServiceSettings;
+  /**
+   * Demands that the caller may do another operation too, at another path of the same account: what a multipart upload makes, what a
+   * link or a job reads. Throws the refusal that the operation itself would get.
+   * @param inputs inputs of the operation's path
+   */
+  readonly requireAccess: (operation: Operation, inputs: Readonly<Record<string, string>>) => Promise<void>;
 }
 
 /** A result with a status or headers of its own. */

@@ -10,8 +10,11 @@ import { prepareTls, type LocalTls } from './certificates.ts';
 import { createComputeHandlers } from './compute/index.ts';
 import { listen, type Listener } from './listen.ts';
 import { registerKey, seedAccount } from './seed-account.ts';
+import { createFaults } from './fidelity.ts';
 import { seedCloud, seedDirectories } from './seed-cloud.ts';
+import { seedMachines } from './seed-machines.ts';
 import { createService, type Service } from './serve.ts';
+import type { ServiceSettings } from './settings.ts';
 import { answerPreflight } from './storage/cors.ts';
 import { findReferenced } from './storage/contents.ts';
 import { createStorageHandlers, entryAt } from './storage/index.ts';
@@ -20,7 +23,7 @@ import { openStore, type LocalStore } from './store/open.ts';
 import type { AccountRow } from './store/schema.ts';
 
 /** How the local service is to run; the settings of `cloud local start`. */
-export interface LocalOptions {
+export interface LocalOptions extends Omit<ServiceSettings, 'faults'> {
   readonly dataDir: string;
   /** 0: any free port. */
   readonly computePort: number;
@@ -35,6 +38,8 @@ export interface LocalOptions {
   /** No sample images, packages, networks and directories. */
   readonly empty?: boolean;
   readonly datacenter?: string | undefined;
+  /** Failures that the services are to have, as `createFaults` reads them. */
+  readonly faults?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
   readonly log?: (line: string) => void;
@@ -76,6 +81,7 @@ async function ensureAccount(store: LocalStore, options: LocalOptions, now: numb
     await store.write(async (transaction) => {
       await seedCloud(transaction);
       await seedDirectories(transaction, login, now);
+      await seedMachines(transaction, account, now);
     });
   }
   return account;
@@ -134,7 +140,7 @@ function addHeaders(service: Service, headers: Headers): Service {
 
 async function listenBoth(store: LocalStore, tls: LocalTls | undefined, options: LocalOptions): Promise<[Listener, Listener]> {
   const { datacenter = defaultDatacenter, host = '127.0.0.1', now = Date.now, log = () => undefined, headers = {} } = options;
-  const shared = { store, datacenter, now, log };
+  const shared = { store, datacenter, now, log, settings: readSettings(options) };
   const sockets = { tls, host, log, trusted: options.http === true };
   const computeService = createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() });
   const storageHandlers = createStorageHandlers();
@@ -153,6 +159,12 @@ async function listenBoth(store: LocalStore, tls: LocalTls | undefined, options:
     await first.close(0);
     throw error;
   }
+}
+
+function readSettings({ faults, ...options }: LocalOptions): ServiceSettings {
+  const { staleness, limits, attestationAuthority, imageTime, throttle, latency } = options;
+  const given = { staleness, limits, attestationAuthority, imageTime, throttle, latency };
+  return faults === undefined ? given : { ...given, faults: createFaults(faults) };
 }
 
 /** Begins to remove what a crash left behind; the function that is returned ends that. */
@@ -196,7 +208,7 @@ async function run(store: LocalStore, options: LocalOptions): Promise<LocalServi
 /**
  * Starts both services on this machine, with TLS under an authority of their own, over the data in `dataDir`; the first
  * start makes an account with a key and samples.
- * @throws {LocalError} when the directory or a port is in use; {UsageError} when login or key cannot be used.
+ * @throws {LocalError} when the directory or a port is in use; {UsageError} when login, key or faults cannot be used.
  */
 export async function startLocal(options: LocalOptions): Promise<LocalService> {
   const store = await openStore(options.dataDir);

@@ -74,6 +74,11 @@ export function writeError(error: ApiError): Reply {
   return writeJson(status, { code, message, ...(errors.length > 0 && { errors }) }, allow);
 }
 
+/** The same reply with further headers. */
+export function addHeaders(reply: Reply, headers: Headers): Reply {
+  return { ...reply, headers: { ...reply.headers, ...headers } };
+}
+
 /** Frees what a body that nobody will read holds, an open file for one. */
 export function discardBody(body: ByteStream): void {
   if (body instanceof Readable) body.destroy();

@@ -1,10 +1,9 @@
 import type { Transaction } from 'kysely';
+import { operator } from './operator.ts';
 import { ensureDirectory } from './storage/entries.ts';
 import { placeOf } from './storage/paths.ts';
 import type { ImageRow, PackageRow, Schema } from './store/schema.ts';
 
-/** Owner of the public images: the operator of the cloud, who is no account of it. */
-const operator = '6f8a4c1b-5d14-4bae-a8cd-cc7c71d5cdad';
 const month = 30 * 24 * 60 * 60 * 1000;
 const firstPublished = Date.UTC(2025, 0, 15, 9, 30);
 

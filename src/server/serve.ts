@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { headerAliases } from '../api/aliases.ts';
 import type { Headers, Reply, Request } from '../api/message.ts';
 import type { Handlers } from './handler.ts';
@@ -6,10 +7,13 @@ import type { Operation, Operations, ServiceName } from '../api/operation.ts';
 import { ApiError, isSystemError } from '../errors.ts';
 import { findAccount } from './accounts.ts';
 import { authenticate, isPresigned } from './authenticate.ts';
-import { authorise, requireSecure } from './authorise.ts';
+import { authorise, readNamedRoles, requireSecure, type Attempt } from './authorise.ts';
+import { withRoleTags } from './compute/tags.ts';
+import { createThrottle, raiseFault } from './fidelity.ts';
 import { notImplemented, type Call, type Caller, type Connection, type Handler } from './handler.ts';
+import type { ServiceSettings } from './settings.ts';
 import { chooseByEntry, createMatcher, isUuid, type Match, type Matches } from './match.ts';
-import { dropBody, writeError, writeResult } from './reply.ts';
+import { addHeaders, dropBody, writeError, writeResult } from './reply.ts';
 import type { AccountRow, EntryRow } from './store/schema.ts';
 import type { Store } from './store/store.ts';
 import { parseTarget, type Target } from './target.ts';
@@ -31,6 +35,7 @@ export interface ServiceOptions<T extends Operations> {
   readonly now?: () => number;
   /** Takes a line for each request, and the details of internal errors. */
   readonly log?: (line: string) => void;
+  readonly settings?: ServiceSettings;
   /** Storage: what is at a path below an account. */
   readonly entryAt?: (store: Store, login: string, path: string) => Promise<EntryRow['type'] | undefined>;
   /** Storage: answers `OPTIONS`, which browsers send before a request of a page of another origin, without a signature. */
@@ -90,11 +95,35 @@ async function resolveEntry<T extends Operations>(
   { store, entryAt }: ServiceOptions<T>,
   matches: Matches,
   account: AccountRow,
-): Promise<{ match: Match; exists: boolean }> {
+): Promise<Match> {
   const [{ operation, inputs }] = matches.candidates;
-  if (operation.when.entry === undefined || entryAt === undefined) return { match: matches.candidates[0], exists: true };
-  const entry = await entryAt(store, account.login, inputs['path'] ?? '');
-  return { match: chooseByEntry(matches, entry), exists: entry !== undefined };
+  if (operation.when.entry === undefined || entryAt === undefined) return matches.candidates[0];
+  return chooseByEntry(matches, await entryAt(store, account.login, inputs['path'] ?? ''));
+}
+
+/** The login that the path of a request names; what is to be tagged is named with its account in front. */
+function nameAccount({ inputs }: Match): string | undefined {
+  return inputs['account'] ?? inputs['resource']?.split('/', 1)[0];
+}
+
+/** Who asks for what, as rules look at it. */
+function beginAttempt<T extends Operations>(
+  { service, store, datacenter, now = Date.now }: ServiceOptions<T>,
+  { request, connection }: Exchange,
+  { path, query }: Target,
+  account: AccountRow,
+  caller: Caller,
+): Omit<Attempt, 'operation' | 'inputs'> {
+  const named = readNamedRoles(service, query, request.headers);
+  const context = {
+    now: now(),
+    method: request.method,
+    // An address of the older kind in the newer one's writing.
+    sourceip: connection.remoteAddress.replace(/^::ffff:(?=\d+\.)/u, ''),
+    userAgent: request.headers['user-agent'],
+    datacenter,
+  };
+  return { store, caller, account, path, named, context };
 }
 
 function findHandler<T extends Operations>({ handlers }: ServiceOptions<T>, { name, summary }: Operation): Handler<Operation> {
@@ -111,7 +140,7 @@ async function answer<T extends Operations>(
   target: Target,
   exchange: Exchange,
 ): Promise<Reply> {
-  const { service, store, now = Date.now } = options;
+  const { service, store, now = Date.now, settings = {} } = options;
   const { request, connection, requestId, version } = exchange;
   if (request.method === 'OPTIONS' && options.answerPreflight !== undefined) {
     const [login = '', ...path] = target.parts;
@@ -123,16 +152,25 @@ async function answer<T extends Operations>(
   else requireSecure(connection, request.method, isPresigned(request), target.parts.slice(1).join('/'));
 
   const caller = await authenticate(service, request, store, now());
-  const account = await resolveAccount(service, store, matches.candidates[0].inputs['account'], caller);
-  const { match: found, exists } = await resolveEntry(options, matches, account);
-  const { operation } = found;
-  authorise({ caller, operation, account, path: target.path, entryPath: found.inputs['path'], exists });
+  const account = await resolveAccount(service, store, nameAccount(matches.candidates[0]), caller);
+  const found = await resolveEntry(options, matches, account);
+  const { operation, inputs } = found;
+  const attempt = beginAttempt(options, exchange, target, account, caller);
+  await authorise({ ...attempt, operation, inputs });
+  raiseFault(settings.faults, operation.action);
 
   const handler = findHandler(options, operation);
-  const input = await validate(found, request, target.query);
-  const call: Call = { operation, caller, account, store, requestId, connection, headers: request.headers, now, version };
-  const result = await handler(input, call);
-  return writeResult(operation, result);
+  const input = await validate(found, request, target.query, version);
+  const { headers } = request;
+  const requireAccess: Call['requireAccess'] = async (other, inputs) => {
+    const path = other.service === 'storage' ? `/${account.login}/${inputs['path'] ?? ''}` : target.path;
+    await authorise({ ...attempt, operation: other, inputs, path });
+  };
+  const told = { requestId, connection, headers, now, version, datacenter: options.datacenter, settings };
+  const call: Call = { operation, caller, account, store, ...told, requireAccess };
+  if (service === 'storage') return writeResult(operation, await handler(input, call));
+  const answered = await withRoleTags(call, inputs, () => handler(input, call));
+  return addHeaders(writeResult(operation, answered.result), answered.headers);
 }
 
 /** The code of a system or database error; undefined for others. */
@@ -177,17 +215,21 @@ function writeCommonHeaders<T extends Operations>(options: ServiceOptions<T>, { 
   };
 }
 
-/** A target that can be shown: whoever has the signature of a pre-signed URL can use it. */
+/** A target that can be shown: whoever has the signature of a pre-signed URL can use it; passwords may come in a query too. */
 function redactTarget(target: string): string {
-  return target.replace(/([?&]signature=)[^&]*/gu, '$1...');
+  return target.replace(/([?&](?:signature|password|password_confirmation)=)[^&]*/giu, '$1...');
 }
 
 /** Makes a service of its operations and their handlers. */
 export function createService<T extends Operations>(options: ServiceOptions<T>): Service {
   const { service, log = () => undefined } = options;
+  const { throttle, latency = 0 } = options.settings ?? {};
   const match = createMatcher(options.operations);
+  const admit = createThrottle(service === 'compute' ? throttle : undefined);
   const attempt = async (exchange: Exchange): Promise<Reply> => {
     try {
+      if (latency > 0) await sleep(latency);
+      admit();
       return await answer(options, match, parseTarget(service, exchange.request.target), exchange);
     } catch (error) {
       return writeError(explainFailure(error, exchange.requestId, log));

@@ -3,6 +3,7 @@ import type { Field } from '../api/fields.ts';
 import { streamOf, type Headers, type Request } from '../api/message.ts';
 import { placeOf, type Operation } from '../api/operation.ts';
 import { coerceValue, ValueError } from './coerce.ts';
+import { readOldRole } from './compute/old-roles.ts';
 import type { Match } from './match.ts';
 import { collectPairs, readBodyParameters, type Parameters } from './read-parameters.ts';
 import { refuseInvalid, refuseMissing, refusesUnknown } from './refusals.ts';
@@ -66,15 +67,22 @@ function passBody(operation: Operation, { body, headers }: Request): Record<stri
 }
 
 /**
- * The input of an operation, from path, query, body and headers. What stands in the path is never overridden.
+ * The input of an operation, from path, query, body and headers, in the forms of its API version. What stands in the path is never overridden.
  * @throws {ApiError} naming all missing fields at once, or the first one whose value does not fit.
  */
-export async function validate({ operation, inputs }: Match, request: Request, query: URLSearchParams): Promise<Record<string, unknown>> {
+export async function validate(
+  { operation, inputs }: Match,
+  request: Request,
+  query: URLSearchParams,
+  version: string,
+): Promise<Record<string, unknown>> {
   const body = operation.body === 'json' ? await readBodyParameters(request, operation.service) : {};
   checkUnknown(operation, body);
   const parameters = readAliases<Parameters>({ ...collectPairs(query), ...body });
+  const { current, old } = version.startsWith('8.') ? readOldRole(operation, parameters) : { current: parameters, old: {} };
   return {
-    ...pickFields(operation, parameters, request.headers),
+    ...pickFields(operation, current, request.headers),
+    ...old,
     ...(operation.storesHeaders && { headers: pickStoredHeaders(request.headers) }),
     ...passBody(operation, request),
     ...inputs,

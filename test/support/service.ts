@@ -10,7 +10,9 @@ import { createComputeHandlers } from '../../src/server/compute/index.ts';
 import type { Connection } from '../../src/server/handler.ts';
 import { seedAccount } from '../../src/server/seed-account.ts';
 import { seedCloud } from '../../src/server/seed-cloud.ts';
+import { seedMachines } from '../../src/server/seed-machines.ts';
 import { createService, type Service } from '../../src/server/serve.ts';
+import type { ServiceSettings } from '../../src/server/settings.ts';
 import { answerPreflight } from '../../src/server/storage/cors.ts';
 import { createStorageHandlers, entryAt } from '../../src/server/storage/index.ts';
 import { openStore, type LocalStore } from '../../src/server/store/open.ts';
@@ -150,8 +152,14 @@ function createSend(service: ServiceName, handle: Service, key: TestKey): Send {
   };
 }
 
+/** How a test service differs from the plain one. */
+export interface TestOptions {
+  readonly now?: () => number;
+  readonly settings?: ServiceSettings;
+}
+
 /** Makes a store in a temporary directory with the accounts `demo` and `other` and the sample cloud, and both services over it. */
-export async function createTestService({ now = Date.now }: { now?: () => number } = {}): Promise<TestService> {
+export async function createTestService({ now = Date.now, settings = {} }: TestOptions = {}): Promise<TestService> {
   const dir = await mkdtemp(join(tmpdir(), 'cloud-service-'));
   const store = await openStore(dir);
   const [key, otherKey] = [createRsaKey(), createRsaKey()];
@@ -160,11 +168,12 @@ export async function createTestService({ now = Date.now }: { now?: () => number
   const other = await seed('other', otherKey.line);
   await store.write(async (transaction) => {
     await seedCloud(transaction);
+    await seedMachines(transaction, account, now());
     await transaction.insertInto('datacenters').values({ name: 'east-1', url: 'https://east-1.test' }).execute();
     await transaction.insertInto('services').values({ name: 'storage', url: 'https://storage.test' }).execute();
   });
   const log: string[] = [];
-  const shared = { store, datacenter: 'east-1', now, log: (line: string) => void log.push(line) };
+  const shared = { store, datacenter: 'east-1', now, settings, log: (line: string) => void log.push(line) };
   const handlers = {
     compute: createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() }),
     storage: createService({

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { randomUUID, X509Certificate } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { command, type Context } from '../../cli/command.ts';
@@ -28,12 +28,37 @@ const serveOptions = {
   publicKey: text('Register this public key instead of making a key', { placeholder: 'FILE', values: 'file' }),
   empty: flag('Without samples'),
   datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
+  limits: flag('Show provisioning limits'),
+  attestationAuthority: text('Believe attestations of keys under this certificate', { placeholder: 'FILE', values: 'file' }),
+  staleness: number('Let reads of users, roles and policies lag behind writes', { range: [0, 3_600_000], placeholder: 'MS' }),
+  throttle: text('Answer 420 to more compute requests a second than this, like 10/s', { placeholder: 'N/s' }),
+  latency: number('Let every reply wait', { range: [0, 600_000], placeholder: 'MS' }),
+  fault: text('Failures to have, like createkey=InternalError*2', { placeholder: 'SPEC' }),
 };
 type ServeOptions = Values<typeof serveOptions>;
 
 /** The data directory that is meant. */
 export function dataDirOf({ world, paths }: Context, data: string | undefined): string {
   return data === undefined ? join(paths.data, 'local') : resolvePath(world, data);
+}
+
+/** Requests a second, written as `10/s` or `10`. */
+function readRate(throttle: string | undefined): number | undefined {
+  if (throttle === undefined) return undefined;
+  const rate = Number(/^(\d{1,9})(?:\/s)?$/.exec(throttle)?.[1] ?? 0);
+  if (rate > 0) return rate;
+  throw new UsageError(`--throttle ${throttle}: must be a number of requests a second`, { hint: 'for example --throttle 10/s' });
+}
+
+/** A certificate in PEM. */
+async function readCertificate(world: Context['world'], file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  const pem = (await readInput(world, file)).toString();
+  try {
+    return new X509Certificate(pem).toString();
+  } catch {
+    throw new UsageError(`--attestation-authority ${file}: is not a certificate in PEM`);
+  }
 }
 
 /** Starts both services in this process. */
@@ -52,6 +77,12 @@ async function openService(invocation: Context, options: ServeOptions, log: (lin
     publicKey,
     empty: options.empty,
     datacenter: options.datacenter,
+    limits: options.limits,
+    attestationAuthority: await readCertificate(world, options.attestationAuthority),
+    staleness: options.staleness,
+    throttle: readRate(options.throttle),
+    latency: options.latency,
+    faults: options.fault,
     now: world.now,
     headers: { [instanceHeader]: instance },
     log,
@@ -84,6 +115,8 @@ export const serve = command({
   examples: [
     { line: 'cloud local serve', help: 'Until Ctrl-C' },
     { line: 'cloud local serve --data /tmp/cloud --compute-port 0 --stor-port 0', help: 'Apart from the usual one, on free ports' },
+    { line: 'cloud local serve --staleness 3000 --throttle 20/s --latency 50', help: 'As slow and busy as a real one' },
+    { line: 'cloud local serve --fault createkey=InternalError*2,getimage=503:Down', help: 'Test what your program does about failures' },
   ],
 });
 

@@ -27,11 +27,6 @@ export async function updateAccount(input: InputOf<typeof compute.updateAccount>
   return showAccount(row);
 }
 
-/** GetAccountLimits: the plug-in is off on the local service. */
-export async function getAccountLimits(): Promise<[]> {
-  return [];
-}
-
 function showConfig({ default_network: network }: AccountRow): Config {
   return network === null ? {} : { default_network: network };
 }

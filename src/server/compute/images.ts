@@ -1,42 +1,21 @@
+import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Image } from '../../api/resources.ts';
 import { ApiError } from '../../errors.ts';
-import type { Call } from '../handler.ts';
-import type { AccountRow, ImageRow } from '../store/schema.ts';
-
-/** Columns that stay away from the shown image when they are empty. */
-const optionalColumns = ['description', 'homepage', 'eula', 'origin'] as const;
-
-function showImage(row: ImageRow): Image {
-  const filled = optionalColumns.flatMap((column) => (row[column] === null ? [] : [[column, row[column]] as const]));
-  return {
-    id: row.id,
-    name: row.name,
-    version: row.version,
-    os: row.os,
-    type: row.type,
-    ...Object.fromEntries(filled),
-    requirements: JSON.parse(row.requirements) as Record<string, unknown>,
-    files: JSON.parse(row.files) as NonNullable<Image['files']>,
-    ...(row.published_at !== null && { published_at: new Date(row.published_at).toISOString() }),
-    owner: row.owner,
-    public: row.public === 1,
-    state: row.state as Image['state'],
-    tags: JSON.parse(row.tags) as Record<string, unknown>,
-    acl: JSON.parse(row.acl) as string[],
-    ...(row.error !== null && { error: JSON.parse(row.error) as NonNullable<Image['error']> }),
-  };
-}
-
-/** Public images, the account's own, and private ones that name the account in their list. */
-function isVisible(row: ImageRow, account: AccountRow): boolean {
-  return row.public === 1 || row.owner === account.id || (JSON.parse(row.acl) as string[]).includes(account.id);
-}
+import type { Call, Handler } from '../handler.ts';
+import { releaseContents, removeGarbage } from '../storage/contents.ts';
+import type { AccountRow, ImageRow, Schema } from '../store/schema.ts';
+import { settleCreations } from './image-creation.ts';
+import { readImageFields } from './image-input.ts';
+import { refuseUnknown } from './names.ts';
+import { clearTags } from './tags.ts';
+import { isVisible, showImage } from './image-shape.ts';
 
 /** ListImages, the oldest first; only active ones unless `state` says otherwise. */
-export async function listImages(filter: InputOf<typeof compute.listImages>, { account, store }: Call): Promise<Image[]> {
-  let query = store.db.selectFrom('images').selectAll().orderBy('published_at').orderBy('id');
+export async function listImages(filter: InputOf<typeof compute.listImages>, call: Call): Promise<Image[]> {
+  await settleCreations(call);
+  let query = call.store.db.selectFrom('images').selectAll().orderBy('published_at').orderBy('id');
   for (const column of ['name', 'os', 'version', 'owner', 'type'] as const) {
     const value = filter[column];
     if (value !== undefined) query = query.where(column, '=', value);
@@ -45,12 +24,61 @@ export async function listImages(filter: InputOf<typeof compute.listImages>, { a
   if (isPublic !== undefined) query = query.where('public', '=', isPublic ? 1 : 0);
   if (state !== 'all') query = query.where('state', '=', state);
   const rows = await query.execute();
-  return rows.filter((row) => isVisible(row, account)).map(showImage);
+  return rows.filter((row) => isVisible(row, call.account)).map(showImage);
 }
 
-/** GetImage; 404 also for one that the account may not see. */
-export async function getImage({ id }: InputOf<typeof compute.getImage>, { account, store }: Call): Promise<Image> {
-  const row = await store.db.selectFrom('images').selectAll().where('id', '=', id).executeTakeFirst();
-  if (row === undefined || !isVisible(row, account)) throw new ApiError(404, 'ResourceNotFound', `image ${id} does not exist`);
-  return showImage(row);
+/** The image that a path names. @throws {ApiError} 404 `ResourceNotFound`, also for one that the account may not see. */
+export async function requireImage(db: Kysely<Schema>, account: AccountRow, id: string): Promise<ImageRow> {
+  const row = await db.selectFrom('images').selectAll().where('id', '=', id).executeTakeFirst();
+  if (row === undefined || !isVisible(row, account)) throw refuseUnknown('image', id);
+  return row;
 }
+
+/** The same for what only the owner may do. @throws {ApiError} 422 `NotImageOwnerError`. */
+export async function requireOwnImage(db: Kysely<Schema>, account: AccountRow, id: string): Promise<ImageRow> {
+  const row = await requireImage(db, account, id);
+  if (row.owner === account.id) return row;
+  throw new ApiError(422, 'NotImageOwnerError', `image ${id} belongs to another account`);
+}
+
+/** GetImage. */
+export const getImage: Handler<typeof compute.getImage> = async ({ id }, call) => {
+  await settleCreations(call);
+  return showImage(await requireImage(call.store.db, call.account, id));
+};
+
+/** UpdateImage: an empty text clears. Errors: 409 `InvalidArgument`, 422 `NotImageOwnerError`. */
+export const updateImage: Handler<typeof compute.updateImage> = async (input, call) => {
+  await settleCreations(call);
+  const { account, store } = call;
+  const changes = readImageFields(input);
+  const row = await store.write(async (transaction) => {
+    const before = await requireOwnImage(transaction, account, input.id);
+    if (Object.keys(changes).length === 0) return before;
+    return transaction.updateTable('images').set(changes).where('id', '=', before.id).returningAll().executeTakeFirstOrThrow();
+  });
+  return showImage(row);
+};
+
+async function checkUnused(db: Kysely<Schema>, id: string): Promise<void> {
+  const machine = await db.selectFrom('machines').select('id').where('image', '=', id).executeTakeFirst();
+  if (machine !== undefined) throw new ApiError(409, 'InUseError', `image ${id} is used by instance ${machine.id}`);
+  const child = await db.selectFrom('images').select('id').where('origin', '=', id).executeTakeFirst();
+  if (child !== undefined) throw new ApiError(409, 'InUseError', `image ${id} is the origin of image ${child.id}`);
+}
+
+/** DeleteImage. Errors: 403 `NotAuthorized` for one of another account, 409 `InUseError` for one that instances or images need. */
+export const deleteImage: Handler<typeof compute.deleteImage> = async ({ id }, call) => {
+  await settleCreations(call);
+  const { account, store } = call;
+  const garbage = await store.write(async (transaction) => {
+    const row = await requireImage(transaction, account, id);
+    if (row.owner !== account.id) throw new ApiError(403, 'NotAuthorized', `image ${id} belongs to another account`);
+    await checkUnused(transaction, id);
+    await clearTags(transaction, account, `images/${id}`);
+    await transaction.deleteFrom('images').where('id', '=', id).execute();
+    return releaseContents(transaction, [row.content]);
+  });
+  await removeGarbage(store, garbage);
+  return {};
+};

@@ -1,10 +1,18 @@
 import type { compute } from '../../api/compute.ts';
-import { notImplemented, type Handlers } from '../handler.ts';
+import type { Handlers } from '../handler.ts';
 import * as account from './account.ts';
 import * as datacenters from './datacenters.ts';
+import { cloneImage, importImageFromDatacenter } from './image-copies.ts';
+import { createImageFromMachine } from './image-creation.ts';
+import { exportImage } from './image-export.ts';
 import * as images from './images.ts';
 import * as keys from './keys.ts';
+import { getAccountLimits } from './limits.ts';
 import * as packages from './packages.ts';
+import * as policies from './policies.ts';
+import * as roles from './roles.ts';
+import { setRoleTags } from './tags.ts';
+import * as users from './users.ts';
 
 /** A handler for every operation of the compute service. */
 export function createComputeHandlers(): Handlers<typeof compute> {
@@ -13,7 +21,7 @@ export function createComputeHandlers(): Handlers<typeof compute> {
 
     getAccount: account.getAccount,
     updateAccount: account.updateAccount,
-    getAccountLimits: account.getAccountLimits,
+    getAccountLimits,
     getConfig: account.getConfig,
     updateConfig: account.updateConfig,
 
@@ -21,30 +29,30 @@ export function createComputeHandlers(): Handlers<typeof compute> {
     getKey: keys.getKey,
     createKey: keys.createKey,
     deleteKey: keys.deleteKey,
-    listUserKeys: notImplemented,
-    getUserKey: notImplemented,
-    createUserKey: notImplemented,
-    deleteUserKey: notImplemented,
+    listUserKeys: keys.listUserKeys,
+    getUserKey: keys.getUserKey,
+    createUserKey: keys.createUserKey,
+    deleteUserKey: keys.deleteUserKey,
 
-    listUsers: notImplemented,
-    getUser: notImplemented,
-    createUser: notImplemented,
-    updateUser: notImplemented,
-    changeUserPassword: notImplemented,
-    deleteUser: notImplemented,
+    listUsers: users.listUsers,
+    getUser: users.getUser,
+    createUser: users.createUser,
+    updateUser: users.updateUser,
+    changeUserPassword: users.changeUserPassword,
+    deleteUser: users.deleteUser,
 
-    listRoles: notImplemented,
-    getRole: notImplemented,
-    createRole: notImplemented,
-    updateRole: notImplemented,
-    deleteRole: notImplemented,
-    setRoleTags: notImplemented,
+    listRoles: roles.listRoles,
+    getRole: roles.getRole,
+    createRole: roles.createRole,
+    updateRole: roles.updateRole,
+    deleteRole: roles.deleteRole,
+    setRoleTags,
 
-    listPolicies: notImplemented,
-    getPolicy: notImplemented,
-    createPolicy: notImplemented,
-    updatePolicy: notImplemented,
-    deletePolicy: notImplemented,
+    listPolicies: policies.listPolicies,
+    getPolicy: policies.getPolicy,
+    createPolicy: policies.createPolicy,
+    updatePolicy: policies.updatePolicy,
+    deletePolicy: policies.deletePolicy,
 
     listDatacenters: datacenters.listDatacenters,
     getDatacenter: datacenters.getDatacenter,
@@ -52,12 +60,12 @@ export function createComputeHandlers(): Handlers<typeof compute> {
 
     listImages: images.listImages,
     getImage: images.getImage,
-    deleteImage: notImplemented,
-    exportImage: notImplemented,
-    createImageFromMachine: notImplemented,
-    importImageFromDatacenter: notImplemented,
-    updateImage: notImplemented,
-    cloneImage: notImplemented,
+    deleteImage: images.deleteImage,
+    exportImage,
+    createImageFromMachine,
+    importImageFromDatacenter,
+    updateImage: images.updateImage,
+    cloneImage,
 
     listPackages: packages.listPackages,
     getPackage: packages.getPackage,

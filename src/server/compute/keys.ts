@@ -1,11 +1,15 @@
-import { X509Certificate } from 'node:crypto';
+import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type * as r from '../../api/resources.ts';
 import { InvalidKeyError, readPublicKey, type PublicKey } from '../../auth/public-key.ts';
 import { ApiError } from '../../errors.ts';
 import { listKeysOf, selectKeys, type Key } from '../accounts.ts';
-import type { Call } from '../handler.ts';
+import type { Call, Handler } from '../handler.ts';
+import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
+import { readAttestation } from './attestation.ts';
+import { clearTags } from './tags.ts';
+import { requireUser } from './users.ts';
 
 function showKey({ name, fingerprint, key, multifactor }: Key): r.Key {
   const shown = { name, fingerprint, key };
@@ -32,60 +36,87 @@ function readName(name: string | undefined, fingerprint: string): string {
   throw new ApiError(409, 'InvalidArgument', 'name must have 1 to 128 printable characters and no /');
 }
 
-function parseCertificate(pem: string): X509Certificate {
-  try {
-    return new X509Certificate(pem);
-  } catch {
-    throw new ApiError(409, 'InvalidArgument', 'attestation must be a list of certificates in PEM');
-  }
-}
-
-/** Checks that the certificates can be read and the first one is about this key; no authority is trusted, so none attests. */
-function readAttestation(attestation: readonly string[] | undefined, key: PublicKey): string | null {
-  const [first] = (attestation ?? []).map(parseCertificate);
-  if (first === undefined) return null;
-  if (!first.publicKey.equals(key.keyObject)) {
-    throw new ApiError(409, 'InvalidArgument', 'attestation: the first certificate is not about this key');
-  }
-  return JSON.stringify(attestation);
-}
-
 function selectOne(keys: readonly Key[], name: string): Key {
   const [key] = selectKeys(keys, name);
   if (key === undefined) throw new ApiError(404, 'ResourceNotFound', `key ${name} does not exist`);
   return key;
 }
 
-/** ListKeys, in the order in which they were registered. */
-export async function listKeys(_: InputOf<typeof compute.listKeys>, { account, store }: Call): Promise<r.Key[]> {
-  return (await listKeysOf(store.db, account, undefined)).map(showKey);
+/** Whose keys a path names: a sub-user's where it names one. */
+interface Owner {
+  readonly account: AccountRow;
+  readonly user: UserRow | undefined;
 }
 
-/** GetKey, by fingerprint or name; of several with one name the first. */
-export async function getKey({ key }: InputOf<typeof compute.getKey>, { account, store }: Call): Promise<r.Key> {
-  return showKey(selectOne(await listKeysOf(store.db, account, undefined), key));
+/** @param name of the sub-user; undefined for the account's own keys */
+async function findOwner(name: string | undefined, { account, store }: Call): Promise<Owner> {
+  return { account, user: name === undefined ? undefined : await requireUser(store.db, account, name) };
 }
 
-/** CreateKey. Errors: 409 `InvalidArgument` for a bad key or name, or a key that the account has already. */
-export async function createKey(input: InputOf<typeof compute.createKey>, { account, store, now }: Call): Promise<r.Key> {
+function listOf(db: Kysely<Schema>, { account, user }: Owner): Promise<Key[]> {
+  return listKeysOf(db, account, user);
+}
+
+async function list(user: string | undefined, call: Call): Promise<r.Key[]> {
+  return (await listOf(call.store.db, await findOwner(user, call))).map(showKey);
+}
+
+async function get(user: string | undefined, key: string, call: Call): Promise<r.Key> {
+  return showKey(selectOne(await listOf(call.store.db, await findOwner(user, call)), key));
+}
+
+async function create(user: string | undefined, input: Omit<InputOf<typeof compute.createKey>, 'account'>, call: Call): Promise<r.Key> {
+  const owner = await findOwner(user, call);
   const { parsed, line } = parseKey(input.key);
   const fingerprint = parsed.fingerprints.md5;
-  const name = readName(input.name, fingerprint);
-  const attestation = readAttestation(input.attestation, parsed);
-  const values = { account: account.id, user: null, name, fingerprint, key: line, attestation, multifactor: null, created: now() };
-  const row = await store.write(async (transaction) => {
-    const same = selectKeys(await listKeysOf(transaction, account, undefined), fingerprint);
+  const values = {
+    account: owner.account.id,
+    user: owner.user?.id ?? null,
+    name: readName(input.name, fingerprint),
+    fingerprint,
+    key: line,
+    ...readAttestation(input.attestation, parsed, call),
+    created: call.now(),
+  };
+  const row = await call.store.write(async (transaction) => {
+    const same = selectKeys(await listOf(transaction, owner), fingerprint);
     if (same.length > 0) throw new ApiError(409, 'InvalidArgument', `key is registered already: ${fingerprint}`);
     return transaction.insertInto('keys').values(values).returningAll().executeTakeFirstOrThrow();
   });
   return showKey(row);
 }
 
-/** DeleteKey, by fingerprint or name. */
-export async function deleteKey({ key }: InputOf<typeof compute.deleteKey>, { account, store }: Call): Promise<Record<string, string>> {
-  await store.write(async (transaction) => {
-    const { sequence } = selectOne(await listKeysOf(transaction, account, undefined), key);
+async function remove(user: string | undefined, key: string, call: Call): Promise<Record<string, string>> {
+  const owner = await findOwner(user, call);
+  await call.store.write(async (transaction) => {
+    const { sequence, fingerprint } = selectOne(await listOf(transaction, owner), key);
+    const collection = owner.user === undefined ? 'keys' : `users/${owner.user.id}/keys`;
+    await clearTags(transaction, owner.account, `${collection}/${fingerprint}`);
     await transaction.deleteFrom('keys').where('sequence', '=', sequence).execute();
   });
   return {};
 }
+
+/** ListKeys, in the order in which they were registered. */
+export const listKeys: Handler<typeof compute.listKeys> = (_, call) => list(undefined, call);
+
+/** GetKey, by fingerprint or name; of several with one name the first. */
+export const getKey: Handler<typeof compute.getKey> = ({ key }, call) => get(undefined, key, call);
+
+/** CreateKey. Errors: 409 `InvalidArgument` for a bad key, name or attestation, or a key that the account has already. */
+export const createKey: Handler<typeof compute.createKey> = (input, call) => create(undefined, input, call);
+
+/** DeleteKey, by fingerprint or name. */
+export const deleteKey: Handler<typeof compute.deleteKey> = ({ key }, call) => remove(undefined, key, call);
+
+/** ListUserKeys. */
+export const listUserKeys: Handler<typeof compute.listUserKeys> = ({ user }, call) => list(user, call);
+
+/** GetUserKey. */
+export const getUserKey: Handler<typeof compute.getUserKey> = ({ user, key }, call) => get(user, key, call);
+
+/** CreateUserKey. Errors as of CreateKey. */
+export const createUserKey: Handler<typeof compute.createUserKey> = ({ user, ...input }, call) => create(user, input, call);
+
+/** DeleteUserKey. */
+export const deleteUserKey: Handler<typeof compute.deleteUserKey> = ({ user, key }, call) => remove(user, key, call);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import type { Headers } from '../../api/message.ts';
-import type { storage } from '../../api/storage.ts';
+import { storage } from '../../api/storage.ts';
 import { ApiError } from '../../errors.ts';
 import { Answer, type Call, type Handler } from '../handler.ts';
 import type { EntryRow, Schema, UploadRow } from '../store/schema.ts';
@@ -42,6 +42,7 @@ interface Plan {
 export const commitMultipartUpload: Handler<typeof storage.commitMultipartUpload> = async ({ prefix, id, parts: etags }, call) => {
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const upload = await findUpload(call.store.db, call, id, prefix);
+    await demandAccess(upload, call);
     if (isRepeated(upload, etags)) return answerCommit(upload);
     const { parts } = await checkCommit(call.store.db, upload, etags, call);
     const md5 = await digestParts(call.store, id, parts);
@@ -76,11 +77,17 @@ async function commit(
   const plan = await checkCommit(transaction, upload, etags, call);
   if (plan.parts.some(({ content }, index) => content !== parts[index]?.content)) return undefined;
   const etag = randomUUID();
-  const garbage = await putTarget(transaction, plan, { etag, md5, mtime: call.now() });
+  const garbage = await putTarget(transaction, plan, { etag, md5, mtime: call.now() }, call);
   const unused = await removeParts(transaction, partsDirectory(call.account.login, id));
   const outcome = { state: 'done', result: 'committed', parts: JSON.stringify(etags), etag, md5 } as const;
   await transaction.updateTable('uploads').set(outcome).where('id', '=', id).execute();
   return { upload: { ...upload, ...outcome }, garbage: [...garbage, ...unused] };
+}
+
+/** Whoever commits needs leave to put the object there. */
+async function demandAccess({ target }: UploadRow, { account, requireAccess }: Call): Promise<void> {
+  const [, , ...parts] = target.split('/');
+  await requireAccess(storage.putObject, { account: account.login, path: parts.join('/') });
 }
 
 /** In the order of storage-decisions.md: target, parts given, state, each etag, sizes, declared length. */
@@ -131,7 +138,12 @@ function measureParts(parts: readonly Part[]): number {
 type Version = Pick<EntryRow, 'etag' | 'md5' | 'mtime'>;
 
 /** Puts the object in its place; says what it replaced. */
-async function putTarget(transaction: Transaction<Schema>, { upload, target, found, parts }: Plan, version: Version): Promise<Garbage[]> {
+async function putTarget(
+  transaction: Transaction<Schema>,
+  { upload, target, found, parts }: Plan,
+  version: Version,
+  call: Call,
+): Promise<Garbage[]> {
   const { 'role-tag': roleTag } = JSON.parse(upload.headers) as Headers;
   await putEntry(transaction, target, found.entry, {
     type: 'object',
@@ -140,7 +152,7 @@ async function putTarget(transaction: Transaction<Schema>, { upload, target, fou
     content: await putContent(transaction, upload, parts),
     copies: upload.copies,
     headers: upload.stored_headers,
-    role_tags: chooseRoleTags(roleTag, found.entry, found.parent),
+    role_tags: await chooseRoleTags(transaction, call, roleTag, found.entry, found.parent),
   });
   return releaseContents(transaction, [found.entry?.content]);
 }

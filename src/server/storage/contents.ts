@@ -88,11 +88,12 @@ export async function removeGarbage(store: Store, garbage: readonly Garbage[]): 
   }
 }
 
-/** Which of these files of the byte store some object or part needs; for the collection of what a crash left behind. */
+/** Which of these files of the byte store some object, part or image needs; for the collection of what a crash left behind. */
 export async function findReferenced(db: Kysely<Schema>, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const entries = await db.selectFrom('entries').select('content').where('content', 'in', ids).execute();
   const pieces = await db.selectFrom('pieces').select('bytes').where('bytes', 'in', ids).execute();
-  return new Set([...entries.flatMap(({ content }) => content ?? []), ...pieces.map(({ bytes }) => bytes)]);
+  const images = await db.selectFrom('images').select('content').where('content', 'in', ids).execute();
+  return new Set([...[...entries, ...images].flatMap(({ content }) => content ?? []), ...pieces.map(({ bytes }) => bytes)]);
 }
 
 /** One that cannot be removed now is found by the collection at the next start. */

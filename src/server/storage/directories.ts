@@ -24,7 +24,7 @@ export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path,
   const garbage = await call.store.write(async (transaction) => {
     if (isRoot(place)) await ensureDirectory(transaction, place, call.now());
     const { parent, entry } = await findForWriting(transaction, place);
-    const roleTags = chooseRoleTags(roleTag, entry, parent);
+    const roleTags = await chooseRoleTags(transaction, call, roleTag, entry, parent);
     const kept = entry?.type === 'directory' && keepsHeaders ? entry.headers : stored;
     await putEntry(transaction, place, entry, describeDirectory(call.now(), { headers: kept, roleTags }));
     return releaseContents(transaction, [entry?.content]);
@@ -54,8 +54,10 @@ function isRoot(place: Place): boolean {
 }
 
 /** The directory at a place, for a listing; an account's own is there in any case. @throws 404 `ResourceNotFound`. */
-export async function findDirectory(...[db, place]: Parameters<typeof findEntry>): Promise<{ children: number; headers: string }> {
-  if (place.parts.length === 0) return (await findEntry(db, place)) ?? { children: 0, headers: '{}' };
+export async function findDirectory(
+  ...[db, place]: Parameters<typeof findEntry>
+): Promise<{ children: number; headers: string; role_tags: string }> {
+  if (place.parts.length === 0) return (await findEntry(db, place)) ?? { children: 0, headers: '{}', role_tags: '[]' };
   const entry = await requireEntry(db, place);
   if (entry.type === 'directory') return entry;
   throw new ApiError(409, 'ConcurrentRequest', `${place.path} became an object meanwhile: ask again`);

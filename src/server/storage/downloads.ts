@@ -13,6 +13,7 @@ import { requireEntry } from './entries.ts';
 import { describeVersion, readStoredHeaders } from './headers.ts';
 import { placeOf } from './paths.ts';
 import { readRange } from './ranges.ts';
+import { showRoleTags } from './roles.ts';
 
 type Input = InputOf<typeof storage.getObject>;
 
@@ -29,7 +30,7 @@ export const getObject: Handler<typeof storage.getObject> = async (input, call) 
 
 /** Undefined when the object was replaced before its bytes could be opened: the new one is to be answered. */
 async function answerDownload(input: Input, entry: EntryRow, call: Call): Promise<Download | undefined> {
-  const headers = describeObject(entry, call.headers['origin']);
+  const headers = { ...describeObject(entry, call.headers['origin']), ...(await showRoleTags(call, entry)) };
   const type = headers['content-type'] ?? '';
   if (!accepts(input.accept, type)) throw new ApiError(406, 'NotAcceptable', `the object is ${type}, which the Accept header excludes`);
   if (judgeRead(input, entry) === 'not modified') return answerNotModified(headers);

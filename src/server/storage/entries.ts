@@ -76,12 +76,13 @@ export function describeDirectory(now: number, { headers = '{}', roleTags = '[]'
   return { type: 'directory', etag: null, mtime: now, size: null, md5: null, content: null, copies: null, headers, role_tags: roleTags };
 }
 
-/** Makes a directory and those above it, where they are missing. */
+/** Makes a directory and those above it, where they are missing; each has the role tags of its parent. */
 export async function ensureDirectory(transaction: Transaction<Schema>, place: Place, now: number): Promise<void> {
   if (await findEntry(transaction, place)) return;
   const above = parentOf(place);
   if (above) await ensureDirectory(transaction, above, now);
-  await putEntry(transaction, place, undefined, describeDirectory(now));
+  const parent = above && (await findEntry(transaction, above));
+  await putEntry(transaction, place, undefined, describeDirectory(now, { roleTags: parent?.role_tags ?? '[]' }));
 }
 
 /** Gives an account its directory and the roots in it: `stor`, `public`, `jobs`, `uploads`, `reports`. */

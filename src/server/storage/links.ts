@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Kysely } from 'kysely';
-import type { storage } from '../../api/storage.ts';
+import { storage } from '../../api/storage.ts';
 import { ApiError } from '../../errors.ts';
 import type { Call, Handler } from '../handler.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
@@ -16,13 +16,20 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
   refuseRoot(place);
   refuseUploads(place);
   const source = readLocation(location, call);
+  if (source.login === call.account.login)
+    await call.requireAccess(storage.getObject, { account: source.login, path: source.parts.join('/') });
   const mtime = call.now();
   const { etag, garbage } = await call.store.write(async (transaction) => {
     const { parent, entry } = await findForWriting(transaction, place);
     refuseDirectory(place, entry);
     const { parent: _parent, name: _name, children: _children, ...values } = await findSource(transaction, source);
     const headers = JSON.stringify({ ...chooseHeaders({}, place), ...readStoredHeaders(values) });
-    await putEntry(transaction, place, entry, { ...values, mtime, headers, role_tags: chooseRoleTags(roleTag, entry, parent) });
+    await putEntry(transaction, place, entry, {
+      ...values,
+      mtime,
+      headers,
+      role_tags: await chooseRoleTags(transaction, call, roleTag, entry, parent),
+    });
     return { etag: values.etag, garbage: await releaseContents(transaction, [entry?.content]) };
   });
   await removeGarbage(call.store, garbage);

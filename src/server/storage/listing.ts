@@ -8,6 +8,7 @@ import { findDirectory } from './directories.ts';
 import { findEntry } from './entries.ts';
 import { readStoredHeaders } from './headers.ts';
 import { childOf, placeOf, type Place } from './paths.ts';
+import { showRoleTags } from './roles.ts';
 
 /** Entries in a reply when the request does not say, and at most: deployed clients ask for 1024 (section 8 has 1000). */
 const defaultLimit = 1000;
@@ -46,7 +47,8 @@ export const listDirectory: Handler<typeof storage.listDirectory> = async (input
     after: place.parts.length === 0,
   };
   const { 'content-type': _, ...headers } = readStoredHeaders(directory);
-  return { headers: { ...headers, 'result-set-size': String(directory.children) }, records: readPage(call.store.db, place, page) };
+  const tags = await showRoleTags(call, directory);
+  return { headers: { ...headers, ...tags, 'result-set-size': String(directory.children) }, records: readPage(call.store.db, place, page) };
 };
 
 /** Asked for both, a listing has both. */

@@ -23,7 +23,7 @@ export const putMetadata: Handler<typeof storage.putMetadata> = async (input, ca
     const { parent: _parent, name: _name, children: _children, ...values } = entry;
     const { 'content-type': _, ...given } = input.headers ?? {};
     const headers = entry.type === 'directory' ? chooseHeaders(given, place) : chooseObjectHeaders(input.headers, place);
-    const roleTags = chooseRoleTags(input.roleTag, entry, parent);
+    const roleTags = await chooseRoleTags(transaction, call, input.roleTag, entry, parent);
     await putEntry(transaction, place, entry, { ...values, mtime, headers: JSON.stringify(headers), role_tags: roleTags });
     return entry.etag;
   });

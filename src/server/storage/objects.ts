@@ -3,7 +3,7 @@ import type { InputOf } from '../../api/operation.ts';
 import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../errors.ts';
 import type { Call, Handler } from '../handler.ts';
-import type { Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { StoredBytes } from '../store/bytes.ts';
 import type { Schema } from '../store/schema.ts';
 import { checkWrite } from './conditions.ts';
@@ -27,12 +27,12 @@ export const putObject: Handler<typeof storage.putObject> = async (input, call) 
   const place = placeOf(call.account.login, input.path);
   refuseRoot(place);
   refuseUploads(place);
-  const checkPlace = (found: Found): string => {
+  const checkPlace = (db: Kysely<Schema>, found: Found): Promise<string> => {
     refuseDirectory(place, found.entry);
     checkWrite(input, found.entry);
-    return chooseRoleTags(input.roleTag, found.entry, found.parent);
+    return chooseRoleTags(db, call, input.roleTag, found.entry, found.parent);
   };
-  checkPlace(await findForWriting(store.db, place));
+  await checkPlace(store.db, await findForWriting(store.db, place));
   const headers = JSON.stringify(chooseObjectHeaders(input.headers, place));
   const copies = readCopies(input.durabilityLevel);
   const bytes = await storeChecked(input, readLimit(input.maxContentLength, input.length), call);
@@ -48,7 +48,7 @@ export const putObject: Handler<typeof storage.putObject> = async (input, call) 
   };
   await keepBytes(call, bytes, async (transaction) => {
     const found = await findForWriting(transaction, place);
-    await putEntry(transaction, place, found.entry, { ...values, role_tags: checkPlace(found) });
+    await putEntry(transaction, place, found.entry, { ...values, role_tags: await checkPlace(transaction, found) });
     return releaseContents(transaction, [found.entry?.content]);
   });
   return { ...describeVersion(values), 'computed-md5': bytes.md5 };

@@ -1,16 +1,34 @@
+import type { Kysely } from 'kysely';
+import type { Headers } from '../../api/message.ts';
 import { ApiError } from '../../errors.ts';
+import { findRoleIds, findRoleNames, splitNames } from '../caller-roles.ts';
+import type { Call } from '../handler.ts';
+import type { Schema } from '../store/schema.ts';
+
+interface Tagged {
+  /** JSON array of role ids. */
+  role_tags: string;
+}
 
 /**
  * The role tags of an entry that is written, JSON array of role ids: those the request names, else those it has, else its
- * parent's. @throws 409 `InvalidRoleTag` for a role that the account does not have; none has roles before the role operations.
+ * parent's. @throws 409 `InvalidRoleTag` for a role that the account does not have.
  */
-export function chooseRoleTags(
+export async function chooseRoleTags(
+  db: Kysely<Schema>,
+  { account }: Pick<Call, 'account'>,
   named: string | undefined,
-  existing: { role_tags: string } | undefined,
-  parent: { role_tags: string },
-): string {
+  existing: Tagged | undefined,
+  parent: Tagged,
+): Promise<string> {
   if (named === undefined) return existing?.role_tags ?? parent.role_tags;
-  const unknown = named.split(',').find((name) => name.trim() !== '');
-  if (unknown !== undefined) throw new ApiError(409, 'InvalidRoleTag', `the account has no role "${unknown.trim()}": create it first`);
-  return '[]';
+  const { ids, unknown } = await findRoleIds(db, account, splitNames(named));
+  if (unknown !== undefined) throw new ApiError(409, 'InvalidRoleTag', `the account has no role "${unknown}": create it first`);
+  return JSON.stringify(ids);
+}
+
+/** The header by which a reply shows the role tags of an entry; none for an entry without. */
+export async function showRoleTags({ store, account }: Call, { role_tags: tags }: Tagged): Promise<Headers> {
+  const names = await findRoleNames(store.db, account, JSON.parse(tags) as string[]);
+  return names.length === 0 ? {} : { 'role-tag': names.join(',') };
 }

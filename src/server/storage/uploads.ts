@@ -20,7 +20,7 @@ export const createMultipartUpload: Handler<typeof storage.createMultipartUpload
   refuseRoot(place);
   refuseUploads(place);
   const target = readTarget(headers, place);
-  chooseRoleTags(target.roleTag, undefined, { role_tags: '[]' });
+  await chooseRoleTags(call.store.db, call, target.roleTag, undefined, { role_tags: '[]' });
   const id = randomUUID();
   const created = call.now();
   const directory = partsDirectory(account.login, id);

@@ -1,3 +1,5 @@
+import type { Generated } from 'kysely';
+
 /** Rows of the compute service beyond accounts: access control, instances, limits, the making of images. */
 
 /** A role of an account. Names are unique in the account. */
@@ -48,6 +50,7 @@ export interface RoleTagRow {
 
 /** How an object of the compute service was before a change; for reads that lag behind. */
 export interface ChangeRow {
+  sequence: Generated<number>;
   account: string;
   kind: 'user' | 'role' | 'policy';
   id: string;

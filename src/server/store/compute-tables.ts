@@ -51,6 +51,7 @@ async function createRoleTables(db: Kysely<never>): Promise<void> {
   await db.schema.createIndex('role_tags_role').on('role_tags').column('role').execute();
   await db.schema
     .createTable('changes')
+    .addColumn('sequence', 'integer', (column) => column.primaryKey().autoIncrement())
     .addColumn('account', 'text', (column) => column.notNull())
     .addColumn('kind', 'text', (column) => column.notNull())
     .addColumn('id', 'text', (column) => column.notNull())

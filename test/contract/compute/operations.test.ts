@@ -17,19 +17,10 @@ afterAll(() => service.close());
 const missing = { status: 404, code: 'ResourceNotFound' };
 const invalid = { status: 409, code: 'InvalidArgument' };
 
-test('these operations answer 501 until their issues are done; the list only shrinks', async () => {
-  const waiting = Object.entries(createComputeHandlers()).filter(([, handler]) => handler === notImplemented);
-  expect(waiting.map(([name]) => name).sort()).toEqual(
-    [
-      'listUserKeys getUserKey createUserKey deleteUserKey listUsers getUser createUser updateUser changeUserPassword deleteUser',
-      'listRoles getRole createRole updateRole deleteRole setRoleTags listPolicies getPolicy createPolicy updatePolicy deletePolicy',
-      'deleteImage exportImage createImageFromMachine importImageFromDatacenter updateImage cloneImage',
-    ]
-      .flatMap((line) => line.split(' '))
-      .sort(),
-  );
-  expect(await service.compute('GET', '/my/users')).toMatchObject({ status: 501, code: 'NotImplemented' });
-  expect(Object.keys(createComputeHandlers()).sort()).toEqual(Object.keys(compute).sort());
+test('every operation has a handler', () => {
+  const handlers = createComputeHandlers();
+  expect(Object.entries(handlers).filter(([, handler]) => handler === notImplemented)).toEqual([]);
+  expect(Object.keys(handlers).sort()).toEqual(Object.keys(compute).sort());
 });
 
 test('Ping', async () => {

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { headerAliases } from '../../api/aliases.ts';
+import type { compute } from '../../api/compute.ts';
+import type { Headers } from '../../api/message.ts';
+import { ApiError } from '../../errors.ts';
+import { creationCodes, imageCreation } from '../fidelity.ts';
+import { Answer, type Call, type Handler } from '../handler.ts';
+import { isUuid } from '../match.ts';
+import type { ImageCreationRow, MachineRow } from '../store/compute-schema.ts';
+import type { ImageRow } from '../store/schema.ts';
+import { makeImageFile } from './image-file.ts';
+import { readImageFields } from './image-input.ts';
+import { showImage } from './image-shape.ts';
+
+/** Milliseconds that the making of an image takes where the settings do not say. */
+const usualTime = 1000;
+
+const creationMessages: Readonly<Record<string, string>> = {
+  PrepareImageDidNotRun:
+    'the preparation script did not run: guest tools too old, a boot of more than five minutes, or a crash of the script',
+  VmHasNoOrigin: 'the instance has no origin image',
+  NotSupported: 'no image can be made of an instance that is based on a custom image',
+  InternalError: 'an internal error occurred',
+};
+
+/** Types of the images that instances of a brand give. */
+const typesByBrand: Readonly<Record<string, string>> = { lx: 'lx-dataset', kvm: 'zvol', bhyve: 'zvol' };
+
+async function requireMachine(id: string, { account, store }: Call): Promise<MachineRow> {
+  if (!isUuid(id)) throw new ApiError(409, 'InvalidArgument', `machine must be a UUID, not "${id}"`);
+  const query = store.db.selectFrom('machines').selectAll().where('account', '=', account.id);
+  const machine = await query.where('id', '=', id.toLowerCase()).executeTakeFirst();
+  if (machine === undefined) throw new ApiError(409, 'InvalidArgument', `machine: the account has no instance ${id}`);
+  if (machine.state !== 'stopped') throw new ApiError(409, 'InvalidArgument', `machine: instance ${id} is ${machine.state}; stop it first`);
+  return machine;
+}
+
+/** The error that a sample instance stands for by its name. */
+function readFailure({ name }: MachineRow): string | undefined {
+  return /^fails-(\w+)$/u.exec(name)?.[1];
+}
+
+/** Codes that the request itself is refused with. */
+function refuseAtOnce(failure: string | undefined): void {
+  if (failure === 'InsufficientServerVersionError')
+    throw new ApiError(422, failure, 'the server of the instance is too old to make images');
+  if (failure === 'NotAvailable') throw new ApiError(501, failure, 'images cannot be made in this datacenter');
+}
+
+async function describeImage(machine: MachineRow, fields: Partial<ImageRow>, { account, store }: Call): Promise<ImageRow> {
+  const origin = await store.db.selectFrom('images').selectAll().where('id', '=', machine.image).executeTakeFirst();
+  return {
+    description: null,
+    homepage: null,
+    eula: null,
+    acl: '[]',
+    tags: '{}',
+    name: '',
+    version: '',
+    ...fields,
+    id: randomUUID(),
+    os: machine.os,
+    type: typesByBrand[machine.brand] ?? 'zone-dataset',
+    owner: account.id,
+    public: 0,
+    state: 'creating',
+    published_at: null,
+    origin: null,
+    requirements: origin?.requirements ?? '{}',
+    files: '[]',
+    error: null,
+    content: null,
+  };
+}
+
+function nameJob(job: string): Headers {
+  const deployed = headerAliases.find(({ specified }) => specified === 'job-id')?.deployed;
+  return { 'job-id': job, ...(deployed !== undefined && { [deployed]: job }) };
+}
+
+/**
+ * CreateImageFromMachine: answers at once with the image in state `creating`. Errors: 409 `InvalidArgument` for an instance that is none
+ * or runs, 422 `InsufficientServerVersionError`, 501 `NotAvailable`.
+ */
+export const createImageFromMachine: Handler<typeof compute.createImageFromMachine> = async (input, call) => {
+  const { account, store, settings, now } = call;
+  const fields = readImageFields(input);
+  const machine = await requireMachine(input.machine, call);
+  const failure = readFailure(machine);
+  refuseAtOnce(failure);
+  const image = await describeImage(machine, fields, call);
+  const fails = settings.faults?.take(imageCreation)?.code ?? creationCodes.find((code) => code === failure) ?? null;
+  const creation = { image: image.id, job: randomUUID(), machine: machine.id, due: now() + (settings.imageTime ?? usualTime), fails };
+  await store.write(async (transaction) => {
+    await transaction.insertInto('images').values(image).execute();
+    await transaction.insertInto('image_creations').values(creation).execute();
+  });
+  const headers = { location: `/${account.login}/images/${image.id}`, ...nameJob(creation.job) };
+  return new Answer(showImage(image), { headers });
+};
+
+async function fail({ image, fails }: ImageCreationRow, { store }: Call): Promise<void> {
+  const error = JSON.stringify({ code: fails, message: creationMessages[fails ?? ''] ?? '' });
+  await store.write(async (transaction) => {
+    await transaction.updateTable('images').set({ state: 'failed', error }).where('id', '=', image).execute();
+    await transaction.deleteFrom('image_creations').where('image', '=', image).execute();
+  });
+}
+
+async function finish({ image, machine, due }: ImageCreationRow, { store }: Call): Promise<void> {
+  const file = await makeImageFile(store, `${machine} ${image}`);
+  const isTaken = await store.write(async (transaction) => {
+    const [creation] = await transaction.deleteFrom('image_creations').where('image', '=', image).returning('image').execute();
+    if (creation === undefined) return false;
+    await transaction
+      .updateTable('images')
+      .set({ state: 'active', published_at: due, ...file })
+      .where('id', '=', image)
+      .execute();
+    return true;
+  });
+  // Another request was faster, or the image has been deleted.
+  if (!isTaken && file.content !== null) await store.bytes.remove(file.content);
+}
+
+/**
+ * Does the background step of the images whose time has come, whenever somebody asks for images. So it needs no memory between requests: it
+ * is done after a restart too, and by whichever process of several is asked.
+ */
+export async function settleCreations(call: Call): Promise<void> {
+  const due = await call.store.db.selectFrom('image_creations').selectAll().where('due', '<=', call.now()).execute();
+  for (const creation of due) await (creation.fails === null ? finish(creation, call) : fail(creation, call));
+}

@@ -1,0 +1,128 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Transaction } from 'kysely';
+import type { compute } from '../../api/compute.ts';
+import { streamOf } from '../../api/message.ts';
+import { storage } from '../../api/storage.ts';
+import { ApiError } from '../../errors.ts';
+import type { Call, Handler } from '../handler.ts';
+import { releaseContents, removeGarbage, type Garbage } from '../storage/contents.ts';
+import { findEntry, findForWriting, putEntry, refuseDirectory } from '../storage/entries.ts';
+import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
+import { childOf, placeOf, placeOfAbsolute, parentOf, refuseRoot, refuseUploads, type Place } from '../storage/paths.ts';
+import type { StoredBytes } from '../store/bytes.ts';
+import type { ImageRow, Schema } from '../store/schema.ts';
+import { settleCreations } from './image-creation.ts';
+import { showImage } from './image-shape.ts';
+import { requireOwnImage } from './images.ts';
+
+/** Extensions by which the file's compression is known. */
+const extensions: Readonly<Record<string, string>> = { gzip: '.gz', bzip2: '.bz2' };
+
+interface Target {
+  manifest: Place;
+  image: Place;
+}
+
+function readCompression({ files }: ImageRow): string {
+  const [file] = JSON.parse(files) as { compression?: string }[];
+  return file?.compression ?? 'none';
+}
+
+/** Where the two files go (compute specification, section 4): into a directory under the image's name, or under the path itself. */
+async function chooseTarget(path: string, row: ImageRow, { account, store }: Call): Promise<Target> {
+  const place = placeOfAbsolute(path);
+  if (place === undefined) throw new ApiError(409, 'InvalidArgument', `storage_path must be a path like /${account.login}/stor/name`);
+  if (place.login !== account.login) throw new ApiError(403, 'NotAuthorized', `storage_path: ${path} belongs to another account`);
+  const isDirectory = (await findEntry(store.db, place))?.type === 'directory';
+  const name = `${row.name}-${row.version}`.replaceAll('/', '-');
+  const extension = extensions[readCompression(row)] ?? '';
+  const above = parentOf(place);
+  if (isDirectory) return { manifest: childOf(place, `${name}.imgmanifest`), image: childOf(place, `${name}.zfs${extension}`) };
+  if (above === undefined) throw new ApiError(409, 'InvalidArgument', `storage_path: ${path} cannot hold files`);
+  return { manifest: childOf(above, `${place.name}.imgmanifest`), image: childOf(above, `${place.name}.zfs${extension}`) };
+}
+
+function checkTarget({ manifest, image }: Target): void {
+  for (const place of [manifest, image]) {
+    refuseRoot(placeOf(place.login, place.parts.join('/')));
+    refuseUploads(place);
+  }
+}
+
+/** Sub-users need to be allowed to put both files there. */
+async function demandAccess(target: Target, { account, requireAccess }: Call): Promise<void> {
+  for (const { parts, path } of [target.manifest, target.image]) {
+    try {
+      await requireAccess(storage.putObject, { account: account.login, path: parts.join('/') });
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 403) throw error;
+      throw new ApiError(403, 'NotAuthorized', `You do not have permission to access ${path} (putobject)`, { cause: error });
+    }
+  }
+}
+
+function writeManifest(row: ImageRow): Buffer {
+  const { id, ...shown } = showImage(row);
+  return Buffer.from(`${JSON.stringify({ v: 2, uuid: id, ...shown, disabled: row.state === 'disabled' }, null, 2)}\n`);
+}
+
+/** The image's file as an object has it: the content is the same, so that no bytes are copied. */
+async function describeFile({ store }: Call, { id, files, content }: ImageRow): Promise<StoredBytes> {
+  const [file] = JSON.parse(files) as { size?: number }[];
+  if (content === null) throw new ApiError(501, 'NotAvailable', `the file of image ${id} is not in this datacenter`);
+  const size = file?.size ?? 0;
+  const hash = createHash('md5');
+  for await (const piece of store.bytes.read(content, 0, size)) hash.update(piece);
+  return { id: content, size, md5: hash.digest('base64') };
+}
+
+async function putFile(
+  transaction: Transaction<Schema>,
+  place: Place,
+  bytes: StoredBytes,
+  type: string,
+  mtime: number,
+): Promise<Garbage[]> {
+  const { parent, entry } = await findForWriting(transaction, place);
+  refuseDirectory(place, entry);
+  await putEntry(transaction, place, entry, {
+    type: 'object',
+    etag: randomUUID(),
+    mtime,
+    size: bytes.size,
+    md5: bytes.md5,
+    content: bytes.id,
+    copies: defaultCopies,
+    headers: JSON.stringify(chooseObjectHeaders({ 'content-type': type }, place)),
+    role_tags: entry?.role_tags ?? parent.role_tags,
+  });
+  return releaseContents(transaction, [entry?.content]);
+}
+
+/**
+ * ExportImage: writes manifest and file into the caller's storage. Errors: 422 `NotImageOwnerError`, 403 `NotAuthorized` for a path of
+ * another account, 409 `InvalidArgument` for one that is none, 404 where there is no directory.
+ */
+export const exportImage: Handler<typeof compute.exportImage> = async ({ id, storage_path: path }, call) => {
+  await settleCreations(call);
+  const { account, store, now } = call;
+  const row = await requireOwnImage(store.db, account, id);
+  const target = await chooseTarget(path, row, call);
+  checkTarget(target);
+  await demandAccess(target, call);
+  const file = await describeFile(call, row);
+  const manifest = await store.bytes.write(streamOf(writeManifest(row)));
+  try {
+    const garbage = await store.write(async (transaction) => {
+      await requireOwnImage(transaction, account, id);
+      const first = await putFile(transaction, target.image, file, 'application/octet-stream', now());
+      return [...first, ...(await putFile(transaction, target.manifest, manifest, 'application/json', now()))];
+    });
+    await removeGarbage(store, garbage);
+  } catch (error) {
+    if (error instanceof ApiError) await store.bytes.remove(manifest.id);
+    throw error;
+  }
+  const service = await store.db.selectFrom('services').select('url').where('name', '=', 'storage').executeTakeFirst();
+  return { storage_url: service?.url ?? '', image_path: target.image.path, manifest_path: target.manifest.path };
+};

@@ -1,0 +1,31 @@
+import type { Kysely } from 'kysely';
+import { ApiError } from '../../errors.ts';
+import type { AccountRow, Schema } from '../store/schema.ts';
+
+/**
+ * The name of a role or policy, trimmed. Commas and slashes are left out because roles are named in lists and resources in paths.
+ * @throws {ApiError} 409 `InvalidArgument`.
+ */
+export function readName(name: string): string {
+  const trimmed = name.trim();
+  if (/^[^\p{Cc}/,]{1,128}$/u.test(trimmed) && trimmed !== '*') return trimmed;
+  throw new ApiError(409, 'InvalidArgument', 'name must have 1 to 128 printable characters, none of them / or a comma, and not be *');
+}
+
+/** @throws {ApiError} 409 `InvalidArgument` when another role, or policy, of the account has the name. @param id of the one that is to have it */
+export async function checkFree(
+  db: Kysely<Schema>,
+  table: 'roles' | 'policies',
+  account: AccountRow,
+  { id, name }: { id: string; name: string },
+): Promise<void> {
+  const named = db.selectFrom(table).select('id').where('account', '=', account.id).where('name', '=', name);
+  if ((await named.where('id', '!=', id).executeTakeFirst()) === undefined) return;
+  const kind = table === 'roles' ? 'role' : 'policy';
+  throw new ApiError(409, 'InvalidArgument', `name: the account has a ${kind} "${name}" already`);
+}
+
+/** The error for something that a path names and that is not there. */
+export function refuseUnknown(kind: string, name: string): ApiError {
+  return new ApiError(404, 'ResourceNotFound', `${kind} ${name} does not exist`);
+}

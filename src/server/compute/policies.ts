@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { compute } from '../../api/compute.ts';
+import type { Policy } from '../../api/resources.ts';
+import { ApiError } from '../../errors.ts';
+import { parseRule } from '../../policy/parser.ts';
+import { PolicySyntaxError } from '../../policy/syntax-error.ts';
+import { Answer, type Call, type Handler } from '../handler.ts';
+import { isUuid } from '../match.ts';
+import type { PolicyRow } from '../store/compute-schema.ts';
+import type { AccountRow, Schema } from '../store/schema.ts';
+import { checkFree, readName, refuseUnknown } from './names.ts';
+import { noteRoles } from './role-records.ts';
+import { noteChange, showPast } from './staleness.ts';
+import { clearTags } from './tags.ts';
+
+function showPolicy({ id, name, rules, description }: PolicyRow): Policy {
+  return { id, name, rules: JSON.parse(rules) as string[], ...(description !== null && { description }) };
+}
+
+async function listRows(call: Call): Promise<PolicyRow[]> {
+  const { account, store } = call;
+  const all = store.db.selectFrom('policies').selectAll().where('account', '=', account.id);
+  return showPast(call, 'policy', await all.orderBy('created').orderBy('name').execute());
+}
+
+/** ListPolicies, the oldest first. */
+export const listPolicies: Handler<typeof compute.listPolicies> = async (_, call) => (await listRows(call)).map(showPolicy);
+
+async function requirePolicy(db: Kysely<Schema>, account: AccountRow, name: string): Promise<PolicyRow> {
+  const column = isUuid(name) ? 'id' : 'name';
+  const row = await db.selectFrom('policies').selectAll().where('account', '=', account.id).where(column, '=', name).executeTakeFirst();
+  if (row === undefined) throw refuseUnknown('policy', name);
+  return row;
+}
+
+/** GetPolicy, by id or name. */
+export const getPolicy: Handler<typeof compute.getPolicy> = async ({ policy: name }, call) => {
+  if ((call.settings.staleness ?? 0) <= 0) return showPolicy(await requirePolicy(call.store.db, call.account, name));
+  const row = (await listRows(call)).find((each) => each.id === name || each.name === name);
+  if (row === undefined) throw refuseUnknown('policy', name);
+  return showPolicy(row);
+};
+
+function refuseRules(message: string): ApiError {
+  return new ApiError(409, 'InvalidArgument', message, { errors: [{ field: 'rules', code: 'InvalidArgument', message }] });
+}
+
+function checkRule(rule: string, index: number): void {
+  try {
+    parseRule(rule);
+  } catch (error) {
+    if (!(error instanceof PolicySyntaxError)) throw error;
+    throw refuseRules(`rules[${index}]: ${error.message}`);
+  }
+}
+
+/** The rules as they are stored, in the order given. @throws {ApiError} 409 `InvalidArgument` for none, one that cannot be parsed, one twice. */
+function readRules(rules: readonly string[]): string {
+  if (rules.length === 0) throw refuseRules('rules: a policy needs at least one rule');
+  for (const [index, rule] of rules.entries()) {
+    checkRule(rule, index);
+    const first = rules.indexOf(rule);
+    if (first !== index) throw refuseRules(`rules[${index}] is the same as rules[${first}]`);
+  }
+  return JSON.stringify(rules);
+}
+
+/** CreatePolicy. Errors: 409 `InvalidArgument` for a name that is taken or a rule that is none. */
+export const createPolicy: Handler<typeof compute.createPolicy> = async (input, call) => {
+  const { account, store, now } = call;
+  const row: PolicyRow = {
+    id: randomUUID(),
+    account: account.id,
+    name: readName(input.name),
+    rules: readRules(input.rules),
+    description: input.description === undefined || input.description === '' ? null : input.description,
+    created: now(),
+  };
+  await store.write(async (transaction) => {
+    await checkFree(transaction, 'policies', account, row);
+    await transaction.insertInto('policies').values(row).execute();
+    await noteChange(transaction, call, 'policy', row.id, undefined);
+  });
+  return new Answer(showPolicy(row), { headers: { location: `/${account.login}/policies/${row.id}` } });
+};
+
+/** UpdatePolicy, by id or name: an empty description removes it. Errors as of CreatePolicy. */
+export const updatePolicy: Handler<typeof compute.updatePolicy> = async (input, call) => {
+  const { account, store } = call;
+  const { description } = input;
+  const changes = {
+    ...(input.name !== undefined && { name: readName(input.name) }),
+    ...(input.rules !== undefined && { rules: readRules(input.rules) }),
+    ...(description !== undefined && { description: description === '' ? null : description }),
+  };
+  const row = await store.write(async (transaction) => {
+    const before = await requirePolicy(transaction, account, input.policy);
+    if (Object.keys(changes).length === 0) return before;
+    const { name } = changes;
+    if (name !== undefined) await checkFree(transaction, 'policies', account, { id: before.id, name });
+    await noteChange(transaction, call, 'policy', before.id, before);
+    if (name !== undefined && name !== before.name) await noteRoles(transaction, call, { policy: before.id });
+    return transaction.updateTable('policies').set(changes).where('id', '=', before.id).returningAll().executeTakeFirstOrThrow();
+  });
+  return showPolicy(row);
+};
+
+/** DeletePolicy, by id only; roles that had it have it no more. */
+export const deletePolicy: Handler<typeof compute.deletePolicy> = async ({ policy: id }, call) => {
+  const { account, store } = call;
+  await store.write(async (transaction) => {
+    if (!isUuid(id)) throw refuseUnknown('policy with the id', id);
+    const before = await requirePolicy(transaction, account, id);
+    await noteChange(transaction, call, 'policy', id, before);
+    await noteRoles(transaction, call, { policy: id });
+    await clearTags(transaction, account, `policies/${id}`);
+    await transaction.deleteFrom('policies').where('id', '=', id).execute();
+  });
+  return {};
+};

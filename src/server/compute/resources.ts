@@ -1,0 +1,105 @@
+import type { Kysely } from 'kysely';
+import type { Operation } from '../../api/operation.ts';
+import { findUser, listKeysOf, selectKeys } from '../accounts.ts';
+import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
+import { isVisible } from './image-shape.ts';
+
+/** What a path of the compute service names, and where its role tags are kept. */
+export interface Resource {
+  readonly kind: 'account' | 'collection' | 'member';
+  /** Components below the account. */
+  readonly parts: readonly string[];
+  /** As in `role_tags.resource`; undefined when there is no such member. */
+  readonly key: string | undefined;
+  /** Key of the collection that the member is, or would be, in. */
+  readonly collection: string;
+}
+
+type Db = Kysely<Schema>;
+/** What never changes about the member of a collection with this name or id; undefined when there is none. */
+type Find = (db: Db, account: AccountRow, name: string) => Promise<string | undefined>;
+
+function findKey(user: UserRow | undefined): Find {
+  return async (db, account, name) => selectKeys(await listKeysOf(db, account, user), name)[0]?.fingerprint;
+}
+
+function findOwn(table: 'roles' | 'policies'): Find {
+  return async (db, account, name) => {
+    const rows = await db
+      .selectFrom(table)
+      .select('id')
+      .where('account', '=', account.id)
+      .where((where) => where.or([where('id', '=', name), where('name', '=', name)]))
+      .orderBy((of) => of.case().when('id', '=', name).then(0).else(1).end())
+      .execute();
+    return rows[0]?.id;
+  };
+}
+
+function findNamed(table: 'datacenters' | 'services'): Find {
+  return async (db, _, name) => (await db.selectFrom(table).select('name').where('name', '=', name).executeTakeFirst())?.name;
+}
+
+const findImage: Find = async (db, account, id) => {
+  const row = await db.selectFrom('images').selectAll().where('id', '=', id).executeTakeFirst();
+  return row !== undefined && isVisible(row, account) ? row.id : undefined;
+};
+
+const findPackage: Find = async (db, _, name) => {
+  const byId = await db.selectFrom('packages').select('id').where('id', '=', name).executeTakeFirst();
+  const named =
+    byId ?? (await db.selectFrom('packages').select('id').where('name', '=', name).orderBy('version', 'desc').executeTakeFirst());
+  return named?.id;
+};
+
+const findMachine: Find = async (db, account, id) =>
+  (await db.selectFrom('machines').select('id').where('account', '=', account.id).where('id', '=', id).executeTakeFirst())?.id;
+
+const findNetwork: Find = async (db, _, id) => (await db.selectFrom('networks').select('id').where('id', '=', id).executeTakeFirst())?.id;
+
+/** Collections that can be tagged (compute-decisions, "Roles, policies, tags, access"). */
+const collections: Readonly<Record<string, Find>> = {
+  machines: findMachine,
+  users: async (db, account, name) => (await findUser(db, account, name))?.id,
+  roles: findOwn('roles'),
+  packages: findPackage,
+  images: findImage,
+  policies: findOwn('policies'),
+  keys: findKey(undefined),
+  datacenters: findNamed('datacenters'),
+  services: findNamed('services'),
+  // There are no firewall rules without an endpoint that makes them.
+  fwrules: async () => undefined,
+  networks: findNetwork,
+};
+
+async function findUserKeys(db: Db, account: AccountRow, parts: readonly string[]): Promise<Resource> {
+  const [, name = '', , key] = parts;
+  const user = await findUser(db, account, name);
+  if (user === undefined) return { kind: 'member', parts, key: undefined, collection: 'users' };
+  const collection = `users/${user.id}/keys`;
+  if (key === undefined) return { kind: 'collection', parts, key: collection, collection };
+  const id = await findKey(user)(db, account, key);
+  return { kind: 'member', parts, key: id === undefined ? undefined : `${collection}/${id}`, collection };
+}
+
+/** What a path below an account names; undefined when it is no path of a resource. */
+export async function findResource(db: Db, account: AccountRow, parts: readonly string[]): Promise<Resource | undefined> {
+  const [collection, name, inner] = parts;
+  if (collection === undefined) return { kind: 'account', parts, key: '', collection: '' };
+  const find = Object.entries(collections).find(([known]) => known === collection)?.[1];
+  if (find === undefined || parts.length > 4) return undefined;
+  if (collection === 'users' && inner === 'keys') return findUserKeys(db, account, parts);
+  if (inner !== undefined) return undefined;
+  if (name === undefined) return { kind: 'collection', parts, key: collection, collection };
+  const id = await find(db, account, name);
+  return { kind: 'member', parts, key: id === undefined ? undefined : `${collection}/${id}`, collection };
+}
+
+/** The components, below the account, of the resource that an operation is done to: limits and settings are the account's own. */
+export function locateResource({ name, segments }: Operation, inputs: Readonly<Record<string, string>>): string[] {
+  if (name === 'setRoleTags') return (inputs['resource'] ?? '').split('/').slice(1);
+  if (['ping', 'getAccountLimits', 'getConfig', 'updateConfig'].includes(name)) return [];
+  const parts = segments.slice(1).map(({ kind, text }) => (kind === 'literal' ? text : (inputs[text] ?? '')));
+  return name === 'changeUserPassword' ? parts.slice(0, 2) : parts;
+}

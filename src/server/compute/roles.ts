@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely, Transaction } from 'kysely';
+import type { compute } from '../../api/compute.ts';
+import type { InputOf } from '../../api/operation.ts';
+import type { Role } from '../../api/resources.ts';
+import { ApiError } from '../../errors.ts';
+import { administratorRole } from '../../policy/decide.ts';
+import { findAccount, findUser } from '../accounts.ts';
+import { Answer, type Call, type Handler } from '../handler.ts';
+import { isUuid } from '../match.ts';
+import type { AccountRow, Schema } from '../store/schema.ts';
+import { checkFree, readName, refuseUnknown } from './names.ts';
+import { showOldRole, type OldRole } from './old-roles.ts';
+import { listRoleRecords, type MemberRecord, type RoleRecord } from './role-records.ts';
+import { noteChange, showPast } from './staleness.ts';
+import { clearTags } from './tags.ts';
+
+type RoleInput = Omit<InputOf<typeof compute.updateRole>, 'account' | 'role'> & OldRole;
+type Db = Kysely<Schema>;
+
+function showRole(record: RoleRecord, { version }: Call): Role {
+  // The declared type is that of version 9; only the older one differs.
+  return version.startsWith('8.') ? (showOldRole(record) as unknown as Role) : record;
+}
+
+async function listPast(call: Call): Promise<RoleRecord[]> {
+  return showPast(call, 'role', await listRoleRecords(call.store.db, call.account));
+}
+
+/** ListRoles, the oldest first. */
+export const listRoles: Handler<typeof compute.listRoles> = async (_, call) => (await listPast(call)).map((role) => showRole(role, call));
+
+async function findRoleId(db: Db, account: AccountRow, name: string): Promise<string | undefined> {
+  const column = isUuid(name) ? 'id' : 'name';
+  return (await db.selectFrom('roles').select('id').where('account', '=', account.id).where(column, '=', name).executeTakeFirst())?.id;
+}
+
+/** A role as it is now. @throws {ApiError} 404 `ResourceNotFound`. */
+async function requireRole(db: Db, account: AccountRow, name: string): Promise<RoleRecord> {
+  const id = await findRoleId(db, account, name);
+  const [role] = id === undefined ? [] : await listRoleRecords(db, account, id);
+  if (role === undefined) throw refuseUnknown('role', name);
+  return role;
+}
+
+/** GetRole, by id or name. */
+export const getRole: Handler<typeof compute.getRole> = async ({ role: name }, call) => {
+  if ((call.settings.staleness ?? 0) <= 0) return showRole(await requireRole(call.store.db, call.account, name), call);
+  const role = (await listPast(call)).find((each) => each.id === name || each.name === name);
+  if (role === undefined) throw refuseUnknown('role', name);
+  return showRole(role, call);
+};
+
+function refuse(message: string): ApiError {
+  return new ApiError(409, 'InvalidArgument', message);
+}
+
+async function resolvePolicy(
+  db: Db,
+  account: AccountRow,
+  { id, name }: { id?: string | undefined; name?: string | undefined },
+  index: number,
+): Promise<string> {
+  const wanted = id ?? name;
+  if (wanted === undefined) throw refuse(`policies[${index}] needs an id or a name`);
+  const query = db.selectFrom('policies').select('id').where('account', '=', account.id);
+  const found = await query.where(id === undefined ? 'name' : 'id', '=', wanted).executeTakeFirst();
+  if (found === undefined) throw refuse(`policies: the account has no policy "${wanted}"`);
+  return found.id;
+}
+
+type MemberInput = NonNullable<RoleInput['members']>[number];
+
+async function resolveMember(db: Db, account: AccountRow, input: MemberInput, index: number): Promise<Omit<MemberRecord, 'login'>> {
+  const { type = 'subuser', id, login, default: isDefault = false } = input;
+  const wanted = id ?? login;
+  if (wanted === undefined) throw refuse(`members[${index}] needs an id or a login`);
+  if (id !== undefined && !isUuid(id)) throw refuse(`members[${index}].id must be a UUID, not "${id}"`);
+  const found = type === 'subuser' ? await findUser(db, account, wanted) : await findAccount(db, 'compute', wanted);
+  if (found === undefined) throw refuse(`members: there is no ${type === 'subuser' ? 'user' : 'account'} "${wanted}"`);
+  if (found.id === account.id) throw refuse(`members: ${account.login} is the account itself, which may do everything without a role`);
+  return { type, id: found.id, default: isDefault };
+}
+
+/** Version 8 tells default members apart, and may tell them alone. */
+function mergeDefaults(
+  { members, default_members: defaults }: RoleInput,
+  existing: readonly MemberRecord[],
+): readonly MemberInput[] | undefined {
+  if (defaults === undefined) return members;
+  const active = new Set(defaults.map((login) => login.toLowerCase()));
+  const all: MemberInput[] = [...(members ?? existing)];
+  const missing = defaults.filter((login) => !all.some((member) => member.login?.toLowerCase() === login.toLowerCase()));
+  return [...all, ...missing.map((login): MemberInput => ({ login }))].map((member) => ({
+    ...member,
+    default: active.has(member.login?.toLowerCase() ?? ''),
+  }));
+}
+
+/** Version 8 names members only: those that stay keep what they had. */
+function keepDefaults(members: readonly MemberInput[], existing: readonly MemberRecord[], { version }: Call): readonly MemberInput[] {
+  if (!version.startsWith('8.')) return members;
+  const had = new Map(existing.map((member) => [member.login.toLowerCase(), member]));
+  return members.map((member) => ({ ...member, default: member.default ?? had.get(member.login?.toLowerCase() ?? '')?.default ?? false }));
+}
+
+async function writeMembers(
+  transaction: Transaction<Schema>,
+  account: AccountRow,
+  role: string,
+  members: readonly MemberInput[],
+): Promise<void> {
+  const resolved = new Map<string, Omit<MemberRecord, 'login'>>();
+  for (const [index, input] of members.entries()) {
+    const member = await resolveMember(transaction, account, input, index);
+    resolved.set(member.id, { ...member, default: member.default || resolved.get(member.id)?.default === true });
+  }
+  await transaction.deleteFrom('role_members').where('role', '=', role).execute();
+  const rows = [...resolved.values()].map(({ type, id, default: active }, position) => ({
+    role,
+    type,
+    member: id,
+    is_default: active ? 1 : 0,
+    position,
+  }));
+  for (const row of rows) await transaction.insertInto('role_members').values(row).execute();
+}
+
+async function writePolicies(
+  transaction: Transaction<Schema>,
+  account: AccountRow,
+  role: string,
+  policies: NonNullable<RoleInput['policies']>,
+): Promise<void> {
+  const ids = new Set<string>();
+  for (const [index, policy] of policies.entries()) ids.add(await resolvePolicy(transaction, account, policy, index));
+  await transaction.deleteFrom('role_policies').where('role', '=', role).execute();
+  for (const [position, policy] of [...ids].entries())
+    await transaction.insertInto('role_policies').values({ role, policy, position }).execute();
+}
+
+/** Writes what the input has of a role that is there, and gives it as it is then. */
+async function writeRole(transaction: Transaction<Schema>, input: RoleInput, before: RoleRecord, call: Call): Promise<RoleRecord> {
+  const { account } = call;
+  const members = mergeDefaults(input, before.members);
+  if (members !== undefined) await writeMembers(transaction, account, before.id, keepDefaults(members, before.members, call));
+  if (input.policies !== undefined) await writePolicies(transaction, account, before.id, input.policies);
+  const role = await requireRole(transaction, account, before.id);
+  if (role.name === administratorRole && role.policies.length > 0) {
+    throw refuse(`the role ${administratorRole} may do everything and cannot have policies`);
+  }
+  return role;
+}
+
+/** CreateRole. Errors: 409 `InvalidArgument` for a name that is taken, an unknown member or policy. */
+export const createRole: Handler<typeof compute.createRole> = async (input, call) => {
+  const { account, store, now } = call;
+  const name = readName(input.name);
+  const id = randomUUID();
+  const role = await store.write(async (transaction) => {
+    await checkFree(transaction, 'roles', account, { id, name });
+    await transaction.insertInto('roles').values({ id, account: account.id, name, created: now() }).execute();
+    await noteChange(transaction, call, 'role', id, undefined);
+    return writeRole(transaction, input, { id, name, policies: [], members: [] }, call);
+  });
+  return new Answer(showRole(role, call), { headers: { location: `/${account.login}/roles/${id}` } });
+};
+
+/** UpdateRole, by id or name: lists that are given replace those it had. Errors as of CreateRole. */
+export const updateRole: Handler<typeof compute.updateRole> = async (input, call) => {
+  const { account, store } = call;
+  const name = input.name === undefined ? undefined : readName(input.name);
+  const role = await store.write(async (transaction) => {
+    const before = await requireRole(transaction, account, input.role);
+    await noteChange(transaction, call, 'role', before.id, before);
+    if (name !== undefined) {
+      await checkFree(transaction, 'roles', account, { id: before.id, name });
+      await transaction.updateTable('roles').set({ name }).where('id', '=', before.id).execute();
+    }
+    return writeRole(transaction, input, before, call);
+  });
+  return showRole(role, call);
+};
+
+/** DeleteRole, by id only; what it was a tag of is tagged with it no more. */
+export const deleteRole: Handler<typeof compute.deleteRole> = async ({ role: id }, call) => {
+  const { account, store } = call;
+  await store.write(async (transaction) => {
+    if (!isUuid(id)) throw refuseUnknown('role with the id', id);
+    const before = await requireRole(transaction, account, id);
+    await noteChange(transaction, call, 'role', id, before);
+    await clearTags(transaction, account, `roles/${id}`);
+    await transaction.deleteFrom('roles').where('id', '=', id).execute();
+  });
+  return {};
+};

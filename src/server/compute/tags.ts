@@ -1,0 +1,117 @@
+import type { Kysely, Transaction } from 'kysely';
+import { compute } from '../../api/compute.ts';
+import type { Headers } from '../../api/message.ts';
+import type { Operation } from '../../api/operation.ts';
+import { ApiError } from '../../errors.ts';
+import { findRoleIds, splitNames } from '../caller-roles.ts';
+import type { Call, Handler } from '../handler.ts';
+import type { AccountRow, Schema } from '../store/schema.ts';
+import { findResource, locateResource, type Resource } from './resources.ts';
+
+/** Names of the roles that a resource itself is tagged with. @param key as in `Resource` */
+export async function listTags(db: Kysely<Schema>, account: AccountRow, key: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('role_tags')
+    .innerJoin('roles', 'roles.id', 'role_tags.role')
+    .select('roles.name')
+    .where('role_tags.account', '=', account.id)
+    .where('role_tags.resource', '=', key)
+    .orderBy('role_tags.position')
+    .execute();
+  return rows.map(({ name }) => name);
+}
+
+async function writeTags(transaction: Transaction<Schema>, account: AccountRow, key: string, ids: readonly string[]): Promise<void> {
+  await transaction.deleteFrom('role_tags').where('account', '=', account.id).where('resource', '=', key).execute();
+  if (ids.length === 0) return;
+  const rows = ids.map((role, position) => ({ account: account.id, resource: key, role, position }));
+  await transaction.insertInto('role_tags').values(rows).execute();
+}
+
+/** Removes the tags of a resource that is deleted, and of what is below it. */
+export async function clearTags(transaction: Transaction<Schema>, account: AccountRow, key: string): Promise<void> {
+  await transaction
+    .deleteFrom('role_tags')
+    .where('account', '=', account.id)
+    .where((where) => where.or([where('resource', '=', key), where('resource', 'like', `${key}/%`)]))
+    .execute();
+}
+
+async function requireRoleIds(db: Kysely<Schema>, account: AccountRow, names: readonly string[]): Promise<string[]> {
+  const { ids, unknown } = await findRoleIds(db, account, names);
+  if (unknown !== undefined) throw new ApiError(409, 'InvalidArgument', `role-tag: the account has no role "${unknown}"`);
+  return ids;
+}
+
+/** SetRoleTags. Errors: 409 `InvalidArgument` for a path that is no resource or a role that is none; 404 for a missing member. */
+export const setRoleTags: Handler<typeof compute.setRoleTags> = async ({ resource: path, 'role-tag': given }, { account, store }) => {
+  const [, ...parts] = path.split('/');
+  const names = given.flatMap(splitNames);
+  return store.write(async (transaction) => {
+    const resource = await findResource(transaction, account, parts);
+    if (resource === undefined) throw new ApiError(409, 'InvalidArgument', `/${path} is not the path of a resource that can be tagged`);
+    if (resource.key === undefined) throw new ApiError(404, 'ResourceNotFound', `/${path} does not exist`);
+    await writeTags(transaction, account, resource.key, await requireRoleIds(transaction, account, names));
+    const tags = await listTags(transaction, account, resource.key);
+    return { name: ['', account.login, ...parts].join('/'), 'role-tag': tags };
+  });
+};
+
+/** What a create or an update made or changed: it is there when the work is done. */
+function findSubject({ name }: Operation, resource: Resource, result: unknown): string | undefined {
+  if (resource.kind !== 'collection' && name !== 'cloneImage') return resource.key;
+  const { id, fingerprint } = result as { id?: string; fingerprint?: string };
+  const member = fingerprint ?? id;
+  return member === undefined ? undefined : `${resource.collection}/${member}`;
+}
+
+async function hasTags({ store, account }: Call): Promise<boolean> {
+  return (
+    (await store.db.selectFrom('role_tags').select('role').where('account', '=', account.id).limit(1).executeTakeFirst()) !== undefined
+  );
+}
+
+/** The header by which a read shows the tags of a resource. */
+async function showTags(call: Call, parts: readonly string[]): Promise<Headers> {
+  if (!(await hasTags(call))) return {};
+  const resource = await findResource(call.store.db, call.account, parts);
+  const tags = resource?.key === undefined ? [] : await listTags(call.store.db, call.account, resource.key);
+  return tags.length === 0 ? {} : { 'role-tag': tags.join(',') };
+}
+
+/** Whether the request's header `role-tag` has a meaning, which is to tag what the operation makes or changes. */
+function takesTags({ method, name }: Operation, headers: Headers): boolean {
+  return headers['role-tag'] !== undefined && (method === 'POST' || method === 'PUT') && name !== 'setRoleTags';
+}
+
+/** Whether the header tags something that was there before, which is what SetRoleTags is for and its permission needed. */
+function retags(operation: Operation): boolean {
+  return operation.status !== 201 && operation.name !== 'cloneImage';
+}
+
+/**
+ * Does an operation of the compute service with what role tags add to it: a header `role-tag` tags what is made or changed,
+ * and the answer to a read shows the tags of what is read.
+ * @throws {ApiError} 409 `InvalidArgument` for a role that is none, before anything is done.
+ */
+export async function withRoleTags(
+  call: Call,
+  inputs: Readonly<Record<string, string>>,
+  work: () => Promise<unknown>,
+): Promise<{ result: unknown; headers: Headers }> {
+  const { operation, account, store, headers } = call;
+  const parts = locateResource(operation, inputs);
+  if (operation.method === 'GET') return { result: await work(), headers: await showTags(call, parts) };
+  if (!takesTags(operation, headers)) return { result: await work(), headers: {} };
+  if (retags(operation)) await call.requireAccess(compute.setRoleTags, { resource: [account.login, ...parts].join('/') });
+  const ids = await requireRoleIds(store.db, account, splitNames(headers['role-tag'] ?? ''));
+  const resource = await findResource(store.db, account, parts);
+  const result = await work();
+  const key = resource && findSubject(operation, resource, unwrap(result));
+  if (key !== undefined) await store.write((transaction) => writeTags(transaction, account, key, ids));
+  return { result, headers: {} };
+}
+
+function unwrap(result: unknown): unknown {
+  return typeof result === 'object' && result !== null && 'value' in result && 'headers' in result ? result.value : result;
+}

@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely } from 'kysely';
+import type { compute } from '../../api/compute.ts';
+import type { User } from '../../api/resources.ts';
+import { ApiError } from '../../errors.ts';
+import { findUser } from '../accounts.ts';
+import { Answer, type Call, type Handler } from '../handler.ts';
+import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
+import { checkEmail, readContact, showContact } from './contact.ts';
+import { refuseUnknown } from './names.ts';
+import { checkPassword, hashPassword } from './passwords.ts';
+import { listRoleRecords, noteRoles, type RoleRecord } from './role-records.ts';
+import { noteChange, showPast } from './staleness.ts';
+import { clearTags } from './tags.ts';
+
+/** A sub-user as it is shown and noted: without the password. */
+type UserRecord = Omit<UserRow, 'password'>;
+
+function recordOf({ password: _password, ...record }: UserRow): UserRecord {
+  return record;
+}
+
+function showUser(record: UserRecord): User {
+  return { id: record.id, login: record.login, ...showContact(record) };
+}
+
+/** The sub-user that a path names, as it is now. @throws {ApiError} 404 `ResourceNotFound`. */
+export async function requireUser(db: Kysely<Schema>, account: AccountRow, name: string): Promise<UserRow> {
+  const user = await findUser(db, account, name);
+  if (user === undefined) throw refuseUnknown('user', name);
+  return user;
+}
+
+async function listUserRecords(call: Call): Promise<UserRecord[]> {
+  const rows = await call.store.db.selectFrom('users').selectAll().where('account', '=', call.account.id).orderBy('created').execute();
+  return showPast(call, 'user', rows.map(recordOf));
+}
+
+/** ListUsers, the oldest first. */
+export const listUsers: Handler<typeof compute.listUsers> = async (_, call) => (await listUserRecords(call)).map(showUser);
+
+function showMembership(user: UserRecord, roles: readonly RoleRecord[]): Pick<User, 'roles' | 'default_roles'> {
+  const having = roles.flatMap(({ name, members }) => members.filter(({ id }) => id === user.id).map((member) => ({ name, ...member })));
+  return { roles: having.map(({ name }) => name), default_roles: having.filter((role) => role.default).map(({ name }) => name) };
+}
+
+/** The one sub-user that a read is about; without lag that is a matter of one row. */
+async function readUser(call: Call, name: string): Promise<UserRecord | undefined> {
+  if ((call.settings.staleness ?? 0) <= 0) {
+    const user = await findUser(call.store.db, call.account, name);
+    return user && recordOf(user);
+  }
+  const records = await listUserRecords(call);
+  return records.find(({ id, login_key: login }) => id === name || login === name.toLowerCase());
+}
+
+/** GetUser, by login or id; with `membership` also the names of its roles. */
+export const getUser: Handler<typeof compute.getUser> = async ({ user: name, membership }, call) => {
+  const user = await readUser(call, name);
+  if (user === undefined) throw refuseUnknown('user', name);
+  if (membership !== true) return showUser(user);
+  const roles = await showPast(call, 'role', await listRoleRecords(call.store.db, call.account));
+  return { ...showUser(user), ...showMembership(user, roles) };
+};
+
+function checkLogin(login: string): void {
+  if (/^[a-z][a-z0-9_.@-]{2,31}$/iu.test(login)) return;
+  throw new ApiError(409, 'InvalidArgument', 'login must be a letter, then letters, digits, _ . @ -, 3 to 32 characters in all', {
+    errors: [{ field: 'login', code: 'InvalidArgument', message: 'must be a letter, then letters, digits, _ . @ -, 3 to 32 characters' }],
+  });
+}
+
+async function checkFree(db: Kysely<Schema>, account: AccountRow, login: string, id: string): Promise<void> {
+  const same = await db
+    .selectFrom('users')
+    .select('id')
+    .where('account', '=', account.id)
+    .where('login_key', '=', login.toLowerCase())
+    .where('id', '!=', id)
+    .executeTakeFirst();
+  if (same !== undefined) throw new ApiError(409, 'InvalidArgument', `login: the account has a user "${login}" already`);
+}
+
+const emptyContact = {
+  company_name: null,
+  first_name: null,
+  last_name: null,
+  address: null,
+  postal_code: null,
+  city: null,
+  state: null,
+  country: null,
+  phone: null,
+};
+
+/** CreateUser. Errors: 409 `InvalidArgument` for a login that is taken or malformed, an e-mail address or a password that is none. */
+export const createUser: Handler<typeof compute.createUser> = async (input, call) => {
+  const { account, store, now } = call;
+  checkLogin(input.login);
+  checkEmail(input.email);
+  checkPassword(input.password);
+  const at = now();
+  const { login, email } = input;
+  const row: UserRow = {
+    ...emptyContact,
+    ...readContact(input),
+    email,
+    id: randomUUID(),
+    account: account.id,
+    login,
+    login_key: login.toLowerCase(),
+    password: await hashPassword(input.password),
+    created: at,
+    updated: at,
+  };
+  await store.write(async (transaction) => {
+    await checkFree(transaction, account, login, row.id);
+    await transaction.insertInto('users').values(row).execute();
+    await noteChange(transaction, call, 'user', row.id, undefined);
+  });
+  return new Answer(showUser(row), { headers: { location: `/${account.login}/users/${row.id}` } });
+};
+
+async function changeUser(name: string, changes: Partial<UserRow>, call: Call): Promise<User> {
+  const { account, store, now } = call;
+  const row = await store.write(async (transaction) => {
+    const user = await requireUser(transaction, account, name);
+    if (changes.login !== undefined) await checkFree(transaction, account, changes.login, user.id);
+    await noteChange(transaction, call, 'user', user.id, recordOf(user));
+    if (changes.login !== undefined && changes.login !== user.login) await noteRoles(transaction, call, { member: user.id });
+    const values = { ...changes, updated: now() };
+    return transaction.updateTable('users').set(values).where('id', '=', user.id).returningAll().executeTakeFirstOrThrow();
+  });
+  return showUser(row);
+}
+
+/** UpdateUser: an empty string clears a field. The password stays as it is. */
+export const updateUser: Handler<typeof compute.updateUser> = async (input, call) => {
+  const { user, login } = input;
+  checkEmail(input.email);
+  if (login !== undefined) checkLogin(login);
+  return changeUser(user, { ...readContact(input), ...(login !== undefined && { login, login_key: login.toLowerCase() }) }, call);
+};
+
+/** ChangeUserPassword. Errors: 409 `InvalidArgument` when the two differ or the password is too weak. */
+export const changeUserPassword: Handler<typeof compute.changeUserPassword> = async (input, call) => {
+  const { user, password, password_confirmation: again } = input;
+  await requireUser(call.store.db, call.account, user);
+  if (password !== again) throw new ApiError(409, 'InvalidArgument', 'password and password_confirmation must be the same');
+  checkPassword(password);
+  return changeUser(user, { password: await hashPassword(password) }, call);
+};
+
+/** DeleteUser, by login or id: its keys and memberships go with it. */
+export const deleteUser: Handler<typeof compute.deleteUser> = async ({ user: name }, call) => {
+  const { account, store } = call;
+  await store.write(async (transaction) => {
+    const user = await requireUser(transaction, account, name);
+    await noteChange(transaction, call, 'user', user.id, recordOf(user));
+    await noteRoles(transaction, call, { member: user.id });
+    await transaction.deleteFrom('role_members').where('member', '=', user.id).execute();
+    await clearTags(transaction, account, `users/${user.id}`);
+    await transaction.deleteFrom('users').where('id', '=', user.id).execute();
+  });
+  return {};
+};

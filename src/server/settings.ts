@@ -1,0 +1,18 @@
+import type { Faults } from './fidelity.ts';
+
+/** How the services differ from the plain ones; everything may be left out. */
+export interface ServiceSettings {
+  /** Milliseconds by which reads of sub-users, roles and policies lag behind writes (compute specification, section 1, rule 6). */
+  readonly staleness?: number | undefined;
+  /** Whether the operator enabled the plug-in of provisioning limits. */
+  readonly limits?: boolean | undefined;
+  /** Certificate, PEM, under which attestations of keys are believed. */
+  readonly attestationAuthority?: string | undefined;
+  /** Milliseconds that the making of an image takes. */
+  readonly imageTime?: number | undefined;
+  /** Requests a second to the compute service; more are answered 420. */
+  readonly throttle?: number | undefined;
+  /** Milliseconds that every reply of both services waits. */
+  readonly latency?: number | undefined;
+  readonly faults?: Faults | undefined;
+}

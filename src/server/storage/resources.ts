@@ -1,0 +1,45 @@
+import type { Kysely } from 'kysely';
+import type { Operation } from '../../api/operation.ts';
+import { ApiError } from '../../errors.ts';
+import type { AccountRow, EntryRow, Schema } from '../store/schema.ts';
+import { findEntry } from './entries.ts';
+import { parentOf, placeOf, type Place } from './paths.ts';
+
+/** Operations that make what may not be there yet: its directory must be. */
+const making: readonly string[] = ['putObject', 'putDirectory', 'putSnapLink'];
+
+async function findNearest(db: Kysely<Schema>, place: Place): Promise<EntryRow | undefined> {
+  const entry = await findEntry(db, place);
+  const above = parentOf(place);
+  return entry ?? (above && (await findNearest(db, above)));
+}
+
+function refuseMissing({ name, when }: Operation, place: Place, entry: EntryRow | undefined, parent: EntryRow | undefined): void {
+  if (entry !== undefined) return;
+  if (making.includes(name) && parent === undefined) {
+    throw new ApiError(404, 'DirectoryDoesNotExist', `${place.parent} does not exist: create the directory first`);
+  }
+  if (when.entry !== undefined || name === 'putMetadata') throw new ApiError(404, 'ResourceNotFound', `${place.path} does not exist`);
+}
+
+/** The path, below the account, of what an operation is done to. */
+export function locateEntry({ segments }: Operation, inputs: Readonly<Record<string, string>>): string {
+  return segments
+    .slice(1)
+    .map(({ kind, text }) => (kind === 'literal' ? text : (inputs[text] ?? '')))
+    .join('/');
+}
+
+/**
+ * Ids of the roles that decide about an operation at a path: the tags of the entry, or of the nearest directory above what is not there yet.
+ * @throws {ApiError} 404 where nothing is: that is told without permission too.
+ */
+export async function findEntryTags(db: Kysely<Schema>, operation: Operation, account: AccountRow, path: string): Promise<string[]> {
+  const place = placeOf(account.login, path);
+  const entry = await findEntry(db, place);
+  const above = parentOf(place);
+  const parent = entry === undefined && above !== undefined ? await findEntry(db, above) : undefined;
+  refuseMissing(operation, place, entry, parent);
+  const nearest = entry ?? parent ?? (await findNearest(db, place));
+  return JSON.parse(nearest?.role_tags ?? '[]') as string[];
+}
