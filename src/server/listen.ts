@@ -69,7 +69,13 @@ async function writeReply(
   const early = isEarly();
   // A body that turns out shorter than announced must break the connection, not look whole.
   response.strictContentLength = true;
-  response.writeHead(reply.status, { ...reply.headers, ...(early && { connection: 'close' }) });
+  const { 'content-length': length, ...headers } = reply.headers;
+  // As a number: Node.js before 20.19 compares it with what was written by identity.
+  response.writeHead(reply.status, {
+    ...headers,
+    ...(length !== undefined && { 'content-length': Number(length) }),
+    ...(early && { connection: 'close' }),
+  });
   if (early) response.flushHeaders();
   const abandon = (): void => discardBody(reply.body);
   response.once('close', abandon);
