@@ -8,6 +8,7 @@ import { LocalError } from '../errors.ts';
 import { findAccount, listKeysOf } from './accounts.ts';
 import { prepareTls, type LocalTls } from './certificates.ts';
 import { createComputeHandlers } from './compute/index.ts';
+import { startJobEngine, type JobEngine } from './jobs/engine.ts';
 import { listen, type Listener } from './listen.ts';
 import { registerKey, seedAccount } from './seed-account.ts';
 import { createFaults } from './fidelity.ts';
@@ -38,6 +39,8 @@ export interface LocalOptions extends Omit<ServiceSettings, 'faults'> {
   /** No sample images, packages, networks and directories. */
   readonly empty?: boolean;
   readonly datacenter?: string | undefined;
+  /** Run jobs although others than this machine can reach the service. */
+  readonly allowJobs?: boolean | undefined;
   /** Failures that the services are to have, as `createFaults` reads them. */
   readonly faults?: string | undefined;
   /** Milliseconds since the epoch. */
@@ -138,12 +141,31 @@ function addHeaders(service: Service, headers: Headers): Service {
   };
 }
 
-async function listenBoth(store: LocalStore, tls: LocalTls | undefined, options: LocalOptions): Promise<[Listener, Listener]> {
+/** Whether only this machine can reach what listens at an address. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}
+
+/** The engine of the jobs: their commands run on this machine, so there is none where others could send some, unless that is wanted. */
+function startJobs(store: LocalStore, options: LocalOptions, url: () => string): JobEngine | undefined {
+  const { dataDir, datacenter: server = defaultDatacenter, host = '127.0.0.1', allowJobs = false, now = Date.now } = options;
+  const { log = () => undefined } = options;
+  if (allowJobs || isLoopback(host)) return startJobEngine({ store, dataDir, url, server, now, log });
+  log('jobs are off, because others can reach this service: --allow-jobs switches them on');
+  return undefined;
+}
+
+async function listenBoth(
+  store: LocalStore,
+  tls: LocalTls | undefined,
+  jobs: JobEngine | undefined,
+  options: LocalOptions,
+): Promise<[Listener, Listener]> {
   const { datacenter = defaultDatacenter, host = '127.0.0.1', now = Date.now, log = () => undefined, headers = {} } = options;
   const shared = { store, datacenter, now, log, settings: readSettings(options) };
   const sockets = { tls, host, log, trusted: options.http === true };
   const computeService = createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() });
-  const storageHandlers = createStorageHandlers();
+  const storageHandlers = createStorageHandlers(jobs);
   const storageService = createService({
     ...shared,
     service: 'storage',
@@ -186,7 +208,13 @@ async function run(store: LocalStore, options: LocalOptions): Promise<LocalServi
   const tls = await prepareLocalTls(options, startedAt);
   const account = await ensureAccount(store, options, startedAt);
   const key = await describeKey(store, options, account);
-  const [computeListener, storListener] = await listenBoth(store, tls, options);
+  let storUrl = '';
+  const jobs = startJobs(store, options, () => storUrl);
+  const [computeListener, storListener] = await listenBoth(store, tls, jobs, options).catch(async (error: unknown) => {
+    await jobs?.close();
+    throw error;
+  });
+  storUrl = storListener.url;
   await writeAddresses(store, datacenter, computeListener.url, storListener.url);
   const endCollecting = beginCollecting(store, Date.now(), log);
   return {
@@ -199,7 +227,7 @@ async function run(store: LocalStore, options: LocalOptions): Promise<LocalServi
     dataDir,
     startedAt,
     close: async (patience) => {
-      await Promise.all([computeListener.close(patience), storListener.close(patience), endCollecting()]);
+      await Promise.all([computeListener.close(patience), storListener.close(patience), endCollecting(), jobs?.close()]);
       await store.close();
     },
   };

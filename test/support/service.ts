@@ -8,6 +8,7 @@ import type { ServiceName } from '../../src/api/operation.ts';
 import { storage } from '../../src/api/storage.ts';
 import { createComputeHandlers } from '../../src/server/compute/index.ts';
 import type { Connection } from '../../src/server/handler.ts';
+import type { JobEngine } from '../../src/server/jobs/engine.ts';
 import { seedAccount } from '../../src/server/seed-account.ts';
 import { seedCloud } from '../../src/server/seed-cloud.ts';
 import { seedMachines } from '../../src/server/seed-machines.ts';
@@ -156,10 +157,12 @@ function createSend(service: ServiceName, handle: Service, key: TestKey): Send {
 export interface TestOptions {
   readonly now?: () => number;
   readonly settings?: ServiceSettings;
+  /** Starts what runs jobs; without it no job can be created. */
+  readonly startJobs?: (store: LocalStore, dir: string) => JobEngine;
 }
 
 /** Makes a store in a temporary directory with the accounts `demo` and `other` and the sample cloud, and both services over it. */
-export async function createTestService({ now = Date.now, settings = {} }: TestOptions = {}): Promise<TestService> {
+export async function createTestService({ now = Date.now, settings = {}, startJobs }: TestOptions = {}): Promise<TestService> {
   const dir = await mkdtemp(join(tmpdir(), 'cloud-service-'));
   const store = await openStore(dir);
   const [key, otherKey] = [createRsaKey(), createRsaKey()];
@@ -173,6 +176,7 @@ export async function createTestService({ now = Date.now, settings = {} }: TestO
     await transaction.insertInto('services').values({ name: 'storage', url: 'https://storage.test' }).execute();
   });
   const log: string[] = [];
+  const jobs = startJobs?.(store, dir);
   const shared = { store, datacenter: 'east-1', now, settings, log: (line: string) => void log.push(line) };
   const handlers = {
     compute: createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() }),
@@ -180,7 +184,7 @@ export async function createTestService({ now = Date.now, settings = {} }: TestO
       ...shared,
       service: 'storage',
       operations: storage,
-      handlers: createStorageHandlers(),
+      handlers: createStorageHandlers(jobs),
       entryAt,
       answerPreflight,
     }),
@@ -197,6 +201,7 @@ export async function createTestService({ now = Date.now, settings = {} }: TestO
     dir,
     log,
     close: async () => {
+      await jobs?.close();
       await store.close();
       await rm(dir, { recursive: true, force: true });
     },

@@ -73,6 +73,7 @@ async function openService(invocation: Context, options: ServeOptions, log: (lin
     storPort: options.storPort ?? 7444,
     http: options.http,
     host: options.host,
+    allowJobs: options.allowJobs,
     account: invocation.settingGiven('account'),
     publicKey,
     empty: options.empty,

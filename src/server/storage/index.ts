@@ -1,5 +1,10 @@
 import type { storage } from '../../api/storage.ts';
-import { notImplemented, type Handlers } from '../handler.ts';
+import type { Handlers } from '../handler.ts';
+import type { JobEngine } from '../jobs/engine.ts';
+import { createCancelJob, createCreateJob, createEndJobInput, getJob } from '../jobs/handlers.ts';
+import { createAddJobInputs } from '../jobs/inputs.ts';
+import { listJobs } from '../jobs/listing.ts';
+import { getJobErrors, getJobFailures, getJobInput, getJobOutput } from '../jobs/streams.ts';
 import { commitMultipartUpload } from './commit.ts';
 import { deleteDirectory, putDirectory } from './directories.ts';
 import { getObject } from './downloads.ts';
@@ -12,8 +17,9 @@ import { abortMultipartUpload, createMultipartUpload, getMultipartUpload, redire
 
 export { entryAt } from './entries.ts';
 
-/** What the object storage does for each of its operations. */
-export function createStorageHandlers(): Handlers<typeof storage> {
+/** What the object storage does for each of its operations. Without an engine no job can be created. */
+export function createStorageHandlers(engine?: JobEngine): Handlers<typeof storage> {
+  const wake = (job: string): void => engine?.wake(job);
   return {
     putDirectory,
     listDirectory,
@@ -23,16 +29,16 @@ export function createStorageHandlers(): Handlers<typeof storage> {
     getObject,
     deleteObject,
     putSnapLink,
-    createJob: notImplemented,
-    addJobInputs: notImplemented,
-    endJobInput: notImplemented,
-    cancelJob: notImplemented,
-    listJobs: notImplemented,
-    getJob: notImplemented,
-    getJobOutput: notImplemented,
-    getJobInput: notImplemented,
-    getJobFailures: notImplemented,
-    getJobErrors: notImplemented,
+    createJob: createCreateJob(engine),
+    addJobInputs: createAddJobInputs(wake),
+    endJobInput: createEndJobInput(wake),
+    cancelJob: createCancelJob(wake),
+    listJobs,
+    getJob,
+    getJobOutput,
+    getJobInput,
+    getJobFailures,
+    getJobErrors,
     createMultipartUpload,
     uploadPart,
     getMultipartUpload,

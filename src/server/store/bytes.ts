@@ -17,6 +17,8 @@ export interface ByteStore {
   write(body: ByteStream): Promise<StoredBytes>;
   /** Bytes from `start` up to, not including, `end`. Opened at once: a later `remove` does not disturb the reader. */
   read(id: string, start: number, end: number): ByteStream;
+  /** Puts the bytes at `file`, without copying them where the disk is the same; they must only be read there. */
+  link(id: string, file: string): Promise<void>;
   remove(id: string): Promise<void>;
   /** Ids of all contents, or of those written before a time (milliseconds since the epoch). */
   list(before?: number): AsyncIterable<string>;

@@ -1,6 +1,6 @@
 import { createHash, randomUUID, type Hash } from 'node:crypto';
 import { createReadStream, openSync } from 'node:fs';
-import { mkdir, open, opendir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { link, mkdir, open, opendir, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { streamOf, type ByteStream } from '../../api/message.ts';
 import { isSystemError } from '../../errors.ts';
@@ -91,6 +91,8 @@ export async function openFileBytes(dir: string): Promise<ByteStore> {
       const fd = openSync(fileOf(id), 'r');
       return createReadStream('', { fd, start, end: end - 1, highWaterMark: pieceSize });
     },
+
+    link: (id, file) => link(fileOf(id), file),
 
     remove: (id) => removeIfThere(fileOf(id)),
 

@@ -2,11 +2,17 @@ import { sql, type Kysely } from 'kysely';
 import { LocalError } from '../../errors.ts';
 import type { Schema } from './schema.ts';
 import { createComputeTables } from './compute-tables.ts';
+import { createJobTables } from './job-tables.ts';
 import { createFirstTables } from './tables.ts';
 import { createUploadTables } from './upload-tables.ts';
 
 /** Numbered steps that bring a database from any earlier version to this one. Steps are only ever added at the end. */
-const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [createFirstTables, createUploadTables, createComputeTables];
+const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
+  createFirstTables,
+  createUploadTables,
+  createComputeTables,
+  createJobTables,
+];
 
 interface StepTable {
   steps: { number: number; done: number };

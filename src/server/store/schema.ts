@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { JobSchema } from './job-schema.ts';
 import type {
   ChangeRow,
   ImageCreationRow,
@@ -15,7 +16,7 @@ import type {
  * The tables of the local service. Times are milliseconds since the epoch, lists and objects JSON text,
  * booleans 0 or 1. Ids are UUIDs. Queries go through the query builder only.
  */
-export interface Schema {
+export interface Schema extends JobSchema {
   accounts: AccountRow;
   users: UserRow;
   keys: KeyRow;

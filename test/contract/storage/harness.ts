@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Body, ByteStream, Headers } from '../../../src/api/message.ts';
-import { createTestService, signHeaders, type TestReply, type TestService } from '../../support/service.ts';
+import { createTestService, signHeaders, type TestOptions, type TestReply, type TestService } from '../../support/service.ts';
 
 export interface Asked {
   headers?: Headers;
@@ -58,8 +58,8 @@ export function untouched(): ByteStream & { read: boolean } {
   return body;
 }
 
-export async function createTestStorage(): Promise<TestStorage> {
-  const service = await createTestService();
+export async function createTestStorage(options: TestOptions = {}): Promise<TestStorage> {
+  const service = await createTestService(options);
   // Signed once: the date holds for five minutes, and a signature costs more than most requests.
   const signature = signHeaders('storage', { key: service.key, keyId: `/demo/keys/${service.key.fingerprint}` });
   const ask: TestStorage['ask'] = async (method, target, { headers = {}, body, json, signed = true } = {}) => {

@@ -1,0 +1,24 @@
+import type { Kysely } from 'kysely';
+import type { Job, Phase } from '../../api/objects.ts';
+import type { JobRow } from '../store/job-schema.ts';
+import type { Schema } from '../store/schema.ts';
+
+/** A job as GetJob answers it (section 2), with counts of what was done. */
+export async function describeJob(db: Kysely<Schema>, row: JobRow): Promise<Job> {
+  const { tasks, finished } = await db
+    .selectFrom('job_phases')
+    .select(({ fn }) => [fn.sum<number>('tasks').as('tasks'), fn.sum<number>('finished').as('finished')])
+    .where('job', '=', row.id)
+    .executeTakeFirstOrThrow();
+  return {
+    id: row.id,
+    name: row.name ?? '',
+    state: row.state,
+    cancelled: row.cancelled === 1,
+    inputDone: row.input_done === 1,
+    timeCreated: new Date(row.created).toISOString(),
+    ...(row.done !== null && { timeDone: new Date(row.done).toISOString() }),
+    phases: JSON.parse(row.phases) as Phase[],
+    stats: { errors: row.errors, outputs: row.outputs, retries: row.retries, tasks, tasksDone: finished },
+  };
+}

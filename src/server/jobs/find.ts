@@ -1,0 +1,23 @@
+import type { Kysely } from 'kysely';
+import { ApiError } from '../../errors.ts';
+import type { Call } from '../handler.ts';
+import type { JobRow } from '../store/job-schema.ts';
+import type { Schema } from '../store/schema.ts';
+import { placeOf, type Place } from '../storage/paths.ts';
+
+/** A job of the account that the path names. @throws 404 `ResourceNotFound`. */
+export async function requireJob(db: Kysely<Schema>, { account }: Call, id: string): Promise<JobRow> {
+  const job = await db.selectFrom('jobs').selectAll().where('id', '=', id).where('account', '=', account.id).executeTakeFirst();
+  if (job) return job;
+  throw new ApiError(404, 'ResourceNotFound', `the account has no job ${id}`);
+}
+
+/** The directory of a job: `/demo/jobs/<id>`. */
+export function jobDirectory(login: string, id: string): Place {
+  return placeOf(login, `jobs/${id}`);
+}
+
+/** The error for what a job in its state cannot do. */
+export function refuseState(id: string, state: string, wanted: string): ApiError {
+  return new ApiError(409, 'InvalidJobState', `job ${id} ${state}: ${wanted}`);
+}

@@ -1,0 +1,45 @@
+import { sql } from 'kysely';
+import type { Entry } from '../../api/objects.ts';
+import type { storage } from '../../api/storage.ts';
+import { ApiError } from '../../errors.ts';
+import type { Handler } from '../handler.ts';
+import { placeOf } from '../storage/paths.ts';
+
+const defaultLimit = 1000;
+const mostJobs = 1024;
+
+/** What each value of `state` asks for. */
+const states: Readonly<Record<string, readonly ('running' | 'done')[]>> = {
+  running: ['running'],
+  live: ['running'],
+  queued: [],
+  done: ['done'],
+};
+
+function refuse(message: string): ApiError {
+  return new ApiError(400, 'InvalidParameter', message);
+}
+
+/** The jobs of the account as a listing of their directories, by id; a job whose directory was deleted is not listed. */
+export const listJobs: Handler<typeof storage.listJobs> = async ({ state, name, limit = defaultLimit, marker }, call) => {
+  const { db } = call.store;
+  if (!Number.isInteger(limit) || limit < 1 || limit > mostJobs)
+    throw refuse(`limit is ${limit}: it must be a whole number from 1 to ${mostJobs}`);
+  const wanted = state === undefined ? undefined : states[state];
+  if (state !== undefined && wanted === undefined) throw refuse(`state is "${state}": it must be running, live, queued or done`);
+  let query = db
+    .selectFrom('entries')
+    .leftJoin('jobs', 'jobs.id', 'entries.name')
+    .where('entries.parent', '=', placeOf(call.account.login, 'jobs').path);
+  if (wanted) query = wanted.length === 0 ? query.where(sql<boolean>`false`) : query.where('jobs.state', 'in', wanted);
+  if (name !== undefined) query = query.where('jobs.name', '=', name);
+  const { count } = await query.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
+  let page = query.select(['entries.name', 'entries.type', 'entries.mtime']).orderBy('entries.name').limit(limit);
+  if (marker !== undefined) page = page.where('entries.name', '>=', marker);
+  const rows = await page.execute();
+  const describe = ({ name, type, mtime }: (typeof rows)[number]): Entry => ({ name, type, mtime: new Date(mtime).toISOString() });
+  async function* readRecords(): AsyncGenerator<Entry> {
+    for (const row of rows) yield describe(row);
+  }
+  return { headers: { 'result-set-size': String(count) }, records: readRecords() };
+};

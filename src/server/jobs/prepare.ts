@@ -1,0 +1,129 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Store } from '../store/store.ts';
+import type { ActiveJob, Failure, Task } from './active-job.ts';
+import type { Isolation } from './isolation.ts';
+import { baseOf } from './results.ts';
+import { placeAsset, placeSource, resolveSources, SourceReplaced, type Source } from './sources.ts';
+import type { ZoneTask } from './zone.ts';
+
+/** Longest name of a file, bytes. */
+const longestName = 255;
+
+/** Inputs of a reducer that are placed together. */
+const batchSize = 100;
+
+/** An input of a reducer that cannot be read. */
+export interface Complaint {
+  readonly input: string;
+  readonly failure: Failure;
+}
+
+/** Where a task is prepared. */
+export interface Workshop {
+  readonly store: Store;
+  readonly isolation: Isolation;
+  /** The zone's directory. */
+  readonly directory: string;
+}
+
+/** The end of a name, which has what tells the kind of a file. */
+function fitName(name: string): string {
+  const bytes = Buffer.from(name);
+  return bytes.length <= longestName
+    ? name
+    : bytes
+        .subarray(-longestName)
+        .toString()
+        .replace(/^\uFFFD+/u, '')
+        .slice(-longestName / 2);
+}
+
+async function prepareMap(workshop: Workshop, task: Task, source: Source): Promise<string> {
+  const { store, isolation, directory } = workshop;
+  const place = join('in', String(task.number), fitName(source.place.name));
+  // Where there are no walls a task could write to the file it reads.
+  await placeSource(store, source, join(directory, place), { shared: isolation.kind === 'namespaces' });
+  return join(isolation.rootOf(directory), place);
+}
+
+/** Reads the source again when it was replaced since it was looked up. */
+async function prepareCurrent(workshop: Workshop, task: Task, source: Source): Promise<string | Failure> {
+  try {
+    return await prepareMap(workshop, task, source);
+  } catch (error) {
+    if (!(error instanceof SourceReplaced)) throw error;
+    const [current] = await resolveSources(workshop.store, task.job, [source.place.path]);
+    if (!current || 'code' in current) return current ?? { code: 'EJ_NOENT', message: 'no such object' };
+    return prepareMap(workshop, task, current);
+  }
+}
+
+async function* listReduceInputs({ db }: Store, { job, phase, number }: Task): AsyncGenerator<string[]> {
+  for (let after = -1; ;) {
+    const rows = await db
+      .selectFrom('job_reduce_inputs')
+      .select(['number', 'input'])
+      .where('job', '=', job.id)
+      .where('phase', '=', phase.number)
+      .where('reducer', '=', number)
+      .where('number', '>', after)
+      .orderBy('number')
+      .limit(batchSize)
+      .execute();
+    const last = rows.at(-1);
+    if (!last) return;
+    yield rows.map(({ input }) => input);
+    after = last.number;
+  }
+}
+
+/** Puts all inputs of a reducer into its zone, and their list; what cannot be read is left out and complained about. */
+async function prepareReduce({ store, isolation, directory }: Workshop, task: Task): Promise<Complaint[]> {
+  const folder = join('in', String(task.number));
+  const complaints: Complaint[] = [];
+  const files: string[] = [];
+  for await (const inputs of listReduceInputs(store, task)) {
+    for (const [index, source] of (await resolveSources(store, task.job, inputs)).entries()) {
+      const input = inputs[index] ?? '';
+      if ('code' in source) complaints.push({ input, failure: source });
+      else {
+        const file = join(folder, String(files.length));
+        await placeSource(store, source, join(directory, file), { shared: true });
+        files.push(`${join(isolation.rootOf(directory), file)}\0`);
+      }
+    }
+  }
+  await writeFile(join(directory, folder, 'list'), files.join(''));
+  return complaints;
+}
+
+/** Puts everything a task needs into its zone. */
+export async function prepareTask(workshop: Workshop, task: Task): Promise<{ zoneTask: ZoneTask; complaints: Complaint[] } | Failure> {
+  const { job, phase, number, origin, input, source } = task;
+  const outputBase = baseOf(job, phase.number, origin);
+  await Promise.all(['in', 'work'].map((name) => mkdir(join(workshop.directory, name, String(number)))));
+  if (!source) {
+    const complaints = await prepareReduce(workshop, task);
+    return { zoneTask: { number, object: '', file: '', outputBase, reducer: String(number) }, complaints };
+  }
+  const file = await prepareCurrent(workshop, task, source);
+  if (typeof file !== 'string') return file;
+  return { zoneTask: { number, object: input ?? '', file, outputBase, reducer: '' }, complaints: [] };
+}
+
+/** Puts the assets of a phase into a zone, each under its own path. @returns why one is not there. */
+export async function prepareAssets(
+  store: Store,
+  job: ActiveJob,
+  assets: readonly string[],
+  directory: string,
+): Promise<Failure | undefined> {
+  for (const [index, source] of (await resolveSources(store, job, assets)).entries()) {
+    if ('code' in source) return { code: 'TaskInitError', message: `failed to load asset "${assets[index] ?? ''}": ${source.message}` };
+    const file = join(directory, 'assets', source.place.path);
+    await mkdir(dirname(file), { recursive: true });
+    await placeAsset(store, source, file);
+  }
+  return undefined;
+}

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Store } from '../store/store.ts';
+import type { ActiveJob } from './active-job.ts';
+import { recordResults, type Result } from './record.ts';
+
+/** What a recorder works with. */
+export interface RecorderOptions {
+  readonly store: Store;
+  readonly server: string;
+  readonly now: () => number;
+  readonly log: (line: string) => void;
+  /** Told after each transaction: the jobs it was about, and those that are over. */
+  onRecorded(touched: ReadonlySet<ActiveJob>, over: readonly ActiveJob[]): void;
+}
+
+/** Writes outcomes of tasks to the database, those that come while it is busy together. */
+export interface Recorder {
+  /** Resolves when the outcome is on disk. */
+  record(result: Result): Promise<void>;
+  /** Outcomes that are not yet on disk. */
+  size(): number;
+}
+
+/** Outcomes in one transaction. */
+const batchSize = 200;
+
+/** Times that a transaction is tried, and milliseconds between. */
+const attempts = 10;
+const pause = 500;
+
+/** Makes a recorder. */
+export function createRecorder({ store, server, now, log, onRecorded }: RecorderOptions): Recorder {
+  const queue: { result: Result; done: () => void }[] = [];
+  let isWriting = false;
+  let writing = 0;
+
+  async function write(results: readonly Result[]): Promise<ActiveJob[]> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await recordResults(store, results, { now: now(), server });
+      } catch (error) {
+        log(`jobs: outcomes of ${results.length} tasks cannot be recorded: ${String(error)}`);
+        if (attempt === attempts) throw error;
+        await sleep(pause);
+      }
+    }
+  }
+
+  async function writeAll(): Promise<void> {
+    isWriting = true;
+    while (queue.length > 0) {
+      const batch = queue.splice(0, batchSize);
+      writing = batch.length;
+      try {
+        const over = await write(batch.map(({ result }) => result));
+        writing = 0;
+        onRecorded(new Set(batch.map(({ result }) => result.task.job)), over);
+      } catch {
+        // Logged above; the tasks are still claimed, and wait again after the next start.
+        writing = 0;
+      }
+      for (const { done } of batch) done();
+    }
+    isWriting = false;
+  }
+
+  return {
+    record: (result) =>
+      new Promise((resolve) => {
+        queue.push({ result, done: resolve });
+        if (!isWriting) void writeAll();
+      }),
+    size: () => queue.length + writing,
+  };
+}

@@ -1,0 +1,114 @@
+import { constants } from 'node:os';
+import { createReadStream } from 'node:fs';
+import { readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { streamOf } from '../../api/message.ts';
+import { isSystemError } from '../../errors.ts';
+import { placeOfAbsolute, placeOf, type Place } from '../storage/paths.ts';
+import type { Store } from '../store/store.ts';
+import type { ActiveJob, Failure, NewObject, Task } from './active-job.ts';
+import { removeTree } from './remove-tree.ts';
+import type { Ending } from './zone.ts';
+
+/** Files up to this size are read at once. */
+const smallFile = 256 * 1024;
+
+/** Most bytes of the part of a name that comes from an input; what is added to it must fit into 1024. */
+const longestName = 960;
+
+const emptyMd5 = '1B2M2Y8AsgTpgAmY7PhCfg==';
+
+function shortenName(name: string): string {
+  const bytes = Buffer.from(name);
+  // A character that was cut in two reads as one that no name has.
+  return bytes.length <= longestName
+    ? name
+    : bytes
+        .subarray(0, longestName)
+        .toString()
+        .replace(/\uFFFD$/u, '');
+}
+
+/** What the paths of a task's objects begin with: `/demo/jobs/<id>/stor/demo/stor/a.txt.0.`, or `.../stor/reduce.1.`. */
+export function baseOf(job: ActiveJob, phase: number, origin: string | null): string {
+  const input = origin === null ? undefined : placeOfAbsolute(origin);
+  const parts = input ? [input.login, ...input.parts] : ['reduce'];
+  const name = shortenName(parts.at(-1) ?? '');
+  return `/${job.account.login}/jobs/${job.id}/stor/${[...parts.slice(0, -1), name].join('/')}.${phase}.`;
+}
+
+function placeObject(base: string): Place {
+  const place = placeOfAbsolute(`${base}${randomUUID()}`);
+  if (!place) throw new Error(`no path: ${base}`);
+  return placeOf(place.login, place.parts.join('/'));
+}
+
+async function measureFile(file: string): Promise<number> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ENOENT') return 0;
+    throw error;
+  }
+}
+
+/** Stores a file of a zone as what an object under `base` is to be made of. */
+export async function saveFile(store: Store, file: string, base: string): Promise<NewObject> {
+  const size = await measureFile(file);
+  const place = placeObject(base);
+  if (size === 0) return { place, content: null, size, md5: emptyMd5 };
+  const stored = await store.bytes.write(size <= smallFile ? streamOf(await readFile(file)) : createReadStream(file));
+  return { place, content: stored.id, size: stored.size, md5: stored.md5 };
+}
+
+function nameSignal(number: number): string {
+  return Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? `signal ${number}`;
+}
+
+/** An ending in words: `exited with code 3`, `terminated by SIGKILL`. */
+export function describeEnding({ status, signalled }: Ending): string {
+  return signalled ? `terminated by ${nameSignal(status - 128)}` : `exited with code ${status}`;
+}
+
+async function findCore(directory: string): Promise<string | undefined> {
+  const names = await readdir(directory).catch(() => []);
+  const core = names.find((name) => /^core(?:\.\d+)?$/u.test(name));
+  return core === undefined ? undefined : join(directory, core);
+}
+
+/** Stores standard error and core file of a command that failed, where it left any. */
+export async function saveTraces(
+  store: Store,
+  { stderr, directory, base }: { stderr: string; directory: string; base: string },
+): Promise<Pick<Failure, 'stderr' | 'core' | 'objects'>> {
+  const said = (await measureFile(stderr)) > 0 ? await saveFile(store, stderr, `${base}err.`) : undefined;
+  const coreFile = await findCore(directory);
+  const core = coreFile === undefined ? undefined : await saveFile(store, coreFile, `${base}core.`);
+  const objects = [said, core].filter((object) => object !== undefined);
+  return { stderr: said?.place.path, core: core?.place.path, objects };
+}
+
+/** What became of a task: its output, or why it has none. */
+export async function collectTask(store: Store, task: Task, directory: string, ending: Ending): Promise<NewObject | Failure> {
+  const { job, phase, number, origin } = task;
+  const base = baseOf(job, phase.number, origin);
+  if (ending.status === 0) return saveFile(store, join(directory, 'out', String(number)), base);
+  const traces = await saveTraces(store, {
+    stderr: join(directory, 'err', String(number)),
+    directory: join(directory, 'work', String(number)),
+    base,
+  });
+  return { code: 'UserTaskError', message: `user command ${describeEnding(ending)}`, ...traces };
+}
+
+/** Removes the files of a task. */
+export async function removeTask(directory: string, number: number): Promise<void> {
+  const fileOf = (name: string): string => join(directory, name, String(number));
+  await Promise.all([
+    rm(fileOf('out'), { force: true }),
+    rm(fileOf('err'), { force: true }),
+    rm(fileOf('in'), { recursive: true, force: true }),
+    rmdir(fileOf('work')).catch(() => removeTree(fileOf('work'))),
+  ]);
+}

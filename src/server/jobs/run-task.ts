@@ -1,0 +1,78 @@
+import { collectTask, removeTask } from './results.ts';
+import type { Failure, NewObject, Task } from './active-job.ts';
+import { prepareTask, type Workshop } from './prepare.ts';
+import type { Result } from './record.ts';
+import { TaskTooLong, ZoneLost, type Ending, type Zone } from './zone.ts';
+
+/** Times that a task is tried when the service fails it. */
+const mostTries = 3;
+
+function isObject(outcome: NewObject | Failure): outcome is NewObject {
+  return 'place' in outcome;
+}
+
+/** What becomes of a task that the service failed. */
+function retry(task: Task, zone: string, why: string): Result {
+  if (task.tries + 1 < mostTries) return { kind: 'retry', task, zone };
+  return {
+    kind: 'failure',
+    task,
+    zone,
+    failure: { code: 'InternalError', message: `the service failed the task ${mostTries} times: ${why}` },
+  };
+}
+
+/** What becomes of a task whose zone ended; undefined when it had not begun. */
+function explainLoss(error: unknown, task: Task, zone: string): Result | undefined {
+  if (error instanceof TaskTooLong) {
+    const failure = { code: 'TaskKilledError', message: `user command took ${error.message} and was killed` };
+    return { kind: 'failure', task, zone, failure };
+  }
+  if (!(error instanceof ZoneLost)) return retry(task, zone, String(error));
+  if (!error.begun) return undefined;
+  if (task.job.cancelled) {
+    return { kind: 'failure', task, zone, failure: { code: 'JobCancelledError', message: 'job was cancelled' } };
+  }
+  return retry(task, zone, error.message);
+}
+
+/**
+ * Does a task in a zone, from placing its input to storing what it wrote. `release` is called as soon as the zone is free of
+ * it, with whether the zone is gone.
+ * @returns what is to be recorded; nothing when the zone ended before the task began.
+ */
+export async function runTask(workshop: Workshop, zone: Zone, task: Task, release: (isGone: boolean) => void): Promise<Result[]> {
+  const results: Result[] = [];
+  let ending: Ending;
+  try {
+    const prepared = await prepareTask(workshop, task);
+    if ('code' in prepared) {
+      release(false);
+      await removeTask(zone.directory, task.number);
+      return [{ kind: 'failure', task, zone: zone.name, failure: prepared }];
+    }
+    for (const complaint of prepared.complaints) results.push({ kind: 'complaint', task, zone: zone.name, ...complaint });
+    ending = await zone.run(prepared.zoneTask);
+    task.phase.isQuick = ending.duration < quickTime;
+    release(false);
+  } catch (error) {
+    release(true);
+    const loss = explainLoss(error, task, zone.name);
+    return loss ? [loss] : [];
+  }
+  return [...results, await store(workshop, zone, task, ending)];
+}
+
+/** Milliseconds of a task that counts as quick. */
+const quickTime = 50;
+
+async function store(workshop: Workshop, zone: Zone, task: Task, ending: Ending): Promise<Result> {
+  try {
+    const outcome = await collectTask(workshop.store, task, zone.directory, ending);
+    await removeTask(zone.directory, task.number);
+    if (isObject(outcome)) return { kind: 'output', task, zone: zone.name, output: outcome };
+    return { kind: 'failure', task, zone: zone.name, failure: outcome };
+  } catch (error) {
+    return retry(task, zone.name, String(error));
+  }
+}

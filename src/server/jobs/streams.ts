@@ -1,0 +1,113 @@
+import type { Kysely } from 'kysely';
+import type { JobError } from '../../api/objects.ts';
+import type { Listing } from '../../api/operation.ts';
+import type { storage } from '../../api/storage.ts';
+import type { Handler } from '../handler.ts';
+import type { Schema } from '../store/schema.ts';
+import { requireJob } from './find.ts';
+
+/** Rows in one query. */
+const pageSize = 1000;
+
+interface Numbered {
+  readonly number: number;
+}
+
+/** Rows page by page: memory stays the same however many there are. */
+async function* readPages<T extends Numbered>(readPage: (after: number) => Promise<T[]>): AsyncGenerator<T> {
+  for (let after = -1; ;) {
+    const page = await readPage(after);
+    yield* page;
+    const last = page.at(-1);
+    if (!last || page.length < pageSize) return;
+    after = last.number;
+  }
+}
+
+/** The inputs that a job was given, in their order. */
+export async function* readInputs(db: Kysely<Schema>, job: string): AsyncGenerator<string> {
+  const first = await db.selectFrom('job_phases').select('reducers').where('job', '=', job).where('phase', '=', 0).executeTakeFirst();
+  const table = (first?.reducers ?? 0) > 0 ? 'job_reduce_inputs' : 'job_tasks';
+  const rows = readPages((after) =>
+    db
+      .selectFrom(table)
+      .select(['number', 'input'])
+      .where('job', '=', job)
+      .where('phase', '=', 0)
+      .where('number', '>', after)
+      .orderBy('number')
+      .limit(pageSize)
+      .execute(),
+  );
+  for await (const { input } of rows) if (input !== null) yield input;
+}
+
+/** The outputs of the last phase, in the order in which they came. */
+export async function* readOutputs(db: Kysely<Schema>, job: string): AsyncGenerator<string> {
+  const rows = readPages((after) =>
+    db
+      .selectFrom('job_outputs')
+      .select(['number', 'output'])
+      .where('job', '=', job)
+      .where('number', '>', after)
+      .orderBy('number')
+      .limit(pageSize)
+      .execute(),
+  );
+  for await (const { output } of rows) yield output;
+}
+
+function readErrorRows(db: Kysely<Schema>, job: string): AsyncGenerator<{ number: number; record: string; input: string | null }> {
+  return readPages((after) =>
+    db
+      .selectFrom('job_errors')
+      .select(['number', 'record', 'input'])
+      .where('job', '=', job)
+      .where('number', '>', after)
+      .orderBy('number')
+      .limit(pageSize)
+      .execute(),
+  );
+}
+
+/** The inputs that failed. */
+export async function* readFailures(db: Kysely<Schema>, job: string): AsyncGenerator<string> {
+  for await (const { input } of readErrorRows(db, job)) if (input !== null) yield input;
+}
+
+/** The error records. */
+export async function* readErrors(db: Kysely<Schema>, job: string): AsyncGenerator<JobError> {
+  for await (const { record } of readErrorRows(db, job)) yield JSON.parse(record) as JobError;
+}
+
+function answer<T>(count: number, records: AsyncGenerator<T>): Listing<T> {
+  return { headers: { 'result-set-size': String(count) }, records };
+}
+
+export const getJobInput: Handler<typeof storage.getJobInput> = async ({ id }, call) => {
+  const { db } = call.store;
+  await requireJob(db, call, id);
+  const first = await db.selectFrom('job_phases').select('inputs').where('job', '=', id).where('phase', '=', 0).executeTakeFirst();
+  return answer(first?.inputs ?? 0, readInputs(db, id));
+};
+
+export const getJobOutput: Handler<typeof storage.getJobOutput> = async ({ id }, call) => {
+  const { outputs } = await requireJob(call.store.db, call, id);
+  return answer(outputs, readOutputs(call.store.db, id));
+};
+
+export const getJobFailures: Handler<typeof storage.getJobFailures> = async ({ id }, call) => {
+  const { db } = call.store;
+  await requireJob(db, call, id);
+  const { count } = await db
+    .selectFrom('job_errors')
+    .select(({ fn }) => fn.count<number>('input').as('count'))
+    .where('job', '=', id)
+    .executeTakeFirstOrThrow();
+  return answer(count, readFailures(db, id));
+};
+
+export const getJobErrors: Handler<typeof storage.getJobErrors> = async ({ id }, call) => {
+  const { errors } = await requireJob(call.store.db, call, id);
+  return answer(errors, readErrors(call.store.db, id));
+};

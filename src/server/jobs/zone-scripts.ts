@@ -1,0 +1,102 @@
+/**
+ * The programs that make up a zone, for bash 3.2 and later. Outside stands the guard: it holds the zone's life pipe and
+ * kills everything in the zone when that pipe closes, by the service's wish or because the service is gone. Inside, after the
+ * walls (where there are namespaces), the runner starts one task after the other.
+ */
+
+/** Arguments: the zone's marker, its directory, and the words that start the runner. Descriptor 3 is the life pipe. */
+export const guardScript = `
+marker=$1; directory=$2; shift 2
+for descriptor in /dev/fd/*; do
+  descriptor=\${descriptor##*/}
+  [ "$descriptor" -le 3 ] || eval "exec $descriptor>&-"
+done
+"$@" <&0 3<&- &
+child=$!
+exec 0</dev/null 1>&-
+read -r _ <&3
+kill -KILL "$child" 2>/dev/null
+wait "$child" 2>/dev/null
+read -r task 2>/dev/null <"$directory/task" && kill -KILL -- "-$task" 2>/dev/null
+for round in 1 2 3 4 5; do
+  found=
+  for environment in $(grep -lsz "^CLOUD_ZONE=$marker\\$" /proc/[0-9]*/environ); do
+    process=\${environment#/proc/}; process=\${process%/environ}
+    [ "$process" = $$ ] || { kill -KILL "$process" 2>/dev/null && found=1; }
+  done
+  [ -n "$found" ] || break
+done
+`;
+
+/**
+ * Runs as the first process of new namespaces. Arguments: the zone's directory, two directories to hide, and the words that
+ * start the runner. The zone becomes /tmp, everything else is read-only, and what allows to change that is given up.
+ */
+export const wallScript = `
+set -e
+zone=$1; data=$2; home=$3; shift 3
+mount --bind "$zone" /tmp
+mount --bind /tmp/in /tmp/in
+mount -o remount,bind,ro,nosuid,nodev,noexec /tmp/in
+mount -t proc proc /proc
+for hidden in "$data" "$home"; do
+  [ ! -d "$hidden" ] || mount -t tmpfs -o size=4k,mode=0555 none "$hidden"
+done
+for flags in ro ro,nodev ro,nosuid,nodev; do
+  mount -o "remount,bind,$flags" / 2>/dev/null && break
+done
+cd /tmp
+exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$@"
+`;
+
+/**
+ * Arguments: the zone's directory as seen inside, \`all\` where the runner may kill every process it sees, the command,
+ * the init command, and the limits of memory (KiB) and of a file (KiB), each empty for none. On stdin each task is five texts ended
+ * by NUL: number, input object, input file, output base, reducer; a task without an input file reads the files in its list.
+ * On stdout \`ready STATUS SIGNALLED\` after init, then \`NUMBER STATUS SIGNALLED\` for each task.
+ */
+export const runnerScript = `
+root=$1; reach=$2; command=$3; init=$4; memory=$5; blocks=$6
+cd "$root" || exit 1
+unset OLDPWD
+set -m
+cores=$(ulimit -H -c)
+begin() {
+  cd "$1" || exit 126
+  unset OLDPWD
+  ulimit -S -c "$cores"
+  [ -z "$blocks" ] || ulimit -f "$blocks" || exit 126
+  [ -z "$memory" ] || ulimit -v "$memory" || exit 126
+  exec "$BASH" -c "$2"
+}
+finish() {
+  echo "$1" >task
+  wait "$1" 2>note
+  status=$?; signalled=0
+  if [ "$status" -gt 128 ]; then
+    read -r line <note
+    case $line in *' Exit '*) ;; *) signalled=1 ;; esac
+  fi
+  if [ "$reach" = all ]; then kill -KILL -1 2>/dev/null; else kill -KILL -- "-$1" 2>/dev/null; fi
+}
+status=0; signalled=0
+if [ -n "$init" ]; then
+  (begin home "$init") </dev/null >out/init 2>err/init &
+  finish $!
+fi
+echo "ready $status $signalled"
+[ "$status" -eq 0 ] || exit 0
+while IFS= read -r -d '' number && IFS= read -r -d '' object && IFS= read -r -d '' file &&
+  IFS= read -r -d '' base && IFS= read -r -d '' reducer; do
+  export MANTA_OUTPUT_BASE=$base CLOUD_OUTPUT_BASE=$base
+  if [ -n "$file" ]; then
+    export MANTA_INPUT_OBJECT=$object CLOUD_INPUT_OBJECT=$object MANTA_INPUT_FILE=$file CLOUD_INPUT_FILE=$file
+    (begin "work/$number" "$command") <"$file" >"out/$number" 2>"err/$number" &
+  else
+    export MANTA_REDUCER=$reducer CLOUD_REDUCER=$reducer
+    (begin "work/$number" "$command") < <(exec xargs -0 cat <"in/$number/list" 2>/dev/null) >"out/$number" 2>"err/$number" &
+  fi
+  finish $!
+  echo "$number $status $signalled"
+done
+`;

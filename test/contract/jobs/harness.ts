@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Job, JobError, Phase } from '../../../src/api/objects.ts';
+import { startJobEngine, type EngineOptions } from '../../../src/server/jobs/engine.ts';
+import type { LocalStore } from '../../../src/server/store/open.ts';
+import { createTestStorage, type TestStorage } from '../storage/harness.ts';
+
+/** What a job that is done left behind. */
+export interface Outcome {
+  id: string;
+  job: Job & { stats: Record<'errors' | 'outputs' | 'retries' | 'tasks' | 'tasksDone', number> };
+  outputs: string[];
+  /** Contents of the outputs. */
+  contents: string[];
+  errors: JobError[];
+  failures: string[];
+}
+
+/** A test service that runs jobs, asked as `demo`. */
+export interface TestJobs extends TestStorage {
+  create(phases: unknown, name?: string): Promise<string>;
+  add(id: string, inputs: readonly string[], end?: boolean): Promise<void>;
+  state(id: string): Promise<Outcome['job']>;
+  wait(id: string, limit?: number): Promise<Outcome>;
+  /** Creates a job, feeds it and waits for its end. */
+  run(phases: readonly Phase[], inputs?: readonly string[]): Promise<Outcome>;
+  lines(target: string): Promise<string[]>;
+}
+
+export async function createTestJobs(options: Partial<EngineOptions> = {}): Promise<TestJobs> {
+  const log: string[] = [];
+  const startJobs = (store: LocalStore, dataDir: string) =>
+    startJobEngine({
+      store,
+      dataDir,
+      url: () => 'https://storage.test',
+      server: 'east-1',
+      now: Date.now,
+      log: (line) => void log.push(line),
+      ...options,
+    });
+  const service = await createTestStorage({ startJobs });
+  const lines = async (target: string): Promise<string[]> => {
+    const { status, text } = await service.ask('GET', target);
+    if (status !== 200) throw new Error(`GET ${target}: ${status} ${text}`);
+    return text.split('\n').slice(0, -1);
+  };
+  const state = async (id: string): Promise<Outcome['job']> => {
+    const { status, json, text } = await service.ask('GET', `/demo/jobs/${id}/live/status`);
+    if (status !== 200) throw new Error(`status: ${status} ${text}`);
+    return json as Outcome['job'];
+  };
+  const create = async (phases: unknown, name?: string): Promise<string> => {
+    const { status, headers, text } = await service.ask('POST', '/demo/jobs', { json: { phases, ...(name !== undefined && { name }) } });
+    if (status !== 201) throw new Error(`create: ${status} ${text}`);
+    return headers['location']?.split('/').at(-1) ?? '';
+  };
+  const add = async (id: string, inputs: readonly string[], end = false): Promise<void> => {
+    const body = inputs.map((input) => `${input}\n`).join('');
+    const headers = { 'content-type': 'text/plain' };
+    const { status, text } = await service.ask('POST', `/demo/jobs/${id}/live/in${end ? '?end=true' : ''}`, { body, headers });
+    if (status !== 204) throw new Error(`add: ${status} ${text}`);
+  };
+  const wait = async (id: string, limit = 15_000): Promise<Outcome> => {
+    const deadline = Date.now() + limit;
+    let job = await state(id);
+    for (; job.state !== 'done'; job = await state(id)) {
+      if (Date.now() > deadline) throw new Error(`job ${id} is not done: ${JSON.stringify(job)}\n${log.join('\n')}`);
+      await sleep(10);
+    }
+    const outputs = await lines(`/demo/jobs/${id}/live/out`);
+    const encode = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
+    const contents = await Promise.all(outputs.map(async (output) => (await service.ask('GET', encode(output))).text));
+    const errors = (await lines(`/demo/jobs/${id}/live/err`)).map((line) => JSON.parse(line) as JobError);
+    return { id, job, outputs, contents, errors, failures: await lines(`/demo/jobs/${id}/live/fail`) };
+  };
+  return {
+    ...service,
+    log,
+    lines,
+    state,
+    create,
+    add,
+    wait,
+    run: async (phases, inputs = []) => {
+      const id = await create(phases);
+      await add(id, inputs, true);
+      return wait(id);
+    },
+  };
+}
