@@ -1,3 +1,4 @@
+import { readAll } from '../../api/message.ts';
 import type { Context } from '../../cli/command.ts';
 import { findNamed } from '../../cli/shapes.ts';
 import { readError } from '../../client/reply.ts';
@@ -95,9 +96,11 @@ export function readTagHeader(header: string | undefined): string[] {
 export async function findTags(context: Context, resource: Pick<Resource, 'path'>): Promise<string[] | undefined> {
   const target = `/${encodePath(requestPath(resource, context.account))}`;
   const reply = await context.compute.request({ method: 'HEAD', target });
-  if (reply.status === 404) return undefined;
-  if (reply.status >= 400) {
+  if (reply.status >= 400 && reply.status !== 404) {
     throw await readError(reply, { url: new URL(target, context.settings().url?.value), now: context.world.now });
   }
+  // A reply that is not read to its end keeps its connection.
+  await readAll(reply.body);
+  if (reply.status === 404) return undefined;
   return readTagHeader(reply.headers['role-tag']);
 }
