@@ -1,18 +1,61 @@
-import { image as imageShape } from '../api/resources.ts';
-import { group } from '../cli/command.ts';
-import { choice, negatable, text } from '../cli/parameters.ts';
-import { getCommand, listCommand } from '../cli/shapes.ts';
+import { image as imageShape, type Image } from '../api/resources.ts';
+import { command, group, type Context } from '../cli/command.ts';
+import { choice, duration, many, negatable, text } from '../cli/parameters.ts';
+import { createAttempts, deleteCommand, getCommand, listCommand, listFieldNames } from '../cli/shapes.ts';
+import { records } from '../output/kinds.ts';
+import { clone, create, exportImage, imageHelp, importImage, share, tags, unshare, update } from './images/change.ts';
+import { imageStates, waitForState } from './images/creation.ts';
 import { findImage } from './images/find.ts';
+import { findAccountId, flagsHelp, listFlags } from './images/flags.ts';
+
+/** Whether the output has a column for what is worked out here; the data formats have the fields of the service alone. */
+function showsFlags({ global }: Context): boolean {
+  if (global.columns !== undefined) return /\b(flags|all)\b/.test(global.columns);
+  return !global.json && ['table', 'csv', 'tsv', undefined].includes(global.output);
+}
+
+async function addFlags(context: Context, images: readonly Image[]): Promise<object[]> {
+  const account = await findAccountId(context);
+  return images.map((image) => ({ ...image, flags: listFlags(image, account) }));
+}
+
+const wait = command({
+  summary: 'Wait until images have a state',
+  description: 'Fails, and says why, for an image whose creation failed.',
+  arguments: { image: many(imageHelp, { values: 'image' }) },
+  options: {
+    state: choice('State to wait for; active when absent', imageStates, { placeholder: 'STATE' }),
+    waitTimeout: duration('Longest time to wait; an hour when absent'),
+  },
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    const attempts = createAttempts(invocation, args.image.length);
+    const images = await attempts.each(args.image, async (word) => {
+      return await waitForState(invocation, await findImage(invocation, word), [options.state ?? 'active'], options.waitTimeout);
+    });
+    async function* rows(): AsyncGenerator<object> {
+      yield* images;
+      attempts.finish();
+    }
+    return records(rows(), { columns: ['id', 'name', 'version', 'state'], id: 'id', ...listFieldNames(imageShape) });
+  },
+  examples: [
+    { line: 'cloud images wait debian-12', help: 'Until it is active' },
+    { line: 'cloud images wait web@1.0.0 --state active --wait-timeout 10m', help: 'For ten minutes at most' },
+  ],
+});
 
 export const images = group({
   summary: 'Images that instances are made from',
   commands: {
     list: listCommand({
       summary: 'List images',
+      description: flagsHelp,
       columns: [
         'id',
         'name',
         'version',
+        'flags',
         'os',
         'type',
         { key: 'state', long: true },
@@ -31,7 +74,11 @@ export const images = group({
         owner: text('Only of this owner', { placeholder: 'UUID' }),
         type: text('Only of this kind'),
       },
-      fetch: ({ compute, account, options }) => compute.listImages({ account, ...options }),
+      fetch: async (invocation) => {
+        const { compute, account, options } = invocation;
+        const images = await compute.listImages({ account, ...options });
+        return showsFlags(invocation) ? await addFlags(invocation, images) : images;
+      },
       examples: [
         { line: 'cloud images list --os linux', help: 'Linux images' },
         { line: 'cloud images list --state all -j', help: 'Every image in every state, as JSON' },
@@ -40,14 +87,39 @@ export const images = group({
     get: getCommand({
       summary: 'Show an image',
       argument: 'image',
-      help: 'Id, beginning of an id, name@version, or name for the newest',
+      help: imageHelp,
       values: 'image',
       id: 'id',
       shape: imageShape,
       fetch: findImage,
       examples: [
         { line: 'cloud images get ubuntu-24.04', help: 'The newest image of a name' },
-        { line: 'cloud images get ubuntu-24.04@20240612 -j', help: 'One version, as JSON' },
+        { line: 'cloud images get ubuntu-24.04@20250611 -j', help: 'One version, as JSON' },
+      ],
+    }),
+    create,
+    import: importImage,
+    export: exportImage,
+    clone,
+    update,
+    share,
+    unshare,
+    tags,
+    wait,
+    delete: deleteCommand({
+      summary: 'Delete images of the account',
+      argument: 'image',
+      help: imageHelp,
+      values: 'image',
+      noun: 'image',
+      resolve: async (context, word) => {
+        const { id, name, version } = await findImage(context, word);
+        return { id, label: `${name}@${version} (${id})` };
+      },
+      remove: ({ compute, account }, id) => compute.deleteImage({ account, id }),
+      examples: [
+        { line: 'cloud images delete web@1.0.0', help: 'Asks first' },
+        { line: 'cloud images delete web@1.0.0 web@1.0.1 --yes', help: 'Several, without a question' },
       ],
     }),
   },

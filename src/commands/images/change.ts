@@ -1,0 +1,235 @@
+import type { Image } from '../../api/resources.ts';
+import { command, group, type Context } from '../../cli/command.ts';
+import { many, one, texts, text, flag, duration } from '../../cli/parameters.ts';
+import { changeCommand } from '../../cli/shapes.ts';
+import { UsageError } from '../../errors.ts';
+import { record } from '../../output/kinds.ts';
+import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
+import { isUuid } from '../rbac/find.ts';
+import { waitForState } from './creation.ts';
+import { imageOptions, parseTag, readAccounts, readFields } from './fields.ts';
+import { findImage } from './find.ts';
+
+export const imageHelp = 'Id, beginning of an id, name@version, or name for the newest';
+const shown = ['id', 'name', 'version', 'state'];
+const waitOptions = {
+  wait: flag('Wait until it is active'),
+  waitTimeout: duration('Longest time to wait; an hour when absent'),
+};
+
+function printImage(image: object): string {
+  const { name, version, id } = image as Image;
+  return `${name}@${version} (${id})`;
+}
+
+export const create = changeCommand({
+  summary: 'Create an image from an instance',
+  description:
+    'The instance has to be prepared and stopped. The service makes the image in the background: with --wait the command ends when it is active, or says why it failed.',
+  arguments: { machine: one('UUID of the instance'), name: one('Name of the image'), version: one('Version of the image') },
+  options: { ...imageOptions, acl: texts('Account that may use it', { placeholder: 'UUID' }), ...waitOptions },
+  id: 'id',
+  columns: shown,
+  change: async (invocation) => {
+    const { args, options, compute, account } = invocation;
+    const { machine, name, version } = args;
+    if (!isUuid(machine)) throw new UsageError(`"${machine}" is not the UUID of an instance`);
+    const fields = await readFields(invocation, options);
+    const acl = options.acl.length > 0 ? readAccounts(options.acl) : fields.acl;
+    const image = await compute.createImageFromMachine({ account, ...fields, machine, name, version, acl });
+    if (!options.wait) return image;
+    invocation.note(`Creating image ${printImage(image)}`);
+    return await waitForState(invocation, image, ['active'], options.waitTimeout);
+  },
+  done: (image) => ((image as Image).state === 'creating' ? `Creating image ${printImage(image)}` : `Created image ${printImage(image)}`),
+  examples: [
+    { line: 'cloud images create 5f1d7e6c-0a8d-4e4b-9a0c-2f6a4a1f0b11 web 1.0.0 --wait', help: 'From an instance, and wait for it' },
+    {
+      line: 'cloud images create 5f1d7e6c-0a8d-4e4b-9a0c-2f6a4a1f0b11 web 1.0.1 --description "Web server" --tag role=web',
+      help: 'With a description and a tag',
+    },
+  ],
+});
+
+export const importImage = changeCommand({
+  summary: 'Copy an image with its origins from another datacenter',
+  arguments: { datacenter: one('Name of the datacenter', { values: 'datacenter' }), id: one('UUID of the image there') },
+  id: 'id',
+  columns: shown,
+  change: async ({ args, compute, account }) => {
+    if (!isUuid(args.id)) {
+      throw new UsageError(`"${args.id}" is not the UUID of an image`, {
+        hint: `cloud --url "$(cloud datacenters get ${args.datacenter} -o name)" images list`,
+      });
+    }
+    return await compute.importImageFromDatacenter({ account, datacenter: args.datacenter, id: args.id });
+  },
+  done: (image) => `Imported image ${printImage(image)}`,
+  examples: [
+    { line: 'cloud images import local-2 0c2e8f2b-7b0f-4a6e-9f6a-3f5f0d9d6f10', help: 'An image of the datacenter local-2' },
+    { line: 'cloud datacenters list', help: 'Which datacenters there are' },
+  ],
+});
+
+export const exportImage = command({
+  summary: 'Write an image with its manifest into the object storage',
+  description: 'When PATH is a directory, the files are PATH/NAME-VERSION.imgmanifest and PATH/NAME-VERSION.zfs.EXT.',
+  arguments: { image: one(imageHelp, { values: 'image' }), path: one('Path prefix in the object storage', { values: 'path' }) },
+  run: async (invocation) => {
+    const { args, compute, account, note } = invocation;
+    const { id, name, version } = await findImage(invocation, args.image);
+    const path = printRemotePath(readRemotePath(args.path, account));
+    const location = await compute.exportImage({ account, id, storage_path: path });
+    note(`Exported image ${name}@${version}`);
+    return record(location, { id: 'image_path' });
+  },
+  examples: [
+    { line: 'cloud images export web@1.0.0 images', help: 'Into the directory ~~/stor/images' },
+    { line: 'cloud stor cat "$(cloud images export web@1.0.0 images -o name)" > web.zfs.gz', help: 'And fetch the file' },
+  ],
+});
+
+export const clone = changeCommand({
+  summary: 'Make an own copy of an image that is shared with you',
+  arguments: { image: one(imageHelp, { values: 'image' }) },
+  id: 'id',
+  columns: shown,
+  change: async (invocation) => {
+    const { id } = await findImage(invocation, invocation.args.image);
+    return await invocation.compute.cloneImage({ account: invocation.account, id });
+  },
+  done: (image) => `Cloned as image ${printImage(image)}`,
+  examples: [
+    { line: 'cloud images clone web@1.0.0', help: 'A copy with an id of its own' },
+    { line: 'cloud images clone web@1.0.0 -o name', help: 'Print the id of the copy' },
+  ],
+});
+
+export const update = changeCommand({
+  summary: 'Change fields of an image',
+  description: 'Tags and the list of accounts are replaced as a whole; single ones are changed by cloud images tags, share and unshare.',
+  arguments: { image: one(imageHelp, { values: 'image' }) },
+  options: { name: text('New name', { placeholder: 'NAME' }), version: text('New version', { placeholder: 'VERSION' }), ...imageOptions },
+  id: 'id',
+  change: async (invocation) => {
+    const { args, options, compute, account } = invocation;
+    const fields = await readFields(invocation, options);
+    if (Object.keys(fields).length === 0) throw new UsageError('nothing to change', { hint: 'name a field: cloud images update --help' });
+    const { id } = await findImage(invocation, args.image);
+    return await compute.updateImage({ account, id, ...fields });
+  },
+  done: (image) => `Updated image ${printImage(image)}`,
+  examples: [
+    { line: 'cloud images update web@1.0.0 --description "The web server"', help: 'Another description' },
+    { line: 'cloud images update web@1.0.0 --version 1.0.1', help: 'Another version' },
+  ],
+});
+
+/** Changes the list of accounts that may use an image, from what it is now. */
+async function changeAcl(context: Context, word: string, change: (acl: readonly string[]) => string[]): Promise<Image> {
+  const found = await findImage(context, word);
+  const { acl = [] } = await context.compute.getImage({ account: context.account, id: found.id });
+  return await context.compute.updateImage({ account: context.account, id: found.id, acl: change(acl) });
+}
+
+export const share = changeCommand({
+  summary: 'Let other accounts use an image',
+  arguments: { image: one(imageHelp, { values: 'image' }), account: many('UUID of an account') },
+  id: 'id',
+  columns: ['id', 'name', 'version', 'acl'],
+  change: async (invocation) => {
+    const accounts = readAccounts(invocation.args.account);
+    return await changeAcl(invocation, invocation.args.image, (acl) => [...new Set([...acl, ...accounts])]);
+  },
+  done: (image) => `Shared image ${printImage(image)}`,
+  examples: [
+    { line: 'cloud images share web@1.0.0 b3f3c9b2-6c36-4b3c-8d5c-0d6f1f0a2f37', help: 'With one account' },
+    { line: 'cloud images get web@1.0.0 -j --columns acl', help: 'Who may use it' },
+  ],
+});
+
+export const unshare = changeCommand({
+  summary: 'Do not let other accounts use an image any more',
+  arguments: { image: one(imageHelp, { values: 'image' }), account: many('UUID of an account') },
+  id: 'id',
+  columns: ['id', 'name', 'version', 'acl'],
+  change: async (invocation) => {
+    const { args } = invocation;
+    const accounts = readAccounts(args.account);
+    return await changeAcl(invocation, args.image, (acl) => {
+      const missing = accounts.find((each) => !acl.includes(each));
+      if (missing !== undefined)
+        throw new UsageError(`image ${args.image} is not shared with ${missing}`, { hint: `cloud images get ${args.image}` });
+      return acl.filter((each) => !accounts.includes(each));
+    });
+  },
+  done: (image) => `Unshared image ${printImage(image)}`,
+  examples: [
+    { line: 'cloud images unshare web@1.0.0 b3f3c9b2-6c36-4b3c-8d5c-0d6f1f0a2f37', help: 'With one account' },
+    { line: 'cloud images list --state all', help: 'S marks images that you share' },
+  ],
+});
+
+async function changeTags(
+  context: Context,
+  word: string,
+  change: (tags: Readonly<Record<string, unknown>>) => Record<string, unknown>,
+): Promise<Image> {
+  const found = await findImage(context, word);
+  const { tags = {} } = await context.compute.getImage({ account: context.account, id: found.id });
+  return await context.compute.updateImage({ account: context.account, id: found.id, tags: change(tags) });
+}
+
+/** `cloud images tags`. */
+export const tags = group({
+  summary: 'Tags of an image: keys and values',
+  commands: {
+    get: command({
+      summary: 'Show the tags of an image',
+      aliases: ['list', 'show'],
+      arguments: { image: one(imageHelp, { values: 'image' }) },
+      run: async (invocation) => record((await findImage(invocation, invocation.args.image)).tags ?? {}, { id: 'role' }),
+      examples: [
+        { line: 'cloud images tags get debian-12', help: 'Every tag' },
+        { line: 'cloud images tags get debian-12 -j', help: 'As JSON' },
+      ],
+    }),
+    set: command({
+      summary: 'Set tags of an image; the others stay',
+      arguments: {
+        image: one(imageHelp, { values: 'image' }),
+        tag: many('KEY=VALUE, or KEY:=JSON for a number or true or false'),
+      },
+      run: async (invocation) => {
+        const given = Object.fromEntries(invocation.args.tag.map(parseTag));
+        const image = await changeTags(invocation, invocation.args.image, (tags) => ({ ...tags, ...given }));
+        invocation.note(`Tagged image ${printImage(image)}`);
+        return record(image.tags ?? {}, { id: 'role' });
+      },
+      examples: [
+        { line: 'cloud images tags set web@1.0.0 role=web tested:=true', help: 'A text and a truth value' },
+        { line: 'cloud images tags set web@1.0.0 "owner=the web team"', help: 'A value with spaces' },
+      ],
+    }),
+    unset: command({
+      summary: 'Remove tags from an image',
+      aliases: ['rm', 'remove'],
+      arguments: { image: one(imageHelp, { values: 'image' }), key: many('Key of a tag') },
+      run: async (invocation) => {
+        const { args } = invocation;
+        const image = await changeTags(invocation, args.image, (tags) => {
+          const missing = args.key.find((key) => !Object.hasOwn(tags, key));
+          if (missing !== undefined)
+            throw new UsageError(`image ${args.image} has no tag ${missing}`, { hint: `cloud images tags get ${args.image}` });
+          return Object.fromEntries(Object.entries(tags).filter(([key]) => !args.key.includes(key)));
+        });
+        invocation.note(`Removed tags of image ${printImage(image)}`);
+        return record(image.tags ?? {}, { id: 'role' });
+      },
+      examples: [
+        { line: 'cloud images tags unset web@1.0.0 tested', help: 'One tag' },
+        { line: 'cloud images tags unset web@1.0.0 role owner', help: 'Several' },
+      ],
+    }),
+  },
+});

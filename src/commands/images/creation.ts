@@ -1,0 +1,47 @@
+import type { Image } from '../../api/resources.ts';
+import type { Context } from '../../cli/command.ts';
+import { LocalError } from '../../errors.ts';
+import { pollUntil } from '../rbac/settle.ts';
+
+/** The codes in which the creation of an image can end (compute document, "Image"): what each means, and what to do. */
+const failures: Readonly<Record<string, readonly [meaning: string, advice: string]>> = {
+  PrepareImageDidNotRun: [
+    'the instance was not prepared: its guest tools are old, it took longer than five minutes to boot, or the script that prepares it failed',
+    'update the guest tools in the instance, see that it boots within five minutes, stop it and create the image again',
+  ],
+  VmHasNoOrigin: [
+    'the image that the instance was made from is not known any more, as after a migration',
+    'make a new instance from a current image, move what it holds and create the image from that one',
+  ],
+  NotSupported: [
+    'the service cannot make an image of such an instance, for example of one that was itself made from a custom image',
+    'make the instance from an image of the operator: cloud images list --public',
+  ],
+  InternalError: ['the service failed', 'try again; when it fails again, tell the operator the id of the image'],
+};
+
+/** What went wrong with an image that failed, in words, as an error. */
+export function explainFailure({ id, name, version, error }: Image): LocalError {
+  const code = error?.code ?? 'InternalError';
+  const [meaning, advice] = failures[code] ?? [error?.message ?? 'no reason was given', `cloud images get ${id}`];
+  const said = error?.message !== undefined && error.message !== '' && code in failures ? `; the service says: ${error.message}` : '';
+  return new LocalError(`image ${name}@${version} (${id}) could not be created: ${meaning} (${code}${said})`, { hint: advice });
+}
+
+export const imageStates = ['active', 'unactivated', 'disabled', 'creating', 'failed'] as const;
+
+/**
+ * Waits until an image has a state. @throws {LocalError} that explains why when it fails instead
+ * @throws {WaitError} after `limit` milliseconds, an hour unless said
+ */
+export async function waitForState(context: Context, image: Image, states: readonly string[], limit: number | undefined): Promise<Image> {
+  let current = image;
+  const words = `image ${image.name}@${image.version} is ${states.join(' or ')}`;
+  await pollUntil(context, words, limit ?? 3_600_000, async () => {
+    if (states.includes(current.state) || current.state === 'failed') return true;
+    current = await context.compute.getImage({ account: context.account, id: image.id });
+    return states.includes(current.state) || current.state === 'failed';
+  });
+  if (!states.includes(current.state)) throw explainFailure(current);
+  return current;
+}

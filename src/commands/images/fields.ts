@@ -1,0 +1,74 @@
+import { compute as operations } from '../../api/compute.ts';
+import type { Context } from '../../cli/command.ts';
+import { readRecord } from '../../cli/from.ts';
+import { text, texts } from '../../cli/parameters.ts';
+import { UsageError } from '../../errors.ts';
+import { isUuid } from '../rbac/find.ts';
+
+/** What an image is made of or changed to, by the names of the API. */
+export interface ImageFields {
+  name?: string;
+  version?: string;
+  description?: string;
+  homepage?: string;
+  eula?: string;
+  acl?: string[];
+  tags?: Record<string, unknown>;
+}
+
+/** Options that describe an image. */
+export const imageOptions = {
+  description: text('Description'),
+  homepage: text('URL of its home page', { placeholder: 'URL' }),
+  eula: text('URL of its licence', { placeholder: 'URL' }),
+  tag: texts('A tag: KEY=VALUE, or KEY:=JSON for a number or true or false', { placeholder: 'KEY=VALUE' }),
+  from: text('Fields from a JSON or YAML file; - for stdin; options win', { placeholder: 'FILE', values: 'file' }),
+};
+
+interface ImageValues {
+  name?: string | undefined;
+  version?: string | undefined;
+  description: string | undefined;
+  homepage: string | undefined;
+  eula: string | undefined;
+  tag: readonly string[];
+  from: string | undefined;
+}
+
+/** What `images get` shows and no request takes. */
+const readOnly = ['id', 'os', 'type', 'requirements', 'files', 'published_at', 'owner', 'public', 'state', 'origin', 'error'];
+
+/** Reads `KEY=VALUE` and `KEY:=JSON`. @throws {UsageError} for anything else */
+export function parseTag(word: string): [string, unknown] {
+  const [, name = '', colon, value = ''] = /^([^=]+?)(:?)=(.*)$/s.exec(word) ?? [];
+  if (name === '') throw new UsageError(`tag "${word}": write KEY=VALUE`);
+  if (colon === '') return [name, value];
+  let json: unknown;
+  try {
+    json = JSON.parse(value);
+  } catch {
+    throw new UsageError(`tag "${word}": "${value}" is not JSON`, { hint: `for a text: ${name}=${value}` });
+  }
+  if (typeof json === 'object') throw new UsageError(`tag "${word}": a tag is a text, a number, true or false`);
+  return [name, json];
+}
+
+/** Reads UUIDs of accounts. @throws {UsageError} for what is none */
+export function readAccounts(words: readonly string[]): string[] {
+  const wrong = words.find((word) => !isUuid(word));
+  if (wrong === undefined) return [...new Set(words.map((word) => word.toLowerCase()))];
+  throw new UsageError(`"${wrong}" is not the UUID of an account`, {
+    hint: 'its owner sees it with: cloud account get -o json --columns id',
+  });
+}
+
+/** The fields that a file and options give. */
+export async function readFields({ world }: Pick<Context, 'world'>, values: ImageValues): Promise<ImageFields> {
+  const { from, tag } = values;
+  const held: ImageFields = from === undefined ? {} : await readRecord(world, from, operations.updateImage.fields, { ignore: readOnly });
+  if (held.acl) readAccounts(held.acl);
+  const { name, version, description, homepage, eula } = values;
+  const given = Object.entries({ name, version, description, homepage, eula }).filter(([, value]) => value !== undefined);
+  const tags = tag.length === 0 ? undefined : Object.fromEntries(tag.map(parseTag));
+  return { ...held, ...Object.fromEntries(given), ...(tags && { tags }) };
+}

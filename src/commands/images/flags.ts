@@ -1,0 +1,31 @@
+import type { Image } from '../../api/resources.ts';
+import type { Context } from '../../cli/command.ts';
+import { ApiError } from '../../errors.ts';
+
+/** What the letters in the table of images mean. */
+export const flagsHelp =
+  'FLAGS: O own, S own and shared with other accounts, + shared with you by its owner, P public, I incremental (builds on another image), X not active.';
+
+/** UUID of the account; undefined for a sub-user who may not read it. */
+export async function findAccountId({ compute, account }: Pick<Context, 'compute' | 'account'>): Promise<string | undefined> {
+  try {
+    return (await compute.getAccount({ account })).id;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return undefined;
+    throw error;
+  }
+}
+
+/** The flags of an image, as letters. */
+export function listFlags({ owner, public: isPublic, acl = [], origin, state }: Image, account: string | undefined): string {
+  const isOwn = owner === account;
+  const letters = [
+    isOwn && acl.length === 0 && 'O',
+    isOwn && acl.length > 0 && 'S',
+    !isOwn && !isPublic && account !== undefined && '+',
+    isPublic && 'P',
+    origin !== undefined && 'I',
+    state !== 'active' && 'X',
+  ];
+  return letters.filter((letter) => letter !== false).join('');
+}
