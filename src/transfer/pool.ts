@@ -86,3 +86,63 @@ export async function drainPool<T>(
   const results = runPool(items, work, options);
   while ((await results.next()).done !== true);
 }
+
+/**
+ * The same, but the results come in the order of the items. Results that wait for an earlier one are held, `window` of them at most.
+ */
+export async function* runOrdered<T, R>(
+  items: AsyncIterable<T> | Iterable<T>,
+  work: (item: T) => Promise<R>,
+  { limit, signal, window = limit * 64 }: PoolOptions & { readonly window?: number },
+): AsyncGenerator<R> {
+  const held = new Map<number, R>();
+  let next = 0;
+  let isStopped = false;
+  let release = (): void => undefined;
+  function stop(): void {
+    isStopped = true;
+    release();
+  }
+  function isFull(number: number): boolean {
+    return !isStopped && number - next >= window;
+  }
+  function waitForRoom(): Promise<void> {
+    return new Promise((resolve) => {
+      release = resolve;
+    });
+  }
+  async function* numberItems(): AsyncGenerator<{ number: number; item: T }> {
+    let number = 0;
+    for await (const item of items) {
+      while (isFull(number)) await waitForRoom();
+      if (isStopped) return;
+      yield { number, item };
+      number += 1;
+    }
+  }
+  async function workOn({ number, item }: { number: number; item: T }): Promise<{ number: number; result: R }> {
+    try {
+      return { number, result: await work(item) };
+    } catch (error) {
+      // Whoever waits for this result would wait for ever.
+      stop();
+      throw error;
+    }
+  }
+  const results = runPool(numberItems(), workOn, { limit, signal });
+  try {
+    for (let got = await results.next(); got.done !== true; got = await results.next()) {
+      held.set(got.value.number, got.value.result);
+      while (held.has(next)) {
+        const first = held.get(next) as R;
+        held.delete(next);
+        next += 1;
+        yield first;
+      }
+      release();
+    }
+  } finally {
+    stop();
+    await results.return(undefined);
+  }
+}

@@ -22,6 +22,8 @@ export interface PutOptions {
   readonly maxSize?: number | undefined;
   /** True when the directory is known to be there. */
   readonly hasParent?: boolean;
+  /** A large file may go in parts although there is a condition: it is checked before, and what was written meanwhile is replaced. */
+  readonly mayUseParts?: boolean;
 }
 
 /** An object that was stored. */
@@ -103,8 +105,9 @@ async function putStream(engine: Engine, source: StreamSource, target: RemotePat
   return confirmStored(reply, target, watched.seen());
 }
 
-function isConditional({ ifMatch, ifNoneMatch }: PutOptions): boolean {
-  return ifMatch !== undefined || ifNoneMatch !== undefined;
+/** Parts are committed without conditions. */
+function isConditional({ ifMatch, ifNoneMatch, mayUseParts }: PutOptions): boolean {
+  return mayUseParts !== true && (ifMatch !== undefined || ifNoneMatch !== undefined);
 }
 
 async function uploadSource(engine: Engine, source: Source, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {

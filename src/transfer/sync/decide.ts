@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import { LocalError } from '../../errors.ts';
+import type { Engine } from '../engine.ts';
+import { joinPath } from '../path.ts';
+import { comparePair, type Comparison } from './compare.ts';
+import type { Known } from './memory.ts';
+import type { Pair } from './merge.ts';
+import type { Expected, Location, Step } from './steps.ts';
+import type { Item, Side } from './tree.ts';
+
+/** What is to be brought where, and by which rules. */
+export interface Task {
+  readonly from: Side;
+  readonly to: Side;
+  readonly comparison: Comparison;
+}
+
+/** What is to be done about a pair. */
+export interface Decision {
+  readonly step?: Step | undefined;
+  /** The step has to wait until what is in its place is gone. */
+  readonly isLate?: boolean;
+  readonly known?: Known | undefined;
+}
+
+/** Where an item of a side is. */
+export function locate(side: Side, rel: string): Location {
+  if (side.kind === 'remote') return { kind: 'remote', path: rel === '' ? side.root : joinPath(side.root, rel) };
+  return { kind: 'local', file: join(side.root, rel) };
+}
+
+/** What is expected at the place of an item. */
+function expect(side: Side, item: Item | undefined): Expected {
+  if (side.kind === 'remote') return { etag: item?.etag ?? '' };
+  return item ? { size: item.size, mtime: item.mtime } : { size: -1 };
+}
+
+function copyStep({ from, to }: Task, pair: Pair, target: Item | undefined, reason: string): Step {
+  const { rel } = pair;
+  const source = pair.from?.etag === undefined ? undefined : { etag: pair.from.etag };
+  const size = pair.from?.size;
+  return { action: 'copy', rel, from: locate(from, rel), source, to: locate(to, rel), target: expect(to, target), size, reason };
+}
+
+function mkdirStep({ to }: Task, { rel, to: there }: Pair): Step {
+  return { action: 'mkdir', rel, to: locate(to, rel), target: expect(to, there), reason: there ? 'type' : 'new' };
+}
+
+/** What a path is at the side that is to be changed, when it must go: its kind is another one, or it is only there. */
+function removeStep({ to }: Task, { rel, to: there }: Pair, reason: string): Step {
+  const action = there?.kind === 'directory' ? 'rmdir' : 'delete';
+  return { action, rel, to: locate(to, rel), target: action === 'delete' ? expect(to, there) : undefined, reason };
+}
+
+/** The removal that a pair calls for; undefined when nothing is to be removed. */
+export function decideRemoval(task: Task, pair: Pair): Step | undefined {
+  const { from, to } = pair;
+  if (to === undefined) return undefined;
+  if (from === undefined) return removeStep(task, pair, 'extra');
+  return from.kind === 'file' && to.kind === 'directory' ? removeStep(task, pair, 'type') : undefined;
+}
+
+/** @throws {LocalError} when a file and a directory have the same path, and nothing may be removed */
+function checkKinds({ from, to, rel }: Pair, deletes: boolean): void {
+  if (!from || !to || from.kind === to.kind || deletes) return;
+  throw new LocalError(`${rel} is a ${from.kind} here and a ${to.kind} there: left alone`, { hint: 'with --delete it is replaced' });
+}
+
+/** Decides what is to be done about a pair that has something to bring. */
+export async function decideCopy(engine: Engine, task: Task, pair: Pair, deletes: boolean): Promise<Decision> {
+  const { from, to } = pair;
+  checkKinds(pair, deletes);
+  if (!from) return {};
+  if (from.kind === 'directory') return to?.kind === 'directory' ? {} : { step: mkdirStep(task, pair) };
+  if (to?.kind === 'directory') return { step: copyStep(task, pair, undefined, 'type'), isLate: true };
+  if (!to) return { step: copyStep(task, pair, undefined, 'new') };
+  const { reason, known } = await comparePair(engine, pair, task, task.comparison);
+  return reason === 'same' ? { known } : { step: copyStep(task, pair, to, reason) };
+}

@@ -1,0 +1,194 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+const user = useLocal();
+
+interface Step {
+  action: string;
+  rel: string;
+  reason: string;
+}
+
+/** The steps that a run did, as `action rel`. */
+async function sync(...words: string[]): Promise<string[]> {
+  const steps = await user.json<Step[]>('stor', 'sync', ...words);
+  return steps.map(({ action, rel, reason }) => `${action} ${rel} ${reason}`);
+}
+
+/** Names and contents of a local tree. */
+function readTree(name: string): Record<string, string> {
+  const root = join(user.home, name);
+  const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const entries = files.map((entry) => {
+    const file = join(entry.parentPath, entry.name);
+    return [file.slice(root.length + 1), readFileSync(file, 'utf8')] as const;
+  });
+  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Requests of a run by method, from `--verbose`. */
+async function countRequests(...words: string[]): Promise<Record<string, number>> {
+  const { stderr } = await user.cloud(['stor', 'sync', ...words, '-v']);
+  const counts: Record<string, number> = {};
+  for (const [, method = ''] of stderr.matchAll(/^> ([A-Z]+) /gm)) counts[method] = (counts[method] ?? 0) + 1;
+  return counts;
+}
+
+test('a tree goes up, comes back the same with its times, and a second run does nothing but list', async () => {
+  const names = ['a.txt', 'd/b c.txt', 'd/e/Grüße #?%.txt', 'd/e/new\nline', '-dash', 'empty'];
+  for (const name of names) user.write(`one/${name}`, name === 'empty' ? '' : `content of ${name}`);
+  mkdirSync(join(user.home, 'one/hollow'));
+  utimesSync(join(user.home, 'one/a.txt'), 1_000_000_000.5, 1_000_000_000.5);
+  const done = await sync('one', 'stor:one');
+  expect(done).toContain('mkdir hollow new');
+  expect(done.filter((step) => step.startsWith('copy'))).toHaveLength(names.length);
+  expect(await sync('one', 'stor:one')).toEqual([]);
+  const requests = await countRequests('one', 'stor:one');
+  expect(Object.keys(requests).toSorted()).toEqual(['GET', 'HEAD']);
+  // One question about the target, one listing for each directory.
+  expect(requests).toEqual({ HEAD: 1, GET: 4 });
+  expect((await sync('stor:one', 'back')).length).toBe(done.length);
+  expect(readTree('back')).toEqual(readTree('one'));
+  expect(statSync(join(user.home, 'back/a.txt')).mtimeMs).toBe(1_000_000_000_500);
+  expect(statSync(join(user.home, 'back/hollow')).isDirectory()).toBe(true);
+  expect(await sync('stor:one', 'back')).toEqual([]);
+});
+
+test('without memory of earlier runs one request per file finds out, and is remembered', async () => {
+  user.write('seen/x', 'x');
+  user.write('seen/y', 'y');
+  await sync('seen', 'stor:seen');
+  rmSync(join(user.home, '.local/state/cloud/sync'), { recursive: true });
+  expect(await countRequests('seen', 'stor:seen')).toEqual({ HEAD: 3, GET: 1 });
+  expect(await countRequests('seen', 'stor:seen')).toEqual({ HEAD: 1, GET: 1 });
+});
+
+test('changes of size, time and content are found; --checksum finds what kept both', async () => {
+  for (const name of ['grown', 'touched', 'sneaky', 'same']) user.write(`two/${name}`, 'one');
+  await sync('two', 'stor:two');
+  const sneaky = join(user.home, 'two/sneaky');
+  const { mtimeMs } = statSync(sneaky);
+  user.write('two/grown', 'longer');
+  writeFileSync(join(user.home, 'two/touched'), 'two');
+  utimesSync(join(user.home, 'two/touched'), 2e9, 2e9);
+  writeFileSync(sneaky, 'six');
+  utimesSync(sneaky, mtimeMs / 1000, mtimeMs / 1000);
+  expect(await sync('two', 'stor:two', '--dry-run')).toEqual(['copy grown size', 'copy touched mtime']);
+  expect(await sync('two', 'stor:two')).toEqual(['copy grown size', 'copy touched mtime']);
+  expect(await sync('two', 'stor:two', '--checksum')).toEqual(['copy sneaky content']);
+  expect(await sync('two', 'stor:two', '--checksum')).toEqual([]);
+  expect(await sync('stor:two', 'two', '--size-only')).toEqual([]);
+  expect((await user.cloud(['stor', 'cat', 'two/sneaky'])).stdout).toBe('six');
+});
+
+test('--delete removes exactly what left; patterns take part in it', async () => {
+  for (const name of ['keep', 'gone', 'dir/gone', 'dir/sub/gone', 'notes.tmp', 'tmpdir/x.tmp']) user.write(`three/${name}`, name);
+  await sync('three', 'stor:three');
+  for (const name of ['gone', 'dir', 'notes.tmp', 'tmpdir']) rmSync(join(user.home, 'three', name), { recursive: true });
+  expect(await sync('three', 'stor:three')).toEqual([]);
+  const expected = [
+    'delete dir/gone extra',
+    'delete dir/sub/gone extra',
+    'delete gone extra',
+    'rmdir tmpdir extra',
+    'rmdir dir/sub extra',
+    'rmdir dir extra',
+  ];
+  expect(await sync('three', 'stor:three', '--delete', '--exclude', '*.tmp', '-n')).toEqual(expected);
+  await sync('three', 'stor:three', '--delete', '--exclude', '*.tmp');
+  const left = await user.json<{ name: string }[]>('stor', 'ls', 'three');
+  expect(left.map(({ name }) => name)).toEqual(['keep', 'notes.tmp', 'tmpdir']);
+  await sync('three', 'stor:three', '--delete');
+  expect((await user.json<{ name: string }[]>('stor', 'ls', 'three')).map(({ name }) => name)).toEqual(['keep']);
+  user.write('four/only.me', 'x');
+  user.write('four/not.me', 'x');
+  user.write('four/deep/only.me', 'x');
+  user.write('four/empty/not.me', 'x');
+  expect(await sync('four', 'stor:four', '--include', 'only.*')).toEqual(['copy deep/only.me new', 'copy only.me new']);
+  expect((await user.json<{ name: string }[]>('stor', 'ls', 'four')).map(({ name }) => name)).toEqual(['deep', 'only.me']);
+});
+
+test('a source that cannot be read whole deletes nothing', async () => {
+  user.write('five/a', 'a');
+  user.write('five/b', 'b');
+  await sync('five', 'stor:five');
+  rmSync(join(user.home, 'five/a'));
+  rmSync(join(user.home, 'five/b'));
+  await user.shell('ln -s nowhere five/broken');
+  const { code, stderr } = await user.cloud(['stor', 'sync', 'five', 'stor:five', '--delete']);
+  expect([code, stderr.includes('broken')]).toEqual([1, true]);
+  expect(await user.json<unknown[]>('stor', 'ls', 'five')).toHaveLength(2);
+});
+
+test('a file in the place of a directory and the reverse: left alone, replaced with --delete', async () => {
+  user.write('six/x', 'file');
+  user.write('six/y/inner', 'inner');
+  user.write('turned/x/inner', 'inner');
+  user.write('turned/y', 'file');
+  await sync('six', 'stor:six');
+  const { code, stderr } = await user.cloud(['stor', 'sync', 'turned', 'stor:six']);
+  expect([code, stderr.includes('--delete')]).toEqual([1, true]);
+  expect((await user.cloud(['stor', 'cat', 'six/x'])).stdout).toBe('file');
+  await sync('turned', 'stor:six', '--delete');
+  expect(await sync('stor:six', 'six', '--delete')).not.toEqual([]);
+  expect(readTree('six')).toEqual(readTree('turned'));
+});
+
+test('between directories of the object storage by links, and diff is the report alone', async () => {
+  user.write('seven/a', 'a');
+  user.write('seven/d/b', 'b');
+  await sync('seven', 'stor:seven');
+  const changes = await user.json<{ change: string; rel: string }[]>('stor', 'diff', 'stor:seven', 'stor:eight');
+  expect(changes.map(({ change, rel }) => `${change} ${rel}`)).toEqual(['new ', 'new a', 'new d', 'new d/b']);
+  await sync('stor:seven', 'stor:eight');
+  expect(await user.json('stor', 'diff', 'stor:seven', 'stor:eight')).toEqual([]);
+  const etags = await Promise.all(['seven/a', 'eight/a'].map((path) => user.json<{ etag: string }>('stor', 'stat', path)));
+  expect(etags[0]?.etag).toBe(etags[1]?.etag);
+});
+
+test('a plan is done once however often it is run, and not at all when its ground has changed', async () => {
+  user.write('nine/a', 'a');
+  user.write('nine/d/b', 'b');
+  user.write('nine/old', 'old');
+  await sync('nine', 'stor:nine');
+  rmSync(join(user.home, 'nine/old'));
+  user.write('nine/a', 'longer');
+  user.write('nine/n/new', 'new');
+  await user.cloud(['stor', 'sync', 'nine', 'stor:nine', '--delete', '--plan', 'plan.jsonl']);
+  expect(await user.json<unknown[]>('stor', 'diff', 'nine', 'stor:nine')).toHaveLength(4);
+  const first = await user.json<Step[]>('stor', 'run', 'plan.jsonl');
+  expect(first.map(({ action, rel }) => `${action} ${rel}`).toSorted()).toEqual(['copy a', 'copy n/new', 'delete old', 'mkdir n']);
+  expect(await user.json('stor', 'diff', 'nine', 'stor:nine')).toEqual([]);
+  expect((await user.cloud(['stor', 'run', 'plan.jsonl'])).code).toBe(0);
+  user.write('other', 'somebody else');
+  await user.cloud(['stor', 'put', 'other', 'nine/a']);
+  const refused = await user.cloud(['stor', 'run', 'plan.jsonl']);
+  expect([refused.code, refused.stderr.includes('/demo/stor/nine/a is not as it was when this was planned')]).toEqual([5, true]);
+  expect((await user.cloud(['stor', 'cat', 'nine/a'])).stdout).toBe('somebody else');
+  user.write('bad.jsonl', '{"action":"copy","to":"stor:/demo/stor/x"}\n');
+  expect(await user.cloud(['stor', 'run', 'bad.jsonl'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('line 1: a copy needs "from"') as string,
+  });
+});
+
+test('contradictions and impossible sides are told in one line', async () => {
+  user.write('ten/x', 'x');
+  await user.cloud(['stor', 'put', 'ten/x', 'object']);
+  const cases: [string[], string][] = [
+    [['ten', 'elsewhere'], 'both directories are local'],
+    [['nowhere', 'stor:x'], 'no such directory'],
+    [['ten', 'stor:object'], 'is an object, not a directory'],
+    [['stor:nothing', 'ten'], 'does not exist'],
+    [['stor:object', 'ten'], 'is an object, not a directory'],
+    [['stor:one', 'stor:one/d'], 'overlap'],
+    [['ten', 'stor:x', '--checksum', '--size-only'], 'contradict'],
+    [['ten', 'stor:x', '--exclude', '[z-a]'], 'is not a pattern'],
+  ];
+  for (const [words, message] of cases) {
+    const { code, stdout, stderr } = await user.cloud(['stor', 'sync', ...words]);
+    expect([words, [2, 3].includes(code ?? 0), stdout, stderr.includes(message)]).toEqual([words, true, '', true]);
+  }
+});
