@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Operations, ServiceName } from './api/operation.ts';
 import type { Signer } from './auth/signer.ts';
+import type { PresignedRequest } from './cli/command.ts';
 import { CurlPrinted, printCurl } from './cli/curl.ts';
 import { askSecret, canAsk } from './cli/prompt.ts';
 import { createTrace } from './cli/trace.ts';
@@ -30,6 +31,8 @@ export interface ConnectOptions {
 /** Connections of one run of the program: made when first used, shared by all clients. */
 export interface Connections {
   client<T extends Operations>(table: T, service: ServiceName, bulk: boolean): Client<T>;
+  /** Makes a URL that needs no further signature. */
+  presign(service: ServiceName, request: PresignedRequest): Promise<string>;
   close(): void;
 }
 
@@ -141,6 +144,38 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
     return loading;
   }
 
+  /** Who signs for a service: the key, whether the service takes it, and the path by which it is known there. */
+  async function identify(service: ServiceName): Promise<{ login: string; signer: Signer; keyId: string }> {
+    const values = settings();
+    const login = signerLogin();
+    if (login === undefined) throw explainMissing('account');
+    const [signer, { assertUsable }, { writeKeyId }] = await Promise.all([
+      loadSigner(service),
+      import('./auth/signer.ts'),
+      import('./auth/key-id.ts'),
+    ]);
+    assertUsable(signer, service, { ecdsa: values.storEcdsa !== undefined && readFlag(values.storEcdsa) });
+    const user = values.user && { user: values.user.value };
+    return { login, signer, keyId: writeKeyId(service, { account: login, ...user, key: signer.publicKey.fingerprints.md5 }) };
+  }
+
+  async function presignUrl(service: ServiceName, { methods, path, query = [], lifetime }: PresignedRequest): Promise<string> {
+    const [{ login, signer, keyId }, { presign }] = await Promise.all([identify(service), import('./auth/presign.ts')]);
+    const { origin, host, pathname } = readUrl(settings(), service);
+    const target = await presign({
+      service,
+      signer,
+      keyId,
+      methods,
+      host,
+      path: pathname.replace(/\/+$/, '') + path,
+      user: login,
+      expires: (world.now() + lifetime) / 1000,
+      query,
+    });
+    return origin + target;
+  }
+
   /** Signs for one service; with an ECDSA key the later header form is tried when the first is refused, and remembered for the host. */
   function createSigning(service: ServiceName) {
     const memory = join(paths.state, 'signing.json');
@@ -151,22 +186,9 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
 
     async function make() {
       const values = settings();
-      const login = signerLogin();
-      if (login === undefined) throw explainMissing('account');
-      const [signer, { assertUsable }, { createAuthorizer }, { writeKeyId }] = await Promise.all([
-        loadSigner(service),
-        import('./auth/signer.ts'),
-        import('./auth/authorization.ts'),
-        import('./auth/key-id.ts'),
-      ]);
-      assertUsable(signer, service, { ecdsa: values.storEcdsa !== undefined && readFlag(values.storEcdsa) });
+      const [{ signer, keyId }, { createAuthorizer }] = await Promise.all([identify(service), import('./auth/authorization.ts')]);
       usesCurve = signer.publicKey.type === 'ecdsa';
       if (usesCurve && service === 'compute') form ??= readJsonFile(memory)?.[host()] === 'draft' ? 'draft' : 'legacy';
-      const keyId = writeKeyId(service, {
-        account: login,
-        ...(values.user && { user: values.user.value }),
-        key: signer.publicKey.fingerprints.md5,
-      });
       const window = values.signWindow === undefined ? 0 : Math.min(240, readCount(values.signWindow));
       return createAuthorizer({ signer, service, keyId, now: world.now, window, form: form ?? 'legacy' });
     }
@@ -223,6 +245,7 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
 
   return {
     client,
+    presign: presignUrl,
     close: () => {
       for (const sender of senders.values()) sender.then((open) => open.close()).catch(() => undefined);
     },

@@ -1,10 +1,12 @@
 import { compute } from './api/compute.ts';
 import { storage } from './api/storage.ts';
 import type { Context, GlobalValues } from './cli/command.ts';
+import { quoteShell } from './cli/curl.ts';
 import { pickSettings } from './cli/globals.ts';
 import { findPaths } from './config/paths.ts';
 import { openProfiles, type Profile } from './config/profiles.ts';
 import { resolveIdentity, resolveSettings, type SettingInputs, type Sources } from './config/settings.ts';
+import { ApiError } from './errors.ts';
 import { createConnections, explainMissing } from './connect.ts';
 import { escapeControl } from './output/escape.ts';
 import type { World } from './world.ts';
@@ -13,6 +15,23 @@ import type { World } from './world.ts';
 function lazily<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => (made ??= { value: make() }).value;
+}
+
+/** What the service says when a sub-user may not do something: the path and the action. */
+const refusal = /to access (\/\S+) \((\w+)\)/;
+
+/** The refusal of a sub-user's request, with the command that says why: the account can run it. Everything else as it is. */
+export function explainRefusal(error: unknown, { settings }: Pick<Context, 'settings'>): unknown {
+  if (!(error instanceof ApiError) || error.status !== 403 || error.hint !== undefined) return error;
+  const { user: signer, role } = settings();
+  const user = signer?.value;
+  if (user === undefined) return error;
+  const [, path = '', action = ''] = refusal.exec(error.message) ?? [];
+  if (action === '') return error;
+  const roles = role === undefined ? '' : ` --with-role ${quoteShell(role.value)}`;
+  const line = `cloud policies simulate ${quoteShell(user)} ${action} ${quoteShell(path)}${roles}`;
+  const { status, code, message, requestId, errors } = error;
+  return new ApiError(status, code, message, { requestId, errors, cause: error, hint: `the account sees why with: ${line}` });
 }
 
 /** What a command works with, made from the process and the global options; and how to let go of it. */
@@ -68,6 +87,7 @@ export function createContext(
         return bulkStorage();
       },
     },
+    presign: connections.presign,
     get account() {
       const target = identity().target;
       if (target === undefined) throw explainMissing('account');

@@ -1,3 +1,4 @@
+import type { ServiceName } from '../api/operation.ts';
 import type { LocalKey } from '../auth/local-keys.ts';
 import type { ComputeClient, StorageClient } from '../client/client.ts';
 import type { Profile, Profiles } from '../config/profiles.ts';
@@ -6,6 +7,17 @@ import type { SettingName, Sources } from '../config/settings.ts';
 import type { Output } from '../output/kinds.ts';
 import type { World } from '../world.ts';
 import type { Arguments, Options, Values } from './parameters.ts';
+
+/** A request that a pre-signed URL is to allow. */
+export interface PresignedRequest {
+  methods: readonly string[];
+  /** Percent-encoded, without a query. */
+  path: string;
+  /** Parameters of the request itself, decoded. */
+  query?: readonly (readonly [name: string, value: string])[];
+  /** Milliseconds for which it works. */
+  lifetime: number;
+}
 
 /** What every command can use. Clients and settings are made when first asked for. */
 export interface Context {
@@ -20,6 +32,8 @@ export interface Context {
   readonly storage: StorageClient;
   /** The same clients over the sender for bulk. */
   readonly bulk: { readonly storage: StorageClient };
+  /** Makes a URL that needs no further signature: whoever has it can do what it says until it expires. */
+  readonly presign: (service: ServiceName, request: PresignedRequest) => Promise<string>;
   /** Login of the account that is acted on. */
   readonly account: string;
   /** The same world with another profile in use, whether it is kept or not. */

@@ -43,9 +43,9 @@ export const create = changeCommand({
   },
   done: (image) => ((image as Image).state === 'creating' ? `Creating image ${printImage(image)}` : `Created image ${printImage(image)}`),
   examples: [
-    { line: 'cloud images create 5f1d7e6c-0a8d-4e4b-9a0c-2f6a4a1f0b11 web 1.0.0 --wait', help: 'From an instance, and wait for it' },
+    { line: 'cloud images create 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 1.0.0 --wait', help: 'From an instance, and wait for it' },
     {
-      line: 'cloud images create 5f1d7e6c-0a8d-4e4b-9a0c-2f6a4a1f0b11 web 1.0.1 --description "Web server" --tag role=web',
+      line: 'cloud images create 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 1.0.1 --description "Web server" --tag role=web',
       help: 'With a description and a tag',
     },
   ],
@@ -66,7 +66,7 @@ export const importImage = changeCommand({
   },
   done: (image) => `Imported image ${printImage(image)}`,
   examples: [
-    { line: 'cloud images import local-2 0c2e8f2b-7b0f-4a6e-9f6a-3f5f0d9d6f10', help: 'An image of the datacenter local-2' },
+    { line: 'cloud images import local-2 b2a6d6b4-0c1e-4a53-8b5a-5f7c1d2e0003', help: 'An image of the datacenter local-2' },
     { line: 'cloud datacenters list', help: 'Which datacenters there are' },
   ],
 });
