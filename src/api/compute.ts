@@ -11,6 +11,7 @@ const keyInput = {
 const roleInput = {
   policies: optional(list('Policies, each by id or name', r.rolePolicy)),
   members: optional(list('Members, each by id or login', r.roleMember)),
+  default_members: optional(list('Logins of the members that have the role active by default; API version 8 alone')),
 };
 const imageInput = {
   description: optional(text('Description')),
