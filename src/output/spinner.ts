@@ -24,9 +24,14 @@ async function startSpinner(err: OutputStream, text: string, colour: boolean): P
   return ora({ text, stream: err.stream, isEnabled: true, discardStdin: false, color: colour ? 'cyan' : false }).start();
 }
 
+/** A terminal that does not tell its width: erasing a text there would mean to move up over endlessly many lines. */
+function hasNoWidth({ stream }: OutputStream): boolean {
+  return 'columns' in stream && stream.columns === 0;
+}
+
 /**
- * Does work behind a spinner on stderr, whose text the work can change. Without a terminal, with `quiet` and on dumb terminals
- * there is no spinner. Returns or throws what the work does; the spinner's line is erased and the cursor is back either way.
+ * Does work behind a spinner on stderr, whose text the work can change. Without a terminal, with `quiet`, on dumb terminals and on
+ * those without a width there is no spinner. Returns or throws what the work does; the spinner's line is erased and the cursor is back either way.
  */
 export async function withSpinner<T>(
   err: OutputStream,
@@ -34,7 +39,7 @@ export async function withSpinner<T>(
   work: (update: (text: string) => void) => Promise<T>,
   { quiet = false, env = {}, colour = false }: SpinnerOptions = {},
 ): Promise<T> {
-  if (!err.isTerminal || quiet || env['TERM'] === 'dumb') return work(() => undefined);
+  if (!err.isTerminal || quiet || env['TERM'] === 'dumb' || hasNoWidth(err)) return work(() => undefined);
   let current = escapeControl(text);
   let spinner: Spinner | undefined;
   let isDone = false;

@@ -4,11 +4,11 @@ import { withSpinner } from '../../../src/output/spinner.ts';
 import { createCapture, type Capture } from './capture.ts';
 
 /** A stream with what ora asks of a terminal: movements are recorded as the sequences a terminal gets. */
-function createTerminal(): Capture {
+function createTerminal(columns = 80): Capture {
   const capture = createCapture(80);
   Object.assign(capture.stream, {
     isTTY: true,
-    columns: 80,
+    columns,
     clearLine: () => capture.stream.write('\u001b[2K'),
     cursorTo: () => capture.stream.write('\u001b[1G'),
     moveCursor: () => true,
@@ -60,6 +60,7 @@ test.each([
   ['a pipe', createCapture(), {}, 260],
   ['--quiet', createTerminal(), { quiet: true }, 260],
   ['a dumb terminal', createTerminal(), { env: { TERM: 'dumb' } }, 260],
+  ['a terminal without a width', createTerminal(0), {}, 260],
 ] as const)('%s has none', async (_, err, options, milliseconds) => {
   expect(await withSpinner(err, 'waiting', (update) => (update('more'), sleep(milliseconds, 'done')), options)).toBe('done');
   expect(err.text()).toBe('');
