@@ -29,11 +29,11 @@ async function feedAll(context: JobContext & Pick<Context, 'global'>, id: string
   try {
     const count = await withSpinner(
       world.stderr,
-      `job ${id}: adding inputs`,
+      `job ${id.slice(0, 8)}: adding inputs`,
       (update) =>
         feedInputs(context, id, inputs, (paths, total) => {
           if (total <= ordered) for (const path of paths) places.set(path, places.get(path) ?? places.size);
-          update(`job ${id}: ${total} inputs added`);
+          update(`job ${id.slice(0, 8)}: ${total} inputs added`);
         }),
       { quiet: context.global.quiet, env: world.env },
     );

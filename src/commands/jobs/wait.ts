@@ -75,13 +75,13 @@ export async function waitForJob(context: JobContext & Pick<Context, 'global'>, 
   async function look(update: (text: string) => void): Promise<Job> {
     let last: Job | undefined;
     for await (const job of pollJob(context, id, timeout)) {
-      update(`job ${id}: ${describeProgress(job)}`);
+      update(`job ${id.slice(0, 8)}: ${describeProgress(job)}`);
       last = job;
     }
     return last ?? (await readJob(context, id));
   }
   try {
-    return await withSpinner(stderr, `job ${id}`, look, { quiet: context.global.quiet, env });
+    return await withSpinner(stderr, `job ${id.slice(0, 8)}`, look, { quiet: context.global.quiet, env });
   } catch (error) {
     if (!(error instanceof InterruptedError)) throw error;
     throw new InterruptedError(`no longer waiting: job ${id} goes on`, { hint: hintAttach(id), cause: error });
