@@ -91,9 +91,25 @@ export class MethodNotAllowed extends ApiError {
 }
 
 /**
+ * Compute: operations that share a path and a method are told apart by a query parameter; the error for a request that has none of its
+ * values, or that has one where the path alone is another operation.
+ */
+function refuseQuery(rivals: readonly Operation[], found: Operation | undefined, query: URLSearchParams): ApiError | undefined {
+  const conditions = rivals.filter(({ service }) => service === 'compute').flatMap(({ when }) => Object.entries(when.query ?? {}));
+  const [name] = conditions[0] ?? [];
+  if (name === undefined || found?.when.query !== undefined) return undefined;
+  const value = query.get(name);
+  if (value === null || value === '') {
+    return found === undefined ? new ApiError(409, 'MissingParameter', `${name} is a required parameter`) : undefined;
+  }
+  const known = conditions.map(([, each]) => each).join(', ');
+  return new ApiError(409, 'InvalidArgument', `${name} is "${value}": it must be one of ${known}`);
+}
+
+/**
  * Makes the function that finds the operation of a request: the most specific pattern wins (literal, then input, then
  * rest), then the one with more conditions met.
- * @throws {ApiError} 404 when no operation has such a path, 405 when none of those that have takes the method.
+ * @throws {ApiError} 404 when no operation has such a path, 405 when none of those that have takes the method, 409 for an unknown `action`.
  */
 export function createMatcher(operations: Operations): (method: string, target: Target, headers: Headers) => Matches {
   const ranked = Object.values(operations)
@@ -103,17 +119,21 @@ export function createMatcher(operations: Operations): (method: string, target: 
   return (method, { path, parts, query }, headers) => {
     const sameRank: Match[] = [];
     const otherMethods: Operation[] = [];
+    const rivals: Operation[] = [];
     let foundRank: string | undefined;
     for (const { operation, rank } of ranked) {
-      if (foundRank !== undefined && rank !== foundRank) break;
       const inputs = matchPath(operation, parts);
       if (inputs === undefined) continue;
+      if (operation.method === method) rivals.push(operation);
+      if (foundRank !== undefined && rank !== foundRank) continue;
       if (isSpecific(operation)) otherMethods.push(operation);
       if (!servesMethod(operation, method) || !meetsConditions(operation, inputs, query, headers)) continue;
       sameRank.push({ operation, inputs });
       foundRank = rank;
     }
     const [first, ...others] = sameRank;
+    const refusal = refuseQuery(rivals, first?.operation, query);
+    if (refusal !== undefined) throw refusal;
     if (first !== undefined) return { candidates: [first, ...others] };
     if (otherMethods.length === 0) throw new ApiError(404, 'ResourceNotFound', `${path} does not exist`);
     throw new MethodNotAllowed(method, path, listMethods(otherMethods));

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { findReferenced } from '../../../src/server/storage/contents.ts';
+import { collectUnreferenced } from '../../../src/server/store/collect.ts';
+import type { TestReply } from '../../support/service.ts';
+import { invalid, missing, operatorImage, second, useImages, type Shown } from './image-service.ts';
+
+const images = useImages();
+
+async function putDirectory(path: string): Promise<void> {
+  await images.service.storage('PUT', path, { headers: { 'content-type': 'application/json; type=directory' } });
+}
+
+describe('export', () => {
+  test('writes manifest and file: into a directory under its name, else under the path', async () => {
+    const image = await images.finish(await images.create({ name: 'ex/port', version: '2.0' }));
+    await putDirectory('/demo/stor/images');
+    const before = await images.countContents();
+    for (const [path, base] of [
+      ['/demo/stor/images', '/demo/stor/images/ex-port-2.0'],
+      ['/demo/stor/images/mine', '/demo/stor/images/mine'],
+    ] as const) {
+      const reply = await images.service.compute('POST', `/my/images/${image.id}?action=export`, { json: { storage_path: path } });
+      const location = { storage_url: 'https://storage.test', image_path: `${base}.zfs.gz`, manifest_path: `${base}.imgmanifest` };
+      expect(reply).toMatchObject({ status: 200, json: location });
+      const file = await images.service.storage('GET', location.image_path);
+      const [{ sha1, size } = { sha1: '', size: 0 }] = image.files;
+      expect([createHash('sha1').update(file.bytes).digest('hex'), file.bytes.length]).toEqual([sha1, size]);
+      expect(file.headers['content-md5']).toBe(createHash('md5').update(file.bytes).digest('base64'));
+      expect(gunzipSync(file.bytes).length).toBe(65_536);
+      const manifest = JSON.parse((await images.service.storage('GET', location.manifest_path)).text) as object;
+      expect(manifest).toMatchObject({ v: 2, uuid: image.id, name: 'ex/port', version: '2.0', state: 'active', files: image.files });
+    }
+    // Both exports and the image share one file.
+    expect(await images.countContents()).toBe(before + 2);
+    const path = '/demo/stor/images/mine.zfs.gz';
+    await images.service.compute('DELETE', `/my/images/${image.id}`);
+    expect((await images.service.storage('GET', path)).status).toBe(200);
+  });
+
+  test('the old name of the path is taken too', async () => {
+    const image = await images.finish(await images.create());
+    const reply = await images.service.compute('POST', `/my/images/${image.id}?action=export`, {
+      json: { manta_path: '/demo/stor/images/old' },
+    });
+    expect(reply.json).toMatchObject({ manifest_path: '/demo/stor/images/old.imgmanifest' });
+    await collectUnreferenced(images.service.store, Infinity, findReferenced);
+    expect(
+      (await images.service.compute('POST', `/my/images/${image.id}?action=export`, { json: { storage_path: '/demo/stor/images/x' } }))
+        .status,
+    ).toBe(200);
+  });
+
+  test.each([
+    [{}, 409, 'MissingParameter'],
+    [{ storage_path: 'stor/x' }, 409, 'InvalidArgument'],
+    [{ storage_path: '/other/stor/x' }, 403, 'NotAuthorized'],
+    [{ storage_path: '/demo/stor/none/x' }, 404, 'DirectoryDoesNotExist'],
+    [{ storage_path: '/demo/uploads/x' }, 405, 'MethodNotAllowed'],
+  ])('to %j: %i %s', async (json, status, code) => {
+    const { id } = ((await images.service.compute('GET', '/my/images?name=made')).json as Shown[])[0] ?? { id: '' };
+    const before = await images.countContents();
+    expect(await images.service.compute('POST', `/my/images/${id}?action=export`, { json })).toMatchObject({ status, code });
+    expect(await images.countContents()).toBe(before);
+  });
+
+  test('only of own images', async () => {
+    const json = { storage_path: '/demo/stor/images' };
+    const refused = await images.service.compute('POST', `/my/images/${operatorImage}?action=export`, { json });
+    expect(refused).toMatchObject({ status: 422, code: 'NotImageOwnerError' });
+    expect(await images.service.compute('POST', `/my/images/${second(9)}?action=export`, { json })).toMatchObject(missing);
+  });
+});
+
+describe('import', () => {
+  const importing = (id: string, datacenter = 'east-1-2'): Promise<TestReply> =>
+    images.service.compute('POST', `/my/images?action=import-from-datacenter&datacenter=${datacenter}&id=${id}`);
+
+  test('brings the origins along; ids and dates stay', async () => {
+    const reply = await importing(second(3));
+    expect(reply).toMatchObject({
+      status: 201,
+      json: { id: second(3), name: 'inventory', origin: second(2), published_at: '2025-04-05T10:00:00.000Z' },
+    });
+    expect((await images.service.compute('GET', `/my/images/${second(2)}`)).json).toMatchObject({ origin: second(1), state: 'active' });
+    expect((await images.service.compute('GET', `/my/images/${second(1)}`)).json).toMatchObject({ owner: images.service.account.id });
+    expect((reply.json as Shown).files.length).toBe(1);
+    expect(await importing(second(3))).toMatchObject({ status: 409, code: 'ImageUuidAlreadyExistsError' });
+    expect(await images.service.compute('DELETE', `/my/images/${second(1)}`)).toMatchObject({ status: 409, code: 'InUseError' });
+  });
+
+  test('refusals', async () => {
+    expect(await importing(second(5))).toMatchObject({ status: 422, code: 'OriginIsNotActiveError' });
+    expect(await importing(second(6))).toMatchObject({ status: 403, code: 'UnauthorizedError' });
+    expect(await importing(second(9))).toMatchObject(missing);
+    expect(await importing(second(4), 'mars')).toMatchObject(invalid);
+    const missingBoth = await images.service.compute('POST', '/my/images?action=import-from-datacenter');
+    expect(missingBoth).toMatchObject({ status: 409, code: 'MissingParameter' });
+    expect(missingBoth.text).toContain('datacenter, id');
+    expect(await images.service.compute('GET', `/my/images/${second(5)}`)).toMatchObject(missing);
+  });
+});
+
+describe('clone', () => {
+  test('makes an own image of a shared one, and a hidden one of its origin', async () => {
+    const acl = { acl: [images.service.other.id] };
+    await images.service.compute('POST', `/my/images/${second(3)}?action=update`, { json: acl });
+    const { status, json } = await images.askAsOther('POST', `/my/images/${second(3)}?action=clone`);
+    const clone = json as Shown;
+    expect([status, clone.owner, clone.acl, clone.name, clone.state]).toEqual([200, images.service.other.id, [], 'inventory', 'active']);
+    expect([second(3), second(2)]).not.toContain(clone.id);
+    const origin = (await images.askAsOther('GET', `/my/images/${clone.origin ?? ''}`)).json as Shown;
+    expect(origin).toMatchObject({ name: 'inventory-libs', state: 'disabled', owner: images.service.other.id });
+    expect(((await images.askAsOther('GET', '/my/images?name=inventory-libs')).json as Shown[]).length).toBe(0);
+    expect(((await images.askAsOther('GET', '/my/images?name=inventory-*')).json as Shown[]).length).toBe(0);
+  });
+
+  test('refusals', async () => {
+    const own = await images.finish(await images.create());
+    for (const id of [own.id, operatorImage]) {
+      expect(await images.service.compute('POST', `/my/images/${id}?action=clone`)).toMatchObject({ status: 422, code: 'ImageNotShared' });
+    }
+    expect(await images.service.compute('POST', `/my/images/${second(9)}?action=clone`)).toMatchObject(missing);
+    const taken = { owner: images.service.other.id };
+    await images.service.store.write((transaction) => transaction.updateTable('images').set(taken).where('id', '=', second(2)).execute());
+    expect(await images.askAsOther('POST', `/my/images/${second(3)}?action=clone`)).toMatchObject({
+      status: 422,
+      code: 'NotImageOwnerError',
+    });
+  });
+});

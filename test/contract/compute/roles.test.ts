@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestService, type Sending, type TestReply, type TestService } from '../../support/service.ts';
+
+let service: TestService;
+const ids: Record<string, string> = {};
+
+async function make(collection: string, json: object): Promise<string> {
+  const { json: made, status, text } = await service.compute('POST', `/my/${collection}`, { json });
+  expect(status, text).toBe(201);
+  return (made as { id: string }).id;
+}
+
+/** As a client of API version 8. */
+function askOld(method: string, target: string, sending: Sending = {}): Promise<TestReply> {
+  return service.compute(method, target, { ...sending, headers: { ...sending.headers, 'accept-version': '~8' } });
+}
+
+beforeAll(async () => {
+  service = await createTestService();
+  for (const login of ['bob', 'carol', 'dan']) ids[login] = await make('users', { login, email: 'a@b', password: 'secret1234' });
+  for (const name of ['reading', 'writing']) ids[name] = await make('policies', { name, rules: ['CAN listkeys'] });
+});
+afterAll(() => service.close());
+
+const missing = { status: 404, code: 'ResourceNotFound' };
+const invalid = { status: 409, code: 'InvalidArgument' };
+const subuser = (login: string, isDefault: boolean): object => ({ type: 'subuser', id: ids[login], login, default: isDefault });
+
+describe('roles', () => {
+  test('create, get by id and name, list, update, delete by id', async () => {
+    const reply = await service.compute('POST', '/my/roles', {
+      json: {
+        name: ' operators ',
+        policies: [{ name: 'writing' }, { id: ids['reading'], name: 'nonsense' }, { name: 'writing' }],
+        members: [{ type: 'subuser', login: 'Carol', default: true }, { id: ids['bob'] }, { type: 'account', login: 'other' }],
+      },
+    });
+    const id = (reply.json as { id: string }).id;
+    const account = { type: 'account', id: service.other.id, login: 'other', default: false };
+    expect(reply).toMatchObject({ status: 201, headers: { location: `/demo/roles/${id}` } });
+    expect(reply.json).toEqual({
+      id,
+      name: 'operators',
+      policies: [
+        { id: ids['writing'], name: 'writing' },
+        { id: ids['reading'], name: 'reading' },
+      ],
+      members: [subuser('carol', true), subuser('bob', false), account],
+    });
+    for (const name of [id, 'operators']) expect((await service.compute('GET', `/my/roles/${name}`)).json).toEqual(reply.json);
+    expect((await service.compute('GET', '/my/roles')).json).toEqual([reply.json]);
+    const renamed = await service.compute('POST', '/my/roles/operators', { json: { name: 'ops' } });
+    expect(renamed.json).toEqual({ ...(reply.json as object), name: 'ops' });
+    const changed = await service.compute('POST', `/my/roles/${id}`, { json: { members: [{ login: 'dan' }], policies: [] } });
+    expect(changed.json).toEqual({ id, name: 'ops', policies: [], members: [subuser('dan', false)] });
+    expect(await service.compute('DELETE', '/my/roles/ops')).toMatchObject(missing);
+    expect((await service.compute('DELETE', `/my/roles/${id}`)).status).toBe(204);
+    for (const method of ['GET', 'DELETE']) expect(await service.compute(method, `/my/roles/${id}`)).toMatchObject(missing);
+    expect(await service.compute('POST', '/my/roles/ops', { json: { name: 'x' } })).toMatchObject(missing);
+  });
+
+  test.each([
+    [{}, 'MissingParameter', 'name'],
+    [{ name: 'a', members: [{ login: 'nobody' }] }, 'InvalidArgument', 'nobody'],
+    [{ name: 'a', members: [{ type: 'account', login: 'nobody' }] }, 'InvalidArgument', 'nobody'],
+    [{ name: 'a', members: [{ type: 'account', login: 'demo' }] }, 'InvalidArgument', 'demo'],
+    [{ name: 'a', members: [{ type: 'robot', login: 'bob' }] }, 'InvalidArgument', 'members[0].type'],
+    [{ name: 'a', members: [{}] }, 'InvalidArgument', 'members[0]'],
+    [{ name: 'a', members: [{ id: 'bob' }] }, 'InvalidArgument', 'members[0].id'],
+    [{ name: 'a', members: 7 }, 'InvalidArgument', 'members'],
+    [{ name: 'a', policies: [{ name: 'none' }] }, 'InvalidArgument', 'none'],
+    [{ name: 'a', policies: [{}] }, 'InvalidArgument', 'policies[0]'],
+    [{ name: 'a,b' }, 'InvalidArgument', 'name'],
+    [{ name: 'a/b' }, 'InvalidArgument', 'name'],
+    [{ name: '*' }, 'InvalidArgument', 'name'],
+    [{ name: 'x'.repeat(129) }, 'InvalidArgument', 'name'],
+    [{ name: 'administrator', policies: [{ name: 'reading' }] }, 'InvalidArgument', 'administrator'],
+  ])('%j: %s, and nothing is made', async (json, code, words) => {
+    const reply = await service.compute('POST', '/my/roles', { json });
+    expect(reply).toMatchObject({ status: 409, code });
+    expect(reply.text).toContain(words);
+    expect((await service.compute('GET', '/my/roles')).json).toEqual([]);
+  });
+
+  test('names are unique in the account; a refused update changes nothing', async () => {
+    const id = await make('roles', { name: 'first', members: [{ login: 'bob' }] });
+    await make('roles', { name: 'second' });
+    expect(await service.compute('POST', '/my/roles', { json: { name: 'first' } })).toMatchObject(invalid);
+    const refused = await service.compute('POST', `/my/roles/${id}`, { json: { name: 'third', members: [{ login: 'nobody' }] } });
+    expect(refused).toMatchObject(invalid);
+    expect(await service.compute('POST', `/my/roles/${id}`, { json: { name: 'second' } })).toMatchObject(invalid);
+    expect((await service.compute('GET', `/my/roles/${id}`)).json).toMatchObject({ name: 'first', members: [subuser('bob', false)] });
+  });
+
+  test('membership of a user shows on request, and ends with the user or the role', async () => {
+    const id = await make('roles', { name: 'night', members: [{ login: 'dan', default: true }] });
+    await make('roles', { name: 'day', members: [{ login: 'dan' }] });
+    expect((await service.compute('GET', '/my/users/dan')).json).not.toHaveProperty('roles');
+    expect((await service.compute('GET', '/my/users/dan?membership=true')).json).toMatchObject({
+      roles: ['night', 'day'],
+      default_roles: ['night'],
+    });
+    await service.compute('DELETE', `/my/roles/${id}`);
+    expect((await service.compute('GET', '/my/users/dan?membership=true')).json).toMatchObject({ roles: ['day'], default_roles: [] });
+    await service.compute('DELETE', '/my/users/dan');
+    expect((await service.compute('GET', '/my/roles/day')).json).toMatchObject({ members: [] });
+  });
+});
+
+describe('roles in API version 8', () => {
+  test('are names, with default members apart', async () => {
+    const reply = await askOld('POST', '/my/roles', {
+      json: { name: 'old', members: ['bob', 'carol'], default_members: ['carol'], policies: ['reading'] },
+    });
+    const id = (reply.json as { id: string }).id;
+    const shown = { id, name: 'old', members: ['bob', 'carol'], default_members: ['carol'], policies: ['reading'] };
+    expect(reply).toMatchObject({ status: 201, json: shown });
+    expect((await askOld('GET', '/my/roles/old')).json).toEqual(shown);
+    expect((await askOld('GET', '/my/roles')).json).toContainEqual(shown);
+    expect((await service.compute('GET', '/my/roles/old')).json).toMatchObject({
+      members: [subuser('bob', false), subuser('carol', true)],
+    });
+    const defaults = await askOld('POST', '/my/roles/old', { json: { default_members: ['bob'] } });
+    expect(defaults.json).toMatchObject({ members: ['bob', 'carol'], default_members: ['bob'] });
+    expect((await askOld('POST', '/my/roles/old', { json: { members: ['bob'] } })).json).toMatchObject({ default_members: ['bob'] });
+    expect((await askOld('POST', '/my/roles/old', { json: { policies: [] } })).json).toMatchObject({ policies: [], members: ['bob'] });
+    expect(await askOld('POST', '/my/roles/old', { json: { members: ['nobody'] } })).toMatchObject(invalid);
+  });
+
+  test('come in forms too', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const body = Buffer.from('name=form&members=bob&members=carol&default_members=["bob"]&policies=reading');
+    const reply = await askOld('POST', '/my/roles', { headers, body });
+    expect(reply.json).toMatchObject({ members: ['bob', 'carol'], default_members: ['bob'], policies: ['reading'] });
+  });
+});
+
+describe('policies', () => {
+  test('create, get by id and name, list, update, delete by id', async () => {
+    const rules = ['CAN listkeys AND getkey', 'CAN getuser WHEN requesttime::day = monday'];
+    const reply = await service.compute('POST', '/my/policies', { json: { name: 'keys', rules, description: 'Keys' } });
+    const id = (reply.json as { id: string }).id;
+    const shown = { id, name: 'keys', rules, description: 'Keys' };
+    expect(reply).toMatchObject({ status: 201, headers: { location: `/demo/policies/${id}` } });
+    expect(reply.json).toEqual(shown);
+    for (const name of [id, 'keys']) expect((await service.compute('GET', `/my/policies/${name}`)).json).toEqual(shown);
+    expect((await service.compute('GET', '/my/policies')).json).toContainEqual(shown);
+    const changed = await service.compute('POST', '/my/policies/keys', { json: { rules: 'CAN ping', description: '' } });
+    expect(changed.json).toEqual({ id, name: 'keys', rules: ['CAN ping'] });
+    expect((await service.compute('POST', `/my/policies/${id}`, { json: { name: 'pings' } })).json).toMatchObject({ name: 'pings' });
+    await make('roles', { name: 'pinger', policies: [{ name: 'pings' }] });
+    expect(await service.compute('DELETE', '/my/policies/pings')).toMatchObject(missing);
+    expect((await service.compute('DELETE', `/my/policies/${id}`)).status).toBe(204);
+    expect((await service.compute('GET', '/my/roles/pinger')).json).toMatchObject({ policies: [] });
+    for (const method of ['GET', 'DELETE']) expect(await service.compute(method, `/my/policies/${id}`)).toMatchObject(missing);
+    expect(await service.compute('POST', `/my/policies/${id}`, { json: { name: 'x' } })).toMatchObject(missing);
+  });
+
+  test.each([
+    [{}, 'MissingParameter', 'name, rules'],
+    [{ name: 'a' }, 'MissingParameter', 'rules'],
+    [{ name: 'a', rules: [] }, 'InvalidArgument', 'rules'],
+    [{ name: 'a', rules: ['CAN'] }, 'InvalidArgument', 'rules[0]'],
+    [{ name: 'a', rules: ['CAN ping', 'CAN getkey getuser listkeys'] }, 'InvalidArgument', 'rules[1]'],
+    [{ name: 'a', rules: ['CAN ping WHEN colour = red'] }, 'InvalidArgument', 'colour'],
+    [{ name: 'a', rules: ['CAN ping', 'CAN ping'] }, 'InvalidArgument', 'same'],
+    [{ name: 'a', rules: [7] }, 'InvalidArgument', 'rules[0]'],
+    [{ name: 'reading', rules: ['CAN ping'] }, 'InvalidArgument', 'reading'],
+    [{ name: 'a/b', rules: ['CAN ping'] }, 'InvalidArgument', 'name'],
+  ])('%j: %s', async (json, code, words) => {
+    const reply = await service.compute('POST', '/my/policies', { json });
+    expect(reply).toMatchObject({ status: 409, code });
+    expect(reply.text).toContain(words);
+    expect(await service.compute('GET', '/my/policies/a')).toMatchObject(missing);
+  });
+
+  test('a refused update changes nothing', async () => {
+    const json = { name: 'other', rules: ['CAN listkeys', 'nonsense'] };
+    expect(await service.compute('POST', '/my/policies/reading', { json })).toMatchObject(invalid);
+    expect(await service.compute('POST', '/my/policies/reading', { json: { name: 'writing' } })).toMatchObject(invalid);
+    expect((await service.compute('GET', '/my/policies/reading')).json).toMatchObject({ rules: ['CAN listkeys'] });
+  });
+});
