@@ -1,9 +1,8 @@
 import type { Headers } from '../api/message.ts';
 import { ApiError } from '../errors.ts';
-import { encodePath } from '../client/request.ts';
 import type { Engine } from './engine.ts';
 import { openObject, readObject } from './download.ts';
-import { printRemotePath, type RemotePath } from './path.ts';
+import { encodeRemotePath, printRemotePath, type RemotePath } from './path.ts';
 import { tryAgain } from './retry.ts';
 
 /** What became of a copy within the service. */
@@ -64,7 +63,7 @@ export async function linkObject(
   { copiesThrough }: { copiesThrough: boolean },
 ): Promise<Linked> {
   try {
-    const reply = await tryAgain(() => engine.storage.putSnapLink({ ...target, location: encodePath(printRemotePath(source)) }), engine);
+    const reply = await tryAgain(() => engine.storage.putSnapLink({ ...target, location: encodeRemotePath(source) }), engine);
     return { how: 'link', etag: reply['etag'] ?? '' };
   } catch (error) {
     if (!isLinkRefused(error, source, target)) throw error;

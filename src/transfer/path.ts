@@ -1,3 +1,4 @@
+import { encodePath } from '../client/request.ts';
 import { UsageError } from '../errors.ts';
 
 /** Where something is in the object storage: a login, and the path after it (`stor/logs/a.gz`). */
@@ -40,4 +41,9 @@ export function joinPath(parent: RemotePath, name: string): RemotePath {
 export function parentOf({ account, path }: RemotePath): RemotePath | undefined {
   if (path === '') return undefined;
   return { account, path: path.split('/').slice(0, -1).join('/') };
+}
+
+/** The whole path as it stands in a request line or a Location header: percent-encoded. */
+export function encodeRemotePath(path: RemotePath): string {
+  return encodePath(printRemotePath(path));
 }

@@ -13,6 +13,8 @@ export interface Visit {
   readonly rel: string;
   /** 1 for the entries of the root. */
   readonly depth: number;
+  /** Nothing comes after it in its directory. */
+  readonly isLast: boolean;
 }
 
 export interface WalkOptions {
@@ -37,13 +39,25 @@ function checkName(name: string, directory: RemotePath): void {
   });
 }
 
+/** A directory that is to be walked. */
+interface Opening {
+  readonly path: RemotePath;
+  readonly rel: string;
+  readonly entry: Entry | undefined;
+  readonly isLast: boolean;
+}
+
 /** A directory that is being walked. */
 interface Level {
   directory: RemotePath;
   rel: string;
   entry: Entry | undefined;
+  /** Of the directory itself among those beside it. */
+  isLast: boolean;
   pages: AsyncGenerator<Entry[]>;
   page: Entry[];
+  /** The next page, when it was read to see whether there is one. */
+  ahead: Entry[] | undefined;
   at: number;
   /** Up to where the page was looked through for directories to ask for ahead. */
   scanned: number;
@@ -55,10 +69,11 @@ interface Level {
 export async function* walkRemote(storage: StorageClient, root: RemotePath, options: WalkOptions = {}): AsyncGenerator<Visit> {
   const { ahead = usualAhead, maxDepth = Infinity, onError, prune = () => false } = options;
 
-  function openLevel(directory: RemotePath, rel: string, entry: Entry | undefined, above?: Level): Level {
+  function openLevel({ path: directory, rel, entry, isLast }: Opening, above?: Level): Level {
     const first = above?.begun.get(entry?.name ?? '');
     above?.begun.delete(entry?.name ?? '');
-    return { directory, rel, entry, pages: listPages(storage, directory, first), page: [], at: 0, scanned: 0, begun: new Map() };
+    const pages = listPages(storage, directory, first);
+    return { directory, rel, entry, isLast, pages, page: [], ahead: undefined, at: 0, scanned: 0, begun: new Map() };
   }
 
   function relOf(level: Level, name: string): string {
@@ -76,40 +91,45 @@ export async function* walkRemote(storage: StorageClient, root: RemotePath, opti
     }
   }
 
-  async function readOn(level: Level): Promise<boolean> {
+  async function readAhead(level: Level): Promise<Entry[] | undefined> {
+    if (level.ahead !== undefined) return level.ahead;
     try {
       const next = await level.pages.next();
-      if (next.done === true) return false;
+      if (next.done === true) return undefined;
       for (const { name } of next.value) checkName(name, level.directory);
-      Object.assign(level, { page: next.value, at: 0, scanned: 0 });
-      return true;
+      level.ahead = next.value;
+      return level.ahead;
     } catch (error) {
       if (onError === undefined) throw error;
       await onError(error, level.directory);
-      return false;
+      return undefined;
     }
   }
 
-  const levels = [openLevel(root, '', undefined)];
+  async function readOn(level: Level): Promise<boolean> {
+    const page = await readAhead(level);
+    if (page !== undefined) Object.assign(level, { page, ahead: undefined, at: 0, scanned: 0 });
+    return page !== undefined;
+  }
+
+  const levels = [openLevel({ path: root, rel: '', entry: undefined, isLast: true })];
   for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
     const depth = levels.length;
     if (level.at >= level.page.length && !(await readOn(level))) {
       levels.pop();
-      if (level.entry) yield { kind: 'leave', entry: level.entry, path: level.directory, rel: level.rel, depth: depth - 1 };
+      const { entry, directory: path, rel, isLast } = level;
+      if (entry) yield { kind: 'leave', entry, path, rel, depth: depth - 1, isLast };
       continue;
     }
     askAhead(level, depth);
     const entry = level.page[level.at];
     level.at += 1;
     if (!entry) continue;
-    const path = joinPath(level.directory, entry.name);
-    const rel = relOf(level, entry.name);
-    if (entry.type === 'object') {
-      yield { kind: 'object', entry, path, rel, depth };
-      continue;
-    }
-    yield { kind: 'enter', entry, path, rel, depth };
-    if (depth < maxDepth && !prune(rel)) levels.push(openLevel(path, rel, entry, level));
-    else yield { kind: 'leave', entry, path, rel, depth };
+    const isLast = level.at === level.page.length && (await readAhead(level)) === undefined;
+    const visit = { entry, path: joinPath(level.directory, entry.name), rel: relOf(level, entry.name), depth, isLast };
+    yield { kind: entry.type === 'object' ? 'object' : 'enter', ...visit };
+    if (entry.type === 'object') continue;
+    if (depth < maxDepth && !prune(visit.rel)) levels.push(openLevel(visit, level));
+    else yield { kind: 'leave', ...visit };
   }
 }

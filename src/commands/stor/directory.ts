@@ -8,7 +8,7 @@ import { decodeValue } from '../../transfer/headers.ts';
 import { inspect, type Inspected } from '../../transfer/inspect.ts';
 import { listEntries } from '../../transfer/list.ts';
 import { baseName, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { explainParent, missing } from './paths.ts';
+import { explainParent, missing, readPaths } from './paths.ts';
 
 /** What an object's headers say, under the names that listings use. */
 function describe(path: RemotePath, { type, headers }: Inspected): Record<string, unknown> {
@@ -72,8 +72,8 @@ export const list = command({
     reverse: flag('The other way round', { short: 'r' }),
   },
   run: async (invocation) => {
-    const { args, options, account } = invocation;
-    const paths = (args.path.length === 0 ? [''] : args.path).map((text) => readRemotePath(text, account));
+    const { args, options } = invocation;
+    const paths = await readPaths(invocation, args.path.length === 0 ? [''] : args.path);
     const attempts = createAttempts(invocation, paths.length);
     async function* rows(): AsyncGenerator<object> {
       for (const path of paths) {

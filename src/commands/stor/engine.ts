@@ -73,6 +73,8 @@ export function createEngine(
 export interface Tally {
   /** Does work for an item; a failure is reported, and undefined returned. */
   attempt<T>(item: string, work: () => Promise<T>): Promise<T | undefined>;
+  /** The same for what has to be known before: only a failure counts. */
+  prepare<T>(item: string, work: () => Promise<T>): Promise<T | undefined>;
   /** Reports a failure of an item. */
   fail(error: unknown, item?: string): Promise<void>;
   /** Counts a failure whose cause was reported already. */
@@ -94,17 +96,22 @@ export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, on
     const message = error instanceof Error ? error.message : '';
     lastCode = await fail(error, item === undefined || message.includes(item) ? undefined : item);
   }
+  async function prepare<T>(item: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      await report(error, item);
+      return undefined;
+    }
+  }
   return {
-    attempt: async (item, work) => {
-      try {
+    prepare,
+    attempt: (item, work) =>
+      prepare(item, async () => {
         const result = await work();
         done += 1;
         return result;
-      } catch (error) {
-        await report(error, item);
-        return undefined;
-      }
-    },
+      }),
     fail: report,
     skip: () => {
       failed += 1;

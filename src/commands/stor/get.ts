@@ -89,7 +89,7 @@ async function* planSources(
       yield { source, file, size: undefined };
       continue;
     }
-    const found = await tally.attempt(printRemotePath(source), async () => {
+    const found = await tally.prepare(printRemotePath(source), async () => {
       const there = await inspect(engine.storage, source);
       if (there === undefined) throw missing(source);
       return there;
@@ -103,12 +103,16 @@ function isThere(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false }) !== undefined;
 }
 
+/** Undefined for a file of a tree that is left alone. */
 async function fetchOne(
   engine: Engine,
   { source, file, size }: GetStep,
   options: Wanted & { continue: boolean; modes: boolean },
-): Promise<Fetched> {
-  if (options.noClobber && isThere(file)) throw new UsageError(`${file} exists: left alone`);
+): Promise<Fetched | undefined> {
+  if (options.noClobber && isThere(file)) {
+    if (options.recursive) return undefined;
+    throw new UsageError(`${file} exists: left alone`);
+  }
   return await fetchFile(engine, source, file, {
     size: Number.isNaN(size) ? undefined : size,
     continues: options.continue,
@@ -160,6 +164,7 @@ export const get = command({
     const only = sources.length === 1 && !options.recursive;
     return await runTransfers(
       invocation,
+      options,
       { only, bulk: !only },
       { columns: ['path', 'file', { key: 'size', as: 'size' }], id: 'file', fields: ['etag', 'mtime'] },
       async function* ({ engine, tally }) {

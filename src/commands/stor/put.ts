@@ -38,12 +38,17 @@ async function readPutOptions(values: PutValues, source: Source, target: RemoteP
   };
 }
 
-/** Says in plain words that an object is already there; services answer 409 or 412. */
+/** Whether a condition failed; services answer 409 or 412. */
+function isRefused(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.status === 409 || error.status === 412);
+}
+
+/** Says in plain words that an object is already there. */
 async function explainExisting<T>(path: RemotePath, noClobber: boolean, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!noClobber || !(error instanceof ApiError) || ![409, 412].includes(error.status)) throw error;
+    if (!noClobber || !isRefused(error)) throw error;
     throw new ApiError(error.status, error.code, `${printRemotePath(path)} exists: left alone`, { requestId: error.requestId });
   }
 }
@@ -103,7 +108,13 @@ async function putInFolder(
   }
   return await tally.attempt(nameStep(step), async () => {
     const putOptions = await readPutOptions(options, step.source, step.target, true);
-    return await explainExisting(step.target, options.noClobber, () => uploadObject(engine, step.source, step.target, putOptions));
+    try {
+      return await uploadObject(engine, step.source, step.target, putOptions);
+    } catch (error) {
+      // Of a tree, what is there already is left alone without a word.
+      if (options.noClobber && isRefused(error)) return undefined;
+      throw error;
+    }
   });
 }
 
@@ -154,6 +165,7 @@ export const put = command({
 
     return await runTransfers(
       invocation,
+      options,
       { only, bulk: !only },
       { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' },
       async function* ({ engine, tally }) {

@@ -17,7 +17,7 @@ interface Target {
 async function findTargets(context: Context, words: readonly string[], tally: Tally): Promise<Target[]> {
   const targets = [];
   for (const word of words) {
-    const found = await tally.attempt(word, async () => {
+    const found = await tally.prepare(word, async () => {
       const there = [];
       for (const path of await readPaths(context, [word])) {
         const type = (await inspect(context.storage, path))?.type;

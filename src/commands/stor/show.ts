@@ -20,14 +20,15 @@ export interface Transfers {
  * @param only true for a single file: its failure is thrown as it is
  */
 export async function runTransfers(
-  invocation: Context & { readonly options: TransferValues },
+  context: Context,
+  values: Partial<TransferValues>,
   { only, bulk }: { only: boolean; bulk: boolean },
   shape: Omit<Records, 'kind' | 'rows'>,
   work: (transfers: Transfers) => AsyncIterable<Row>,
 ): Promise<Output | undefined> {
-  const display = await monitorTransfers(invocation, invocation.options.progress);
-  const engine = createEngine(invocation, invocation.options, { bulk, monitor: display.monitor });
-  const tally = createTally({ world: invocation.world, fail: (error, item) => display.pause(() => invocation.fail(error, item)) }, only);
+  const display = await monitorTransfers(context, values.progress);
+  const engine = createEngine(context, values, { bulk, monitor: display.monitor });
+  const tally = createTally({ world: context.world, fail: (error, item) => display.pause(() => context.fail(error, item)) }, only);
   async function* rows(): AsyncGenerator<Row> {
     try {
       yield* work({ engine, tally });
@@ -36,7 +37,7 @@ export async function runTransfers(
     }
     tally.finish();
   }
-  if (wantsRows(invocation)) return records(rows(), shape);
+  if (wantsRows(context)) return records(rows(), shape);
   for await (const _ of rows()) void _;
   return undefined;
 }

@@ -182,7 +182,7 @@ export const sync = command({
     }
     const [from, to] = [readSide(invocation, words.from), readSide(invocation, words.to)];
     const isThere = await checkSides(invocation, from, to);
-    return await runTransfers(invocation, { only: false, bulk: true }, stepShape, async function* ({ engine, tally }) {
+    return await runTransfers(invocation, options, { only: false, bulk: true }, stepShape, async function* ({ engine, tally }) {
       if (!isThere && to.kind === 'remote') await makeFolder(engine.storage, to.root, { parents: true });
       if (!isThere && to.kind === 'local') mkdirSync(to.root, { recursive: true });
       const steps = syncSides(engine, {
@@ -262,7 +262,7 @@ export const runPlan = command({
     const open = (): Readable => (args.file === '-' ? world.stdin.stream : createReadStream(resolvePath(world, args.file)));
     // The whole plan is read before the first step: a mistake in it changes nothing.
     if (args.file !== '-') for await (const step of readPlan(open())) void step;
-    return await runTransfers(invocation, { only: false, bulk: true }, stepShape, ({ engine, tally }) =>
+    return await runTransfers(invocation, options, { only: false, bulk: true }, stepShape, ({ engine, tally }) =>
       mapSteps(runSteps(engine, readPlan(open()), readCopyOptions(options), reportTo(tally))),
     );
   },

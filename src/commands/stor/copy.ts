@@ -1,0 +1,293 @@
+import { command, type Context } from '../../cli/command.ts';
+import { flag, many, one } from '../../cli/parameters.ts';
+import { ApiError, InterruptedError, UsageError } from '../../errors.ts';
+import type { Engine } from '../../transfer/engine.ts';
+import { createFolder, makeFolder, type Folder } from '../../transfer/folders.ts';
+import { inspect } from '../../transfer/inspect.ts';
+import { linkObject } from '../../transfer/link.ts';
+import { baseName, joinPath, parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { runPool } from '../../transfer/pool.ts';
+import { removeEntry } from '../../transfer/remove.ts';
+import { walkRemote } from '../../transfer/walk.ts';
+import { transferOptions, type Tally } from './engine.ts';
+import { explainParent, missing, readPaths } from './paths.ts';
+import { runTransfers } from './show.ts';
+
+/** One object to give another name, or a directory to make or remove. */
+type Step =
+  | {
+      readonly kind: 'object';
+      readonly from: RemotePath;
+      readonly to: RemotePath;
+      readonly etag: string | undefined;
+      readonly folder: Folder | undefined;
+    }
+  | { readonly kind: 'folder'; readonly from: RemotePath; readonly folder: Folder };
+
+interface Copied {
+  readonly from: string;
+  readonly to: string;
+  readonly how: 'link' | 'copy';
+  readonly etag: string;
+}
+
+interface CopyValues {
+  readonly recursive: boolean;
+  readonly noClobber: boolean;
+  readonly copy: boolean;
+}
+
+/** @throws {UsageError} when something would be copied onto or into itself */
+function checkApart(from: RemotePath, to: RemotePath): void {
+  const [source, target] = [printRemotePath(from), printRemotePath(to)];
+  if (source === target) throw new UsageError(`${source} and the target are the same`);
+  if (`${target}/`.startsWith(`${source}/`)) throw new UsageError(`${source} cannot go into itself: ${target}`);
+}
+
+/** Where each source goes: into the target when that is a directory or there are several. */
+async function chooseTargets(
+  { storage, account }: Context,
+  sources: readonly RemotePath[],
+  word: string,
+  asItself: boolean,
+): Promise<Map<RemotePath, RemotePath>> {
+  const target = readRemotePath(word, account);
+  const found = await inspect(storage, target);
+  const into = !asItself && (found?.type === 'directory' || sources.length > 1 || word.endsWith('/'));
+  if (into && found?.type !== 'directory')
+    throw new UsageError(`${printRemotePath(target)}: no such directory`, { hint: `cloud stor mkdir -p ${printRemotePath(target)}` });
+  if (asItself && sources.length > 1) throw new UsageError('-T is for one source');
+  const targets = new Map<RemotePath, RemotePath>();
+  const owners = new Map<string, RemotePath>();
+  for (const source of sources) {
+    const to = into ? joinPath(target, baseName(source)) : target;
+    checkApart(source, to);
+    const other = owners.get(to.path);
+    if (other) throw new UsageError(`${printRemotePath(other)} and ${printRemotePath(source)} would both become ${printRemotePath(to)}`);
+    owners.set(to.path, source);
+    targets.set(source, to);
+  }
+  return targets;
+}
+
+/** The steps for one source: a single object, or a tree with each directory before what is in it. */
+async function* planSource({ storage }: Engine, from: RemotePath, to: RemotePath, recursive: boolean): AsyncGenerator<Step> {
+  const found = await inspect(storage, from);
+  if (!found) throw missing(from);
+  if (found.type === 'object') {
+    yield { kind: 'object', from, to, etag: found.headers['etag'], folder: undefined };
+    return;
+  }
+  if (!recursive) throw new UsageError(`${printRemotePath(from)} is a directory`, { hint: 'with everything in it: cloud stor cp -r' });
+  const first = createFolder(storage, to);
+  const folders = [first];
+  yield { kind: 'folder', from, folder: first };
+  for await (const { kind, path, rel, entry } of walkRemote(storage, from)) {
+    if (kind === 'leave') folders.pop();
+    else if (kind === 'object') yield { kind, from: path, to: joinPath(to, rel), etag: entry.etag, folder: folders.at(-1) };
+    else {
+      const folder = createFolder(storage, joinPath(to, rel), folders.at(-1));
+      folders.push(folder);
+      yield { kind: 'folder', from: path, folder };
+    }
+  }
+}
+
+async function copyObject(engine: Engine, { from, to }: Extract<Step, { kind: 'object' }>, options: CopyValues): Promise<Copied> {
+  if (options.noClobber && (await inspect(engine.storage, to)))
+    throw new ApiError(412, 'PreconditionFailed', `${printRemotePath(to)} exists: left alone`);
+  const { how, etag } = await explainParent(() => linkObject(engine, from, to, { copiesThrough: options.copy }), 'cloud stor cp -p');
+  return { from: printRemotePath(from), to: printRemotePath(to), how, etag };
+}
+
+/** What comes after an object has its new name. */
+type After = (step: Extract<Step, { kind: 'object' }>) => Promise<void>;
+
+async function* copyAll(
+  engine: Engine,
+  targets: ReadonlyMap<RemotePath, RemotePath>,
+  options: CopyValues,
+  { tally, after, onFolder }: { tally: Tally; after: After; onFolder: (path: RemotePath) => void },
+): AsyncGenerator<Copied> {
+  async function* plan(): AsyncGenerator<Step> {
+    for (const [from, to] of targets) {
+      const steps = planSource(engine, from, to, options.recursive);
+      const first = await tally.prepare(printRemotePath(from), async () => (await steps.next()).value as Step | undefined);
+      if (!first) continue;
+      yield first;
+      yield* steps;
+    }
+  }
+  async function work(step: Step): Promise<Copied | undefined> {
+    if (step.kind === 'folder') {
+      onFolder(step.from);
+      await tally.attempt(printRemotePath(step.folder.path), () => explainParent(() => step.folder.ready(), 'cloud stor cp -p'));
+      return undefined;
+    }
+    const isReady = await (step.folder?.ready() ?? Promise.resolve(true)).then(
+      () => true,
+      () => false,
+    );
+    if (!isReady) {
+      tally.skip();
+      return undefined;
+    }
+    return await tally.attempt(printRemotePath(step.from), async () => {
+      const copied = await copyObject(engine, step, options);
+      await after(step);
+      return copied;
+    });
+  }
+  for await (const copied of runPool(plan(), work, { limit: engine.parallel, signal: engine.signal })) if (copied) yield copied;
+}
+
+const rowShape = { columns: ['from', 'to', 'how'], id: 'to', fields: ['etag'] };
+
+const commonOptions = {
+  noClobber: flag('Leave objects alone that exist', { short: 'n' }),
+  parents: flag('Make missing directories', { short: 'p' }),
+  copy: flag('Where the service refuses links, copy the bytes through this machine'),
+  noTargetDirectory: flag('The target is the new name itself, also when it is a directory', { short: 'T' }),
+  ...transferOptions,
+};
+
+function splitWords(words: readonly string[]): { sources: readonly string[]; target: string } {
+  if (words.length < 2) throw new UsageError('missing argument TARGET');
+  return { sources: words.slice(0, -1), target: words.at(-1) ?? '' };
+}
+
+async function makeParents({ storage, account }: Context, target: string, isWanted: boolean): Promise<void> {
+  const path = readRemotePath(target, account);
+  const above = target.endsWith('/') ? path : parentOf(path);
+  if (isWanted && above?.path.includes('/') === true) await makeFolder(storage, above, { parents: true });
+}
+
+export const copy = command({
+  summary: 'Copy objects and trees within the object storage',
+  description: 'By snap-links: no bytes move, and later changes of the one do not change the other.',
+  arguments: { path: many('Object or, with -r, directory, and last the target', { values: 'path' }) },
+  usage: 'SOURCE... TARGET',
+  options: { recursive: flag('Directories with everything in them', { short: 'r' }), ...commonOptions },
+  run: async (invocation) => {
+    const { args, options, note } = invocation;
+    const { sources: words, target } = splitWords(args.path);
+    const sources = await readPaths(invocation, words);
+    await makeParents(invocation, target, options.parents);
+    const targets = await chooseTargets(invocation, sources, target, options.noTargetDirectory);
+    const only = sources.length === 1 && !options.recursive;
+    return await runTransfers(invocation, options, { only, bulk: !only }, rowShape, async function* ({ engine, tally }) {
+      const nothing = { after: () => Promise.resolve(), onFolder: () => undefined };
+      for await (const copied of copyAll(engine, targets, options, { tally, ...nothing })) {
+        if (!options.recursive) note(`${copied.from} -> ${copied.to}`);
+        yield copied;
+      }
+    });
+  },
+  examples: [
+    { line: 'cloud stor cp notes.txt notes-2024.txt', help: 'An object' },
+    { line: 'cloud stor cp -r photos backup/', help: 'A tree into a directory' },
+  ],
+});
+
+/** Deletes what was moved, unless it was changed since. */
+async function deleteMoved(engine: Engine, { from, etag }: Extract<Step, { kind: 'object' }>): Promise<void> {
+  try {
+    await engine.storage.deleteObject({ ...from, ifMatch: etag });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return;
+    if (!(error instanceof ApiError) || error.status !== 412) throw error;
+    throw new ApiError(
+      412,
+      error.code,
+      `${printRemotePath(from)} was changed while it was moved: it stays, and the target has what it was before`,
+      {
+        requestId: error.requestId,
+      },
+    );
+  }
+}
+
+export const move = command({
+  summary: 'Move or rename objects and trees',
+  description:
+    'An object gets its new name by a snap-link and loses the old one; of a tree, each in turn. When that is interrupted, every object is in one place or both, and the same command with -T goes on.',
+  arguments: { path: many('Object or directory, and last the target', { values: 'path' }) },
+  usage: 'SOURCE... TARGET',
+  options: commonOptions,
+  run: async (invocation) => {
+    const { args, options, note, warn } = invocation;
+    const { sources: words, target } = splitWords(args.path);
+    const sources = await readPaths(invocation, words);
+    await makeParents(invocation, target, options.parents);
+    const targets = await chooseTargets(invocation, sources, target, options.noTargetDirectory);
+    const [first] = sources;
+    const only = sources.length === 1 && first !== undefined && (await inspect(invocation.storage, first))?.type !== 'directory';
+    return await runTransfers(invocation, options, { only, bulk: !only }, rowShape, async function* ({ engine, tally }) {
+      const emptied: RemotePath[] = [];
+      let moved = 0;
+      const after: After = async (step) => {
+        await deleteMoved(engine, step);
+        moved += 1;
+      };
+      try {
+        for await (const copied of copyAll(
+          engine,
+          targets,
+          { ...options, recursive: true },
+          { tally, after, onFolder: (path) => emptied.push(path) },
+        )) {
+          if (only) note(`${copied.from} -> ${copied.to}`);
+          yield copied;
+        }
+        if (tally.failed > 0) return;
+        for (const path of emptied.toReversed()) await tally.attempt(printRemotePath(path), () => removeEntry(engine, path));
+      } catch (error) {
+        if (error instanceof InterruptedError) warn(describeMoved(targets, moved));
+        throw error;
+      }
+    });
+  },
+  examples: [
+    { line: 'cloud stor mv draft.txt final.txt', help: 'Rename' },
+    { line: 'cloud stor mv "logs/2023-*" archive/', help: 'Several into a directory' },
+  ],
+});
+
+/** What an interrupted move has done, and how to go on. */
+function describeMoved(targets: ReadonlyMap<RemotePath, RemotePath>, moved: number): string {
+  const lines = [...targets].map(([from, to]) => `cloud stor mv -T ${printRemotePath(from)} ${printRemotePath(to)}`);
+  return `${moved} objects were moved, the others are where they were; to go on: ${lines.join('; ')}`;
+}
+
+export const link = command({
+  summary: 'Give an object another name by a snap-link',
+  description: 'Both names are equal: overwriting or deleting one leaves the other as it is.',
+  arguments: { source: one('Object', { values: 'path' }), target: one('New name, or a directory', { values: 'path' }) },
+  options: { parents: commonOptions.parents, noClobber: commonOptions.noClobber },
+  run: async (invocation) => {
+    const { args, options, storage, account, note } = invocation;
+    const source = readRemotePath(args.source, account);
+    await makeParents(invocation, args.target, options.parents);
+    const targets = await chooseTargets(invocation, [source], args.target, false);
+    const to = targets.get(source) ?? source;
+    return await runTransfers(invocation, {}, { only: true, bulk: false }, rowShape, async function* ({ engine, tally }) {
+      const copied = await tally.attempt(args.source, async () => {
+        const found = await inspect(storage, source);
+        if (!found) throw missing(source);
+        if (found.type === 'directory') throw new UsageError(`${printRemotePath(source)} is a directory: only objects can be linked`);
+        return await copyObject(
+          engine,
+          { kind: 'object', from: source, to, etag: undefined, folder: undefined },
+          { recursive: false, noClobber: options.noClobber, copy: false },
+        );
+      });
+      if (!copied) return;
+      note(`${copied.from} -> ${copied.to}`);
+      yield copied;
+    });
+  },
+  examples: [
+    { line: 'cloud stor ln builds/42.tgz builds/latest.tgz', help: 'A second name' },
+    { line: 'cloud stor ln report.pdf ~~/public/report.pdf', help: 'A name that anybody can read' },
+  ],
+});

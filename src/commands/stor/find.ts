@@ -1,0 +1,201 @@
+import { spawn } from 'node:child_process';
+import { command, type Context } from '../../cli/command.ts';
+import { quoteShell } from '../../cli/curl.ts';
+import { choice, flag, number, some, text } from '../../cli/parameters.ts';
+import { confirm } from '../../cli/prompt.ts';
+import { LocalError, UsageError } from '../../errors.ts';
+import { escapeControl } from '../../output/escape.ts';
+import { bytes, records, type Output } from '../../output/kinds.ts';
+import { parseDuration, parseSize } from '../../output/units.ts';
+import { createMatcher } from '../../transfer/glob.ts';
+import { inspect } from '../../transfer/inspect.ts';
+import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { drainPool } from '../../transfer/pool.ts';
+import { removeEntry } from '../../transfer/remove.ts';
+import { walkRemote } from '../../transfer/walk.ts';
+import { createEngine, createTally, type Tally } from './engine.ts';
+import { missing, readPaths } from './paths.ts';
+
+/** Something that was found. */
+export interface Found {
+  readonly path: string;
+  readonly name: string;
+  readonly type: 'directory' | 'object';
+  readonly size: number | undefined;
+  readonly mtime: string | undefined;
+  readonly etag: string | undefined;
+}
+
+type Test = (found: Found) => boolean;
+
+/** `+10M` is larger than, `-10M` smaller than, `10M` exactly. */
+function createSizeTest(given: string): Test {
+  const [, sign = '', rest = ''] = /^([+-]?)(.*)$/s.exec(given) ?? [];
+  const wanted = parseSize(rest);
+  return ({ size }) => size !== undefined && (sign === '+' ? size > wanted : sign === '-' ? size < wanted : size === wanted);
+}
+
+/** A moment: a date, or how long ago. */
+function readMoment(given: string, option: string, now: number): number {
+  const date = /^\d{4}-/.test(given) ? Date.parse(given) : now - parseDuration(given);
+  if (Number.isNaN(date))
+    throw new UsageError(`${option}: "${given}" is neither a date nor a duration`, { hint: `${option} 2024-05-31, or ${option} 7d` });
+  return date;
+}
+
+interface Wanted {
+  readonly name: string | undefined;
+  readonly type: 'directory' | 'object' | 'd' | 'f' | undefined;
+  readonly size: string | undefined;
+  readonly newer: string | undefined;
+  readonly older: string | undefined;
+}
+
+function listTests({ name, type, size, newer, older }: Wanted, now: number): Test[] {
+  const tests: Test[] = [];
+  if (name !== undefined) {
+    const matches = createMatcher(name);
+    tests.push((found) => matches(found.name));
+  }
+  if (type !== undefined) tests.push((found) => found.type.startsWith(type === 'f' ? 'o' : type));
+  if (size !== undefined) tests.push(createSizeTest(size));
+  if (newer !== undefined) {
+    const since = readMoment(newer, '--newer', now);
+    tests.push(({ mtime = '' }) => Date.parse(mtime) > since);
+  }
+  if (older !== undefined) {
+    const until = readMoment(older, '--older', now);
+    tests.push(({ mtime = '' }) => Date.parse(mtime) < until);
+  }
+  return tests;
+}
+
+/** The root of a search, as it is found itself. */
+async function* findRoot({ storage }: Context, path: RemotePath): AsyncGenerator<Found> {
+  const found = path.path === '' ? undefined : await inspect(storage, path);
+  if (path.path !== '' && found === undefined) throw missing(path);
+  const { headers, type = 'directory' } = found ?? {};
+  const modified = Date.parse(headers?.['last-modified'] ?? '');
+  const mtime = Number.isNaN(modified) ? undefined : new Date(modified).toISOString();
+  const size = type === 'object' ? Number(headers?.['content-length'] ?? 0) : undefined;
+  yield { path: printRemotePath(path), name: baseName(path), type, size, mtime, etag: headers?.['etag'] };
+}
+
+interface Search {
+  readonly maxDepth: number | undefined;
+  /** Directories after what is in them. */
+  readonly isUpward: boolean;
+}
+
+async function* search(context: Context, root: RemotePath, { maxDepth, isUpward }: Search, tally: Tally): AsyncGenerator<Found> {
+  const own = await findRoot(context, root).next();
+  if (own.done === true) return;
+  if (!isUpward) yield own.value;
+  if (own.value.type === 'directory' && maxDepth !== 0) {
+    const visits = walkRemote(context.bulk.storage, root, {
+      ...(maxDepth !== undefined && { maxDepth }),
+      onError: (error, directory) => tally.fail(error, printRemotePath(directory)),
+    });
+    const unwanted = isUpward ? 'enter' : 'leave';
+    for await (const { kind, entry, path } of visits) {
+      const { name, type, size, mtime, etag } = entry;
+      if (kind !== unwanted) yield { path: printRemotePath(path), name, type, size, mtime, etag };
+    }
+  }
+  if (isUpward) yield own.value;
+}
+
+/** Runs a command line of the shell for something that was found; `{}` in it is the path. */
+function runShell({ world }: Context, line: string, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('/bin/sh', ['-c', line.replaceAll('{}', quoteShell(path))], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: world.env,
+      cwd: world.cwd,
+      signal: world.interrupted,
+    });
+    child.stdout.pipe(world.stdout.stream, { end: false });
+    child.stderr.pipe(world.stderr.stream, { end: false });
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve();
+      else reject(new LocalError(`the command for ${path} ended with ${code === null ? String(signal) : `exit code ${code}`}`));
+    });
+  });
+}
+
+/** Paths one a line, as they are found; with `isNull` ended by NUL instead. */
+async function* printPaths(found: AsyncIterable<Found>, isTerminal: boolean, isNull: boolean): AsyncGenerator<Uint8Array> {
+  for await (const { path } of found) yield Buffer.from(isNull ? `${path}\0` : `${isTerminal ? escapeControl(path) : path}\n`);
+}
+
+function isPlain({ global }: Context): boolean {
+  return global.output === undefined && !global.json && global.columns === undefined && global.sort === undefined && !global.long;
+}
+
+export const find = command({
+  summary: 'Find directories and objects',
+  arguments: { path: some('Where to look; your stor directory when absent', { values: 'path' }) },
+  options: {
+    name: text('Only names that match', { placeholder: 'PATTERN' }),
+    type: choice('Only of this type', ['object', 'directory', 'f', 'd'], { placeholder: 'TYPE' }),
+    size: text('Only objects of this size; +SIZE larger, -SIZE smaller', { placeholder: 'SIZE' }),
+    newer: text('Only what was changed after; a date, or how long ago', { placeholder: 'TIME' }),
+    older: text('Only what was changed before; a date, or how long ago', { placeholder: 'TIME' }),
+    maxdepth: number('Go no deeper; 0 is the path itself'),
+    exec: text('Run a line of the shell for each; {} is the path', { placeholder: 'COMMAND' }),
+    delete: flag('Delete what is found'),
+    yes: flag('Do not ask before deleting', { short: 'y' }),
+    print0: flag('End paths with NUL instead of a newline', { short: '0' }),
+  },
+  run: async (invocation): Promise<Output | undefined> => {
+    const { args, options, world, note } = invocation;
+    if (options.delete && options.exec !== undefined) throw new UsageError('--delete and --exec contradict each other');
+    const tests = listTests(options, world.now());
+    const roots = await readPaths(invocation, args.path.length === 0 ? [''] : args.path);
+    const tally = createTally(invocation, roots.length === 1 && !options.delete);
+    async function* found(): AsyncGenerator<Found> {
+      for (const root of roots) {
+        const all = search(invocation, root, { maxDepth: options.maxdepth, isUpward: options.delete }, tally);
+        for await (const one of all) if (tests.every((test) => test(one))) yield one;
+      }
+      if (!options.delete && options.exec === undefined) tally.finish();
+    }
+    const { exec } = options;
+    if (exec !== undefined) {
+      for await (const { path } of found()) await tally.attempt(path, () => runShell(invocation, exec, path));
+      tally.finish();
+      return undefined;
+    }
+    if (options.delete) {
+      if (!options.yes) await confirm(world, 'Delete everything that is found?');
+      const engine = createEngine(invocation, {}, { bulk: true });
+      await drainPool(
+        found(),
+        async ({ path }) => {
+          const [, account = '', ...parts] = path.split('/');
+          const isRemoved = await tally.attempt(path, async () => {
+            await removeEntry(engine, { account, path: parts.join('/') });
+            return true;
+          });
+          if (isRemoved === true) note(`Deleted ${path}`);
+        },
+        // A directory must not be tried before what is in it has gone.
+        { limit: options.type === 'object' || options.type === 'f' ? engine.parallel : 1, signal: engine.signal },
+      );
+      tally.finish();
+      return undefined;
+    }
+    if (isPlain(invocation)) return bytes(printPaths(found(), world.stdout.isTerminal, options.print0));
+    return records(found(), {
+      columns: ['type', { key: 'size', as: 'size' }, { key: 'mtime', as: 'time' }, 'path'],
+      id: 'path',
+      fields: ['name', 'etag'],
+    });
+  },
+  examples: [
+    { line: 'cloud stor find logs --name "*.gz" --size +10M', help: 'Large archives' },
+    { line: 'cloud stor find --type object --older 90d --exec "cloud stor stat {} -o name"', help: 'Something for each' },
+    { line: 'cloud stor find logs --name "*.tmp" --type object --delete -y', help: 'Find and delete' },
+  ],
+});

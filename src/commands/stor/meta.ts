@@ -1,0 +1,134 @@
+import type { Headers } from '../../api/message.ts';
+import { command, group, type Context } from '../../cli/command.ts';
+import { many, one, some, text, texts } from '../../cli/parameters.ts';
+import { NotFoundError, UsageError } from '../../errors.ts';
+import { record, type Output } from '../../output/kinds.ts';
+import { decodeValue } from '../../transfer/headers.ts';
+import { inspect } from '../../transfer/inspect.ts';
+import { pickStoredHeaders } from '../../transfer/link.ts';
+import { changeHeaders } from '../../transfer/metadata.ts';
+import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { readHeader, readMeta } from './headers.ts';
+import { missing } from './paths.ts';
+
+function decodeHeaders(headers: Headers): Headers {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, decodeValue(value)]));
+}
+
+async function readHeaders({ storage }: Context, path: RemotePath): Promise<Headers> {
+  const found = await inspect(storage, path);
+  if (!found) throw missing(path);
+  return decodeHeaders(pickStoredHeaders(found.headers));
+}
+
+function show(headers: Headers): Output {
+  return record(headers, { id: 'content-type' });
+}
+
+/** `key` and `m-key` mean an own header, the others are those that services store. */
+function nameHeader(word: string): string {
+  const name = word.toLowerCase();
+  const isOther =
+    name.startsWith('m-') || name.startsWith('access-control-') || ['content-type', 'cache-control', 'content-disposition'].includes(name);
+  return isOther ? name : `m-${name}`;
+}
+
+const getMeta = command({
+  summary: 'Show the headers that are stored with an object or directory',
+  aliases: ['show', 'list'],
+  arguments: { path: one('Object or directory', { values: 'path' }), key: some('Only these: KEY stands for m-KEY') },
+  run: async (invocation) => {
+    const { args, account } = invocation;
+    const path = readRemotePath(args.path, account);
+    const headers = await readHeaders(invocation, path);
+    if (args.key.length === 0) return show(headers);
+    const names = args.key.map(nameHeader);
+    const absent = names.find((name) => headers[name] === undefined);
+    if (absent !== undefined) throw new NotFoundError(`${printRemotePath(path)} has no header ${absent}`);
+    const picked = Object.fromEntries(names.map((name) => [name, headers[name] ?? '']));
+    return record(picked, { id: names[0] ?? '' });
+  },
+  examples: [
+    { line: 'cloud stor meta get notes.txt', help: 'All of them' },
+    { line: 'cloud stor meta get notes.txt content-type -o name', help: 'The value of one' },
+  ],
+});
+
+const changeOptions = {
+  type: text('Content type', { placeholder: 'TYPE' }),
+  header: texts('Another header that the service stores', { placeholder: 'NAME:VALUE' }),
+};
+
+/** The headers that a command line gives. */
+function readChanges(pairs: readonly string[], { type, header }: { type: string | undefined; header: readonly string[] }): Headers {
+  return {
+    ...Object.fromEntries(header.map((given) => readHeader(given, ':'))),
+    ...Object.fromEntries(pairs.map(readMeta)),
+    ...(type !== undefined && { 'content-type': type }),
+  };
+}
+
+async function change(context: Context, word: string, merge: (headers: Headers) => Headers): Promise<Output> {
+  const path = readRemotePath(word, context.account);
+  const headers = await changeHeaders(context.storage, path, (current) => merge(decodeHeaders(current)), context.world.interrupted);
+  if (!headers) throw missing(path);
+  context.note(`Changed the headers of ${printRemotePath(path)}`);
+  return show(headers);
+}
+
+const setMeta = command({
+  summary: 'Set headers, and keep the others',
+  description: 'A change that somebody else makes at the same time is not lost: the headers are read again then.',
+  arguments: { path: one('Object or directory', { values: 'path' }), pair: some('KEY=VALUE, stored as m-KEY') },
+  options: changeOptions,
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    const changes = readChanges(args.pair, options);
+    if (Object.keys(changes).length === 0) throw new UsageError('nothing to set: give KEY=VALUE');
+    return await change(invocation, args.path, (headers) => ({ ...headers, ...changes }));
+  },
+  examples: [
+    { line: 'cloud stor meta set notes.txt author=ann topic="all sorts"', help: 'Own headers' },
+    { line: 'cloud stor meta set notes.txt --type text/markdown', help: 'Another content type' },
+  ],
+});
+
+const unsetMeta = command({
+  summary: 'Remove headers, and keep the others',
+  arguments: { path: one('Object or directory', { values: 'path' }), key: many('KEY stands for m-KEY') },
+  run: async (invocation) => {
+    const unwanted = new Set(invocation.args.key.map(nameHeader));
+    if (unwanted.has('content-type'))
+      throw new UsageError('every object has a content type', { hint: 'change it: cloud stor meta set PATH --type TYPE' });
+    return await change(invocation, invocation.args.path, (headers) =>
+      Object.fromEntries(Object.entries(headers).filter(([name]) => !unwanted.has(name))),
+    );
+  },
+  examples: [
+    { line: 'cloud stor meta unset notes.txt author', help: 'One' },
+    { line: 'cloud stor meta unset notes.txt author topic', help: 'Several' },
+  ],
+});
+
+const replaceMeta = command({
+  summary: 'Replace all headers by those given',
+  description: 'The content type stays when none is given.',
+  arguments: { path: one('Object or directory', { values: 'path' }), pair: some('KEY=VALUE, stored as m-KEY') },
+  options: changeOptions,
+  run: async (invocation) => {
+    const changes = readChanges(invocation.args.pair, invocation.options);
+    return await change(invocation, invocation.args.path, ({ 'content-type': type }) => ({
+      ...(type !== undefined && { 'content-type': type }),
+      ...changes,
+    }));
+  },
+  examples: [
+    { line: 'cloud stor meta replace notes.txt author=ann', help: 'Only this one is left' },
+    { line: 'cloud stor meta replace notes.txt', help: 'None of the own headers is left' },
+  ],
+});
+
+export const meta = group({
+  summary: 'Headers that are stored with objects and directories',
+  commands: { get: getMeta, set: setMeta, unset: unsetMeta, replace: replaceMeta },
+});

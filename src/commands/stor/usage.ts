@@ -1,0 +1,142 @@
+import { command, type Context } from '../../cli/command.ts';
+import { number, some } from '../../cli/parameters.ts';
+import { escapeControl } from '../../output/escape.ts';
+import { bytes, records, type Output } from '../../output/kinds.ts';
+import { inspect } from '../../transfer/inspect.ts';
+import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { walkRemote, type Visit } from '../../transfer/walk.ts';
+import { createTally, type Tally } from './engine.ts';
+import { missing, readPaths } from './paths.ts';
+
+interface Usage {
+  size: number;
+  objects: number;
+  directories: number;
+}
+
+function add(to: Usage | undefined, { size, objects, directories }: Usage): void {
+  if (!to) return;
+  to.size += size;
+  to.objects += objects;
+  to.directories += directories;
+}
+
+interface UsageRow extends Usage {
+  path: string;
+}
+
+async function* measure(context: Context, root: RemotePath, depth: number, tally: Tally): AsyncGenerator<UsageRow> {
+  const found = root.path === '' ? undefined : await inspect(context.storage, root);
+  if (root.path !== '' && found === undefined) throw missing(root);
+  if (found?.type === 'object') {
+    yield { size: Number(found.headers['content-length'] ?? 0), objects: 1, directories: 0, path: printRemotePath(root) };
+    return;
+  }
+  const levels: Usage[] = [{ size: 0, objects: 0, directories: 0 }];
+  const onError = (error: unknown, directory: RemotePath): Promise<void> => tally.fail(error, printRemotePath(directory));
+  for await (const visit of walkRemote(context.bulk.storage, root, { onError })) {
+    if (visit.kind === 'object') add(levels.at(-1), { size: visit.entry.size ?? 0, objects: 1, directories: 0 });
+    else if (visit.kind === 'enter') levels.push({ size: 0, objects: 0, directories: 1 });
+    else {
+      const own = levels.pop() ?? { size: 0, objects: 0, directories: 0 };
+      add(levels.at(-1), own);
+      if (visit.depth <= depth) yield { ...own, path: printRemotePath(visit.path) };
+    }
+  }
+  const whole = levels[0] ?? { size: 0, objects: 0, directories: 0 };
+  yield { ...whole, path: printRemotePath(root) };
+}
+
+export const usage = command({
+  summary: 'Show how much is in directories',
+  description: 'Sizes are those of the objects, not of their copies; objects that are links are counted wherever they are.',
+  arguments: { path: some('Directory or object; your stor directory when absent', { values: 'path' }) },
+  options: { depth: number('Also directories this deep below; 1 when absent, 0 for the sum alone', { short: 'd' }) },
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    const roots = await readPaths(invocation, args.path.length === 0 ? [''] : args.path);
+    const tally = createTally(invocation, roots.length === 1);
+    async function* rows(): AsyncGenerator<UsageRow> {
+      for (const root of roots) yield* measure(invocation, root, options.depth ?? 1, tally);
+      tally.finish();
+    }
+    return records(rows(), {
+      columns: [{ key: 'size', as: 'size' }, 'objects', { key: 'directories', long: true }, 'path'],
+      id: 'path',
+    });
+  },
+  examples: [
+    { line: 'cloud stor du logs', help: 'The directory and those in it' },
+    { line: 'cloud stor du -d 0 -j', help: 'The sum of everything, in bytes' },
+  ],
+});
+
+/** The lines that lead to an entry: which of the directories above have more to come. */
+function drawBranch(open: readonly boolean[], isLast: boolean): string {
+  return `${open.map((more) => (more ? '│   ' : '    ')).join('')}${isLast ? '└── ' : '├── '}`;
+}
+
+async function* drawTree(visits: AsyncIterable<Visit>, root: string, show: (text: string) => string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(`${show(root)}\n`);
+  const open: boolean[] = [];
+  let [directories, objects] = [0, 0];
+  for await (const { kind, entry, isLast } of visits) {
+    if (kind === 'leave') {
+      open.pop();
+      continue;
+    }
+    const mark = kind === 'enter' ? '/' : '';
+    yield Buffer.from(`${drawBranch(open, isLast)}${show(entry.name)}${mark}\n`);
+    if (kind === 'enter') open.push(!isLast);
+    if (kind === 'enter') directories += 1;
+    else objects += 1;
+  }
+  yield Buffer.from(`${directories} directories, ${objects} objects\n`);
+}
+
+async function* listTree(visits: AsyncIterable<Visit>): AsyncGenerator<object> {
+  for await (const { kind, entry, path, depth } of visits) if (kind !== 'leave') yield { path: printRemotePath(path), depth, ...entry };
+}
+
+async function* chain<T>(parts: readonly AsyncIterable<T>[], end: () => void): AsyncGenerator<T> {
+  for (const part of parts) yield* part;
+  end();
+}
+
+export const tree = command({
+  summary: 'Draw the tree below directories',
+  arguments: { path: some('Directory; your stor directory when absent', { values: 'path' }) },
+  options: { maxdepth: number('Go no deeper', { short: 'L', range: [1, 1000] }) },
+  run: async (invocation): Promise<Output> => {
+    const { args, options, global, bulk, storage } = invocation;
+    const roots = await readPaths(invocation, args.path.length === 0 ? [''] : args.path);
+    for (const root of roots) if (root.path !== '' && (await inspect(storage, root)) === undefined) throw missing(root);
+    const tally = createTally(invocation, roots.length === 1);
+    const walk = (root: RemotePath): AsyncIterable<Visit> =>
+      walkRemote(bulk.storage, root, {
+        ...(options.maxdepth !== undefined && { maxDepth: options.maxdepth }),
+        onError: (error, directory) => tally.fail(error, printRemotePath(directory)),
+      });
+    const end = (): void => tally.finish();
+    if (global.output === undefined && !global.json) {
+      // A name with a newline would draw a wrong tree anywhere.
+      return bytes(
+        chain(
+          roots.map((root) => drawTree(walk(root), printRemotePath(root), escapeControl)),
+          end,
+        ),
+      );
+    }
+    return records(
+      chain(
+        roots.map((root) => listTree(walk(root))),
+        end,
+      ),
+      { columns: ['type', { key: 'size', as: 'size' }, 'path'], id: 'path' },
+    );
+  },
+  examples: [
+    { line: 'cloud stor tree photos', help: 'Everything below a directory' },
+    { line: 'cloud stor tree -L 2', help: 'Two levels' },
+  ],
+});
