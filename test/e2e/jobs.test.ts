@@ -1,4 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
 
@@ -82,6 +85,21 @@ test('all inputs fail: exit code 1; a failing init, a command that dumps core, a
   expect([core.code, core.stderr.includes('user command terminated by SIGABRT')]).toEqual([1, true]);
   const directory = await run('--map', 'wc', 'logs');
   expect([directory.code, directory.stderr.includes('1 of 1 inputs failed')]).toEqual([1, true]);
+});
+
+test('an input that a sub-user may not read is EJ_ACCES', async () => {
+  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-m', 'PEM', '-N', '', '-f', join(user.home, 'bob')]);
+  const rule = 'CAN createjob, addjobinputs, endjobinput, getjob, getjoberrors, getjobinput AND getjobfailures';
+  const steps = [
+    'echo Pass-word-1234 | cloud users create bob --email bob@example.com --password-stdin',
+    'cloud users keys create bob bob.pub',
+    `cloud policies create jobs --rule '${rule}'`,
+    'cloud roles create runner --member bob --default-member bob --policy jobs',
+    "cloud api --service stor PUT '/demo/jobs?metadata=true' --header 'role-tag: runner'",
+  ];
+  expect((await user.shell(steps.join(' && '))).code).toBe(0);
+  const { code, stderr } = await run('--map', 'wc', 'logs/a.txt', '--user', 'bob', '--key-file', 'bob');
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/phase 0: \/demo\/stor\/logs\/a.txt: .* \(EJ_ACCES\)\n/)]);
 });
 
 test('a binary input goes through a job byte for byte', async () => {
@@ -184,19 +202,30 @@ test('cancel ends a job; cancelling twice, an unknown job and a bad phase are on
     const { code, stderr } = await user.cloud(['jobs', ...words]);
     expect([code, stderr]).toEqual([3, expect.stringContaining(`job ${nobody} does not exist`)]);
   }
+  const empty = await user.cloud(['jobs', 'create', '--from', '-'], { input: 'phases: [{ exec: "" }]' });
+  expect([empty.code, empty.stderr]).toEqual([1, expect.stringMatching(/phases\[0\]\.exec .* \(InvalidJob, request [^)]*\)\n$/)]);
   const bad = await user.cloud(['jobs', 'create', '--map', 'wc', '--count', '2']);
   expect([bad.code, bad.stderr.split('\n')[0]]).toEqual([2, expect.stringContaining('--count is for reduce phases')]);
 });
 
-test('Ctrl-C in run and wait leaves the job alone and says how to go on', async () => {
-  const stopped = await user.shell("timeout --preserve-status -s INT 2 cloud jobs run --map 'sleep 1000' logs/a.txt");
-  const id = idIn(stopped.stderr);
-  expect([stopped.code, stopped.stdout]).toEqual([130, '']);
-  expect(stopped.stderr).toContain(`no longer waiting: job ${id} goes on`);
-  expect(stopped.stderr).toContain(`cloud jobs wait ${id}`);
+/** Runs a line until it has said something on stderr, then interrupts it. */
+async function interrupt(line: string, word: string): Promise<{ code: number; stderr: string }> {
+  const script = `: >said; ${line} 2>said & until grep -q "${word}" said; do sleep 0.05; done; kill -INT $!; wait $!; echo $?`;
+  const { stdout } = await user.shell(script);
+  return { code: Number(stdout), stderr: readFileSync(join(user.home, 'said'), 'utf8') };
+}
+
+test('Ctrl-C leaves the job alone and says how to go on', async () => {
+  const running = await interrupt("cloud jobs run -v --map 'sleep 1000' logs/a.txt", 'live/status');
+  const id = idIn(running.stderr);
+  expect(running).toEqual({ code: 130, stderr: expect.stringContaining(`no longer waiting: job ${id} goes on`) });
+  expect(running.stderr).toContain(`cloud jobs wait ${id}`);
   const waited = await user.cloud(['jobs', 'wait', id, '--wait-timeout', '200ms']);
   expect([waited.code, waited.stderr.includes('is not done after 200ms')]).toEqual([6, true]);
-  const feeding = await user.shell(`(echo logs/b.txt; sleep 3) | timeout --preserve-status -s INT 1.5 cloud jobs add ${id}`);
-  expect(feeding.code).not.toBe(0);
   expect((await user.cloud(['jobs', 'cancel', id, '--wait'])).code).toBe(0);
+  const feeding = await interrupt('cloud jobs run --map cat - < <(echo logs/a.txt; sleep 2)', 'Created job');
+  const open = idIn(feeding.stderr);
+  expect(feeding).toEqual({ code: 130, stderr: expect.stringContaining(`job ${open} still waits for inputs`) });
+  await user.cloud(['jobs', 'end', open]);
+  expect((await user.cloud(['jobs', 'wait', open])).code).toBe(0);
 });

@@ -11,7 +11,7 @@ import { feedInputs, gatherInputs, type Inputs } from './inputs.ts';
 import { jobOptions, readNewJob } from './phases.ts';
 import { readStream } from './streams.ts';
 import { checkJob } from './verdict.ts';
-import { describeEnd, waitForJob } from './wait.ts';
+import { describeEnd, readCounts, waitForJob } from './wait.ts';
 
 /** Inputs up to this number have their outputs printed in their own order. */
 const ordered = 100_000;
@@ -65,8 +65,10 @@ async function sortOutputs(outputs: AsyncIterable<string>, places: Fed['places']
 
 /** The content of all outputs; then the failures are told. */
 async function* printOutputs(context: Context, job: Job, { count, places }: Fed): AsyncGenerator<Uint8Array> {
-  const outputs = readStream(context, job.id, 'outputs', false);
-  yield* readContents(context, places.size > 1 ? await sortOutputs(outputs, places) : outputs);
+  if (readCounts(job).outputs !== 0) {
+    const outputs = readStream(context, job.id, 'outputs', false);
+    yield* readContents(context, places.size > 1 ? await sortOutputs(outputs, places) : outputs);
+  }
   await checkJob(context, job, count);
 }
 
