@@ -7,6 +7,14 @@ function __cloud_enter
             set __cloud_place 'account'
         case '/keys' '/key'
             set __cloud_place 'keys'
+        case '/users' '/user'
+            set __cloud_place 'users'
+        case '/roles' '/role'
+            set __cloud_place 'roles'
+        case '/policies' '/policy'
+            set __cloud_place 'policies'
+        case '/rbac'
+            set __cloud_place 'rbac'
         case '/images' '/image'
             set __cloud_place 'images'
         case '/packages' '/package'
@@ -17,6 +25,8 @@ function __cloud_enter
             set __cloud_place 'services'
         case '/stor' '/storage'
             set __cloud_place 'stor'
+        case '/jobs' '/job'
+            set __cloud_place 'jobs'
         case '/ping'
             set __cloud_place 'ping'
         case '/api'
@@ -53,10 +63,104 @@ function __cloud_enter
             set __cloud_place 'keys delete'
         case 'keys/local'
             set __cloud_place 'keys local'
+        case 'users/list' 'users/ls'
+            set __cloud_place 'users list'
+        case 'users/get' 'users/show'
+            set __cloud_place 'users get'
+        case 'users/create' 'users/add'
+            set __cloud_place 'users create'
+        case 'users/update'
+            set __cloud_place 'users update'
+        case 'users/password'
+            set __cloud_place 'users password'
+        case 'users/delete' 'users/rm'
+            set __cloud_place 'users delete'
+        case 'users/keys'
+            set __cloud_place 'users keys'
+        case 'users keys/list' 'users keys/ls'
+            set __cloud_place 'users keys list'
+        case 'users keys/get' 'users keys/show'
+            set __cloud_place 'users keys get'
+        case 'users keys/create' 'users keys/add'
+            set __cloud_place 'users keys create'
+        case 'users keys/delete' 'users keys/rm'
+            set __cloud_place 'users keys delete'
+        case 'roles/list' 'roles/ls'
+            set __cloud_place 'roles list'
+        case 'roles/get' 'roles/show'
+            set __cloud_place 'roles get'
+        case 'roles/create' 'roles/add'
+            set __cloud_place 'roles create'
+        case 'roles/update'
+            set __cloud_place 'roles update'
+        case 'roles/edit'
+            set __cloud_place 'roles edit'
+        case 'roles/delete' 'roles/rm'
+            set __cloud_place 'roles delete'
+        case 'roles/tags'
+            set __cloud_place 'roles tags'
+        case 'roles tags/get' 'roles tags/show'
+            set __cloud_place 'roles tags get'
+        case 'roles tags/set'
+            set __cloud_place 'roles tags set'
+        case 'roles tags/add'
+            set __cloud_place 'roles tags add'
+        case 'roles tags/remove' 'roles tags/rm'
+            set __cloud_place 'roles tags remove'
+        case 'policies/list' 'policies/ls'
+            set __cloud_place 'policies list'
+        case 'policies/get' 'policies/show'
+            set __cloud_place 'policies get'
+        case 'policies/create' 'policies/add'
+            set __cloud_place 'policies create'
+        case 'policies/update'
+            set __cloud_place 'policies update'
+        case 'policies/edit'
+            set __cloud_place 'policies edit'
+        case 'policies/delete' 'policies/rm'
+            set __cloud_place 'policies delete'
+        case 'policies/check'
+            set __cloud_place 'policies check'
+        case 'policies/simulate'
+            set __cloud_place 'policies simulate'
+        case 'rbac/export'
+            set __cloud_place 'rbac export'
+        case 'rbac/diff'
+            set __cloud_place 'rbac diff'
+        case 'rbac/apply'
+            set __cloud_place 'rbac apply'
+        case 'rbac/schema'
+            set __cloud_place 'rbac schema'
         case 'images/list' 'images/ls'
             set __cloud_place 'images list'
         case 'images/get' 'images/show'
             set __cloud_place 'images get'
+        case 'images/create'
+            set __cloud_place 'images create'
+        case 'images/import'
+            set __cloud_place 'images import'
+        case 'images/export'
+            set __cloud_place 'images export'
+        case 'images/clone'
+            set __cloud_place 'images clone'
+        case 'images/update'
+            set __cloud_place 'images update'
+        case 'images/share'
+            set __cloud_place 'images share'
+        case 'images/unshare'
+            set __cloud_place 'images unshare'
+        case 'images/tags'
+            set __cloud_place 'images tags'
+        case 'images/wait'
+            set __cloud_place 'images wait'
+        case 'images/delete' 'images/rm'
+            set __cloud_place 'images delete'
+        case 'images tags/get' 'images tags/list' 'images tags/show'
+            set __cloud_place 'images tags get'
+        case 'images tags/set'
+            set __cloud_place 'images tags set'
+        case 'images tags/unset' 'images tags/rm' 'images tags/remove'
+            set __cloud_place 'images tags unset'
         case 'packages/list' 'packages/ls'
             set __cloud_place 'packages list'
         case 'packages/get' 'packages/show'
@@ -71,6 +175,12 @@ function __cloud_enter
             set __cloud_place 'services get'
         case 'stor/ls' 'stor/list'
             set __cloud_place 'stor ls'
+        case 'stor/find'
+            set __cloud_place 'stor find'
+        case 'stor/tree'
+            set __cloud_place 'stor tree'
+        case 'stor/du'
+            set __cloud_place 'stor du'
         case 'stor/stat' 'stor/show'
             set __cloud_place 'stor stat'
         case 'stor/cat'
@@ -83,8 +193,60 @@ function __cloud_enter
             set __cloud_place 'stor mkdir'
         case 'stor/rm' 'stor/delete'
             set __cloud_place 'stor rm'
+        case 'stor/cp'
+            set __cloud_place 'stor cp'
+        case 'stor/mv'
+            set __cloud_place 'stor mv'
+        case 'stor/ln'
+            set __cloud_place 'stor ln'
+        case 'stor/meta'
+            set __cloud_place 'stor meta'
+        case 'stor/sync'
+            set __cloud_place 'stor sync'
+        case 'stor/diff'
+            set __cloud_place 'stor diff'
+        case 'stor/run'
+            set __cloud_place 'stor run'
+        case 'stor/sign'
+            set __cloud_place 'stor sign'
+        case 'stor meta/get' 'stor meta/show' 'stor meta/list'
+            set __cloud_place 'stor meta get'
+        case 'stor meta/set'
+            set __cloud_place 'stor meta set'
+        case 'stor meta/unset'
+            set __cloud_place 'stor meta unset'
+        case 'stor meta/replace'
+            set __cloud_place 'stor meta replace'
+        case 'jobs/run'
+            set __cloud_place 'jobs run'
+        case 'jobs/list' 'jobs/ls'
+            set __cloud_place 'jobs list'
+        case 'jobs/get' 'jobs/show'
+            set __cloud_place 'jobs get'
+        case 'jobs/create'
+            set __cloud_place 'jobs create'
+        case 'jobs/add'
+            set __cloud_place 'jobs add'
+        case 'jobs/end'
+            set __cloud_place 'jobs end'
+        case 'jobs/cancel'
+            set __cloud_place 'jobs cancel'
+        case 'jobs/wait'
+            set __cloud_place 'jobs wait'
+        case 'jobs/watch'
+            set __cloud_place 'jobs watch'
+        case 'jobs/inputs'
+            set __cloud_place 'jobs inputs'
+        case 'jobs/outputs'
+            set __cloud_place 'jobs outputs'
+        case 'jobs/failures'
+            set __cloud_place 'jobs failures'
+        case 'jobs/errors'
+            set __cloud_place 'jobs errors'
         case 'api/call'
             set __cloud_place 'api call'
+        case 'api/sign'
+            set __cloud_place 'api sign'
         case 'api/*'
             set __cloud_place 'api call'
             return 1
@@ -155,6 +317,126 @@ function __cloud_valued
             return 0
         case 'keys create/--attestation'
             return 0
+        case 'users create/--email'
+            return 0
+        case 'users create/--company-name'
+            return 0
+        case 'users create/--first-name'
+            return 0
+        case 'users create/--last-name'
+            return 0
+        case 'users create/--address'
+            return 0
+        case 'users create/--postal-code'
+            return 0
+        case 'users create/--city'
+            return 0
+        case 'users create/--state'
+            return 0
+        case 'users create/--country'
+            return 0
+        case 'users create/--phone'
+            return 0
+        case 'users create/--from'
+            return 0
+        case 'users create/--password-file'
+            return 0
+        case 'users create/--wait-timeout'
+            return 0
+        case 'users update/--login'
+            return 0
+        case 'users update/--email'
+            return 0
+        case 'users update/--company-name'
+            return 0
+        case 'users update/--first-name'
+            return 0
+        case 'users update/--last-name'
+            return 0
+        case 'users update/--address'
+            return 0
+        case 'users update/--postal-code'
+            return 0
+        case 'users update/--city'
+            return 0
+        case 'users update/--state'
+            return 0
+        case 'users update/--country'
+            return 0
+        case 'users update/--phone'
+            return 0
+        case 'users update/--from'
+            return 0
+        case 'users update/--wait-timeout'
+            return 0
+        case 'users password/--password-file'
+            return 0
+        case 'users keys create/--name'
+            return 0
+        case 'users keys create/--attestation'
+            return 0
+        case 'roles create/--member'
+            return 0
+        case 'roles create/--default-member'
+            return 0
+        case 'roles create/--policy'
+            return 0
+        case 'roles create/--from'
+            return 0
+        case 'roles create/--wait-timeout'
+            return 0
+        case 'roles update/--name'
+            return 0
+        case 'roles update/--add-member'
+            return 0
+        case 'roles update/--add-default-member'
+            return 0
+        case 'roles update/--remove-member'
+            return 0
+        case 'roles update/--add-policy'
+            return 0
+        case 'roles update/--remove-policy'
+            return 0
+        case 'roles update/--from'
+            return 0
+        case 'roles update/--wait-timeout'
+            return 0
+        case 'roles edit/--wait-timeout'
+            return 0
+        case 'policies create/--rule'
+            return 0
+        case 'policies create/--description'
+            return 0
+        case 'policies create/--from'
+            return 0
+        case 'policies create/--wait-timeout'
+            return 0
+        case 'policies update/--name'
+            return 0
+        case 'policies update/--description'
+            return 0
+        case 'policies update/--add-rule'
+            return 0
+        case 'policies update/--remove-rule'
+            return 0
+        case 'policies update/--from'
+            return 0
+        case 'policies update/--wait-timeout'
+            return 0
+        case 'policies edit/--wait-timeout'
+            return 0
+        case 'policies simulate/--with-role'
+            return 0
+        case 'policies simulate/--at'
+            return 0
+        case 'policies simulate/--source'
+            return 0
+        case 'policies simulate/--from'
+            return 0
+        case 'policies simulate/--expect'
+            return 0
+        case 'rbac apply/--wait-timeout'
+            return 0
         case 'images list/--name'
             return 0
         case 'images list/--os'
@@ -166,6 +448,38 @@ function __cloud_valued
         case 'images list/--owner'
             return 0
         case 'images list/--type'
+            return 0
+        case 'images create/--description'
+            return 0
+        case 'images create/--homepage'
+            return 0
+        case 'images create/--eula'
+            return 0
+        case 'images create/--tag'
+            return 0
+        case 'images create/--from'
+            return 0
+        case 'images create/--acl'
+            return 0
+        case 'images create/--wait-timeout'
+            return 0
+        case 'images update/--name'
+            return 0
+        case 'images update/--version'
+            return 0
+        case 'images update/--description'
+            return 0
+        case 'images update/--homepage'
+            return 0
+        case 'images update/--eula'
+            return 0
+        case 'images update/--tag'
+            return 0
+        case 'images update/--from'
+            return 0
+        case 'images wait/--state'
+            return 0
+        case 'images wait/--wait-timeout'
             return 0
         case 'packages list/--name'
             return 0
@@ -185,6 +499,32 @@ function __cloud_valued
             return 0
         case 'packages list/--brand'
             return 0
+        case 'stor find/--name'
+            return 0
+        case 'stor find/--type'
+            return 0
+        case 'stor find/--size'
+            return 0
+        case 'stor find/--newer'
+            return 0
+        case 'stor find/--older'
+            return 0
+        case 'stor find/--maxdepth'
+            return 0
+        case 'stor find/--exec'
+            return 0
+        case 'stor tree/-L' 'stor tree/--maxdepth'
+            return 0
+        case 'stor du/-d' 'stor du/--depth'
+            return 0
+        case 'stor cat/--bwlimit'
+            return 0
+        case 'stor get/-P' 'stor get/--parallel'
+            return 0
+        case 'stor get/--bwlimit'
+            return 0
+        case 'stor get/--part-size'
+            return 0
         case 'stor put/--type'
             return 0
         case 'stor put/-m' 'stor put/--meta'
@@ -196,6 +536,112 @@ function __cloud_valued
         case 'stor put/--if-match'
             return 0
         case 'stor put/--max-size'
+            return 0
+        case 'stor put/-P' 'stor put/--parallel'
+            return 0
+        case 'stor put/--bwlimit'
+            return 0
+        case 'stor put/--part-size'
+            return 0
+        case 'stor rm/-P' 'stor rm/--parallel'
+            return 0
+        case 'stor cp/-P' 'stor cp/--parallel'
+            return 0
+        case 'stor cp/--bwlimit'
+            return 0
+        case 'stor cp/--part-size'
+            return 0
+        case 'stor mv/-P' 'stor mv/--parallel'
+            return 0
+        case 'stor mv/--bwlimit'
+            return 0
+        case 'stor mv/--part-size'
+            return 0
+        case 'stor meta set/--type'
+            return 0
+        case 'stor meta set/--header'
+            return 0
+        case 'stor meta replace/--type'
+            return 0
+        case 'stor meta replace/--header'
+            return 0
+        case 'stor sync/--plan'
+            return 0
+        case 'stor sync/--include'
+            return 0
+        case 'stor sync/--exclude'
+            return 0
+        case 'stor sync/--copies'
+            return 0
+        case 'stor sync/-P' 'stor sync/--parallel'
+            return 0
+        case 'stor sync/--bwlimit'
+            return 0
+        case 'stor sync/--part-size'
+            return 0
+        case 'stor diff/--include'
+            return 0
+        case 'stor diff/--exclude'
+            return 0
+        case 'stor run/--copies'
+            return 0
+        case 'stor run/-P' 'stor run/--parallel'
+            return 0
+        case 'stor run/--bwlimit'
+            return 0
+        case 'stor run/--part-size'
+            return 0
+        case 'stor sign/--expires'
+            return 0
+        case 'stor sign/--method'
+            return 0
+        case 'jobs run/--name'
+            return 0
+        case 'jobs run/--map'
+            return 0
+        case 'jobs run/--reduce'
+            return 0
+        case 'jobs run/--count'
+            return 0
+        case 'jobs run/--asset'
+            return 0
+        case 'jobs run/--init'
+            return 0
+        case 'jobs run/--memory'
+            return 0
+        case 'jobs run/--disk'
+            return 0
+        case 'jobs run/--from'
+            return 0
+        case 'jobs run/--wait-timeout'
+            return 0
+        case 'jobs list/--state'
+            return 0
+        case 'jobs list/--name'
+            return 0
+        case 'jobs create/--name'
+            return 0
+        case 'jobs create/--map'
+            return 0
+        case 'jobs create/--reduce'
+            return 0
+        case 'jobs create/--count'
+            return 0
+        case 'jobs create/--asset'
+            return 0
+        case 'jobs create/--init'
+            return 0
+        case 'jobs create/--memory'
+            return 0
+        case 'jobs create/--disk'
+            return 0
+        case 'jobs create/--from'
+            return 0
+        case 'jobs cancel/--wait-timeout'
+            return 0
+        case 'jobs wait/--wait-timeout'
+            return 0
+        case 'jobs watch/--wait-timeout'
             return 0
         case 'api/-f' 'api/--field'
             return 0
@@ -216,6 +662,12 @@ function __cloud_valued
         case 'api call/--header'
             return 0
         case 'api call/--service'
+            return 0
+        case 'api sign/--method'
+            return 0
+        case 'api sign/--expires'
+            return 0
+        case 'api sign/--service'
             return 0
         case 'profile create/--stor-key-id'
             return 0
@@ -239,6 +691,16 @@ function __cloud_valued
             return 0
         case 'local start/--datacenter'
             return 0
+        case 'local start/--attestation-authority'
+            return 0
+        case 'local start/--staleness'
+            return 0
+        case 'local start/--throttle'
+            return 0
+        case 'local start/--latency'
+            return 0
+        case 'local start/--fault'
+            return 0
         case 'local stop/--data'
             return 0
         case 'local status/--data'
@@ -254,6 +716,16 @@ function __cloud_valued
         case 'local serve/--public-key'
             return 0
         case 'local serve/--datacenter'
+            return 0
+        case 'local serve/--attestation-authority'
+            return 0
+        case 'local serve/--staleness'
+            return 0
+        case 'local serve/--throttle'
+            return 0
+        case 'local serve/--latency'
+            return 0
+        case 'local serve/--fault'
             return 0
         case 'local logs/--data'
             return 0
@@ -372,11 +844,16 @@ complete -c cloud -l retries -x -d 'Tries after a failed one'
 complete -c cloud -s h -l help -d 'Show help'
 complete -c cloud -n '__cloud_below \'\'' -a account -d 'The account: address, limits and settings'
 complete -c cloud -n '__cloud_below \'\'' -a keys -d 'SSH keys of the account, which sign requests'
+complete -c cloud -n '__cloud_below \'\'' -a users -d 'Sub-users of the account'
+complete -c cloud -n '__cloud_below \'\'' -a roles -d 'Roles: who gets which policies'
+complete -c cloud -n '__cloud_below \'\'' -a policies -d 'Policies: rules that say what the members of a role may do'
+complete -c cloud -n '__cloud_below \'\'' -a rbac -d 'Access control of the account as one document'
 complete -c cloud -n '__cloud_below \'\'' -a images -d 'Images that instances are made from'
 complete -c cloud -n '__cloud_below \'\'' -a packages -d 'Packages: the sizes that instances come in'
 complete -c cloud -n '__cloud_below \'\'' -a datacenters -d 'Datacenters of the cloud'
 complete -c cloud -n '__cloud_below \'\'' -a services -d 'Services of the cloud and their addresses'
 complete -c cloud -n '__cloud_below \'\'' -a stor -d 'Directories and objects of the object storage'
+complete -c cloud -n '__cloud_below \'\'' -a jobs -d 'Compute jobs: shell commands that run on stored objects'
 complete -c cloud -n '__cloud_below \'\'' -a ping -d 'Whether both services answer, their versions, clock and speed'
 complete -c cloud -n '__cloud_below \'\'' -a api -d 'Send any request, signed'
 complete -c cloud -n '__cloud_below \'\'' -a profile -d 'Profiles: which cloud, which account, which key'
@@ -384,7 +861,7 @@ complete -c cloud -n '__cloud_below \'\'' -a env -d 'Print a profile as shell ex
 complete -c cloud -n '__cloud_below \'\'' -a local -d 'Both services on this machine, for trying and testing'
 complete -c cloud -n '__cloud_below \'\'' -a completion -d 'Completion for bash, zsh and fish'
 complete -c cloud -n '__cloud_below \'\'' -a help -d 'Help of a command: cloud help images list'
-complete -c cloud -n '__cloud_below \'\'' -a '(__cloud_aliases account accounts \'The account: address, limits and settings\' keys key \'SSH keys of the account, which sign requests\' images image \'Images that instances are made from\' packages package \'Packages: the sizes that instances come in\' datacenters datacenter \'Datacenters of the cloud\' services service \'Services of the cloud and their addresses\' stor storage \'Directories and objects of the object storage\' profile profiles \'Profiles: which cloud, which account, which key\')'
+complete -c cloud -n '__cloud_below \'\'' -a '(__cloud_aliases account accounts \'The account: address, limits and settings\' keys key \'SSH keys of the account, which sign requests\' users user \'Sub-users of the account\' roles role \'Roles: who gets which policies\' policies policy \'Policies: rules that say what the members of a role may do\' images image \'Images that instances are made from\' packages package \'Packages: the sizes that instances come in\' datacenters datacenter \'Datacenters of the cloud\' services service \'Services of the cloud and their addresses\' stor storage \'Directories and objects of the object storage\' jobs job \'Compute jobs: shell commands that run on stored objects\' profile profiles \'Profiles: which cloud, which account, which key\')'
 complete -c cloud -n '__cloud_at \'\'' -l version -d 'Show the version'
 complete -c cloud -n '__cloud_below \'account\'' -a get -d 'Show the account'
 complete -c cloud -n '__cloud_below \'account\'' -a update -d 'Change fields of the account'
@@ -417,9 +894,142 @@ complete -c cloud -n '__cloud_at \'keys create\'' -l name -x -d 'Name; the finge
 complete -c cloud -n '__cloud_at \'keys create\'' -l attestation -r -F -d 'Attestation certificate, PEM'
 complete -c cloud -n '__cloud_argument \'keys create\' 0 0' -F
 complete -c cloud -n '__cloud_at \'keys delete\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_below \'users\'' -a list -d 'List the sub-users'
+complete -c cloud -n '__cloud_below \'users\'' -a get -d 'Show a sub-user'
+complete -c cloud -n '__cloud_below \'users\'' -a create -d 'Create a sub-user'
+complete -c cloud -n '__cloud_below \'users\'' -a update -d 'Change fields of a sub-user'
+complete -c cloud -n '__cloud_below \'users\'' -a password -d 'Change the password of a sub-user'
+complete -c cloud -n '__cloud_below \'users\'' -a delete -d 'Delete sub-users with their keys and memberships'
+complete -c cloud -n '__cloud_below \'users\'' -a keys -d 'SSH keys of a sub-user, which sign its requests'
+complete -c cloud -n '__cloud_below \'users\'' -a '(__cloud_aliases list ls \'List the sub-users\' get show \'Show a sub-user\' create add \'Create a sub-user\' delete rm \'Delete sub-users with their keys and memberships\')'
+complete -c cloud -n '__cloud_at \'users get\'' -l membership -d 'With the roles of the user, and those that are active by default'
+complete -c cloud -n '__cloud_at \'users create\'' -l email -x -d 'E-mail address; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users create\'' -l company-name -x -d 'Company; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users create\'' -l first-name -x -d 'First name; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users create\'' -l last-name -x -d 'Last name; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users create\'' -l address -x -d 'Street address; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users create\'' -l postal-code -x -d 'Postal code; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users create\'' -l city -x -d 'City; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users create\'' -l state -x -d 'State or province; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users create\'' -l country -x -d 'Country; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users create\'' -l phone -x -d 'Phone number; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users create\'' -l from -r -F -d 'Fields from a JSON or YAML file; - for stdin; options win'
+complete -c cloud -n '__cloud_at \'users create\'' -l password-stdin -d 'Read the password from stdin'
+complete -c cloud -n '__cloud_at \'users create\'' -l password-file -r -F -d 'Read the password from a file'
+complete -c cloud -n '__cloud_at \'users create\'' -l wait -d 'Wait until reads show the change'
+complete -c cloud -n '__cloud_at \'users create\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
+complete -c cloud -n '__cloud_at \'users update\'' -l login -x -d 'New login'
+complete -c cloud -n '__cloud_at \'users update\'' -l email -x -d 'E-mail address; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users update\'' -l company-name -x -d 'Company; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users update\'' -l first-name -x -d 'First name; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users update\'' -l last-name -x -d 'Last name; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users update\'' -l address -x -d 'Street address; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users update\'' -l postal-code -x -d 'Postal code; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users update\'' -l city -x -d 'City; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users update\'' -l state -x -d 'State or province; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users update\'' -l country -x -d 'Country; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users update\'' -l phone -x -d 'Phone number; an empty text clears it'
+complete -c cloud -n '__cloud_at \'users update\'' -l from -r -F -d 'Fields from a JSON or YAML file; - for stdin; options win'
+complete -c cloud -n '__cloud_at \'users update\'' -l wait -d 'Wait until reads show the change'
+complete -c cloud -n '__cloud_at \'users update\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
+complete -c cloud -n '__cloud_at \'users password\'' -l password-stdin -d 'Read the password from stdin'
+complete -c cloud -n '__cloud_at \'users password\'' -l password-file -r -F -d 'Read the password from a file'
+complete -c cloud -n '__cloud_at \'users delete\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_below \'users keys\'' -a list -d 'List the SSH keys of a sub-user'
+complete -c cloud -n '__cloud_below \'users keys\'' -a get -d 'Show a key of a sub-user'
+complete -c cloud -n '__cloud_below \'users keys\'' -a create -d 'Register an SSH public key of a sub-user'
+complete -c cloud -n '__cloud_below \'users keys\'' -a delete -d 'Remove SSH keys from a sub-user'
+complete -c cloud -n '__cloud_below \'users keys\'' -a '(__cloud_aliases list ls \'List the SSH keys of a sub-user\' get show \'Show a key of a sub-user\' create add \'Register an SSH public key of a sub-user\' delete rm \'Remove SSH keys from a sub-user\')'
+complete -c cloud -n '__cloud_at \'users keys create\'' -l name -x -d 'Name; the fingerprint when absent'
+complete -c cloud -n '__cloud_at \'users keys create\'' -l attestation -r -F -d 'Attestation certificate, PEM'
+complete -c cloud -n '__cloud_argument \'users keys create\' 1 1' -F
+complete -c cloud -n '__cloud_at \'users keys delete\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_below \'roles\'' -a list -d 'List the roles'
+complete -c cloud -n '__cloud_below \'roles\'' -a get -d 'Show a role'
+complete -c cloud -n '__cloud_below \'roles\'' -a create -d 'Create a role'
+complete -c cloud -n '__cloud_below \'roles\'' -a update -d 'Change a role'
+complete -c cloud -n '__cloud_below \'roles\'' -a edit -d 'Edit a role in your editor'
+complete -c cloud -n '__cloud_below \'roles\'' -a delete -d 'Delete roles'
+complete -c cloud -n '__cloud_below \'roles\'' -a tags -d 'Role tags of resources: what the members of a role may act on'
+complete -c cloud -n '__cloud_below \'roles\'' -a '(__cloud_aliases list ls \'List the roles\' get show \'Show a role\' create add \'Create a role\' delete rm \'Delete roles\')'
+complete -c cloud -n '__cloud_at \'roles create\'' -l member -x -d 'Who may ask for the role: login or id of a sub-user, or account:LOGIN for another account'
+complete -c cloud -n '__cloud_at \'roles create\'' -l default-member -x -d 'Who has the role active by default: login or id of a sub-user, or account:LOGIN for another account'
+complete -c cloud -n '__cloud_at \'roles create\'' -l policy -x -d 'Policy that the members get, by name or id'
+complete -c cloud -n '__cloud_at \'roles create\'' -l from -r -F -d 'Name, members and policies from a JSON or YAML file; - for stdin; options win'
+complete -c cloud -n '__cloud_at \'roles create\'' -l wait -d 'Wait until reads show the change'
+complete -c cloud -n '__cloud_at \'roles create\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
+complete -c cloud -n '__cloud_at \'roles update\'' -l name -x -d 'New name'
+complete -c cloud -n '__cloud_at \'roles update\'' -l add-member -x -d 'Let ask for the role from now on: login or id of a sub-user, or account:LOGIN for another account'
+complete -c cloud -n '__cloud_at \'roles update\'' -l add-default-member -x -d 'Have the role active by default from now on: login or id of a sub-user, or account:LOGIN for another account'
+complete -c cloud -n '__cloud_at \'roles update\'' -l remove-member -x -d 'No member any more'
+complete -c cloud -n '__cloud_at \'roles update\'' -l add-policy -x -d 'Policy to add, by name or id'
+complete -c cloud -n '__cloud_at \'roles update\'' -l remove-policy -x -d 'Policy to remove, by name or id'
+complete -c cloud -n '__cloud_at \'roles update\'' -l from -r -F -d 'Fields to replace from a JSON or YAML file; - for stdin'
+complete -c cloud -n '__cloud_at \'roles update\'' -l wait -d 'Wait until reads show the change'
+complete -c cloud -n '__cloud_at \'roles update\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
+complete -c cloud -n '__cloud_at \'roles edit\'' -l wait -d 'Wait until reads show the change'
+complete -c cloud -n '__cloud_at \'roles edit\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
+complete -c cloud -n '__cloud_at \'roles delete\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_below \'roles tags\'' -a get -d 'Show the role tags of a resource'
+complete -c cloud -n '__cloud_below \'roles tags\'' -a set -d 'Replace the role tags of a resource'
+complete -c cloud -n '__cloud_below \'roles tags\'' -a add -d 'Add role tags to a resource'
+complete -c cloud -n '__cloud_below \'roles tags\'' -a remove -d 'Remove role tags from a resource'
+complete -c cloud -n '__cloud_below \'roles tags\'' -a '(__cloud_aliases get show \'Show the role tags of a resource\' remove rm \'Remove role tags from a resource\')'
+complete -c cloud -n '__cloud_below \'policies\'' -a list -d 'List the policies'
+complete -c cloud -n '__cloud_below \'policies\'' -a get -d 'Show a policy'
+complete -c cloud -n '__cloud_below \'policies\'' -a create -d 'Create a policy'
+complete -c cloud -n '__cloud_below \'policies\'' -a update -d 'Change a policy'
+complete -c cloud -n '__cloud_below \'policies\'' -a edit -d 'Edit a policy in your editor'
+complete -c cloud -n '__cloud_below \'policies\'' -a delete -d 'Delete policies'
+complete -c cloud -n '__cloud_below \'policies\'' -a check -d 'Check rules without a service: syntax, unknown actions, rules that grant nothing'
+complete -c cloud -n '__cloud_below \'policies\'' -a simulate -d 'Say whether a user may do something, and why or why not'
+complete -c cloud -n '__cloud_below \'policies\'' -a '(__cloud_aliases list ls \'List the policies\' get show \'Show a policy\' create add \'Create a policy\' delete rm \'Delete policies\')'
+complete -c cloud -n '__cloud_at \'policies create\'' -l rule -x -d 'Rule: CAN <actions> WHEN <conditions>; @FILE for the content of a file'
+complete -c cloud -n '__cloud_at \'policies create\'' -l description -x -d 'Description'
+complete -c cloud -n '__cloud_at \'policies create\'' -l from -r -F -d 'Name, description and rules from a JSON or YAML file; - for stdin; options win'
+complete -c cloud -n '__cloud_at \'policies create\'' -l wait -d 'Wait until reads show the change'
+complete -c cloud -n '__cloud_at \'policies create\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
+complete -c cloud -n '__cloud_at \'policies update\'' -l name -x -d 'New name'
+complete -c cloud -n '__cloud_at \'policies update\'' -l description -x -d 'New description; an empty text clears it'
+complete -c cloud -n '__cloud_at \'policies update\'' -l add-rule -x -d 'Rule to add: CAN <actions> WHEN <conditions>; @FILE for the content of a file'
+complete -c cloud -n '__cloud_at \'policies update\'' -l remove-rule -x -d 'Rule to remove'
+complete -c cloud -n '__cloud_at \'policies update\'' -l from -r -F -d 'Fields to replace from a JSON or YAML file; - for stdin'
+complete -c cloud -n '__cloud_at \'policies update\'' -l wait -d 'Wait until reads show the change'
+complete -c cloud -n '__cloud_at \'policies update\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
+complete -c cloud -n '__cloud_at \'policies edit\'' -l wait -d 'Wait until reads show the change'
+complete -c cloud -n '__cloud_at \'policies edit\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
+complete -c cloud -n '__cloud_at \'policies delete\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_argument \'policies check\' 0 0' -F
+complete -c cloud -n '__cloud_at \'policies simulate\'' -l with-role -x -d 'Role that the request asks for instead of the default ones; * for all'
+complete -c cloud -n '__cloud_at \'policies simulate\'' -l at -x -d 'When: 2024-05-01T09:00Z, 09:00, "monday 09:00", in UTC; now when absent'
+complete -c cloud -n '__cloud_at \'policies simulate\'' -l source -x -d 'Address that the request comes from'
+complete -c cloud -n '__cloud_at \'policies simulate\'' -l from -r -F -d 'Ask this document instead of the account'
+complete -c cloud -n '__cloud_at \'policies simulate\'' -l expect -x -a 'allow deny' -d 'Fail when the answer is another'
+complete -c cloud -n '__cloud_below \'rbac\'' -a export -d 'Write users with their keys, policies, roles and role tags as one YAML document'
+complete -c cloud -n '__cloud_below \'rbac\'' -a diff -d 'Show what would change if a document were applied'
+complete -c cloud -n '__cloud_below \'rbac\'' -a apply -d 'Change the account so that it has what a document says'
+complete -c cloud -n '__cloud_below \'rbac\'' -a schema -d 'Print the JSON schema of the document, for editors'
+complete -c cloud -n '__cloud_at \'rbac diff\'' -l prune -d 'Also delete what the parts of the document do not mention'
+complete -c cloud -n '__cloud_at \'rbac diff\'' -l exit-code -d 'Exit with 1 when something would change'
+complete -c cloud -n '__cloud_argument \'rbac diff\' 0 0' -F
+complete -c cloud -n '__cloud_at \'rbac apply\'' -l prune -d 'Also delete what the parts of the document do not mention'
+complete -c cloud -n '__cloud_at \'rbac apply\'' -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'rbac apply\'' -s y -l yes -d 'Do not ask before deleting'
+complete -c cloud -n '__cloud_at \'rbac apply\'' -l wait-timeout -x -d 'Longest time to wait until reads show the changes; 60s when absent'
+complete -c cloud -n '__cloud_argument \'rbac apply\' 0 0' -F
 complete -c cloud -n '__cloud_below \'images\'' -a list -d 'List images'
 complete -c cloud -n '__cloud_below \'images\'' -a get -d 'Show an image'
-complete -c cloud -n '__cloud_below \'images\'' -a '(__cloud_aliases list ls \'List images\' get show \'Show an image\')'
+complete -c cloud -n '__cloud_below \'images\'' -a create -d 'Create an image from an instance'
+complete -c cloud -n '__cloud_below \'images\'' -a import -d 'Copy an image with its origins from another datacenter'
+complete -c cloud -n '__cloud_below \'images\'' -a export -d 'Write an image with its manifest into the object storage'
+complete -c cloud -n '__cloud_below \'images\'' -a clone -d 'Make an own copy of an image that is shared with you'
+complete -c cloud -n '__cloud_below \'images\'' -a update -d 'Change fields of an image'
+complete -c cloud -n '__cloud_below \'images\'' -a share -d 'Let other accounts use an image'
+complete -c cloud -n '__cloud_below \'images\'' -a unshare -d 'Do not let other accounts use an image any more'
+complete -c cloud -n '__cloud_below \'images\'' -a tags -d 'Tags of an image: keys and values'
+complete -c cloud -n '__cloud_below \'images\'' -a wait -d 'Wait until images have a state'
+complete -c cloud -n '__cloud_below \'images\'' -a delete -d 'Delete images of the account'
+complete -c cloud -n '__cloud_below \'images\'' -a '(__cloud_aliases list ls \'List images\' get show \'Show an image\' delete rm \'Delete images of the account\')'
 complete -c cloud -n '__cloud_at \'images list\'' -l name -x -d 'Only of this name'
 complete -c cloud -n '__cloud_at \'images list\'' -l os -x -d 'Only of this operating system'
 complete -c cloud -n '__cloud_at \'images list\'' -l version -x -d 'Only of this version'
@@ -428,6 +1038,28 @@ complete -c cloud -n '__cloud_at \'images list\'' -l no-public -d 'Only public, 
 complete -c cloud -n '__cloud_at \'images list\'' -l state -x -a 'active unactivated disabled creating failed all' -d 'Only in this state'
 complete -c cloud -n '__cloud_at \'images list\'' -l owner -x -d 'Only of this owner'
 complete -c cloud -n '__cloud_at \'images list\'' -l type -x -d 'Only of this kind'
+complete -c cloud -n '__cloud_at \'images create\'' -l description -x -d 'Description'
+complete -c cloud -n '__cloud_at \'images create\'' -l homepage -x -d 'URL of its home page'
+complete -c cloud -n '__cloud_at \'images create\'' -l eula -x -d 'URL of its licence'
+complete -c cloud -n '__cloud_at \'images create\'' -l tag -x -d 'A tag: KEY=VALUE, or KEY:=JSON for a number or true or false'
+complete -c cloud -n '__cloud_at \'images create\'' -l from -r -F -d 'Fields from a JSON or YAML file; - for stdin; options win'
+complete -c cloud -n '__cloud_at \'images create\'' -l acl -x -d 'Account that may use it'
+complete -c cloud -n '__cloud_at \'images create\'' -l wait -d 'Wait until it is active'
+complete -c cloud -n '__cloud_at \'images create\'' -l wait-timeout -x -d 'Longest time to wait; an hour when absent'
+complete -c cloud -n '__cloud_at \'images update\'' -l name -x -d 'New name'
+complete -c cloud -n '__cloud_at \'images update\'' -l version -x -d 'New version'
+complete -c cloud -n '__cloud_at \'images update\'' -l description -x -d 'Description'
+complete -c cloud -n '__cloud_at \'images update\'' -l homepage -x -d 'URL of its home page'
+complete -c cloud -n '__cloud_at \'images update\'' -l eula -x -d 'URL of its licence'
+complete -c cloud -n '__cloud_at \'images update\'' -l tag -x -d 'A tag: KEY=VALUE, or KEY:=JSON for a number or true or false'
+complete -c cloud -n '__cloud_at \'images update\'' -l from -r -F -d 'Fields from a JSON or YAML file; - for stdin; options win'
+complete -c cloud -n '__cloud_below \'images tags\'' -a get -d 'Show the tags of an image'
+complete -c cloud -n '__cloud_below \'images tags\'' -a set -d 'Set tags of an image; the others stay'
+complete -c cloud -n '__cloud_below \'images tags\'' -a unset -d 'Remove tags from an image'
+complete -c cloud -n '__cloud_below \'images tags\'' -a '(__cloud_aliases get list \'Show the tags of an image\' get show \'Show the tags of an image\' unset rm \'Remove tags from an image\' unset remove \'Remove tags from an image\')'
+complete -c cloud -n '__cloud_at \'images wait\'' -l state -x -a 'active unactivated disabled creating failed' -d 'State to wait for; active when absent'
+complete -c cloud -n '__cloud_at \'images wait\'' -l wait-timeout -x -d 'Longest time to wait; an hour when absent'
+complete -c cloud -n '__cloud_at \'images delete\'' -s y -l yes -d 'Do not ask'
 complete -c cloud -n '__cloud_below \'packages\'' -a list -d 'List packages'
 complete -c cloud -n '__cloud_below \'packages\'' -a get -d 'Show a package'
 complete -c cloud -n '__cloud_below \'packages\'' -a '(__cloud_aliases list ls \'List packages\' get show \'Show a package\')'
@@ -449,29 +1081,179 @@ complete -c cloud -n '__cloud_below \'services\'' -a list -d 'List the services 
 complete -c cloud -n '__cloud_below \'services\'' -a get -d 'Show the address of a service'
 complete -c cloud -n '__cloud_below \'services\'' -a '(__cloud_aliases list ls \'List the services and their addresses\' get show \'Show the address of a service\')'
 complete -c cloud -n '__cloud_below \'stor\'' -a ls -d 'List directories'
+complete -c cloud -n '__cloud_below \'stor\'' -a find -d 'Find directories and objects'
+complete -c cloud -n '__cloud_below \'stor\'' -a tree -d 'Draw the tree below directories'
+complete -c cloud -n '__cloud_below \'stor\'' -a du -d 'Show how much is in directories'
 complete -c cloud -n '__cloud_below \'stor\'' -a stat -d 'Show what a path names, and its headers'
 complete -c cloud -n '__cloud_below \'stor\'' -a cat -d 'Write objects to stdout, one after the other'
-complete -c cloud -n '__cloud_below \'stor\'' -a get -d 'Read an object to stdout, or objects into files'
-complete -c cloud -n '__cloud_below \'stor\'' -a put -d 'Store files as objects'
+complete -c cloud -n '__cloud_below \'stor\'' -a get -d 'Read an object to stdout, or objects and trees into files'
+complete -c cloud -n '__cloud_below \'stor\'' -a put -d 'Store files and trees as objects'
 complete -c cloud -n '__cloud_below \'stor\'' -a mkdir -d 'Make directories'
-complete -c cloud -n '__cloud_below \'stor\'' -a rm -d 'Delete objects and empty directories'
-complete -c cloud -n '__cloud_below \'stor\'' -a '(__cloud_aliases ls list \'List directories\' stat show \'Show what a path names, and its headers\' rm delete \'Delete objects and empty directories\')'
+complete -c cloud -n '__cloud_below \'stor\'' -a rm -d 'Delete objects, empty directories and, with -r, trees'
+complete -c cloud -n '__cloud_below \'stor\'' -a cp -d 'Copy objects and trees within the object storage'
+complete -c cloud -n '__cloud_below \'stor\'' -a mv -d 'Move or rename objects and trees'
+complete -c cloud -n '__cloud_below \'stor\'' -a ln -d 'Give an object another name by a snap-link'
+complete -c cloud -n '__cloud_below \'stor\'' -a meta -d 'Headers that are stored with objects and directories'
+complete -c cloud -n '__cloud_below \'stor\'' -a sync -d 'Bring a directory up to date with another one, either way'
+complete -c cloud -n '__cloud_below \'stor\'' -a diff -d 'Show in what two directories differ'
+complete -c cloud -n '__cloud_below \'stor\'' -a run -d 'Do the steps of a plan that sync --plan wrote'
+complete -c cloud -n '__cloud_below \'stor\'' -a sign -d 'Make URLs that work without a key until they expire'
+complete -c cloud -n '__cloud_below \'stor\'' -a '(__cloud_aliases ls list \'List directories\' stat show \'Show what a path names, and its headers\' rm delete \'Delete objects, empty directories and, with -r, trees\')'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s t -l time -d 'Newest first'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s S -l size -d 'Largest first'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s r -l reverse -d 'The other way round'
+complete -c cloud -n '__cloud_at \'stor find\'' -l name -x -d 'Only names that match'
+complete -c cloud -n '__cloud_at \'stor find\'' -l type -x -a 'object directory f d' -d 'Only of this type'
+complete -c cloud -n '__cloud_at \'stor find\'' -l size -x -d 'Only objects of this size; +SIZE larger, -SIZE smaller'
+complete -c cloud -n '__cloud_at \'stor find\'' -l newer -x -d 'Only what was changed after; a date, or how long ago'
+complete -c cloud -n '__cloud_at \'stor find\'' -l older -x -d 'Only what was changed before; a date, or how long ago'
+complete -c cloud -n '__cloud_at \'stor find\'' -l maxdepth -x -d 'Go no deeper; 0 is the path itself'
+complete -c cloud -n '__cloud_at \'stor find\'' -l exec -x -d 'Run a line of the shell for each; {} is the path'
+complete -c cloud -n '__cloud_at \'stor find\'' -l delete -d 'Delete what is found'
+complete -c cloud -n '__cloud_at \'stor find\'' -s y -l yes -d 'Do not ask before deleting'
+complete -c cloud -n '__cloud_at \'stor find\'' -s 0 -l print0 -d 'End paths with NUL instead of a newline'
+complete -c cloud -n '__cloud_at \'stor tree\'' -s L -l maxdepth -x -d 'Go no deeper'
+complete -c cloud -n '__cloud_at \'stor du\'' -s d -l depth -x -d 'Also directories this deep below; 1 when absent, 0 for the sum alone'
+complete -c cloud -n '__cloud_at \'stor cat\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
+complete -c cloud -n '__cloud_at \'stor get\'' -s r -l recursive -d 'Directories with everything in them'
+complete -c cloud -n '__cloud_at \'stor get\'' -l continue -d 'Take a file that is there and shorter as the beginning, and fetch the rest'
 complete -c cloud -n '__cloud_at \'stor get\'' -l no-clobber -d 'Leave files alone that exist'
+complete -c cloud -n '__cloud_at \'stor get\'' -l modes -d 'Give files the permission bits that were kept with put --modes'
+complete -c cloud -n '__cloud_at \'stor get\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor get\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
+complete -c cloud -n '__cloud_at \'stor get\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
+complete -c cloud -n '__cloud_at \'stor get\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor get\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor put\'' -s r -l recursive -d 'Directories with everything in them'
 complete -c cloud -n '__cloud_at \'stor put\'' -s p -l parents -d 'Make missing directories'
 complete -c cloud -n '__cloud_at \'stor put\'' -l type -x -d 'Content type; guessed from the name when absent'
 complete -c cloud -n '__cloud_at \'stor put\'' -s m -l meta -x -d 'Own header, stored as m-KEY'
 complete -c cloud -n '__cloud_at \'stor put\'' -l header -x -d 'Any header that the service stores'
 complete -c cloud -n '__cloud_at \'stor put\'' -l copies -x -d 'Number of copies'
+complete -c cloud -n '__cloud_at \'stor put\'' -l modes -d 'Keep the permission bits in m-mode'
 complete -c cloud -n '__cloud_at \'stor put\'' -l if-match -x -d 'Only over the object that has this etag'
 complete -c cloud -n '__cloud_at \'stor put\'' -l no-clobber -d 'Only when there is no object of this name'
-complete -c cloud -n '__cloud_at \'stor put\'' -l max-size -x -d 'Most bytes to take from stdin; 5 GiB when absent'
+complete -c cloud -n '__cloud_at \'stor put\'' -l max-size -x -d 'Most bytes to take from stdin'
+complete -c cloud -n '__cloud_at \'stor put\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor put\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
+complete -c cloud -n '__cloud_at \'stor put\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
+complete -c cloud -n '__cloud_at \'stor put\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor put\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
 complete -c cloud -n '__cloud_argument \'stor put\' 0 100000' -F
 complete -c cloud -n '__cloud_at \'stor mkdir\'' -s p -l parents -d 'Make the directories above too'
+complete -c cloud -n '__cloud_at \'stor rm\'' -s r -l recursive -d 'Directories with everything in them'
 complete -c cloud -n '__cloud_at \'stor rm\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_at \'stor rm\'' -s n -l dry-run -d 'Only show what would be deleted'
+complete -c cloud -n '__cloud_at \'stor rm\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor cp\'' -s r -l recursive -d 'Directories with everything in them'
+complete -c cloud -n '__cloud_at \'stor cp\'' -s n -l no-clobber -d 'Leave objects alone that exist'
+complete -c cloud -n '__cloud_at \'stor cp\'' -s p -l parents -d 'Make missing directories'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l copy -d 'Where the service refuses links, copy the bytes through this machine'
+complete -c cloud -n '__cloud_at \'stor cp\'' -s T -l no-target-directory -d 'The target is the new name itself, also when it is a directory'
+complete -c cloud -n '__cloud_at \'stor cp\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor mv\'' -s n -l no-clobber -d 'Leave objects alone that exist'
+complete -c cloud -n '__cloud_at \'stor mv\'' -s p -l parents -d 'Make missing directories'
+complete -c cloud -n '__cloud_at \'stor mv\'' -l copy -d 'Where the service refuses links, copy the bytes through this machine'
+complete -c cloud -n '__cloud_at \'stor mv\'' -s T -l no-target-directory -d 'The target is the new name itself, also when it is a directory'
+complete -c cloud -n '__cloud_at \'stor mv\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor mv\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
+complete -c cloud -n '__cloud_at \'stor mv\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
+complete -c cloud -n '__cloud_at \'stor mv\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor mv\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor ln\'' -s p -l parents -d 'Make missing directories'
+complete -c cloud -n '__cloud_at \'stor ln\'' -s n -l no-clobber -d 'Leave objects alone that exist'
+complete -c cloud -n '__cloud_below \'stor meta\'' -a get -d 'Show the headers that are stored with an object or directory'
+complete -c cloud -n '__cloud_below \'stor meta\'' -a set -d 'Set headers, and keep the others'
+complete -c cloud -n '__cloud_below \'stor meta\'' -a unset -d 'Remove headers, and keep the others'
+complete -c cloud -n '__cloud_below \'stor meta\'' -a replace -d 'Replace all headers by those given'
+complete -c cloud -n '__cloud_below \'stor meta\'' -a '(__cloud_aliases get show \'Show the headers that are stored with an object or directory\' get list \'Show the headers that are stored with an object or directory\')'
+complete -c cloud -n '__cloud_at \'stor meta set\'' -l type -x -d 'Content type'
+complete -c cloud -n '__cloud_at \'stor meta set\'' -l header -x -d 'Another header that the service stores'
+complete -c cloud -n '__cloud_at \'stor meta replace\'' -l type -x -d 'Content type'
+complete -c cloud -n '__cloud_at \'stor meta replace\'' -l header -x -d 'Another header that the service stores'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l delete -d 'Remove what is only in the target'
+complete -c cloud -n '__cloud_at \'stor sync\'' -s n -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l plan -r -F -d 'Write the steps to a file instead of doing them, for cloud stor run; - for stdout'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l checksum -d 'Compare contents by MD5 instead of times'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l size-only -d 'Compare sizes alone'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l exclude -x -d 'Leave out what matches'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l copies -x -d 'Number of copies of what is stored'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l modes -d 'Keep permission bits'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l copy -d 'Where links are refused, copy bytes between directories of the object storage through this machine'
+complete -c cloud -n '__cloud_at \'stor sync\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor diff\'' -l checksum -d 'Compare contents by MD5 instead of times'
+complete -c cloud -n '__cloud_at \'stor diff\'' -l size-only -d 'Compare sizes alone'
+complete -c cloud -n '__cloud_at \'stor diff\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
+complete -c cloud -n '__cloud_at \'stor diff\'' -l exclude -x -d 'Leave out what matches'
+complete -c cloud -n '__cloud_at \'stor run\'' -l copies -x -d 'Number of copies of what is stored'
+complete -c cloud -n '__cloud_at \'stor run\'' -l modes -d 'Keep permission bits'
+complete -c cloud -n '__cloud_at \'stor run\'' -l copy -d 'Where links are refused, copy bytes between directories of the object storage through this machine'
+complete -c cloud -n '__cloud_at \'stor run\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor run\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
+complete -c cloud -n '__cloud_at \'stor run\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
+complete -c cloud -n '__cloud_at \'stor run\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor run\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_argument \'stor run\' 0 0' -F
+complete -c cloud -n '__cloud_at \'stor sign\'' -l expires -x -d 'How long they work; 1h when absent'
+complete -c cloud -n '__cloud_at \'stor sign\'' -l method -x -d 'Method that they allow'
+complete -c cloud -n '__cloud_below \'jobs\'' -a run -d 'Run a job on objects and print what comes out'
+complete -c cloud -n '__cloud_below \'jobs\'' -a list -d 'List the jobs of the account'
+complete -c cloud -n '__cloud_below \'jobs\'' -a get -d 'Show a job'
+complete -c cloud -n '__cloud_below \'jobs\'' -a create -d 'Create a job, which waits for inputs then'
+complete -c cloud -n '__cloud_below \'jobs\'' -a add -d 'Add inputs to a job'
+complete -c cloud -n '__cloud_below \'jobs\'' -a end -d 'End the input of jobs, so that they can finish'
+complete -c cloud -n '__cloud_below \'jobs\'' -a cancel -d 'Cancel jobs'
+complete -c cloud -n '__cloud_below \'jobs\'' -a wait -d 'Wait until jobs are done'
+complete -c cloud -n '__cloud_below \'jobs\'' -a watch -d 'Show what happens to a job until it is done'
+complete -c cloud -n '__cloud_below \'jobs\'' -a inputs -d 'List the inputs of a job'
+complete -c cloud -n '__cloud_below \'jobs\'' -a outputs -d 'List the outputs of a job, or print their content'
+complete -c cloud -n '__cloud_below \'jobs\'' -a failures -d 'List the inputs of a job that failed'
+complete -c cloud -n '__cloud_below \'jobs\'' -a errors -d 'List the errors of a job'
+complete -c cloud -n '__cloud_below \'jobs\'' -a '(__cloud_aliases list ls \'List the jobs of the account\' get show \'Show a job\')'
+complete -c cloud -n '__cloud_at \'jobs run\'' -l name -x -d 'Name of the job'
+complete -c cloud -n '__cloud_at \'jobs run\'' -l map -x -d 'Begin a map phase: this shell command, once for each input'
+complete -c cloud -n '__cloud_at \'jobs run\'' -l reduce -x -d 'Begin a reduce phase: this shell command, over all its inputs together'
+complete -c cloud -n '__cloud_at \'jobs run\'' -l count -x -d 'Reducers of the reduce phase; 1 when absent'
+complete -c cloud -n '__cloud_at \'jobs run\'' -l asset -x -d 'Object placed in the zones of the phase'
+complete -c cloud -n '__cloud_at \'jobs run\'' -l init -x -d 'Shell command run in each zone of the phase before its tasks'
+complete -c cloud -n '__cloud_at \'jobs run\'' -l memory -x -d 'Memory of each task of the phase, MB'
+complete -c cloud -n '__cloud_at \'jobs run\'' -l disk -x -d 'Disk of each task of the phase, GB'
+complete -c cloud -n '__cloud_at \'jobs run\'' -l from -r -F -d 'The whole job as YAML or JSON, such as cloud jobs get -o yaml gives; - for stdin'
+complete -c cloud -n '__cloud_at \'jobs run\'' -s d -l detach -d 'Do not wait: show the job and leave it to itself'
+complete -c cloud -n '__cloud_at \'jobs run\'' -l wait-timeout -x -d 'Longest time to wait for the job'
+complete -c cloud -n '__cloud_at \'jobs list\'' -l state -x -a 'running live queued done' -d 'Only in this state; live is queued or running'
+complete -c cloud -n '__cloud_at \'jobs list\'' -l name -x -d 'Only of this name'
+complete -c cloud -n '__cloud_at \'jobs create\'' -l name -x -d 'Name of the job'
+complete -c cloud -n '__cloud_at \'jobs create\'' -l map -x -d 'Begin a map phase: this shell command, once for each input'
+complete -c cloud -n '__cloud_at \'jobs create\'' -l reduce -x -d 'Begin a reduce phase: this shell command, over all its inputs together'
+complete -c cloud -n '__cloud_at \'jobs create\'' -l count -x -d 'Reducers of the reduce phase; 1 when absent'
+complete -c cloud -n '__cloud_at \'jobs create\'' -l asset -x -d 'Object placed in the zones of the phase'
+complete -c cloud -n '__cloud_at \'jobs create\'' -l init -x -d 'Shell command run in each zone of the phase before its tasks'
+complete -c cloud -n '__cloud_at \'jobs create\'' -l memory -x -d 'Memory of each task of the phase, MB'
+complete -c cloud -n '__cloud_at \'jobs create\'' -l disk -x -d 'Disk of each task of the phase, GB'
+complete -c cloud -n '__cloud_at \'jobs create\'' -l from -r -F -d 'The whole job as YAML or JSON, such as cloud jobs get -o yaml gives; - for stdin'
+complete -c cloud -n '__cloud_at \'jobs add\'' -l end -d 'End the input afterwards'
+complete -c cloud -n '__cloud_at \'jobs cancel\'' -s w -l wait -d 'Wait until they are done'
+complete -c cloud -n '__cloud_at \'jobs cancel\'' -l wait-timeout -x -d 'Longest time to wait'
+complete -c cloud -n '__cloud_at \'jobs wait\'' -l wait-timeout -x -d 'Longest time to wait'
+complete -c cloud -n '__cloud_at \'jobs watch\'' -l wait-timeout -x -d 'Longest time to watch'
+complete -c cloud -n '__cloud_at \'jobs inputs\'' -s f -l follow -d 'Go on with what comes until the job is done'
+complete -c cloud -n '__cloud_at \'jobs outputs\'' -s f -l follow -d 'Go on with what comes until the job is done'
+complete -c cloud -n '__cloud_at \'jobs outputs\'' -l cat -d 'Print the content of the outputs, one after the other'
+complete -c cloud -n '__cloud_at \'jobs failures\'' -s f -l follow -d 'Go on with what comes until the job is done'
+complete -c cloud -n '__cloud_at \'jobs errors\'' -s f -l follow -d 'Go on with what comes until the job is done'
+complete -c cloud -n '__cloud_at \'jobs errors\'' -l stderr -d 'With what each task wrote to stderr; the field stderrText in JSON and YAML'
 complete -c cloud -n '__cloud_below \'api\'' -a call -d 'Send any request, signed, and print the reply as it comes'
+complete -c cloud -n '__cloud_below \'api\'' -a sign -d 'Make a pre-signed URL: whoever has it can do what it says until it expires'
 complete -c cloud -n '__cloud_at \'api\'' -s f -l field -x -d 'A field that is a text; @FILE for the content of a file'
 complete -c cloud -n '__cloud_at \'api\'' -s F -l json-field -x -d 'A field that is JSON'
 complete -c cloud -n '__cloud_at \'api\'' -l input -r -F -d 'Body from a file; - for stdin'
@@ -484,6 +1266,9 @@ complete -c cloud -n '__cloud_at \'api call\'' -l input -r -F -d 'Body from a fi
 complete -c cloud -n '__cloud_at \'api call\'' -l header -x -d 'A further header'
 complete -c cloud -n '__cloud_at \'api call\'' -l service -x -a 'compute stor' -d 'Which service'
 complete -c cloud -n '__cloud_at \'api call\'' -s i -l include -d 'Print the status and headers too'
+complete -c cloud -n '__cloud_at \'api sign\'' -l method -x -d 'Method that it allows; GET when absent'
+complete -c cloud -n '__cloud_at \'api sign\'' -l expires -x -d 'How long it works; 1h when absent'
+complete -c cloud -n '__cloud_at \'api sign\'' -l service -x -a 'compute stor' -d 'Which service'
 complete -c cloud -n '__cloud_below \'profile\'' -a list -d 'List the profiles'
 complete -c cloud -n '__cloud_below \'profile\'' -a get -d 'Show a profile'
 complete -c cloud -n '__cloud_below \'profile\'' -a create -d 'Make a profile'
@@ -526,6 +1311,12 @@ complete -c cloud -n '__cloud_at \'local start\'' -l allow-jobs -d 'Run jobs alt
 complete -c cloud -n '__cloud_at \'local start\'' -l public-key -r -F -d 'Register this public key instead of making a key'
 complete -c cloud -n '__cloud_at \'local start\'' -l empty -d 'Without samples'
 complete -c cloud -n '__cloud_at \'local start\'' -l datacenter -x -d 'Name of the datacenter'
+complete -c cloud -n '__cloud_at \'local start\'' -l limits -d 'Show provisioning limits'
+complete -c cloud -n '__cloud_at \'local start\'' -l attestation-authority -r -F -d 'Believe attestations of keys under this certificate'
+complete -c cloud -n '__cloud_at \'local start\'' -l staleness -x -d 'Let reads of users, roles and policies lag behind writes'
+complete -c cloud -n '__cloud_at \'local start\'' -l throttle -x -d 'Answer 420 to more compute requests a second than this, like 10/s'
+complete -c cloud -n '__cloud_at \'local start\'' -l latency -x -d 'Let every reply wait'
+complete -c cloud -n '__cloud_at \'local start\'' -l fault -x -d 'Failures to have, like createkey=InternalError*2'
 complete -c cloud -n '__cloud_at \'local stop\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local status\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local serve\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
@@ -537,6 +1328,12 @@ complete -c cloud -n '__cloud_at \'local serve\'' -l allow-jobs -d 'Run jobs alt
 complete -c cloud -n '__cloud_at \'local serve\'' -l public-key -r -F -d 'Register this public key instead of making a key'
 complete -c cloud -n '__cloud_at \'local serve\'' -l empty -d 'Without samples'
 complete -c cloud -n '__cloud_at \'local serve\'' -l datacenter -x -d 'Name of the datacenter'
+complete -c cloud -n '__cloud_at \'local serve\'' -l limits -d 'Show provisioning limits'
+complete -c cloud -n '__cloud_at \'local serve\'' -l attestation-authority -r -F -d 'Believe attestations of keys under this certificate'
+complete -c cloud -n '__cloud_at \'local serve\'' -l staleness -x -d 'Let reads of users, roles and policies lag behind writes'
+complete -c cloud -n '__cloud_at \'local serve\'' -l throttle -x -d 'Answer 420 to more compute requests a second than this, like 10/s'
+complete -c cloud -n '__cloud_at \'local serve\'' -l latency -x -d 'Let every reply wait'
+complete -c cloud -n '__cloud_at \'local serve\'' -l fault -x -d 'Failures to have, like createkey=InternalError*2'
 complete -c cloud -n '__cloud_at \'local logs\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local reset\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local reset\'' -s y -l yes -d 'Do not ask'
