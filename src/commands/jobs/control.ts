@@ -59,7 +59,7 @@ export const add = command({
   },
   examples: [
     { line: "cloud jobs add count 'logs/*.txt' --end", help: 'All there is to do' },
-    { line: 'cloud jobs outputs parts -o name | cloud jobs add count', help: 'Any number through a pipe' },
+    { line: 'cloud stor find logs -o name --type object | cloud jobs add count', help: 'Any number through a pipe' },
   ],
 });
 

@@ -106,7 +106,10 @@ export const run = command({
       line: `cloud jobs run --map 'grep -c ERROR || true' --reduce "awk '{s+=\\$1} END {print s}'" logs/a.txt logs/b.txt`,
       help: 'A number from each, and their sum',
     },
-    { line: 'cloud jobs outputs parts -o name | cloud jobs run --map wc --reduce cat', help: 'Any number of inputs through a pipe' },
+    {
+      line: 'cloud stor find logs --name "*.txt" -o name | cloud jobs run --map wc --reduce cat',
+      help: 'Any number of inputs through a pipe',
+    },
     {
       line: 'cloud jobs run --map \'bash "$MANTA_ASSETS/demo/stor/count.sh"\' --asset count.sh logs/a.txt',
       help: 'With a script of your own',
