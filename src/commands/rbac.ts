@@ -70,12 +70,17 @@ function isSamePlan(a: readonly Change[], b: readonly Change[]): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
+/** What is done, and how to know whether reads show it. */
+interface Work {
+  document: RbacDocument;
+  changes: readonly Change[];
+  executor: Executor;
+  options: ApplyOptions;
+}
+
 /** Does one step after the other and shows each; stops at the first refusal and says what was not done. */
-async function* applyChanges(
-  context: Context,
-  changes: readonly Change[],
-  executor: Executor,
-): AsyncGenerator<Change & { status: string }> {
+async function* applyChanges(context: Context, work: Work): AsyncGenerator<Change & { status: string }> {
+  const { changes, executor } = work;
   for (const [at, change] of changes.entries()) {
     try {
       await executor.execute(change.step);
@@ -84,22 +89,30 @@ async function* applyChanges(
       await context.fail(error, `${change.kind} ${change.name}`);
       const left = changes.slice(at).map(({ kind, name }) => `${kind} ${name}`);
       context.warn(`${at} of ${changes.length} changes are done. Not done: ${left.join(', ')}. The same command goes on from here`);
+      await waitForChanges(context, work, changes.slice(0, at));
       return;
     }
     yield { ...change, status: 'done' };
   }
+  await waitForChanges(context, work, changes);
+  context.note(`${changes.length} ${changes.length === 1 ? 'change' : 'changes'} done`);
 }
 
-/** Whether reads show what a document says of users, policies and roles. */
-async function isShown(context: Context, document: RbacDocument, prune: boolean): Promise<boolean> {
+/** Waits until reads show what was done: a plan that is made from older ones would do it again. */
+async function waitForChanges(context: Context, { document, options }: Work, done: readonly Change[]): Promise<void> {
+  const label = ({ action, kind, name }: Change): string => `${action} ${kind} ${name}`;
+  const labels = new Set(done.map(label));
   const { tags: _tags, ...rest } = document;
-  try {
-    return (await planFor(context, rest, prune)).changes.length === 0;
-  } catch (error) {
-    // A user that was just made or deleted is in one list and not in another.
-    if (explain(error).status === 404) return false;
-    throw error;
-  }
+  await pollUntil(context, 'reads show the changes', options.waitTimeout, async () => {
+    try {
+      const { changes } = await planFor(context, rest, options.prune);
+      return !changes.some((change) => labels.has(label(change)));
+    } catch (error) {
+      // A user that was just made or deleted is in one list and not in another.
+      if (explain(error).status === 404) return false;
+      throw error;
+    }
+  });
 }
 
 interface ApplyOptions {
@@ -134,25 +147,16 @@ const apply = command({
     waitTimeout: duration('Longest time to wait until reads show the changes; 60s when absent'),
   },
   run: async (invocation) => {
-    const { args, options, note } = invocation;
+    const { args, options } = invocation;
     const document = await readDocument(invocation, args.file);
     const planned = await planFor(invocation, document, options.prune);
     const { changes } = planned;
-    if (changes.length === 0) note('Nothing to change');
+    if (changes.length === 0) invocation.note('Nothing to change');
     if (options.dryRun || changes.length === 0) return await printChanges(invocation, changes);
     const executor = await prepare(invocation, document, planned, options);
-    async function* done(): AsyncGenerator<Change & { status: string }> {
-      let count = 0;
-      for await (const change of applyChanges(invocation, changes, executor)) {
-        count += 1;
-        yield change;
-      }
-      if (count < changes.length) return;
-      await pollUntil(invocation, 'reads show the changes', options.waitTimeout, () => isShown(invocation, document, options.prune));
-      note(`${count} ${count === 1 ? 'change' : 'changes'} done`);
-    }
-    if (!wantsText(invocation)) return records(describeDone(done()), { columns: ['status', ...columns], id: 'name' });
-    return bytes(printDone(invocation, done()));
+    const done = applyChanges(invocation, { document, changes, executor, options });
+    if (!wantsText(invocation)) return records(describeDone(done), { columns: ['status', ...columns], id: 'name' });
+    return bytes(printDone(invocation, done));
   },
   examples: [
     { line: 'cloud rbac apply rbac.yaml --dry-run', help: 'What would be done' },

@@ -24,8 +24,7 @@ const failures: Readonly<Record<string, readonly [meaning: string, advice: strin
 export function explainFailure({ id, name, version, error }: Image): LocalError {
   const code = error?.code ?? 'InternalError';
   const [meaning, advice] = failures[code] ?? [error?.message ?? 'no reason was given', `cloud images get ${id}`];
-  const said = error?.message !== undefined && error.message !== '' && code in failures ? `; the service says: ${error.message}` : '';
-  return new LocalError(`image ${name}@${version} (${id}) could not be created: ${meaning} (${code}${said})`, { hint: advice });
+  return new LocalError(`image ${name}@${version} (${id}) could not be created: ${meaning} (${code})`, { hint: advice });
 }
 
 export const imageStates = ['active', 'unactivated', 'disabled', 'creating', 'failed'] as const;

@@ -6,6 +6,7 @@ import { bytes, records } from '../../output/kinds.ts';
 import { knownActions } from '../../policy/actions.ts';
 import { checkRules, type Finding } from '../../policy/check.ts';
 import { pointAt } from '../../policy/syntax-error.ts';
+import { wantsText } from '../rbac/show.ts';
 import { readRuleFile, type RuleSet } from './rules.ts';
 
 /** A finding as a record. */
@@ -46,33 +47,32 @@ function count(number: number, noun: string): string {
 }
 
 /** Fails at the end when rules would be refused, and says how many there were otherwise. */
-function conclude({ note }: Context, rows: readonly Row[], rules: number): void {
+async function conclude({ note, fail }: Context, rows: readonly Row[], rules: number): Promise<void> {
   const errors = rows.filter(({ severity }) => severity === 'error').length;
   const warnings = count(rows.length - errors, 'warning');
-  if (errors > 0) throw new UsageError(`${count(errors, 'error')} and ${warnings} in ${count(rules, 'rule')}`);
-  note(`${count(rules, 'rule')}, ${rows.length === 0 ? 'nothing to object to' : `${warnings}, no errors`}`);
+  if (errors > 0) await fail(new UsageError(`${count(errors, 'error')} and ${warnings} in ${count(rules, 'rule')}`));
+  else note(`${count(rules, 'rule')}, ${rows.length === 0 ? 'nothing to object to' : `${warnings}, no errors`}`);
 }
 
 export const check = command({
   summary: 'Check rules without a service: syntax, unknown actions, rules that grant nothing',
   description:
-    'FILE has one rule a line, or is YAML or JSON: a policy, a list of policies or of rules, or what cloud rbac export wrote. Errors are what the service refuses and set the exit code; warnings are what it takes and what grants nothing, or not everywhere the same.',
+    'FILE has one rule a line, or is YAML or JSON: a policy, a list of policies or of rules, or what cloud rbac export wrote. Errors are what the service refuses, and set the exit code 5; warnings are what it takes and what grants nothing, or not everywhere the same.',
   arguments: { file: one('File with rules; - for stdin', { values: 'file' }) },
   run: async (invocation) => {
-    const { args, global } = invocation;
+    const { args } = invocation;
     const sets = await readRuleFile(invocation, args.file);
     const rows = sets.flatMap(checkSet);
     const rules = sets.reduce((sum, set) => sum + set.rules.length, 0);
     async function* listRows(): AsyncGenerator<Row> {
       yield* rows;
-      conclude(invocation, rows, rules);
+      await conclude(invocation, rows, rules);
     }
     async function* printRows(): AsyncGenerator<Uint8Array> {
       for (const row of rows) yield Buffer.from(printRow(row));
-      conclude(invocation, rows, rules);
+      await conclude(invocation, rows, rules);
     }
-    const isText = !global.json && (global.output ?? 'table') === 'table' && global.columns === undefined;
-    if (isText) return bytes(printRows());
+    if (wantsText(invocation)) return bytes(printRows());
     return records(listRows(), {
       columns: ['severity', 'policy', 'rule', 'message'],
       id: 'message',

@@ -10,6 +10,7 @@ import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import { findCaller, listCallerRoles, readAccess, takeAccess, type Access } from '../rbac/access.ts';
 import { readDocument } from '../rbac/read.ts';
 import { readTagHeader, requestPath, resolveResource } from '../rbac/resource.ts';
+import { wantsText } from '../rbac/show.ts';
 import { findOperation, readAction, readMoment, readSource, readSubject } from './question.ts';
 
 /** Whose resources a question is about, and where their tags are. */
@@ -51,9 +52,8 @@ function toRecord(decision: Decision): object {
   return { ...answer, because, ...path_, explanation };
 }
 
-function show({ global }: Context, decision: Decision): Output {
-  const isText = !global.json && (global.output ?? 'table') === 'table' && global.columns === undefined;
-  if (isText) return printed(explainDecision(decision).map(escapeControl).join('\n'));
+function show(context: Context, decision: Decision): Output {
+  if (wantsText(context)) return printed(explainDecision(decision).map(escapeControl).join('\n'));
   return record(toRecord(decision), { id: 'allowed', fields: ['because', 'role', 'policy', 'rule', 'tag', 'reasons', 'inactive'] });
 }
 
@@ -62,12 +62,14 @@ export const simulate = command({
   description:
     'Answers as the service would, from the roles, policies and role tags of the account, or offline from what cloud rbac export wrote. USER is a sub-user, or account:LOGIN for another account. The exit code is 0 whatever the answer is, unless --expect says what it should be.',
   arguments: {
-    user: one('Login, id, or beginning of an id'),
-    action: one('Operation in lower case: listkeys, getimage, putobject'),
-    resource: one('What it is done to: keys, keys/laptop, images/NAME, account; a path of the object storage for its actions'),
+    user: one('Login, id, or beginning of an id', { values: 'user' }),
+    action: one('Operation in lower case: listkeys, getimage, putobject', { values: 'action' }),
+    resource: one('What it is done to: keys, keys/laptop, images/NAME, account; a path of the object storage for its actions', {
+      values: 'resource',
+    }),
   },
   options: {
-    withRole: texts('Role that the request asks for instead of the default ones; * for all', { placeholder: 'NAME' }),
+    withRole: texts('Role that the request asks for instead of the default ones; * for all', { placeholder: 'NAME', values: 'role' }),
     at: text('When: 2024-05-01T09:00Z, 09:00, "monday 09:00", in UTC; now when absent', { placeholder: 'TIME' }),
     source: text('Address that the request comes from', { placeholder: 'IP' }),
     from: text('Ask this document instead of the account', { placeholder: 'FILE', values: 'file' }),

@@ -94,6 +94,7 @@ function strip({ message, hint }: CloudError, file: string): string {
 /** The refusal, saying where the text is. */
 function keep(error: CloudError, file: string): CloudError {
   const message = `${error.message.replace(`${file}: `, '')}; your text is kept in ${file}`;
+  if (error instanceof LocalError) return new LocalError(message, { cause: error, hint: error.hint });
   if (!(error instanceof ApiError)) return new UsageError(message, { cause: error, hint: error.hint });
   const { status, code, requestId, errors, hint } = error;
   return new ApiError(status, code, message, { requestId, errors, hint, cause: error });

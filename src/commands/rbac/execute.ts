@@ -1,4 +1,4 @@
-import type { Policy, User } from '../../api/resources.ts';
+import type { User } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
 import { createRole, updateRole } from '../roles/write.ts';
@@ -54,7 +54,8 @@ export interface Executor {
 export function createExecutor(context: Context, state: State, passwords: Passwords): Executor {
   const { compute, account } = context;
   const users = new Map<string, User['id']>();
-  const policies: Pick<Policy, 'id' | 'name'>[] = [...state.policies];
+  /** Names of policies as they are by now, by id. */
+  const policies = new Map(state.policies.map(({ id, name }) => [id, name]));
 
   async function execute(step: Step): Promise<void> {
     switch (step.do) {
@@ -81,16 +82,17 @@ export function createExecutor(context: Context, state: State, passwords: Passwo
       case 'createPolicy': {
         const { id: _id, ...fields } = step.policy;
         const { id, name } = await compute.createPolicy({ account, ...fields });
-        policies.push({ id, name });
+        policies.set(id, name);
         return;
       }
       case 'updatePolicy': {
         const { id, name } = await compute.updatePolicy({ account, policy: step.id, ...step.fields });
-        policies.splice(0, policies.length, ...policies.map((each) => (each.id === id ? { id, name } : each)));
+        policies.set(id, name);
         return;
       }
       case 'deletePolicy':
         await compute.deletePolicy({ account, policy: step.id });
+        policies.delete(step.id);
         return;
       case 'createRole':
         await createRole(context, { ...toFields(step.role), name: step.role.name }, state.isOld);

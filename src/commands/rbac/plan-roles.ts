@@ -2,7 +2,7 @@ import type { Policy } from '../../api/resources.ts';
 import { compareFields, type Change, type Difference } from './change.ts';
 import type { PolicyDocument, RbacDocument, RoleDocument } from './document.ts';
 import type { Pair } from './match.ts';
-import { planPart, type Part, type Renamings } from './plan-part.ts';
+import { planPart, type Part } from './plan-part.ts';
 import { parseMember, printMember, type Role } from './role.ts';
 import type { State } from './state.ts';
 
@@ -53,10 +53,14 @@ function foldRole({ name, members, default_members: defaults, policies }: Omit<R
   };
 }
 
-/** New names of what roles refer to. */
+/** What roles refer to, once the steps before them are done: new names, and what is gone, by old names. */
 interface RenamedBy {
-  users: Renamings;
-  policies: Renamings;
+  users: Pick<Part, 'early' | 'renamings'>;
+  policies: Pick<Part, 'early' | 'renamings'>;
+}
+
+function isGone({ early }: Pick<Part, 'early'>, name: string): boolean {
+  return early.some((change) => change.name === name);
 }
 
 /** A role with all its fields. */
@@ -69,15 +73,15 @@ interface FullRole {
 
 /** A role as it stands once users and policies have their new names. */
 function describeRole(role: Role, { users, policies }: RenamedBy): FullRole {
-  const pick = (isDefault: boolean): string[] =>
-    role.members
-      .filter((member) => member.default === isDefault)
-      .map((member) => printMember(member.type === 'subuser' ? { ...member, login: users.get(member.login) ?? member.login } : member));
+  const members = role.members
+    .filter(({ type, login }) => type !== 'subuser' || !isGone(users, login))
+    .map((member) => (member.type === 'subuser' ? { ...member, login: users.renamings.get(member.login) ?? member.login } : member));
+  const pick = (isDefault: boolean): string[] => members.filter((member) => member.default === isDefault).map(printMember);
   return {
     name: role.name,
     default_members: pick(true),
     members: pick(false),
-    policies: role.policies.map(({ name }) => policies.get(name) ?? name),
+    policies: role.policies.filter(({ name }) => !isGone(policies, name)).map(({ name }) => policies.renamings.get(name) ?? name),
   };
 }
 

@@ -28,9 +28,10 @@ export function planTags(document: RbacDocument, state: State, actual: Tags, aft
   const is = new Map(
     Object.entries(actual).map(([path, tags]) => [
       renamePath(path, renamings),
+      // By their old names: another role may get the name of one that goes.
       tags
-        .map((tag) => renamings.roles.get(tag) ?? tag)
         .filter((tag) => !gone.has(tag))
+        .map((tag) => renamings.roles.get(tag) ?? tag)
         .toSorted(),
     ]),
   );

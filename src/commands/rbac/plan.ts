@@ -73,7 +73,7 @@ export function plan(document: RbacDocument, state: State, tags: Tags, prune: bo
   checkReferences(document, state, prune);
   const users = planUsers(document, state, prune);
   const policies = planPolicies(document, state, prune);
-  const roles = planRoles(document, state, prune, { users: users.renamings, policies: policies.renamings });
+  const roles = planRoles(document, state, prune, { users, policies });
   const gone = listGone(listDeletions([users, policies, roles]), state);
   const kept = Object.entries(tags).filter(([path]) => !gone.some((each) => path === each || path.startsWith(`${each}/`)));
   const set = planTags(document, state, Object.fromEntries(kept), {

@@ -99,17 +99,18 @@ export function normalisePath(path: string, { users, policies, roles, keys, imag
   return parts.join('/');
 }
 
-/** The path as requests want it: policies by id. */
-export function toRequestPath(path: string, policies: readonly Pick<Policy, 'id' | 'name'>[]): string {
-  const [collection, name] = path.split('/');
-  const found = collection === 'policies' ? policies.find((policy) => policy.name === name) : undefined;
-  return found === undefined ? path : `policies/${found.id}`;
+/** The path as requests want it: policies by id. @param policies names by id */
+export function toRequestPath(path: string, policies: ReadonlyMap<string, string>): string {
+  const [collection, word] = path.split('/');
+  const found = collection === 'policies' ? [...policies].find(([, name]) => name === word) : undefined;
+  return found === undefined ? path : `policies/${found[0]}`;
 }
 
 /** Role tags by path, of these paths in their one form; what does not exist, and what has none, is left out. */
 export async function readTags(context: Context, paths: readonly string[], { policies }: State): Promise<Record<string, string[]>> {
+  const names = new Map(policies.map(({ id, name }) => [id, name]));
   const found = await mapInParallel(paths, parallel, async (path): Promise<[string, string[]]> => {
-    return [path, (await findTags(context, { path: toRequestPath(path, policies) })) ?? []];
+    return [path, (await findTags(context, { path: toRequestPath(path, names) })) ?? []];
   });
   return Object.fromEntries(found.filter(([, tags]) => tags.length > 0).map(([path, tags]) => [path, tags.toSorted()]));
 }

@@ -1,0 +1,100 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+interface Policy {
+  id: string;
+  name: string;
+  rules: string[];
+  description?: string;
+}
+
+const user = useLocal();
+
+test('a policy is created, its rules added and removed, renamed and deleted', async () => {
+  const created = await user.json<Policy>('policies', 'create', 'keys', '--rule', 'CAN listkeys', '--description', 'Keys');
+  expect(created).toMatchObject({ name: 'keys', rules: ['CAN listkeys'], description: 'Keys' });
+  const words = ['policies', 'update', 'keys', '--add-rule', 'CAN getkey', '--name', 'read-keys', '--wait'];
+  expect(await user.json(...words)).toMatchObject({ id: created.id, name: 'read-keys', rules: ['CAN listkeys', 'CAN getkey'] });
+  expect(await user.json('policies', 'update', created.id, '--remove-rule', 'can  listkeys')).toMatchObject({ rules: ['CAN getkey'] });
+  const last = await user.cloud(['policies', 'update', 'read-keys', '--remove-rule', 'CAN getkey']);
+  expect([last.code, last.stderr]).toEqual([2, expect.stringContaining('hint: to delete it: cloud policies delete read-keys')]);
+  const wrong = await user.cloud(['policies', 'create', 'wrong', '--rule', 'CAN listkeys getkey AND']);
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('hint: see the place: cloud policies check FILE')]);
+  const warned = await user.cloud(['policies', 'update', 'read-keys', '--add-rule', 'CAN getKey']);
+  expect(warned.stderr).toContain('warning: rule 2: actions are in lower case: "getKey" never matches, write getkey');
+  expect((await user.cloud(['policies', 'rm', 'read-keys', '-y'])).stderr).toBe('Deleted policy read-keys\n');
+});
+
+test('edit changes a policy in the editor', async () => {
+  await user.json('policies', 'create', 'edited', '--rule', 'CAN listkeys');
+  const env = { EDITOR: 'sed -i s/listkeys/listusers/' };
+  expect((await user.cloud(['policies', 'edit', 'edited'], { env })).stderr).toBe('Updated policy edited\n');
+  expect(await user.json('policies', 'get', 'edited')).toMatchObject({ rules: ['CAN listusers'] });
+});
+
+test('check works without a profile, puts a caret under the place, and fails for what a service refuses', async () => {
+  const env = { CLOUD_PROFILE: 'none' };
+  const bad = await user.cloud(['policies', 'check', '-'], { input: 'CAN listkeys\n# a comment\nCAN listkeys, getkey\n', env });
+  expect([bad.code, bad.stdout]).toEqual([
+    5,
+    'rule 2: error: the last entry of a list follows AND, not a comma: getkey, listkeys AND createkey\n  CAN listkeys, getkey\n              ^\n',
+  ]);
+  const good = await user.cloud(['policies', 'check', '-', '-j'], { input: 'name: p\nrules:\n  - CAN listkey\n', env });
+  expect([good.code, JSON.parse(good.stdout)]).toEqual([0, [expect.objectContaining({ policy: 'p', suggestion: 'listkeys', offset: 4 })]]);
+  const json = await user.cloud(['policies', 'check', '-', '-j'], { input: '["CAN"]', env });
+  expect([json.code, JSON.parse(json.stdout)]).toEqual([5, [expect.objectContaining({ severity: 'error', rule: 1 })]]);
+});
+
+const document = `version: "1"
+users: [{ login: alice, email: a@example.com }]
+policies:
+  - name: office
+    rules:
+      - CAN listkeys WHEN day IN (mon, tue)
+      - CAN getkey WHEN sourceip = 10.0.0.0/8
+roles:
+  - { name: dev, default_members: [alice], policies: [office] }
+  - { name: ops, members: [alice], policies: [office] }
+tags:
+  keys: [dev]
+  keys/laptop: [ops]
+`;
+
+test('simulate answers from a document, with the way that leads to the answer', async () => {
+  const file = user.write('rbac.yaml', document);
+  const ask = (...words: string[]) =>
+    user.cloud(['policies', 'simulate', 'alice', ...words, '--from', file], { env: { CLOUD_PROFILE: undefined } });
+  const monday = await ask('listkeys', 'keys', '--at', 'monday 10:00');
+  expect(monday.stdout).toBe(
+    'Allowed: alice may listkeys /demo/keys.\nRole dev, policy office, rule: CAN listkeys WHEN day IN (mon, tue)\nThe resource has the role tag dev.\n',
+  );
+  const sunday = await ask('listkeys', 'keys', '--at', '2024-06-02T10:00Z', '--expect', 'allow');
+  expect([sunday.code, sunday.stderr]).toEqual([1, expect.stringContaining('the answer is deny')]);
+  const inactive = await ask('getkey', 'keys/laptop', '--source', '10.1.2.3', '-j');
+  expect(JSON.parse(inactive.stdout)).toMatchObject({ allowed: false, inactive: ['ops'], reasons: [{ role: 'dev', missing: 'no-tag' }] });
+  expect((await ask('getkey', 'keys/laptop', '--source', '10.1.2.3', '--with-role', 'ops', '--expect', 'allow')).code).toBe(0);
+  const kind = await ask('getkey', 'keys');
+  expect([kind.code, kind.stderr]).toEqual([2, expect.stringContaining('getkey is not done to keys\nhint: it is done to keys/KEY')]);
+  const action = await ask('lstkeys', 'keys');
+  expect([action.code, action.stderr]).toEqual([2, expect.stringContaining('did you mean listkeys?')]);
+});
+
+test('a refused sub-user is pointed to the question that explains the refusal, and the answer is right', async () => {
+  const input = 'open sesame 1';
+  await user.cloud(['users', 'create', 'alice', '--email', 'a@example.com', '--password-stdin'], { input });
+  const key = join(user.home, 'alice.pem');
+  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-m', 'PEM', '-f', key]);
+  await user.json('users', 'keys', 'create', 'alice', `${key}.pub`);
+  const asAlice = (...words: string[]) => user.cloud([...words, '--user', 'alice', '--key-file', key]);
+  const refused = await asAlice('keys', 'list');
+  expect(refused.code).toBe(4);
+  const line = /hint: the account sees why with: (cloud policies simulate alice listkeys \/\S+)/.exec(refused.stderr)?.[1] ?? '';
+  expect((await user.shell(line)).stdout).toBe('Denied: alice may not listkeys /demo/keys.\nNo role is active.\n');
+  await user.json('policies', 'create', 'list', '--rule', 'CAN listkeys');
+  await user.json('roles', 'create', 'lister', '--member', 'alice', '--policy', 'list');
+  await user.json('roles', 'tags', 'set', 'keys', 'lister');
+  expect((await user.shell(line)).stdout).toContain('Role lister would allow it, but is not active: ask for it with --role lister.');
+  expect((await asAlice('keys', 'list', '--role', 'lister')).code).toBe(0);
+});

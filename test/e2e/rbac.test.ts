@@ -1,0 +1,108 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+const user = useLocal('--staleness', '700');
+
+/** A new public key made by ssh-keygen. */
+function makeKey(name: string): string {
+  const file = join(user.home, name);
+  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-C', name, '-f', file]);
+  return readFileSync(`${file}.pub`, 'utf8').trim();
+}
+
+const env = { ALICE_PASSWORD: 'open sesame 1' };
+
+function writeDocument(name: string, users: string): string {
+  return user.write(
+    name,
+    `version: "1"
+users:
+${users}
+policies:
+  - name: read-keys
+    rules: [CAN listkeys AND getkey]
+roles:
+  - name: dev
+    default_members: [alice]
+    policies: [read-keys]
+tags:
+  keys: [dev]
+  images/debian-12@20250401: [dev]
+`,
+  );
+}
+
+test('a document is applied, waited for, applied again without effect, and exported as it is', async () => {
+  const key = makeKey('alice');
+  const file = writeDocument(
+    'rbac.yaml',
+    `  - { login: alice, email: alice@example.com, password: $ALICE_PASSWORD, keys: [{ name: laptop, key: "${key}" }] }`,
+  );
+  const diff = await user.cloud(['rbac', 'diff', file]);
+  expect([diff.code, diff.stderr]).toEqual([0, '4 to create, 2 to update\n']);
+  expect(diff.stdout).toMatch(
+    /^\+ user alice\n {4}\+ login: alice\n.*\+ key alice\/laptop\n.*\+ policy read-keys\n.*\+ role dev\n.*~ tags keys\n {4}\+ role-tag: dev\n/s,
+  );
+  const unset = await user.cloud(['rbac', 'apply', file]);
+  expect([unset.code, unset.stderr]).toEqual([2, expect.stringContaining('the environment variable $ALICE_PASSWORD is not set')]);
+  const applied = await user.cloud(['rbac', 'apply', file], { env });
+  expect([applied.code, applied.stderr, applied.stdout]).toEqual([0, '6 changes done\n', diff.stdout]);
+  expect((await user.cloud(['rbac', 'apply', file])).stderr).toBe('Nothing to change\n');
+  const exported = await user.cloud(['rbac', 'export']);
+  expect(exported.stdout).toContain('# yaml-language-server: $schema=rbac.schema.json\n');
+  expect(exported.stdout).not.toContain('password');
+  const copy = user.write('copy.yaml', exported.stdout);
+  const again = await user.cloud(['rbac', 'apply', copy, '--prune', '--yes', '-j']);
+  expect([again.code, again.stderr, again.stdout]).toEqual([0, 'Nothing to change\n', '[]\n']);
+});
+
+test('an entry with an id is renamed; what the file does not mention goes with --prune only, after a question', async () => {
+  const exported = await user.cloud(['rbac', 'export']);
+  const renamed = user.write(
+    'renamed.yaml',
+    exported.stdout.replaceAll('alice', 'alicia').replaceAll('name: dev', 'name: ops').replaceAll('- dev', '- ops'),
+  );
+  expect((await user.cloud(['rbac', 'apply', renamed])).code).toBe(0);
+  expect((await user.json<{ login: string }[]>('users', 'list')).map(({ login }) => login)).toEqual(['alicia']);
+  expect(await user.json('roles', 'tags', 'get', 'keys')).toMatchObject({ 'role-tag': ['ops'] });
+  const empty = user.write('empty.yaml', 'version: "1"\nusers: []\nroles: []\npolicies: []\ntags: {}\n');
+  expect((await user.cloud(['rbac', 'diff', empty])).stderr).toBe('No differences\n');
+  const asked = await user.cloud(['rbac', 'apply', empty, '--prune']);
+  expect([asked.code, asked.stderr]).toEqual([
+    2,
+    expect.stringContaining('Delete role ops, policy read-keys, user alicia? Nothing was done'),
+  ]);
+  const pruned = await user.cloud(['rbac', 'apply', empty, '--prune', '--yes']);
+  expect([pruned.code, pruned.stdout]).toEqual([0, expect.stringMatching(/- role ops\n- policy read-keys\n- user alicia\n$/)]);
+});
+
+test('a refusal stops the work, says what is not done, and the same command goes on', async () => {
+  const bad = user.write(
+    'bad.yaml',
+    'version: "1"\npolicies:\n  - { name: good, rules: [CAN listkeys] }\n  - { name: bad, rules: [CAN listkeys getkey AND] }\nroles:\n  - { name: last, policies: [good] }\n',
+  );
+  const { code, stderr, stdout } = await user.cloud(['rbac', 'apply', bad, '-j']);
+  expect([code, JSON.parse(stdout)]).toEqual([5, [expect.objectContaining({ status: 'done', kind: 'policy', name: 'good' })]]);
+  expect(stderr).toContain('policy bad: ');
+  expect(stderr).toContain('1 of 3 changes are done. Not done: policy bad, role last.');
+  const mended = user.write('bad.yaml', readFileSync(bad, 'utf8').replace('CAN listkeys getkey AND', 'CAN getkey'));
+  expect((await user.cloud(['rbac', 'apply', mended])).stderr).toBe('2 changes done\n');
+});
+
+test('mistakes in a document are named with their place, and nothing is done', async () => {
+  for (const [content, words] of [
+    ['users: []', 'version: is missing'],
+    ['version: "1"\nusers: [{ login: a, email: b, password: secret }]', 'passwords are not written into files'],
+    ['version: "1"\nroles: [{ name: dev, members: [nobody] }]', 'roles: dev: there is no user "nobody"'],
+    ['version: "1"\nrules: []', 'rules: is not a known field\nhint: did you mean roles?'],
+    ['version: "1"\ntags: { kees: [dev] }', 'did you mean keys?'],
+    ['version: "1"\nroles: [{ name: a }, { name: a }]', 'roles: two entries have the name "a"'],
+    ['version: "1"\nusers: [{ login: abc, email: a@b.cd, keys: [{ key: nonsense }] }]', 'users: abc: keys[0]: is no public key'],
+  ]) {
+    const { code, stderr } = await user.cloud(['rbac', 'diff', '-'], { input: content ?? '' });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words ?? '')]);
+  }
+});

@@ -1,0 +1,122 @@
+import { beforeAll, expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+interface Role {
+  id: string;
+  name: string;
+  members: { type: string; id?: string; login: string; default: boolean }[];
+  default_members: string[];
+  policies: { name: string }[];
+}
+
+const user = useLocal();
+
+function pick({ name, members, policies }: Role): object {
+  return {
+    name,
+    members: Object.fromEntries(members.map((member) => [member.login, member.default])),
+    policies: policies.map((policy) => policy.name),
+  };
+}
+
+beforeAll(async () => {
+  const input = 'open sesame 1';
+  for (const login of ['alice', 'bob']) {
+    const words = ['users', 'create', login, '--email', `${login}@example.com`, '--password-stdin'];
+    await user.cloud(words, { input });
+  }
+  for (const name of ['read-keys', 'read-users']) await user.json('policies', 'create', name, '--rule', `CAN list${name.slice(5)}`);
+});
+
+test('members and policies are added and removed one by one; the others stay', async () => {
+  const created = await user.json<Role>('roles', 'create', 'dev', '--default-member', 'alice', '--policy', 'read-keys');
+  expect(pick(created)).toEqual({ name: 'dev', members: { alice: true }, policies: ['read-keys'] });
+  const bob = (await user.json<{ id: string }>('users', 'get', 'bob')).id;
+  const added = await user.json<Role>('roles', 'update', 'dev', '--add-member', bob.slice(0, 8), '--add-policy', 'read-users', '--wait');
+  expect(pick(added)).toEqual({ name: 'dev', members: { alice: true, bob: false }, policies: ['read-keys', 'read-users'] });
+  const moved = await user.json<Role>(
+    'roles',
+    'update',
+    'dev',
+    '--add-default-member',
+    'bob',
+    '--add-member',
+    'alice',
+    '--name',
+    'developers',
+  );
+  expect(pick(moved)).toMatchObject({ name: 'developers', members: { alice: false, bob: true } });
+  const removed = await user.json<Role>('roles', 'update', 'developers', '--remove-member', 'alice', '--remove-policy', 'read-keys');
+  expect(pick(removed)).toEqual({ name: 'developers', members: { bob: true }, policies: ['read-users'] });
+  const again = await user.cloud(['roles', 'update', 'developers', '--remove-member', 'alice']);
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('alice is not a member of role developers')]);
+  expect((await user.cloud(['roles', 'delete', 'developers', '-y'])).stderr).toBe('Deleted role developers\n');
+});
+
+test('the form of version 8 is read and written', async () => {
+  const old = ['--api-version', '~8'];
+  const created = await user.json<Role>('roles', 'create', 'old', '--default-member', 'alice', '--member', 'bob', ...old);
+  expect(pick(created)).toMatchObject({ members: { alice: true, bob: false } });
+  await user.json('roles', 'update', 'old', '--add-member', 'alice', ...old);
+  expect(pick(await user.json<Role>('roles', 'get', 'old'))).toMatchObject({ members: { alice: false, bob: false } });
+  const account = await user.cloud(['roles', 'update', 'old', '--add-member', 'account:demo', ...old]);
+  expect([account.code, account.stderr]).toEqual([2, expect.stringContaining('version 8 of the API has no members that are accounts')]);
+});
+
+test('edit opens the role as YAML, opens it again with the refusal, and keeps what is refused twice', async () => {
+  await user.json('roles', 'create', 'edited', '--default-member', 'alice');
+  const edit = (editor: string) => user.cloud(['roles', 'edit', 'edited'], { env: { EDITOR: editor } });
+  expect((await edit('true')).stderr).toBe('Nothing was changed\n');
+  expect((await edit('sed -i s/alice/bob/')).stderr).toBe('Updated role edited\n');
+  expect(pick(await user.json<Role>('roles', 'get', 'edited'))).toMatchObject({ members: { bob: true } });
+  const script = user.write(
+    'editor.sh',
+    `grep -q 'nobody' "$1" && { cp "$1" seen.yaml; sed -i s/nobody/alice/ "$1"; } || sed -i s/bob/nobody/ "$1"\n`,
+  );
+  const mended = await user.cloud(['roles', 'edit', 'edited'], { env: { EDITOR: `sh ${script}` }, cwd: user.home });
+  expect(mended.stderr).toBe('Updated role edited\n');
+  const seen = await user.shell('cat ~/seen.yaml');
+  expect(seen.stdout).toMatch(/^# ! .*nobody/);
+  expect(seen.stdout).toContain('default_members:\n  - nobody\n');
+  const kept = await edit('sed -i s/alice/nobody/');
+  expect(kept.code).toBe(1);
+  const file = /your text is kept in (\S+)/.exec(kept.stderr)?.[1] ?? '';
+  expect((await user.shell(`cat ${file}`)).stdout).toContain('- nobody');
+  expect(pick(await user.json<Role>('roles', 'get', 'edited'))).toMatchObject({ members: { alice: true } });
+});
+
+test('somebody else’s change in the meantime is not overwritten', async () => {
+  await user.json('roles', 'create', 'shared', '--member', 'alice');
+  const script = user.write('race.sh', `cloud roles update shared --add-policy read-keys -q >/dev/null\nsed -i s/alice/bob/ "$1"\n`);
+  const { code, stderr } = await user.shell(`EDITOR="sh ${script}" cloud roles edit shared`);
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining('role shared was changed by somebody else in the meantime: nothing was done'),
+  ]);
+  expect(pick(await user.json<Role>('roles', 'get', 'shared'))).toEqual({
+    name: 'shared',
+    members: { alice: false },
+    policies: ['read-keys'],
+  });
+});
+
+test('role tags are set, added, removed and shown; a path that is no resource is refused with the nearest', async () => {
+  for (const name of ['red', 'green']) await user.json('roles', 'create', name);
+  expect(await user.json('roles', 'tags', 'set', 'keys', 'red')).toEqual({ name: '/demo/keys', 'role-tag': ['red'] });
+  expect(await user.json('roles', 'tags', 'add', '/my/keys', 'green', 'red')).toMatchObject({ 'role-tag': ['red', 'green'] });
+  expect(await user.json('roles', 'tags', 'get', '/demo/keys')).toMatchObject({ 'role-tag': ['red', 'green'] });
+  expect(await user.json('roles', 'tags', 'remove', 'keys', 'red')).toMatchObject({ 'role-tag': ['green'] });
+  const image = await user.json<{ name: string }>('roles', 'tags', 'set', 'images/debian-12@20250401', 'red');
+  expect(image.name).toMatch(/^\/demo\/images\/[\da-f-]{36}$/);
+  expect(await user.json('roles', 'tags', 'get', 'policies/read-keys')).toMatchObject({ 'role-tag': [] });
+  for (const [path, words] of [
+    ['kees', 'did you mean keys?'],
+    ['keys/a/b', 'it is too long'],
+    ['/other/keys', 'it is not below the account demo'],
+    ['stor/x', 'cloud stor roles'],
+  ]) {
+    const { code, stderr } = await user.cloud(['roles', 'tags', 'set', path ?? '', 'red']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words ?? '')]);
+  }
+  expect((await user.cloud(['roles', 'tags', 'get', 'keys/nothing'])).code).toBe(3);
+});

@@ -1,0 +1,98 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { createSelfSignedCertificate, generatePrivateKey, identityForUser } from 'sshpk';
+import { expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+interface User {
+  id: string;
+  login: string;
+  email: string;
+  firstName?: string;
+  roles?: string[];
+  default_roles?: string[];
+}
+
+const user = useLocal();
+const password = 'open sesame 1';
+
+/** A new key pair made by ssh-keygen; its public file. */
+function makeKey(name: string): string {
+  const file = join(user.home, name);
+  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-C', name, '-f', file]);
+  return `${file}.pub`;
+}
+
+async function createUser(login: string): Promise<User> {
+  const words = ['users', 'create', login, '--email', `${login}@example.com`, '--password-stdin', '-j'];
+  const created = await user.cloud(words, { input: `${password}\n` });
+  expect(created.stderr).toBe(`Created user ${login}\n`);
+  return JSON.parse(created.stdout) as User;
+}
+
+test('a user is created, found by login and by the beginning of its id, changed by login and deleted', async () => {
+  const alice = await createUser('alice');
+  for (const word of ['alice', alice.id, alice.id.slice(0, 8)]) expect((await user.json<User>('users', 'get', word)).id).toBe(alice.id);
+  const changed = await user.json<User>('users', 'update', 'alice', '--first-name', 'Alice', '--login', 'alicia', '--wait');
+  expect(changed).toMatchObject({ id: alice.id, login: 'alicia', firstName: 'Alice' });
+  expect(await user.json('users', 'get', 'alicia', '--membership')).toMatchObject({ roles: [], default_roles: [] });
+  const gone = await user.cloud(['users', 'rm', 'alicia', 'nobody', '-y']);
+  expect([gone.code, gone.stderr]).toEqual([
+    5,
+    expect.stringMatching(/user "nobody" does not exist\nhint: cloud users list\nDeleted user alicia\n.*1 of 2 failed\n/s),
+  ]);
+  expect(await user.json('users', 'list')).toEqual([]);
+});
+
+test('passwords come from stdin or a file, are changed, and stand nowhere in the output', async () => {
+  await createUser('bob');
+  const file = user.write('password.txt', 'another one 2\n');
+  const changed = await user.cloud(['users', 'password', 'bob', '--password-file', file, '-vv']);
+  expect([changed.code, changed.stdout]).toEqual([0, '']);
+  expect(changed.stderr).toContain('Changed the password of bob');
+  expect(changed.stderr).not.toContain('another one 2');
+  const asked = await user.cloud(['users', 'password', 'bob']);
+  expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('hint: give it with --password-stdin or --password-file')]);
+  const weak = await user.cloud(['users', 'password', 'bob', '--password-stdin'], { input: 'short' });
+  expect(weak.code).toBe(1);
+  expect(weak.stderr).toContain('(InvalidArgument, request');
+  expect((await user.cloud(['users', 'create', 'x', '--password', password])).stderr).toContain('unknown option --password');
+});
+
+test('a record for --from: unknown fields are named with the nearest, and what get shows is taken back', async () => {
+  const wrong = user.write('user.yaml', 'login: carol\nemial: carol@example.com\n');
+  const refused = await user.cloud(['users', 'create', '--from', wrong, '--password-stdin'], { input: password });
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('emial: is not a known field\nhint: did you mean email?');
+  await createUser('carol');
+  const shown = await user.cloud(['users', 'get', 'carol', '-o', 'yaml']);
+  const copy = user.write('copy.yaml', shown.stdout);
+  const created = await user.cloud(['users', 'create', 'carol2', '--from', copy, '--password-stdin', '-j'], { input: password });
+  expect(JSON.parse(created.stdout)).toMatchObject({ login: 'carol2', email: 'carol@example.com' });
+});
+
+test('keys of a user are registered, listed, shown and removed', async () => {
+  await createUser('dave');
+  const file = makeKey('dave');
+  const created = await user.cloud(['users', 'keys', 'create', 'dave', file, '--name', 'laptop', '-o', 'name']);
+  expect(created.stderr).toBe('Created key laptop\n');
+  const fingerprint = created.stdout.trim();
+  expect(await user.json('users', 'keys', 'get', 'dave', 'laptop')).toMatchObject({ fingerprint });
+  const missing = await user.cloud(['users', 'keys', 'get', 'dave', 'desktop']);
+  expect([missing.code, missing.stderr]).toEqual([3, expect.stringContaining('hint: cloud users keys list dave')]);
+  expect((await user.cloud(['users', 'keys', 'rm', 'dave', fingerprint])).code).toBe(2);
+  expect((await user.cloud(['users', 'keys', 'rm', 'dave', fingerprint, '--yes'])).stderr).toBe('Deleted key laptop\n');
+  expect(await user.json('users', 'keys', 'list', 'dave')).toEqual([]);
+});
+
+test('an attestation certificate that has expired, or is none, is refused before anything is sent', async () => {
+  const key = makeKey('attested');
+  // openssl makes no certificate that is out of date from the beginning.
+  const dates = { validFrom: new Date('2020-01-01'), validUntil: new Date('2020-01-02') };
+  const certificate = createSelfSignedCertificate(identityForUser('token'), generatePrivateKey('ecdsa'), dates);
+  const pem = user.write('expired.pem', certificate.toString('pem'));
+  const expired = await user.cloud(['keys', 'create', key, '--attestation', pem]);
+  expect([expired.code, expired.stderr]).toEqual([2, expect.stringContaining('the certificate expired on')]);
+  const none = await user.cloud(['keys', 'create', key, '--attestation', key]);
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('is not a PEM certificate')]);
+});
