@@ -87,6 +87,8 @@ export async function run(world: World): Promise<number> {
   // Before the options are parsed, errors are shown as JSON when the words for it are there.
   let globals: Readonly<Record<string, unknown>> = { json: world.argv.includes('-j') || world.argv.includes('--json') };
   let close = (): void => undefined;
+  /** Adds to an error what only the settings of the command can tell. */
+  let refine = (error: unknown): unknown => error;
 
   async function report(error: unknown, item?: string): Promise<number> {
     if (isClosedPipe(error)) return exitCodes.done;
@@ -95,7 +97,7 @@ export async function run(world: World): Promise<number> {
       return exitCodes.done;
     }
     const { reportError } = await import('./output/error-report.ts');
-    const explanation = explain(error);
+    const explanation = explain(refine(error));
     const message = item === undefined ? explanation.message : `${item}: ${explanation.message}`;
     const err = world.stderr;
     await reportError(
@@ -123,13 +125,14 @@ export async function run(world: World): Promise<number> {
       return exitCodes.done;
     }
     globals = parsed.globals;
-    const { createContext } = await import('./context.ts');
+    const { createContext, explainRefusal } = await import('./context.ts');
     let failures = 0;
     const created = createContext(world, globals, (error, item) => {
       failures += 1;
       return report(error, item);
     });
     close = created.close;
+    refine = (error) => explainRefusal(error, created.context);
     const output = await runCommand(found.node, parsed, created.context);
     if (output) await show(output, globals, world);
     return failures > 0 ? exitCodes.partly : exitCodes.done;
