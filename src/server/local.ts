@@ -8,8 +8,11 @@ import { LocalError } from '../errors.ts';
 import { findAccount, listKeysOf } from './accounts.ts';
 import { prepareTls, type LocalTls } from './certificates.ts';
 import { createComputeHandlers } from './compute/index.ts';
+import { nameSecond } from './compute/second-datacenter.ts';
 import { startJobEngine, type JobEngine } from './jobs/engine.ts';
 import { listen, type Listener } from './listen.ts';
+import { readPeerUrl } from './peer-client.ts';
+import { prepareSecret, servePeers } from './peers.ts';
 import { registerKey, seedAccount } from './seed-account.ts';
 import { createFaults } from './fidelity.ts';
 import { seedCloud, seedDirectories } from './seed-cloud.ts';
@@ -113,8 +116,12 @@ async function describeKey(
 }
 
 /** The lists that the compute service shows of the cloud; the ports may be others than last time. */
-async function writeAddresses(store: LocalStore, datacenter: string, computeUrl: string, storUrl: string): Promise<void> {
-  const datacenters = [datacenter, `${datacenter}-2`].map((name) => ({ name, url: computeUrl }));
+async function writeAddresses(store: LocalStore, options: LocalOptions, computeUrl: string, storUrl: string): Promise<void> {
+  const { datacenter = defaultDatacenter, peers = new Map<string, string>() } = options;
+  const urls = new Map([datacenter, nameSecond(datacenter)].map((name) => [name, computeUrl]));
+  // One that has never run has no address yet.
+  for (const [name, dir] of peers) urls.set(name, (await readPeerUrl(dir)) ?? computeUrl);
+  const datacenters = [...urls].map(([name, url]) => ({ name, url }));
   const services = [
     { name: 'compute', url: computeUrl },
     { name: 'storage', url: storUrl },
@@ -164,7 +171,8 @@ async function listenBoth(
   const { datacenter = defaultDatacenter, host = '127.0.0.1', now = Date.now, log = () => undefined, headers = {} } = options;
   const shared = { store, datacenter, now, log, settings: readSettings(options) };
   const sockets = { tls, host, log, trusted: options.http === true };
-  const computeService = createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() });
+  const plain = createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() });
+  const computeService = servePeers(plain, { store, secret: await prepareSecret(options.dataDir), now });
   const storageHandlers = createStorageHandlers(jobs);
   const storageService = createService({
     ...shared,
@@ -183,9 +191,10 @@ async function listenBoth(
   }
 }
 
+/** The settings among the options. */
 function readSettings({ faults, ...options }: LocalOptions): ServiceSettings {
-  const { staleness, limits, attestationAuthority, imageTime, throttle, latency } = options;
-  const given = { staleness, limits, attestationAuthority, imageTime, throttle, latency };
+  const { staleness, limits, attestationAuthority, imageTime, throttle, latency, peers } = options;
+  const given = { staleness, limits, attestationAuthority, imageTime, throttle, latency, peers };
   return faults === undefined ? given : { ...given, faults: createFaults(faults) };
 }
 
@@ -203,7 +212,7 @@ function beginCollecting(store: LocalStore, before: number, log: (line: string) 
 }
 
 async function run(store: LocalStore, options: LocalOptions): Promise<LocalService> {
-  const { dataDir, datacenter = defaultDatacenter, now = Date.now, log = () => undefined } = options;
+  const { dataDir, now = Date.now, log = () => undefined } = options;
   const startedAt = now();
   const tls = await prepareLocalTls(options, startedAt);
   const account = await ensureAccount(store, options, startedAt);
@@ -215,7 +224,7 @@ async function run(store: LocalStore, options: LocalOptions): Promise<LocalServi
     throw error;
   });
   storUrl = storListener.url;
-  await writeAddresses(store, datacenter, computeListener.url, storListener.url);
+  await writeAddresses(store, options, computeListener.url, storListener.url);
   const endCollecting = beginCollecting(store, Date.now(), log);
   return {
     computeUrl: computeListener.url,

@@ -15,4 +15,6 @@ export interface ServiceSettings {
   /** Milliseconds that every reply of both services waits. */
   readonly latency?: number | undefined;
   readonly faults?: Faults | undefined;
+  /** Data directories of other local services, by the name of the datacenter that each stands for; images are imported from them. */
+  readonly peers?: ReadonlyMap<string, string> | undefined;
 }

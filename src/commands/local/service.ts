@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { command, type Context } from '../../cli/command.ts';
 import { readInput, resolvePath } from '../../cli/input.ts';
-import { flag, number, text, type Values } from '../../cli/parameters.ts';
+import { flag, number, text, texts, type Values } from '../../cli/parameters.ts';
 import { kebab, type SettingName } from '../../config/settings.ts';
 import { writeFileAtomically } from '../../config/files.ts';
 import { LocalError, UsageError, WaitError } from '../../errors.ts';
@@ -28,6 +28,7 @@ const serveOptions = {
   publicKey: text('Register this public key instead of making a key', { placeholder: 'FILE', values: 'file' }),
   empty: flag('Without samples'),
   datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
+  peer: texts('Images can be imported from the local service with this data, as a datacenter', { placeholder: 'NAME=DIR' }),
   limits: flag('Show provisioning limits'),
   attestationAuthority: text('Believe attestations of keys under this certificate', { placeholder: 'FILE', values: 'file' }),
   staleness: number('Let reads of users, roles and policies lag behind writes', { range: [0, 3_600_000], placeholder: 'MS' }),
@@ -48,6 +49,17 @@ function readRate(throttle: string | undefined): number | undefined {
   const rate = Number(/^(\d{1,9})(?:\/s)?$/.exec(throttle)?.[1] ?? 0);
   if (rate > 0) return rate;
   throw new UsageError(`--throttle ${throttle}: must be a number of requests a second`, { hint: 'for example --throttle 10/s' });
+}
+
+/** Data directories of other local services by the names they are to have. */
+function readPeers(world: Context['world'], peers: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(
+    peers.map((peer) => {
+      const [, name, dir] = /^([^=/]+)=(.+)$/.exec(peer) ?? [];
+      if (name !== undefined && dir !== undefined) return [name, resolvePath(world, dir)];
+      throw new UsageError(`--peer ${peer}: must be a name and a data directory`, { hint: 'for example --peer west=./west' });
+    }),
+  );
 }
 
 /** A certificate in PEM. */
@@ -78,6 +90,7 @@ async function openService(invocation: Context, options: ServeOptions, log: (lin
     publicKey,
     empty: options.empty,
     datacenter: options.datacenter,
+    peers: readPeers(world, options.peer),
     limits: options.limits,
     attestationAuthority: await readCertificate(world, options.attestationAuthority),
     staleness: options.staleness,
@@ -116,6 +129,7 @@ export const serve = command({
   examples: [
     { line: 'cloud local serve', help: 'Until Ctrl-C' },
     { line: 'cloud local serve --data /tmp/cloud --compute-port 0 --stor-port 0', help: 'Apart from the usual one, on free ports' },
+    { line: 'cloud local serve --data ./east --peer west=./west', help: 'cloud images import west ID fetches from the one in ./west' },
     { line: 'cloud local serve --staleness 3000 --throttle 20/s --latency 50', help: 'As slow and busy as a real one' },
     { line: 'cloud local serve --fault createkey=InternalError*2,getimage=503:Down', help: 'Test what your program does about failures' },
   ],
@@ -126,7 +140,8 @@ function serveWords(dataDir: string, options: ServeOptions, account: string | un
   const words = ['local', 'serve', '--data', dataDir];
   for (const [name, value] of Object.entries({ ...options, account })) {
     if (name === 'data' || value === undefined || value === false) continue;
-    words.push(`--${kebab(name)}`, ...(value === true ? [] : [String(value)]));
+    const values = Array.isArray(value) ? value : [value];
+    for (const each of values) words.push(`--${kebab(name)}`, ...(each === true ? [] : [String(each)]));
   }
   return words;
 }
@@ -134,7 +149,7 @@ function serveWords(dataDir: string, options: ServeOptions, account: string | un
 /** What the service said last, to explain why it is not running. */
 function readLogEnd(file: string): string {
   const lines = readFileSync(file, 'utf8').trim().split('\n');
-  return lines.findLast((line) => line.includes('cloud local serve:'))?.replace(/^.*?cloud local serve[^:]*: /, '') ?? lines.at(-1) ?? '';
+  return lines.findLast((line) => line.startsWith('cloud local serve'))?.replace(/^.*?: /, '') ?? lines.at(-1) ?? '';
 }
 
 async function launch(context: Context, dataDir: string, options: ServeOptions): Promise<Running> {

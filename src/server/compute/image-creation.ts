@@ -8,6 +8,7 @@ import { Answer, type Call, type Handler } from '../handler.ts';
 import { isUuid } from '../match.ts';
 import type { ImageCreationRow, MachineRow } from '../store/compute-schema.ts';
 import type { ImageRow } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
 import { makeImageFile } from './image-file.ts';
 import { readImageFields } from './image-input.ts';
 import { showImage } from './image-shape.ts';
@@ -99,7 +100,7 @@ export const createImageFromMachine: Handler<typeof compute.createImageFromMachi
   return new Answer(showImage(image), { headers });
 };
 
-async function fail({ image, fails }: ImageCreationRow, { store }: Call): Promise<void> {
+async function fail({ image, fails }: ImageCreationRow, store: Store): Promise<void> {
   const error = JSON.stringify({ code: fails, message: creationMessages[fails ?? ''] ?? '' });
   await store.write(async (transaction) => {
     await transaction.updateTable('images').set({ state: 'failed', error }).where('id', '=', image).execute();
@@ -107,7 +108,7 @@ async function fail({ image, fails }: ImageCreationRow, { store }: Call): Promis
   });
 }
 
-async function finish({ image, machine, due }: ImageCreationRow, { store }: Call): Promise<void> {
+async function finish({ image, machine, due }: ImageCreationRow, store: Store): Promise<void> {
   const file = await makeImageFile(store, `${machine} ${image}`);
   const isTaken = await store.write(async (transaction) => {
     const [creation] = await transaction.deleteFrom('image_creations').where('image', '=', image).returning('image').execute();
@@ -127,7 +128,7 @@ async function finish({ image, machine, due }: ImageCreationRow, { store }: Call
  * Does the background step of the images whose time has come, whenever somebody asks for images. So it needs no memory between requests: it
  * is done after a restart too, and by whichever process of several is asked.
  */
-export async function settleCreations(call: Call): Promise<void> {
-  const due = await call.store.db.selectFrom('image_creations').selectAll().where('due', '<=', call.now()).execute();
-  for (const creation of due) await (creation.fails === null ? finish(creation, call) : fail(creation, call));
+export async function settleCreations({ store, now }: Pick<Call, 'store' | 'now'>): Promise<void> {
+  const due = await store.db.selectFrom('image_creations').selectAll().where('due', '<=', now()).execute();
+  for (const creation of due) await (creation.fails === null ? finish(creation, store) : fail(creation, store));
 }

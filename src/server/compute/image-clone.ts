@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import type { Transaction } from 'kysely';
+import type { compute } from '../../api/compute.ts';
+import { ApiError } from '../../errors.ts';
+import type { Call, Handler } from '../handler.ts';
+import { operator } from '../operator.ts';
+import type { ImageRow, Schema } from '../store/schema.ts';
+import { settleCreations } from './image-creation.ts';
+import { showImage } from './image-shape.ts';
+import { requireImage } from './images.ts';
+
+/** The origin of a clone: copied too where it is not the operator's, and then hidden. */
+async function cloneOrigin(transaction: Transaction<Schema>, source: ImageRow, call: Call): Promise<string | null> {
+  if (source.origin === null) return null;
+  const origin = await transaction.selectFrom('images').selectAll().where('id', '=', source.origin).executeTakeFirst();
+  if (origin === undefined || origin.owner === operator) return source.origin;
+  if (origin.owner !== source.owner) {
+    throw new ApiError(422, 'NotImageOwnerError', `the owner of image ${source.id} does not own its origin ${origin.id}`);
+  }
+  const copy: ImageRow = { ...origin, id: randomUUID(), owner: call.account.id, public: 0, acl: '[]', state: 'disabled' };
+  const above = await cloneOrigin(transaction, origin, call);
+  await transaction
+    .insertInto('images')
+    .values({ ...copy, origin: above })
+    .execute();
+  return copy.id;
+}
+
+/** CloneImage. Errors: 422 `ImageNotShared` when the image does not name the account, 422 `NotImageOwnerError` for an origin of a third one. */
+export const cloneImage: Handler<typeof compute.cloneImage> = async ({ id }, call) => {
+  await settleCreations(call);
+  const { account, store } = call;
+  const row = await store.write(async (transaction) => {
+    const source = await requireImage(transaction, account, id);
+    if (!(JSON.parse(source.acl) as string[]).includes(account.id)) {
+      throw new ApiError(422, 'ImageNotShared', `image ${id} is not shared with ${account.login}`);
+    }
+    const origin = await cloneOrigin(transaction, source, call);
+    const copy: ImageRow = { ...source, id: randomUUID(), owner: account.id, public: 0, acl: '[]', origin };
+    await transaction.insertInto('images').values(copy).execute();
+    return copy;
+  });
+  return showImage(row);
+};

@@ -1,0 +1,109 @@
+import type { Kysely } from 'kysely';
+import type { compute } from '../../api/compute.ts';
+import { ApiError } from '../../errors.ts';
+import { Answer, type Call, type Handler } from '../handler.ts';
+import { openPeer } from '../peer-client.ts';
+import type { ImageRow, Schema } from '../store/schema.ts';
+import { makeImageFile, storeImageFile, type ImageFile } from './image-file.ts';
+import { showImage } from './image-shape.ts';
+import { listSecondImages, nameSecond } from './second-datacenter.ts';
+
+/** Images of another datacenter. */
+interface Source {
+  /** One of them, its owner in the ids of this datacenter. */
+  find(id: string): Promise<ImageRow | undefined>;
+  /** Fetches the file of one of them into the byte store. */
+  fetchFile(image: ImageRow): Promise<ImageFile>;
+}
+
+function openSecond({ account, store }: Call): Source {
+  const images = listSecondImages(account.id);
+  return { find: async (id) => images.find((image) => image.id === id), fetchFile: ({ id }) => makeImageFile(store, id) };
+}
+
+/** Another local service: an account there is the one here that has the same login. */
+function openOther(name: string, dir: string, { account, store }: Call): Source {
+  const peer = openPeer(name, dir);
+  return {
+    find: async (id) => {
+      const found = await peer.findImage(id);
+      return found && { ...found.image, owner: found.login === account.login ? account.id : found.image.owner };
+    },
+    fetchFile: async ({ id, content, files }) => {
+      if (content === null) return makeImageFile(store, id);
+      const [file] = JSON.parse(files) as { compression?: string; sha1?: string }[];
+      const fetched = await storeImageFile(store, await peer.readFile(id), file?.compression ?? 'none');
+      if (fetched.files === files) return fetched;
+      if (fetched.content !== null) await store.bytes.remove(fetched.content);
+      throw new ApiError(503, 'ServiceUnavailable', `the file of image ${id} did not come whole from ${name}: try again`);
+    },
+  };
+}
+
+async function openSource(name: string, call: Call): Promise<Source> {
+  const { store, datacenter, settings } = call;
+  const dir = settings.peers?.get(name);
+  if (dir !== undefined) return openOther(name, dir, call);
+  if (name === nameSecond(datacenter)) return openSecond(call);
+  const known = await store.db.selectFrom('datacenters').select('name').where('name', '=', name).executeTakeFirst();
+  if (known === undefined) throw new ApiError(409, 'InvalidArgument', `datacenter: there is no datacenter ${name}`);
+  // This datacenter itself: whatever it has is here already.
+  return { find: async () => undefined, fetchFile: ({ id }) => makeImageFile(store, id) };
+}
+
+async function requireSource(source: Source, id: string, datacenter: string): Promise<ImageRow> {
+  const image = await source.find(id);
+  if (image === undefined) throw new ApiError(404, 'ResourceNotFound', `image ${id} does not exist in ${datacenter}`);
+  return image;
+}
+
+/** The images that have to be fetched for one, the last origin first. */
+async function collectChain(db: Kysely<Schema>, source: Source, image: ImageRow, datacenter: string): Promise<ImageRow[]> {
+  const { origin } = image;
+  if (origin === null) return [image];
+  const here = await db.selectFrom('images').select(['id', 'state']).where('id', '=', origin).executeTakeFirst();
+  const there = here === undefined ? await requireSource(source, origin, datacenter) : undefined;
+  const state = here?.state ?? there?.state;
+  if (state !== 'active') throw new ApiError(422, 'OriginIsNotActiveError', `the origin ${origin} is ${state ?? 'missing'}, not active`);
+  return there === undefined ? [image] : [...(await collectChain(db, source, there, datacenter)), image];
+}
+
+async function checkAbsent(db: Kysely<Schema>, id: string): Promise<void> {
+  const here = await db.selectFrom('images').select('id').where('id', '=', id).executeTakeFirst();
+  if (here !== undefined) throw new ApiError(409, 'ImageUuidAlreadyExistsError', `image ${id} is in this datacenter already`);
+}
+
+async function insertImages({ store }: Call, rows: readonly ImageRow[]): Promise<void> {
+  await store.write(async (transaction) => {
+    for (const row of rows) {
+      await checkAbsent(transaction, row.id);
+      await transaction.insertInto('images').values(row).execute();
+    }
+  });
+}
+
+/**
+ * ImportImageFromDatacenter: the image and the origins that are not here yet keep their ids and dates. Errors: 409
+ * `ImageUuidAlreadyExistsError`, 409 `InvalidArgument` for one that is not active, 403 `UnauthorizedError` for one of the operator, 422 `OriginIsNotActiveError`, 404 for one that is not there.
+ */
+export const importImageFromDatacenter: Handler<typeof compute.importImageFromDatacenter> = async ({ datacenter, id }, call) => {
+  const { account, store } = call;
+  const source = await openSource(datacenter, call);
+  await checkAbsent(store.db, id);
+  const image = await requireSource(source, id, datacenter);
+  if (image.owner !== account.id)
+    throw new ApiError(403, 'UnauthorizedError', `image ${id} belongs to another account, the operator for one`);
+  if (image.state !== 'active')
+    throw new ApiError(409, 'InvalidArgument', `id: image ${id} is ${image.state} in ${datacenter}, not active`);
+  const rows: ImageRow[] = [];
+  try {
+    for (const each of await collectChain(store.db, source, image, datacenter)) {
+      rows.push({ ...each, acl: '[]', ...(await source.fetchFile(each)) });
+    }
+    await insertImages(call, rows);
+  } catch (error) {
+    for (const { content } of rows) if (error instanceof ApiError && content !== null) await store.bytes.remove(content);
+    throw error;
+  }
+  return new Answer(showImage(rows.at(-1) ?? image), { headers: { location: `/${account.login}/images/${id}` } });
+};
