@@ -84,6 +84,13 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import('./stor.ts')).stor,
   },
   {
+    name: 'mpu',
+    aliases: ['uploads'],
+    summary: 'Multipart uploads: large objects in parts',
+    section: storageNouns,
+    load: async () => (await import('./mpu.ts')).mpu,
+  },
+  {
     name: 'jobs',
     aliases: ['job'],
     summary: 'Compute jobs: shell commands that run on stored objects',

@@ -24,6 +24,8 @@ export interface PutOptions {
   readonly hasParent?: boolean;
   /** A large file may go in parts although there is a condition: it is checked before, and what was written meanwhile is replaced. */
   readonly mayUseParts?: boolean;
+  /** A file goes in parts whatever its size. */
+  readonly alwaysInParts?: boolean;
 }
 
 /** An object that was stored. */
@@ -118,8 +120,9 @@ async function uploadSource(engine: Engine, source: Source, target: RemotePath, 
   }
   if (options.maxSize !== undefined && source.size > options.maxSize)
     throw new UsageError(`${source.label} has ${source.size} bytes, more than --max-size`);
-  if (source.size > askFirst) await checkAcceptable(engine.storage, target, options);
-  if (source.size >= largeFile && !isConditional(options)) return await uploadParts(engine, source, target, options, ticket);
+  const inParts = options.alwaysInParts === true || (source.size >= largeFile && !isConditional(options));
+  if (inParts || source.size > askFirst) await checkAcceptable(engine.storage, target, options);
+  if (inParts) return await uploadParts(engine, source, target, options, ticket);
   return await putFile(engine, source, target, options, ticket);
 }
 

@@ -1,0 +1,155 @@
+import { command } from '../../cli/command.ts';
+import { flag, many, one, some } from '../../cli/parameters.ts';
+import { confirm } from '../../cli/prompt.ts';
+import { ApiError, UsageError } from '../../errors.ts';
+import { record, records } from '../../output/kinds.ts';
+import { findUpload, getUpload, listUploads } from '../../transfer/find-upload.ts';
+import { smallestPart } from '../../transfer/multipart.ts';
+import { baseName, printRemotePath, readRemotePath } from '../../transfer/path.ts';
+import { runOrdered } from '../../transfer/pool.ts';
+import { usualPatience, tryAgain } from '../../transfer/retry.ts';
+import { commitUpload, createUpload, listParts, partsDirectory, type UploadPlace } from '../../transfer/upload-parts.ts';
+import { createTally } from '../stor/engine.ts';
+import { chooseHeaders, storeOptions } from '../stor/headers.ts';
+
+/** States asked for at once when uploads are listed. */
+const parallel = 16;
+
+export const create = command({
+  summary: 'Begin an upload',
+  description:
+    'Whether the object can be where it is to be is seen at the commit. The request is never sent twice: each would begin an upload.',
+  aliases: ['add'],
+  arguments: { path: one('Path of the object that the commit makes', { values: 'path' }) },
+  options: storeOptions,
+  run: async (invocation) => {
+    const { args, options, storage, account, note } = invocation;
+    const target = readRemotePath(args.path, account);
+    const place = await createUpload(storage, target, { headers: await chooseHeaders(options, baseName(target)), copies: options.copies });
+    note(`Created upload ${place.id}`);
+    const shown = { id: place.id, partsDirectory: printRemotePath(partsDirectory(place)), targetObject: printRemotePath(target) };
+    return record(shown, { id: 'id' });
+  },
+  examples: [
+    { line: 'cloud mpu create backups/disk.img -o name', help: 'Its id, for the parts' },
+    { line: 'cloud mpu create backups/disk.img --copies 3 -m host=web1', help: 'With headers of the object to come' },
+  ],
+});
+
+export const list = command({
+  summary: 'List the uploads of the account',
+  description: 'Those that are on their way; services keep those that are done for a while.',
+  aliases: ['ls'],
+  run: async ({ storage, account }) => {
+    async function describe(place: UploadPlace): Promise<object | undefined> {
+      try {
+        return { ...(await getUpload(storage, place)), partsDirectory: printRemotePath(partsDirectory(place)) };
+      } catch (error) {
+        // It was finished while the list was read.
+        if (error instanceof ApiError && error.status === 404) return undefined;
+        throw error;
+      }
+    }
+    async function* rows(): AsyncGenerator<object> {
+      try {
+        for await (const row of runOrdered(listUploads(storage, account), describe, { limit: parallel })) if (row) yield row;
+      } catch (error) {
+        // An account that has never made one has no directory of uploads at some services.
+        if (!(error instanceof ApiError) || error.status !== 404) throw error;
+      }
+    }
+    return records(rows(), {
+      columns: ['id', 'state', 'targetObject', { key: 'creationTimeMs', title: 'CREATED', as: 'time' }, { key: 'numCopies', long: true }],
+      id: 'id',
+      fields: ['headers', 'partsDirectory'],
+    });
+  },
+  examples: [
+    { line: 'cloud mpu list', help: 'What is on its way' },
+    { line: 'cloud mpu list -o name | xargs cloud mpu abort -y', help: 'Give all of them up' },
+  ],
+});
+
+export const get = command({
+  summary: 'Show an upload',
+  aliases: ['show'],
+  arguments: { id: one('Upload', { values: 'upload' }) },
+  run: async ({ args, storage, account }) => record(await getUpload(storage, await findUpload(storage, account, args.id)), { id: 'id' }),
+  examples: [
+    { line: 'cloud mpu get 0c4d6e9a', help: 'By the beginning of its id' },
+    { line: 'cloud mpu get 0c4d6e9a -j --columns state', help: 'Its state as JSON' },
+  ],
+});
+
+/** The etags of all parts in order. @throws {UsageError} for what no service commits: nothing is sent then */
+function readEtags(sizes: ReadonlyMap<number, { etag: string; size: number }>, given: readonly string[]): string[] {
+  const count = given.length > 0 ? given.length : sizes.size;
+  const etags = [];
+  for (let number = 0; number < count; number += 1) {
+    const part = sizes.get(number);
+    if (!part)
+      throw new UsageError(`part ${number} is missing: parts have numbers from 0 on without gaps`, {
+        hint: 'cloud mpu put-part ID N FILE',
+      });
+    if (number < count - 1 && part.size < smallestPart)
+      throw new UsageError(`part ${number} has ${part.size} bytes: every part but the last has at least 5 MiB`);
+    if (given[number] !== undefined && given[number] !== part.etag)
+      throw new UsageError(`part ${number} has the etag ${part.etag}, not ${given[number] ?? ''}: it was stored again`);
+    etags.push(part.etag);
+  }
+  return etags;
+}
+
+export const commit = command({
+  summary: 'Make the object of the parts',
+  description: 'Without etags, of all parts that are there. The same commit again is harmless.',
+  arguments: { id: one('Upload', { values: 'upload' }), etag: some('Etag of each part, in order from part 0') },
+  run: async (invocation) => {
+    const { args, storage, account, note } = invocation;
+    const place = await findUpload(storage, account, args.id);
+    const { state, targetObject } = await getUpload(storage, place);
+    let etags: string[] = [...args.etag];
+    // The parts of an upload that is done are gone: the service compares the etags with those that it was committed with.
+    if (state === 'created') {
+      const parts = await listParts(storage, place);
+      const sizes = new Map([...parts].map(([number, { etag = '', size = 0 }]) => [number, { etag, size }]));
+      etags = readEtags(sizes, args.etag);
+    } else if (etags.length === 0) throw new UsageError(`upload ${place.id} is ${state}: to commit it again, give the etags of its parts`);
+    const stored = await tryAgain(() => commitUpload(storage, place, etags), usualPatience);
+    note(`Committed upload ${place.id}`);
+    return record({ path: targetObject, ...stored }, { id: 'path' });
+  },
+  examples: [
+    { line: 'cloud mpu commit 0c4d6e9a', help: 'All parts' },
+    { line: 'cloud mpu commit 0c4d6e9a $(cloud mpu parts 0c4d6e9a -o name)', help: 'Exactly these parts' },
+  ],
+});
+
+export const abort = command({
+  summary: 'Give up uploads and remove their parts',
+  aliases: ['delete', 'rm'],
+  arguments: { id: many('Upload', { values: 'upload' }) },
+  options: { yes: flag('Do not ask', { short: 'y' }) },
+  run: async (invocation) => {
+    const { args, options, storage, account, note, world } = invocation;
+    const tally = createTally(invocation, args.id.length === 1);
+    const places: UploadPlace[] = [];
+    for (const word of args.id) {
+      const place = await tally.prepare(word, () => findUpload(storage, account, word));
+      if (place) places.push(place);
+    }
+    if (!options.yes && places.length > 0) await confirm(world, `Give up ${places.map(({ id }) => id).join(', ')}?`);
+    for (const place of places) {
+      await tally.attempt(place.id, async () => {
+        await storage.abortMultipartUpload(place);
+        note(`Aborted upload ${place.id}`);
+      });
+    }
+    tally.finish();
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud mpu abort 0c4d6e9a', help: 'Asks first' },
+    { line: 'cloud mpu abort 0c4d6e9a 77aa01bc -y', help: 'Several, without a question' },
+  ],
+});

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import type { ByteStream } from '../../api/message.ts';
+import { command } from '../../cli/command.ts';
+import { resolvePath } from '../../cli/input.ts';
+import { flag, one } from '../../cli/parameters.ts';
+import { UsageError } from '../../errors.ts';
+import { record, records } from '../../output/kinds.ts';
+import { findUpload } from '../../transfer/find-upload.ts';
+import { makeFolder } from '../../transfer/folders.ts';
+import { smallestPart } from '../../transfer/multipart.ts';
+import { baseName, parentOf, readRemotePath } from '../../transfer/path.ts';
+import { tryAgain } from '../../transfer/retry.ts';
+import { openSource, readFilePart, watchBytes, type Source } from '../../transfer/source.ts';
+import { checkPartNumber, listParts, putPart as sendPart } from '../../transfer/upload-parts.ts';
+import { uploadObject } from '../../transfer/upload.ts';
+import { createEngine, transferOptions } from '../stor/engine.ts';
+import { chooseHeaders, keepProperties, storeOptions } from '../stor/headers.ts';
+import { explainParent } from '../stor/paths.ts';
+import { runTransfers } from '../stor/show.ts';
+
+/** Largest part that is read from a pipe: it has to be held, in case it must be sent again. */
+const largestPiped = 512 * 1024 * 1024;
+
+async function readPiped(stream: ByteStream): Promise<Buffer> {
+  const pieces = [];
+  let size = 0;
+  for await (const piece of stream) {
+    size += piece.length;
+    if (size > largestPiped) throw new UsageError('a part from stdin has at most 512 MiB', { hint: 'give a file' });
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces, size);
+}
+
+export const putPart = command({
+  summary: 'Store a part of an upload; the same number again replaces it',
+  arguments: {
+    id: one('Upload', { values: 'upload' }),
+    number: one('Number of the part, from 0 on'),
+    file: one('File; - for stdin', { values: 'file' }),
+  },
+  options: { bwlimit: transferOptions.bwlimit },
+  run: async (invocation) => {
+    const { args, options, storage, account, note, warn, world } = invocation;
+    if (!/^\d+$/.test(args.number))
+      throw new UsageError(`"${args.number}" is no number of a part`, { hint: 'parts have numbers from 0 to 9999' });
+    const number = Number(args.number);
+    checkPartNumber(number);
+    const engine = createEngine(invocation, options, { bulk: false });
+    const source = args.file === '-' ? undefined : openSource(args.file, resolvePath(world, args.file));
+    const place = await findUpload(storage, account, args.id);
+    const content = source?.kind === 'file' ? undefined : await readPiped(source?.open() ?? (world.stdin.stream as ByteStream));
+    const size = source?.kind === 'file' ? source.size : (content?.length ?? 0);
+    if (size < smallestPart) warn(`part ${number} has ${size} bytes: only the last part may have fewer than 5 MiB`);
+    const part = await tryAgain(async () => {
+      if (source?.kind === 'file') {
+        const { body, seen } = watchBytes(() => readFilePart(source, 0, source.size), source, engine, undefined);
+        return await sendPart(engine, place, number, { body, seen, length: size });
+      }
+      const bytes = content ?? Buffer.alloc(0);
+      const md5 = createHash('md5').update(bytes).digest('base64');
+      return await sendPart(engine, place, number, { body: () => bytes, seen: () => ({ size, md5 }), length: size, md5 });
+    }, engine);
+    note(`Stored part ${number} of upload ${place.id}`);
+    return record({ number, ...part }, { id: 'etag' });
+  },
+  examples: [
+    { line: 'cloud mpu put-part 0c4d6e9a 0 disk.part0', help: 'The first part' },
+    { line: 'dd if=disk.img bs=16M skip=1 count=1 | cloud mpu put-part 0c4d6e9a 1 -', help: 'From a pipe' },
+  ],
+});
+
+export const parts = command({
+  summary: 'List the parts that are there',
+  arguments: { id: one('Upload', { values: 'upload' }) },
+  run: async ({ args, storage, account }) => {
+    const found = await listParts(storage, await findUpload(storage, account, args.id));
+    const rows = [...found].toSorted(([a], [b]) => a - b).map(([number, { name: _name, type: _type, ...entry }]) => ({ number, ...entry }));
+    return records(rows, {
+      columns: ['number', { key: 'size', as: 'size' }, { key: 'mtime', as: 'time' }, 'etag'],
+      id: 'etag',
+      fields: ['contentMD5', 'durability'],
+    });
+  },
+  examples: [
+    { line: 'cloud mpu parts 0c4d6e9a', help: 'Numbers, sizes and etags' },
+    { line: 'cloud mpu parts 0c4d6e9a -o name', help: 'Only the etags, in order' },
+  ],
+});
+
+export const upload = command({
+  summary: 'Store a file in parts, several at once',
+  description: 'The same command again goes on where an interrupted one stopped.',
+  arguments: { file: one('File; - for stdin', { values: 'file' }), path: one('Path of the object', { values: 'path' }) },
+  options: { parents: flag('Make missing directories', { short: 'p' }), ...storeOptions, ...transferOptions },
+  run: async (invocation) => {
+    const { args, options, account, note, world } = invocation;
+    const target = readRemotePath(args.path, account);
+    const source: Source =
+      args.file === '-'
+        ? { kind: 'stream', label: 'stdin', open: () => world.stdin.stream as ByteStream }
+        : openSource(args.file, resolvePath(world, args.file));
+    const kept = source.kind === 'file' ? keepProperties(source, false) : {};
+    const headers = { ...kept, ...(await chooseHeaders(options, source.kind === 'file' ? source.file : baseName(target))) };
+    return await runTransfers(
+      invocation,
+      options,
+      { only: true, bulk: true },
+      { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' },
+      async function* ({ engine, tally }) {
+        const stored = await tally.attempt(args.file, async () => {
+          const parent = parentOf(target);
+          const makes = options.parents && parent?.path.includes('/') === true;
+          if (makes && parent) await makeFolder(engine.storage, parent, { parents: true });
+          const putOptions = { headers, copies: options.copies, hasParent: makes, alwaysInParts: true };
+          return await explainParent(() => uploadObject(engine, source, target, putOptions), 'cloud mpu upload -p');
+        });
+        if (!stored) return;
+        note(`${source.label} -> ${stored.path}`);
+        yield stored;
+      },
+    );
+  },
+  examples: [
+    { line: 'cloud mpu upload disk.img backups/disk.img', help: 'Any size' },
+    { line: 'cloud mpu upload disk.img backups/disk.img -p --part-size 64M -P 8', help: 'Larger parts, more at once' },
+  ],
+});
