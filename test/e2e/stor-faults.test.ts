@@ -1,0 +1,114 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { createRandom, startFaultProxy, type Fault, type FaultProxy } from '../support/fault-proxy.ts';
+import { useLocal } from '../support/sandbox.ts';
+
+/**
+ * Transfers through a proxy that damages them. Whatever happens: identical bytes and exit code 0, or an error and another code, and no
+ * local file under its final name that is not whole. CLOUD_TRANSFERS=500 for the full proof.
+ */
+
+const wanted = Number(process.env['CLOUD_TRANSFERS'] ?? 40);
+const seed = Number(process.env['CLOUD_SEED'] ?? Date.now() % 1_000_000);
+const user = useLocal('--http');
+const mebibyte = 1024 * 1024;
+let proxy: FaultProxy | undefined;
+
+afterEach(async () => {
+  await proxy?.close();
+});
+
+const harmful: readonly Fault[] = ['cut up', 'cut down', 'flip up', 'flip down', 'stall up', 'stall down', 'head only', 'no reply'];
+
+/** One exchange in five is damaged; when the service is busy, it is so for some exchanges in a row. */
+function createFaults(): (method: string, random: () => number) => Fault {
+  let busy = 0;
+  return (_method, random) => {
+    if (busy > 0) {
+      busy -= 1;
+      return 'busy';
+    }
+    const dice = random();
+    if (dice < 0.03) busy = Math.floor(random() * 3);
+    if (dice < 0.03) return 'busy';
+    return dice < 0.2 ? (harmful[Math.floor(random() * harmful.length)] ?? 'none') : 'none';
+  };
+}
+
+/** Most are small, a few are large enough for several ranges or parts. */
+function chooseSize(random: () => number, number: number): number {
+  if (number % 10 === 0) return Math.floor(random() * 64 * mebibyte);
+  return number % 7 === 0 ? 0 : Math.floor(random() ** 4 * 4 * mebibyte);
+}
+
+function digest(content: Uint8Array): string {
+  return createHash('md5').update(content).digest('base64');
+}
+
+test(`${wanted} transfers up and as many down, seed ${seed}`, { timeout: 60_000 + wanted * 4000 }, async () => {
+  const random = createRandom(seed);
+  const faults = await startFaultProxy(user.local.storUrl, createFaults(), seed);
+  proxy = faults;
+  const through = (...words: string[]): string[] => [...words, '--stor-url', faults.url, '--timeout', '1s', '--retries', '4', '-q'];
+  let [done, failed] = [0, 0];
+
+  /** What is at the service, asked without the proxy. */
+  async function md5At(path: string): Promise<string | undefined> {
+    const { code, stdout } = await user.cloud(['stor', 'stat', path, '-j']);
+    return code === 0 ? (JSON.parse(stdout) as { contentMD5: string }).contentMD5 : undefined;
+  }
+
+  for (let number = 0; number < wanted; number += 1) {
+    // Every third time a tree of ten, in one process.
+    const count = number % 3 === 0 ? Math.min(10, wanted - number) : 1;
+    const names = Array.from({ length: count }, (_, index) => `file ${number + index}`);
+    const folder = `run${number}`;
+    const contents = new Map(names.map((name, index) => [name, randomBytes(chooseSize(random, number + index))]));
+    for (const [name, content] of contents) user.write(`${folder}/${name}`, content);
+    number += count - 1;
+
+    const [only = ''] = names;
+    const large = (contents.get(only)?.length ?? 0) > 12 * mebibyte;
+    const up =
+      count > 1
+        ? ['stor', 'put', '-r', folder, folder]
+        : large
+          ? ['mpu', 'upload', `${folder}/${only}`, folder, '--part-size', '5M']
+          : ['stor', 'put', `${folder}/${only}`, folder];
+    const place = (name: string): string => (count > 1 ? `${folder}/${name}` : folder);
+    const put = await user.cloud(through(...up));
+    for (const [name, content] of contents) {
+      const stored = await md5At(place(name));
+      if (put.code === 0) expect([name, stored, put.stderr]).toEqual([name, digest(content), '']);
+      else expect(put.stderr).not.toBe('');
+      if (stored !== digest(content)) await user.cloud(['stor', 'put', `${folder}/${name}`, '-p', place(name), '-q']);
+    }
+    if (put.code === 0) done += count;
+    else failed += count;
+
+    const got = await user.cloud(through('stor', 'get', ...(count > 1 ? ['-r'] : []), folder, `${folder}.back`));
+    for (const [name, content] of contents) {
+      const file = join(user.home, `${folder}.back`, count > 1 ? name : '');
+      if (got.code === 0 || existsSync(file))
+        expect([name, digest(readFileSync(file)), got.stderr]).toEqual([name, digest(content), expect.any(String)]);
+      if (got.code === 0) expect(got.stderr).toBe('');
+      else expect(got.stderr).not.toBe('');
+    }
+    if (got.code === 0) done += count;
+    else failed += count;
+
+    const piped = await user.cloud(through('stor', 'get', place(only)));
+    const whole = contents.get(only) ?? Buffer.alloc(0);
+    if (piped.code === 0) expect(piped.bytes.equals(whole)).toBe(true);
+    else expect(piped.stderr).not.toBe('');
+    for (const name of [folder, `${folder}.back`]) rmSync(join(user.home, name), { recursive: true, force: true });
+  }
+
+  const happened = harmful.filter((fault) => (faults.counts.get(fault) ?? 0) > 0);
+  if (wanted >= 40) expect(happened.length).toBeGreaterThan(5);
+  // The program is there to succeed: most transfers have to.
+  expect(done).toBeGreaterThan(failed * 4);
+  expect(readdirSync(user.home).filter((name) => name.endsWith('.part'))).toEqual([]);
+});
