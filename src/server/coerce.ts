@@ -39,36 +39,39 @@ function parseText(value: unknown, opening: string): unknown {
   }
 }
 
-function coerceInner(value: unknown, field: Field, place: string): unknown {
+function coerceInner(value: unknown, field: Field, place: string, strict: boolean): unknown {
   try {
-    return coerceValue(value, field);
+    return coerceValue(value, field, strict);
   } catch (error) {
     throw error instanceof ValueError ? new ValueError(error.message, `${place}${error.place}`) : error;
   }
 }
 
-function coerceList(value: unknown, { item }: Field): unknown[] {
+function coerceList(value: unknown, { item }: Field, strict: boolean): unknown[] {
   const parsed = parseText(value, '[');
   const items: unknown[] = Array.isArray(parsed) ? parsed : [parsed];
-  return item === undefined ? items : items.map((each, index) => coerceInner(each, item, `[${index}]`));
+  return item === undefined ? items : items.map((each, index) => coerceInner(each, item, `[${index}]`, strict));
 }
 
-function coerceObject(value: unknown, { fields }: Field): unknown {
+function coerceObject(value: unknown, { fields }: Field, strict: boolean): unknown {
   const parsed = parseText(value, '{');
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw new ValueError('must be an object');
   if (fields === undefined) return parsed;
   const given = new Map<string, unknown>(Object.entries(parsed));
+  const unknown = strict ? [...given.keys()].find((name) => !Object.hasOwn(fields, name)) : undefined;
+  if (unknown !== undefined) throw new ValueError('is not a known field', `.${unknown}`);
   const missing = Object.entries(fields).find(([name, field]) => !field.optional && (given.get(name) ?? undefined) === undefined);
   if (missing !== undefined) throw new ValueError('is required', `.${missing[0]}`);
   const present = Object.entries(fields).filter(([name]) => (given.get(name) ?? undefined) !== undefined);
-  return Object.fromEntries(present.map(([name, field]) => [name, coerceInner(given.get(name), field, `.${name}`)]));
+  return Object.fromEntries(present.map(([name, field]) => [name, coerceInner(given.get(name), field, `.${name}`, strict)]));
 }
 
 /**
  * A value as the kind of its field, whatever the request's encoding made of it: numbers and booleans also from text.
+ * @param strict whether what an object has beyond its fields is wrong rather than ignored
  * @throws {ValueError} when it does not fit.
  */
-export function coerceValue(value: unknown, field: Field): unknown {
+export function coerceValue(value: unknown, field: Field, strict = false): unknown {
   switch (field.kind) {
     case 'text':
       return coerceText(value, field);
@@ -77,9 +80,9 @@ export function coerceValue(value: unknown, field: Field): unknown {
     case 'boolean':
       return coerceBoolean(value);
     case 'list':
-      return coerceList(value, field);
+      return coerceList(value, field, strict);
     case 'object':
-      return coerceObject(value, field);
+      return coerceObject(value, field, strict);
     default:
       return value;
   }

@@ -29,7 +29,7 @@ function isMissing(value: unknown, field: Field): boolean {
 
 function coerceField(operation: Operation, name: string, field: Field, value: unknown): unknown {
   try {
-    return coerceValue(value, field);
+    return coerceValue(value, field, refusesUnknown(operation));
   } catch (error) {
     throw error instanceof ValueError ? refuseInvalid(operation, `${name}${error.place}`, error.message) : error;
   }

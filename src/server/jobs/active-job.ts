@@ -3,6 +3,7 @@ import type { Phase } from '../../api/objects.ts';
 import type { Caller } from '../handler.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import type { Place } from '../storage/paths.ts';
+import type { Slots } from './slots.ts';
 import type { Source } from './sources.ts';
 import type { Zone } from './zone.ts';
 
@@ -44,6 +45,7 @@ export interface Task {
 /** A zone with the number of tasks that were handed to it and are not over. */
 export interface ActiveZone {
   readonly zone: Zone;
+  readonly slots: Slots;
   load: number;
 }
 

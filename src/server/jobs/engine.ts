@@ -14,6 +14,7 @@ import { isJobOver } from './progress.ts';
 import type { Result } from './record.ts';
 import { createRecorder } from './recorder.ts';
 import { runTask } from './run-task.ts';
+import { createSlots } from './slots.ts';
 
 /** What the engine works with. */
 export interface EngineOptions {
@@ -45,14 +46,14 @@ export interface JobEngine {
 const defaultTimeLimit = 3_600_000;
 
 /** Tasks in one claim, and how few may be left before the next one. */
-const claimSize = 64;
-const claimMark = 32;
+const claimSize = 128;
+const claimMark = 64;
 
 /** Short tasks that are handed to a zone at once, so that it need not wait for this process. */
 const quickDepth = 6;
 
 /** Outcomes that may wait for the disk before no further task is begun. */
-const mostUnrecorded = 128;
+const mostUnrecorded = 256;
 
 /** Milliseconds between attempts at what the disk or the database refused. */
 const pause = 1000;
@@ -81,8 +82,13 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     server: options.server,
     now,
     log,
-    onRecorded: (touched, over) => {
-      for (const job of touched) for (const phase of job.phases) phase.mayHaveMore = true;
+    expectsMore: () =>
+      [...jobs.values()].some(({ phases }) => phases.some(({ isQuick, zones }) => isQuick && [...zones].some(({ load }) => load > 0))),
+    onRecorded: (results, over) => {
+      for (const { task, kind } of results) {
+        const next = kind === 'retry' ? task.phase : task.job.phases[task.phase.number + 1];
+        if (next) next.mayHaveMore = true;
+      }
       for (const job of over) follow(endJob(job), `ending job ${job.id}`);
       pump();
     },
@@ -143,7 +149,10 @@ export function startJobEngine(options: EngineOptions): JobEngine {
       pump();
     };
     if (!isolation) return;
-    const results = await runTask({ store, isolation, directory: active.zone.directory }, active.zone, task, release);
+    const { zone, slots: places } = active;
+    const slot = places.take();
+    const results = await runTask({ store, isolation, directory: zone.directory, slot }, zone, task, release);
+    if (phase.zones.has(active)) await places.giveBack(slot);
     for (const result of results) await record(result);
     if (results.length > 0 || state.closed || job.cancelled) return;
     // It was handed to a zone that ended before its turn.
@@ -169,7 +178,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
       const zone = await openZone({ ...options, isolation, timeLimit }, job, phase, directory);
       if (!zone) return;
       if (state.closed || job.cancelled || job.isEnding) return await zone.end();
-      phase.zones.add({ zone, load: 0 });
+      phase.zones.add({ zone, slots: createSlots(directory), load: 0 });
       countZone(0, 1);
     } finally {
       phase.opening -= 1;

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, Failure, Task } from './active-job.ts';
 import type { Isolation } from './isolation.ts';
-import { baseOf } from './results.ts';
+import { baseOf, type TaskPlace } from './results.ts';
 import { placeAsset, placeSource, resolveSources, SourceReplaced, type Source } from './sources.ts';
 import type { ZoneTask } from './zone.ts';
 
@@ -20,11 +20,9 @@ export interface Complaint {
 }
 
 /** Where a task is prepared. */
-export interface Workshop {
+export interface Workshop extends TaskPlace {
   readonly store: Store;
   readonly isolation: Isolation;
-  /** The zone's directory. */
-  readonly directory: string;
 }
 
 /** The end of a name, which has what tells the kind of a file. */
@@ -39,9 +37,8 @@ function fitName(name: string): string {
         .slice(-longestName / 2);
 }
 
-async function prepareMap(workshop: Workshop, task: Task, source: Source): Promise<string> {
-  const { store, isolation, directory } = workshop;
-  const place = join('in', String(task.number), fitName(source.place.name));
+async function prepareMap({ store, isolation, directory, slot }: Workshop, source: Source): Promise<string> {
+  const place = join('in', slot, fitName(source.place.name));
   // Where there are no walls a task could write to the file it reads.
   await placeSource(store, source, join(directory, place), { shared: isolation.kind === 'namespaces' });
   return join(isolation.rootOf(directory), place);
@@ -50,12 +47,12 @@ async function prepareMap(workshop: Workshop, task: Task, source: Source): Promi
 /** Reads the source again when it was replaced since it was looked up. */
 async function prepareCurrent(workshop: Workshop, task: Task, source: Source): Promise<string | Failure> {
   try {
-    return await prepareMap(workshop, task, source);
+    return await prepareMap(workshop, source);
   } catch (error) {
     if (!(error instanceof SourceReplaced)) throw error;
     const [current] = await resolveSources(workshop.store, task.job, [source.place.path]);
     if (!current || 'code' in current) return current ?? { code: 'EJ_NOENT', message: 'no such object' };
-    return prepareMap(workshop, task, current);
+    return prepareMap(workshop, current);
   }
 }
 
@@ -79,8 +76,8 @@ async function* listReduceInputs({ db }: Store, { job, phase, number }: Task): A
 }
 
 /** Puts all inputs of a reducer into its zone, and their list; what cannot be read is left out and complained about. */
-async function prepareReduce({ store, isolation, directory }: Workshop, task: Task): Promise<Complaint[]> {
-  const folder = join('in', String(task.number));
+async function prepareReduce({ store, isolation, directory, slot }: Workshop, task: Task): Promise<Complaint[]> {
+  const folder = join('in', slot);
   const complaints: Complaint[] = [];
   const files: string[] = [];
   for await (const inputs of listReduceInputs(store, task)) {
@@ -101,15 +98,15 @@ async function prepareReduce({ store, isolation, directory }: Workshop, task: Ta
 /** Puts everything a task needs into its zone. */
 export async function prepareTask(workshop: Workshop, task: Task): Promise<{ zoneTask: ZoneTask; complaints: Complaint[] } | Failure> {
   const { job, phase, number, origin, input, source } = task;
+  const { slot } = workshop;
   const outputBase = baseOf(job, phase.number, origin);
-  await Promise.all(['in', 'work'].map((name) => mkdir(join(workshop.directory, name, String(number)))));
   if (!source) {
     const complaints = await prepareReduce(workshop, task);
-    return { zoneTask: { number, object: '', file: '', outputBase, reducer: String(number) }, complaints };
+    return { zoneTask: { slot, object: '', file: '', outputBase, reducer: String(number) }, complaints };
   }
   const file = await prepareCurrent(workshop, task, source);
   if (typeof file !== 'string') return file;
-  return { zoneTask: { number, object: input ?? '', file, outputBase, reducer: '' }, complaints: [] };
+  return { zoneTask: { slot, object: input ?? '', file, outputBase, reducer: '' }, complaints: [] };
 }
 
 /** Puts the assets of a phase into a zone, each under its own path. @returns why one is not there. */

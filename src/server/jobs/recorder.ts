@@ -9,8 +9,10 @@ export interface RecorderOptions {
   readonly server: string;
   readonly now: () => number;
   readonly log: (line: string) => void;
-  /** Told after each transaction: the jobs it was about, and those that are over. */
-  onRecorded(touched: ReadonlySet<ActiveJob>, over: readonly ActiveJob[]): void;
+  /** Whether further outcomes will come within moments. */
+  expectsMore(): boolean;
+  /** Told after each transaction: what it recorded, and the jobs that are over. */
+  onRecorded(results: readonly Result[], over: readonly ActiveJob[]): void;
 }
 
 /** Writes outcomes of tasks to the database, those that come while it is busy together. */
@@ -24,12 +26,16 @@ export interface Recorder {
 /** Outcomes in one transaction. */
 const batchSize = 200;
 
+/** Outcomes that are worth a transaction at once, and milliseconds that fewer wait for others. */
+const worthwhile = 100;
+const longestWait = 100;
+
 /** Times that a transaction is tried, and milliseconds between. */
 const attempts = 10;
 const pause = 500;
 
 /** Makes a recorder. */
-export function createRecorder({ store, server, now, log, onRecorded }: RecorderOptions): Recorder {
+export function createRecorder({ store, server, now, log, expectsMore, onRecorded }: RecorderOptions): Recorder {
   const queue: { result: Result; done: () => void }[] = [];
   let isWriting = false;
   let writing = 0;
@@ -46,15 +52,22 @@ export function createRecorder({ store, server, now, log, onRecorded }: Recorder
     }
   }
 
+  /** Lets outcomes gather while more are about to come: nothing else is done while the database flushes. */
+  async function gather(): Promise<void> {
+    const end = performance.now() + longestWait;
+    while (queue.length < worthwhile && performance.now() < end && expectsMore()) await sleep(5);
+  }
+
   async function writeAll(): Promise<void> {
     isWriting = true;
-    while (queue.length > 0) {
+    for (await gather(); queue.length > 0; await gather()) {
       const batch = queue.splice(0, batchSize);
       writing = batch.length;
+      const results = batch.map(({ result }) => result);
       try {
-        const over = await write(batch.map(({ result }) => result));
+        const over = await write(results);
         writing = 0;
-        onRecorded(new Set(batch.map(({ result }) => result.task.job)), over);
+        onRecorded(results, over);
       } catch {
         // Logged above; the tasks are still claimed, and wait again after the next start.
         writing = 0;

@@ -1,4 +1,4 @@
-import { collectTask, removeTask } from './results.ts';
+import { collectTask } from './results.ts';
 import type { Failure, NewObject, Task } from './active-job.ts';
 import { prepareTask, type Workshop } from './prepare.ts';
 import type { Result } from './record.ts';
@@ -48,7 +48,6 @@ export async function runTask(workshop: Workshop, zone: Zone, task: Task, releas
     const prepared = await prepareTask(workshop, task);
     if ('code' in prepared) {
       release(false);
-      await removeTask(zone.directory, task.number);
       return [{ kind: 'failure', task, zone: zone.name, failure: prepared }];
     }
     for (const complaint of prepared.complaints) results.push({ kind: 'complaint', task, zone: zone.name, ...complaint });
@@ -68,8 +67,7 @@ const quickTime = 50;
 
 async function store(workshop: Workshop, zone: Zone, task: Task, ending: Ending): Promise<Result> {
   try {
-    const outcome = await collectTask(workshop.store, task, zone.directory, ending);
-    await removeTask(zone.directory, task.number);
+    const outcome = await collectTask(workshop.store, task, workshop, ending);
     if (isObject(outcome)) return { kind: 'output', task, zone: zone.name, output: outcome };
     return { kind: 'failure', task, zone: zone.name, failure: outcome };
   } catch (error) {

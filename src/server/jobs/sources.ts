@@ -114,7 +114,7 @@ export async function placeSource(store: Store, source: Source, file: string, { 
   if (content === null || size === 0) return writeFile(file, '');
   if (!shared || content.startsWith('pieces/')) return copyContent(store, source, file);
   try {
-    await store.bytes.link(content, file);
+    store.bytes.link(content, file);
   } catch (error) {
     if (!isSystemError(error)) throw error;
     if (error.code === 'ENOENT') throw new SourceReplaced('the object was replaced');

@@ -4,13 +4,19 @@
  * walls (where there are namespaces), the runner starts one task after the other.
  */
 
+/** Closes all descriptors above one, whoever left them open. */
+const sealFunction = `
+seal() {
+  for descriptor in /dev/fd/*; do
+    descriptor=\${descriptor##*/}
+    [ "$descriptor" -le "$1" ] || eval "exec $descriptor>&-"
+  done
+}`;
+
 /** Arguments: the zone's marker, its directory, and the words that start the runner. Descriptor 3 is the life pipe. */
-export const guardScript = `
+export const guardScript = `${sealFunction}
 marker=$1; directory=$2; shift 2
-for descriptor in /dev/fd/*; do
-  descriptor=\${descriptor##*/}
-  [ "$descriptor" -le 3 ] || eval "exec $descriptor>&-"
-done
+seal 3
 "$@" <&0 3<&- &
 child=$!
 exec 0</dev/null 1>&-
@@ -52,51 +58,60 @@ exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$@"
 /**
  * Arguments: the zone's directory as seen inside, \`all\` where the runner may kill every process it sees, the command,
  * the init command, and the limits of memory (KiB) and of a file (KiB), each empty for none. On stdin each task is five texts ended
- * by NUL: number, input object, input file, output base, reducer; a task without an input file reads the files in its list.
- * On stdout \`ready STATUS SIGNALLED\` after init, then \`NUMBER STATUS SIGNALLED\` for each task.
+ * by NUL: slot, input object, input file, output base, reducer; a task without an input file reads the files in its list.
+ * On stdout \`ready STATUS SIGNALLED\` after init, then \`SLOT STATUS SIGNALLED\` for each task.
  */
-export const runnerScript = `
+export const runnerScript = `${sealFunction}
 root=$1; reach=$2; command=$3; init=$4; memory=$5; blocks=$6
 cd "$root" || exit 1
 unset OLDPWD
-set -m
+trap : INT
 cores=$(ulimit -H -c)
 begin() {
+  if [ -n "$2" ]; then exec <"$2"; else exec < <(exec xargs -0 cat <"in/$3/list" 2>/dev/null) && seal 2; fi
+  exec >"out/$3" 2>"err/$3"
   cd "$1" || exit 126
   unset OLDPWD
   ulimit -S -c "$cores"
   [ -z "$blocks" ] || ulimit -f "$blocks" || exit 126
   [ -z "$memory" ] || ulimit -v "$memory" || exit 126
-  exec "$BASH" -c "$2"
+  exec "$BASH" -c "$4"
 }
+if [ "$reach" = all ]; then
+  run() { (begin "$@"); }
+  sweep() { kill -KILL -1; }
+else
+  set -m
+  run() { (begin "$@") & echo $! >task; wait $!; }
+  sweep() { kill -KILL -- "-$(<task)"; }
+fi
 finish() {
-  echo "$1" >task
-  wait "$1" 2>note
   status=$?; signalled=0
   if [ "$status" -gt 128 ]; then
+    line=
     read -r line <note
-    case $line in *' Exit '*) ;; *) signalled=1 ;; esac
+    # Bash says nothing of some signals.
+    case $line:$status in *' Exit '*) ;; :130 | :141) signalled=1 ;; :*) ;; *) signalled=1 ;; esac
   fi
-  if [ "$reach" = all ]; then kill -KILL -1 2>/dev/null; else kill -KILL -- "-$1" 2>/dev/null; fi
+  sweep 2>/dev/null
 }
 status=0; signalled=0
 if [ -n "$init" ]; then
-  (begin home "$init") </dev/null >out/init 2>err/init &
-  finish $!
+  run home /dev/null init "$init" 2>note
+  finish
 fi
 echo "ready $status $signalled"
 [ "$status" -eq 0 ] || exit 0
-while IFS= read -r -d '' number && IFS= read -r -d '' object && IFS= read -r -d '' file &&
+while IFS= read -r -d '' slot && IFS= read -r -d '' object && IFS= read -r -d '' file &&
   IFS= read -r -d '' base && IFS= read -r -d '' reducer; do
   export MANTA_OUTPUT_BASE=$base CLOUD_OUTPUT_BASE=$base
   if [ -n "$file" ]; then
     export MANTA_INPUT_OBJECT=$object CLOUD_INPUT_OBJECT=$object MANTA_INPUT_FILE=$file CLOUD_INPUT_FILE=$file
-    (begin "work/$number" "$command") <"$file" >"out/$number" 2>"err/$number" &
   else
     export MANTA_REDUCER=$reducer CLOUD_REDUCER=$reducer
-    (begin "work/$number" "$command") < <(exec xargs -0 cat <"in/$number/list" 2>/dev/null) >"out/$number" 2>"err/$number" &
   fi
-  finish $!
-  echo "$number $status $signalled"
+  run "work/$slot" "$file" "$slot" "$command" 2>note
+  finish
+  echo "$slot $status $signalled"
 done
 `;

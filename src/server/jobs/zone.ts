@@ -38,11 +38,12 @@ export interface Ending {
   readonly duration: number;
 }
 
-/** What the runner is told of a task; its files are `in/NUMBER`, `work/NUMBER`, `out/NUMBER`, `err/NUMBER` in the zone. */
+/** What the runner is told of a task. */
 export interface ZoneTask {
-  readonly number: number;
+  /** Its files are `in/SLOT`, `work/SLOT`, `out/SLOT` and `err/SLOT` in the zone. */
+  readonly slot: string;
   readonly object: string;
-  /** Path of the input as seen inside; empty for the concatenation of the files in `in/NUMBER/list`. */
+  /** Path of the input as seen inside; empty for the concatenation of the files in `in/SLOT/list`. */
   readonly file: string;
   readonly outputBase: string;
   readonly reducer: string;
@@ -174,9 +175,9 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
     name: options.name,
     directory,
     ready,
-    run: ({ number, object, file, outputBase, reducer }) => {
+    run: ({ slot, object, file, outputBase, reducer }) => {
       const ended = expect();
-      if (lost === undefined && !isKilling) input.write(`${[number, object, file, outputBase, reducer].join('\0')}\0`);
+      if (lost === undefined && !isKilling) input.write(`${[slot, object, file, outputBase, reducer].join('\0')}\0`);
       return ended;
     },
     end: async () => {

@@ -1,4 +1,4 @@
-import type { ByteStream } from '../../api/message.ts';
+import type { Body, ByteStream } from '../../api/message.ts';
 
 /** Bytes that were stored. */
 export interface StoredBytes {
@@ -14,11 +14,11 @@ export interface StoredBytes {
  */
 export interface ByteStore {
   /** Resolves when the bytes are on disk under their id; nothing is kept when the stream fails. */
-  write(body: ByteStream): Promise<StoredBytes>;
+  write(body: Body): Promise<StoredBytes>;
   /** Bytes from `start` up to, not including, `end`. Opened at once: a later `remove` does not disturb the reader. */
   read(id: string, start: number, end: number): ByteStream;
   /** Puts the bytes at `file`, without copying them where the disk is the same; they must only be read there. */
-  link(id: string, file: string): Promise<void>;
+  link(id: string, file: string): void;
   remove(id: string): Promise<void>;
   /** Ids of all contents, or of those written before a time (milliseconds since the epoch). */
   list(before?: number): AsyncIterable<string>;

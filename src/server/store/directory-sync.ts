@@ -1,11 +1,15 @@
-import { open } from 'node:fs/promises';
+import { closeSync, fsync, openSync } from 'node:fs';
+import { promisify } from 'node:util';
 
+const flush = promisify(fsync);
+
+/** Only the flush is worth another thread: waking one costs more than opening a directory. */
 async function syncNow(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
+  const descriptor = openSync(directory, 'r');
   try {
-    await handle.sync();
+    await flush(descriptor);
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
 }
 

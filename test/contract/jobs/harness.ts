@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job, JobError, Phase } from '../../../src/api/objects.ts';
-import { startJobEngine, type EngineOptions } from '../../../src/server/jobs/engine.ts';
+import { startJobEngine, type EngineOptions, type JobEngine } from '../../../src/server/jobs/engine.ts';
 import type { LocalStore } from '../../../src/server/store/open.ts';
 import { createTestStorage, type TestStorage } from '../storage/harness.ts';
 
@@ -24,11 +24,13 @@ export interface TestJobs extends TestStorage {
   /** Creates a job, feeds it and waits for its end. */
   run(phases: readonly Phase[], inputs?: readonly string[]): Promise<Outcome>;
   lines(target: string): Promise<string[]>;
+  /** Ends the engine as a stop of the service does, does `between`, and starts another over the same data. */
+  restart(between?: () => Promise<void>): Promise<void>;
 }
 
 export async function createTestJobs(options: Partial<EngineOptions> = {}): Promise<TestJobs> {
   const log: string[] = [];
-  const startJobs = (store: LocalStore, dataDir: string) =>
+  const start = (store: LocalStore, dataDir: string): JobEngine =>
     startJobEngine({
       store,
       dataDir,
@@ -38,7 +40,13 @@ export async function createTestJobs(options: Partial<EngineOptions> = {}): Prom
       log: (line) => void log.push(line),
       ...options,
     });
-  const service = await createTestStorage({ startJobs });
+  let engine: JobEngine | undefined;
+  const service = await createTestStorage({
+    startJobs: (store, dir) => {
+      engine = start(store, dir);
+      return { wake: (id) => engine?.wake(id), close: async () => engine?.close() };
+    },
+  });
   const lines = async (target: string): Promise<string[]> => {
     const { status, text } = await service.ask('GET', target);
     if (status !== 200) throw new Error(`GET ${target}: ${status} ${text}`);
@@ -81,6 +89,11 @@ export async function createTestJobs(options: Partial<EngineOptions> = {}): Prom
     create,
     add,
     wait,
+    restart: async (between) => {
+      await engine?.close();
+      await between?.();
+      engine = start(service.store, service.dir);
+    },
     run: async (phases, inputs = []) => {
       const id = await create(phases);
       await add(id, inputs, true);

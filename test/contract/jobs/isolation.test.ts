@@ -1,0 +1,160 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createOpenIsolation } from '../../../src/server/jobs/isolation.ts';
+import { createTestJobs, type TestJobs } from './harness.ts';
+
+/** Processes whose command line has a word; ps is the witness. */
+function countProcesses(word: string): number {
+  const lines = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).split('\n');
+  return lines.filter((line) => line.includes(word) && !line.includes('ps -eo')).length;
+}
+
+/** Whether this machine gives tasks namespaces; the log of the engine says so. */
+function hasWalls(service: TestJobs): boolean {
+  return service.log.some((line) => line.includes('in namespaces of their own'));
+}
+
+const kinds = [
+  ['as this machine allows', undefined],
+  ['without namespaces', createOpenIsolation('/bin/bash')],
+] as const;
+
+describe.each(kinds)('tasks %s', (_, isolation) => {
+  let service: TestJobs;
+  beforeAll(async () => {
+    process.env['SECRET_OF_THE_SERVICE'] = 'seen';
+    service = await createTestJobs({ isolation });
+    await service.put('/demo/stor/a', 'a\n');
+    await service.put('/demo/stor/b', 'b\n');
+  });
+  afterAll(async () => {
+    delete process.env['SECRET_OF_THE_SERVICE'];
+    await service.close();
+  });
+
+  test('find an environment without the variables of the service', async () => {
+    const { contents, id } = await service.run([{ exec: 'env' }], ['/demo/stor/a']);
+    const variables = Object.fromEntries((contents[0] ?? '').split('\n').map((line) => line.split(/=(.*)/u, 2)));
+    expect(
+      Object.keys(variables)
+        .filter((name) => !/^(?:MANTA_|CLOUD_)/u.test(name))
+        .sort(),
+    ).toEqual(['', 'HOME', 'LANG', 'PATH', 'PWD', 'SHLVL', 'TMPDIR', '_'].sort());
+    expect(variables).toMatchObject({
+      MANTA_INPUT_OBJECT: '/demo/stor/a',
+      CLOUD_INPUT_OBJECT: '/demo/stor/a',
+      MANTA_JOB_ID: id,
+      MANTA_USER: 'demo',
+      MANTA_URL: 'https://storage.test',
+      CLOUD_URL: 'https://storage.test',
+      MANTA_OUTPUT_BASE: `/demo/jobs/${id}/stor/demo/stor/a.0.`,
+    });
+  });
+
+  test('have no descriptors but the three', async () => {
+    const { contents } = await service.run([{ exec: 'for f in /dev/fd/*; do [ ! -e "$f" ] || echo "${f##*/}"; done' }], ['/demo/stor/a']);
+    expect(contents).toEqual(['0\n1\n2\n']);
+    const reduced = await service.run(
+      [{ type: 'reduce', exec: 'for f in /dev/fd/*; do [ ! -e "$f" ] || echo "${f##*/}"; done' }],
+      ['/demo/stor/a'],
+    );
+    expect(reduced.contents).toEqual(['0\n1\n2\n']);
+  });
+
+  test('begin each in an empty directory of their own', async () => {
+    const { contents } = await service.run(
+      [{ exec: 'ls -A | wc -l; touch left; mkdir -p d && chmod 0 d' }],
+      ['/demo/stor/a', '/demo/stor/b'],
+    );
+    expect(contents.map((text) => text.trim())).toEqual(['0', '0']);
+  });
+
+  test('cannot change the object they read', async () => {
+    await service.run([{ exec: 'echo changed > "$MANTA_INPUT_FILE"; echo changed > /dev/stdin; true' }], ['/demo/stor/a']);
+    expect((await service.ask('GET', '/demo/stor/a')).text).toBe('a\n');
+  });
+
+  test('leave no process behind', async () => {
+    const { contents } = await service.run([{ exec: 'sleep 4711 & cat' }], ['/demo/stor/a', '/demo/stor/b']);
+    expect(contents.sort()).toEqual(['a\n', 'b\n']);
+    expect(countProcesses('sleep 4711')).toBe(0);
+  });
+
+  test('are gone, grandchildren in sessions of their own too, within 2 s of a cancel', async () => {
+    const id = await service.create([{ exec: 'setsid sleep 4712 & (sleep 4712; true) & sleep 4712' }]);
+    await service.add(id, ['/demo/stor/a', '/demo/stor/b']);
+    await expect.poll(() => countProcesses('sleep 4712'), { timeout: 5000 }).toBeGreaterThan(3);
+    const begun = Date.now();
+    expect((await service.ask('POST', `/demo/jobs/${id}/live/cancel`)).status).toBe(202);
+    const { job, errors } = await service.wait(id);
+    expect(countProcesses('sleep 4712')).toBe(0);
+    expect(Date.now() - begun).toBeLessThan(2000);
+    expect(job).toMatchObject({ state: 'done', cancelled: true, inputDone: false });
+    expect(new Set(errors.map(({ code, message }) => `${code}: ${message}`))).toEqual(new Set(['JobCancelledError: job was cancelled']));
+    expect(errors.map(({ input }) => input ?? '').toSorted((left, right) => (left < right ? -1 : 1))).toEqual([
+      '/demo/stor/a',
+      '/demo/stor/b',
+    ]);
+  });
+
+  test('a zone leaves no files behind', async () => {
+    await service.run([{ exec: 'mkdir -p d/e; touch d/e/f; chmod 0 d' }], ['/demo/stor/a']);
+    await expect.poll(() => readdirSync(`${service.dir}/zones`)).toEqual([]);
+  });
+
+  test('see neither the data of the service nor the home of its user, nor a network, where there are walls', async () => {
+    const exec = `ls -A "${service.dir}" 2>/dev/null | wc -l; ls -A ~root 2>/dev/null | wc -l; ls /proc | grep -c '^[0-9]'; cat /proc/net/dev | wc -l`;
+    const { contents } = await service.run([{ exec }], ['/demo/stor/a']);
+    const [data, , processes, interfaces] = (contents[0] ?? '').trim().split('\n').map(Number);
+    if (!hasWalls(service)) return expect(data).toBeGreaterThan(0);
+    expect([data, interfaces]).toEqual([0, 3]);
+    expect(processes).toBeLessThan(10);
+  });
+});
+
+describe('over a restart', () => {
+  test('a job goes on, with one output an input', async () => {
+    const service = await createTestJobs();
+    try {
+      const inputs = Array.from({ length: 40 }, (_, index) => `/demo/stor/n${index}`);
+      for (const input of inputs) await service.put(input, `${input}\n`);
+      const id = await service.create([{ exec: 'sleep 0.02; cat' }]);
+      await service.add(id, inputs, true);
+      await expect.poll(async () => (await service.state(id)).stats.tasksDone).toBeGreaterThan(3);
+      await service.restart(async () => {
+        const { tasksDone } = (await service.state(id)).stats;
+        expect(tasksDone).toBeLessThan(40);
+        await sleep(20);
+      });
+      const { contents, errors, job } = await service.wait(id);
+      expect(errors).toEqual([]);
+      expect(contents.sort()).toEqual(inputs.map((input) => `${input}\n`).sort());
+      expect(job.stats).toMatchObject({ tasks: 40, tasksDone: 40, outputs: 40 });
+    } finally {
+      await service.close();
+    }
+  });
+
+  test('open files do not grow with the tasks', async () => {
+    const service = await createTestJobs();
+    try {
+      await service.put('/demo/stor/a', 'a');
+      const countFiles = (): number => readdirSync('/proc/self/fd').length;
+      await service.run(
+        [{ exec: 'cat' }],
+        Array.from({ length: 5 }, () => '/demo/stor/a'),
+      );
+      const before = countFiles();
+      const { outputs } = await service.run(
+        [{ exec: 'cat' }],
+        Array.from({ length: 100 }, () => '/demo/stor/a'),
+      );
+      expect(outputs).toHaveLength(100);
+      expect(countFiles()).toBeLessThanOrEqual(before + 3);
+    } finally {
+      await service.close();
+    }
+  });
+});

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTestStorage } from '../storage/harness.ts';
+import { createTestJobs, type TestJobs } from './harness.ts';
+
+let service: TestJobs;
+beforeAll(async () => {
+  service = await createTestJobs();
+  await service.put('/demo/stor/a', 'a\n');
+});
+afterAll(() => service.close());
+
+const unknown = '/demo/jobs/00000000-0000-4000-8000-000000000000';
+
+async function refusalOf(method: string, target: string, asked: Parameters<TestJobs['ask']>[2] = {}): Promise<unknown[]> {
+  const { status, code } = await service.ask(method, target, asked);
+  return [status, code];
+}
+
+describe('createJob', () => {
+  test('201, empty, with the location', async () => {
+    const { status, headers, text } = await service.ask('POST', '/demo/jobs', { json: { name: 'n', phases: [{ exec: 'true' }] } });
+    expect([status, text]).toEqual([201, '']);
+    expect(headers['location']).toMatch(/^\/demo\/jobs\/[0-9a-f-]{36}$/u);
+  });
+
+  test.each([
+    [{}, 'phases'],
+    [{ phases: [] }, 'phases is empty'],
+    [{ phases: [{}] }, 'exec'],
+    [{ phases: [{ exec: ' ' }] }, 'phases[0].exec is empty'],
+    [{ phases: [{ exec: 'x', type: 'shuffle' }] }, 'type'],
+    [{ phases: [{ exec: 'x', type: 'reduce', count: 129 }] }, 'phases[0].count is 129'],
+    [{ phases: [{ exec: 'x', type: 'reduce', count: 0 }] }, 'phases[0].count is 0'],
+    [{ phases: [{ exec: 'x', type: 'reduce', count: 1.5 }] }, 'phases[0].count is 1.5'],
+    [{ phases: [{ exec: 'x' }, { exec: 'x', memory: -1 }] }, 'phases[1].memory is -1'],
+    [{ phases: [{ exec: 'x', disk: 0 }] }, 'phases[0].disk is 0'],
+    [{ phases: [{ exec: 'x', assets: ['a'] }] }, 'phases[0].assets[0] is "a"'],
+    [{ phases: [{ exec: 'x', command: 'y' }] }, 'command'],
+    [{ phases: [{ exec: 'x' }], colour: 'red' }, 'colour'],
+    [{ phases: [{ exec: 'x'.repeat(100_001) }] }, 'phases[0].exec has 100001 bytes'],
+  ])('refuses %j', async (json, words) => {
+    const { status, code, json: body } = await service.ask('POST', '/demo/jobs', { json });
+    expect([status, code]).toEqual([400, 'InvalidJob']);
+    expect((body as { message: string }).message).toContain(words);
+  });
+
+  test('403 where jobs are off', async () => {
+    const off = await createTestStorage();
+    const { status, code } = await off.ask('POST', '/demo/jobs', { json: { phases: [{ exec: 'true' }] } });
+    expect([status, code]).toEqual([403, 'JobsDisabled']);
+    await off.close();
+  });
+});
+
+describe('input', () => {
+  test('lines end in LF or CR LF, empty ones count for nothing, the last may lack its end', async () => {
+    const id = await service.create([{ exec: 'cat' }]);
+    const { status } = await service.ask('POST', `/demo/jobs/${id}/live/in?end=true`, {
+      body: '/demo/stor/a\r\n\n/demo/stor/b\n/demo/stor/c',
+    });
+    expect(status).toBe(204);
+    const { headers, text } = await service.ask('GET', `/demo/jobs/${id}/live/in`);
+    expect(text).toBe('/demo/stor/a\n/demo/stor/b\n/demo/stor/c\n');
+    expect(headers).toMatchObject({ 'content-type': 'text/plain', 'result-set-size': '3' });
+    expect((await service.wait(id)).failures.sort()).toEqual(['/demo/stor/b', '/demo/stor/c']);
+  });
+
+  test('409 after the end, after cancel, and for what is done', async () => {
+    const id = await service.create([{ exec: 'sleep 5' }]);
+    await service.add(id, ['/demo/stor/a'], true);
+    const invalid = [409, 'InvalidJobState'];
+    expect(await refusalOf('POST', `/demo/jobs/${id}/live/in`, { body: '/demo/stor/a\n' })).toEqual(invalid);
+    expect((await service.ask('POST', `/demo/jobs/${id}/live/in/end`)).status).toBe(202);
+    expect((await service.ask('POST', `/demo/jobs/${id}/live/cancel`)).status).toBe(202);
+    expect(await refusalOf('POST', `/demo/jobs/${id}/live/cancel`)).toEqual(invalid);
+    expect(await refusalOf('POST', `/demo/jobs/${id}/live/in/end`)).toEqual(invalid);
+    expect(await refusalOf('POST', `/demo/jobs/${id}/live/in`, { body: '/demo/stor/a\n' })).toEqual(invalid);
+    await service.wait(id);
+    const { id: done } = await service.run([{ exec: 'cat' }]);
+    expect(await refusalOf('POST', `/demo/jobs/${done}/live/in`, { body: '/demo/stor/a\n' })).toEqual(invalid);
+    expect(await refusalOf('POST', `/demo/jobs/${done}/live/cancel`)).toEqual(invalid);
+  });
+
+  test('what is not UTF-8, a line without end, a wrong end: 400', async () => {
+    const id = await service.create([{ exec: 'cat' }]);
+    expect(await refusalOf('POST', `/demo/jobs/${id}/live/in`, { body: Buffer.from([0xff, 10]) })).toEqual([400, 'BadRequest']);
+    expect(await refusalOf('POST', `/demo/jobs/${id}/live/in`, { body: 'x'.repeat(70_000) })).toEqual([400, 'BadRequest']);
+    expect(await refusalOf('POST', `/demo/jobs/${id}/live/in?end=yes`, { body: '' })).toEqual([400, 'InvalidParameter']);
+    await service.ask('POST', `/demo/jobs/${id}/live/cancel`);
+  });
+});
+
+describe('reading', () => {
+  test('an unknown job: 404 everywhere', async () => {
+    const gone = [404, 'ResourceNotFound'];
+    for (const name of ['status', 'in', 'out', 'fail', 'err']) expect(await refusalOf('GET', `${unknown}/live/${name}`)).toEqual(gone);
+    for (const name of ['in', 'in/end', 'cancel']) expect(await refusalOf('POST', `${unknown}/live/${name}`, { body: '' })).toEqual(gone);
+  });
+
+  test('jobs are listed by id, filtered by state and name', async () => {
+    const { id: done } = await service.run([{ exec: 'cat' }]);
+    const live = await service.create([{ exec: 'cat' }], 'lively');
+    const names = async (query: string): Promise<unknown[]> => (await service.list(`/demo/jobs${query}`)).map(({ name }) => name);
+    const all = await names('');
+    expect(all).toEqual(all.map(String).toSorted());
+    expect(all).toEqual(expect.arrayContaining([done, live]));
+    expect(await names('?state=running')).toContain(live);
+    expect(await names('?state=live')).not.toContain(done);
+    expect(await names('?state=done')).toContain(done);
+    expect(await names('?state=queued')).toEqual([]);
+    expect(await names('?name=lively')).toEqual([live]);
+    expect(await names(`?limit=1&marker=${live}`)).toEqual([live]);
+    expect(await refusalOf('GET', '/demo/jobs?state=odd')).toEqual([400, 'InvalidParameter']);
+    expect(await refusalOf('GET', '/demo/jobs?limit=0')).toEqual([400, 'InvalidParameter']);
+    const { headers } = await service.ask('GET', '/demo/jobs');
+    expect(headers['content-type']).toBe('application/x-json-stream; type=directory');
+    expect(headers['content-length']).toBeUndefined();
+    await service.ask('POST', `/demo/jobs/${live}/live/cancel`);
+  });
+
+  test('a job that is done leaves its record and the four streams as files', async () => {
+    const { id, job, outputs, errors } = await service.run([{ exec: 'cat' }], ['/demo/stor/a', '/demo/stor/none']);
+    const read = async (name: string): Promise<string> => (await service.ask('GET', `/demo/jobs/${id}/${name}`)).text;
+    expect(JSON.parse(await read('job.json'))).toEqual(job);
+    expect(await read('in.txt')).toBe('/demo/stor/a\n/demo/stor/none\n');
+    expect(await read('out.txt')).toBe(`${outputs.join('\n')}\n`);
+    expect(await read('fail.txt')).toBe('/demo/stor/none\n');
+    expect(JSON.parse(await read('err.txt'))).toEqual(errors[0]);
+    expect((await service.list(`/demo/jobs/${id}`)).map(({ name }) => name)).toEqual([
+      'err.txt',
+      'fail.txt',
+      'in.txt',
+      'job.json',
+      'out.txt',
+      'stor',
+    ]);
+  });
+
+  test('streams longer than a page are whole', async () => {
+    const id = await service.create([{ exec: 'true' }]);
+    const inputs = Array.from({ length: 2500 }, (_, index) => `/demo/stor/no/${index}`);
+    await service.add(id, inputs, true);
+    const { failures, errors } = await service.wait(id);
+    expect(new Set(failures)).toEqual(new Set(inputs));
+    expect(errors).toHaveLength(2500);
+    expect(await service.lines(`/demo/jobs/${id}/live/in`)).toEqual(inputs);
+  });
+});
