@@ -3,11 +3,11 @@
 import { writeFileSync, mkdirSync, readdirSync, rmSync, readFileSync } from 'node:fs';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-/** Chunks that hold an outside package are named after it, so that one can see what a command loads. */
+/** Chunks that hold an outside package are named after it (`npm-yaml`), so that one can see what a command loads. */
 function nameChunk({ moduleIds }) {
   const names = moduleIds.map((id) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1]);
   const packages = new Set(names.filter((name) => heavy.includes(name)));
-  return packages.size === 0 ? '[name]-[hash].js' : `${[...packages].join('-')}-[hash].js`;
+  return packages.size === 0 ? '[name]-[hash].js' : `npm-${[...packages].join('-')}-[hash].js`;
 }
 const heavy = ['mime', 'undici', 'ora', 'sshpk', 'cli-table3', 'yaml', 'kysely', 'chalk', 'commander'];
 

@@ -339,32 +339,32 @@ _cloud_value() {
     'users password/--password-file') kind=file ;;
     'users keys create/--name') kind=text ;;
     'users keys create/--attestation') kind=file ;;
-    'roles create/--member') kind=text ;;
-    'roles create/--default-member') kind=text ;;
-    'roles create/--policy') kind=text ;;
+    'roles create/--member') kind=user ;;
+    'roles create/--default-member') kind=user ;;
+    'roles create/--policy') kind=policy ;;
     'roles create/--from') kind=file ;;
     'roles create/--wait-timeout') kind=text ;;
     'roles update/--name') kind=text ;;
-    'roles update/--add-member') kind=text ;;
-    'roles update/--add-default-member') kind=text ;;
-    'roles update/--remove-member') kind=text ;;
-    'roles update/--add-policy') kind=text ;;
-    'roles update/--remove-policy') kind=text ;;
+    'roles update/--add-member') kind=user ;;
+    'roles update/--add-default-member') kind=user ;;
+    'roles update/--remove-member') kind=user ;;
+    'roles update/--add-policy') kind=policy ;;
+    'roles update/--remove-policy') kind=policy ;;
     'roles update/--from') kind=file ;;
     'roles update/--wait-timeout') kind=text ;;
     'roles edit/--wait-timeout') kind=text ;;
-    'policies create/--rule') kind=text ;;
+    'policies create/--rule') kind=rule ;;
     'policies create/--description') kind=text ;;
     'policies create/--from') kind=file ;;
     'policies create/--wait-timeout') kind=text ;;
     'policies update/--name') kind=text ;;
     'policies update/--description') kind=text ;;
-    'policies update/--add-rule') kind=text ;;
-    'policies update/--remove-rule') kind=text ;;
+    'policies update/--add-rule') kind=rule ;;
+    'policies update/--remove-rule') kind=rule ;;
     'policies update/--from') kind=file ;;
     'policies update/--wait-timeout') kind=text ;;
     'policies edit/--wait-timeout') kind=text ;;
-    'policies simulate/--with-role') kind=text ;;
+    'policies simulate/--with-role') kind=role ;;
     'policies simulate/--at') kind=text ;;
     'policies simulate/--source') kind=text ;;
     'policies simulate/--from') kind=file ;;
@@ -453,7 +453,7 @@ _cloud_value() {
     'jobs run/--map') kind=text ;;
     'jobs run/--reduce') kind=text ;;
     'jobs run/--count') kind=text ;;
-    'jobs run/--asset') kind=text ;;
+    'jobs run/--asset') kind=path ;;
     'jobs run/--init') kind=text ;;
     'jobs run/--memory') kind=text ;;
     'jobs run/--disk') kind=text ;;
@@ -465,7 +465,7 @@ _cloud_value() {
     'jobs create/--map') kind=text ;;
     'jobs create/--reduce') kind=text ;;
     'jobs create/--count') kind=text ;;
-    'jobs create/--asset') kind=text ;;
+    'jobs create/--asset') kind=path ;;
     'jobs create/--init') kind=text ;;
     'jobs create/--memory') kind=text ;;
     'jobs create/--disk') kind=text ;;
@@ -523,8 +523,8 @@ _cloud_value() {
     */--color) kind=words choices='auto always never' ;;
     */--profile) kind=profile ;;
     */--account) kind=text ;;
-    */--user) kind=text ;;
-    */--role) kind=text ;;
+    */--user) kind=user ;;
+    */--role) kind=role-list ;;
     */--key-id) kind=text ;;
     */--key-file) kind=file ;;
     */--url) kind=text ;;
@@ -541,113 +541,113 @@ _cloud_value() {
 # What argument number $2 of command $1 is.
 _cloud_argument() {
   case "$1/$2" in
-    'keys get/0') kind=text ;;
+    'keys get/0') kind=key ;;
     'keys create/0') kind=file ;;
-    'keys delete/'*) kind=text ;;
-    'users get/0') kind=text ;;
+    'keys delete/'*) kind=key ;;
+    'users get/0') kind=user ;;
     'users create/0') kind=text ;;
-    'users update/0') kind=text ;;
-    'users password/0') kind=text ;;
-    'users delete/'*) kind=text ;;
-    'users keys list/0') kind=text ;;
-    'users keys get/0') kind=text ;;
-    'users keys get/1') kind=text ;;
-    'users keys create/0') kind=text ;;
+    'users update/0') kind=user ;;
+    'users password/0') kind=user ;;
+    'users delete/'*) kind=user ;;
+    'users keys list/0') kind=user ;;
+    'users keys get/0') kind=user ;;
+    'users keys get/1') kind=user-key ;;
+    'users keys create/0') kind=user ;;
     'users keys create/1') kind=file ;;
-    'users keys delete/0') kind=text ;;
-    'users keys delete/'*) kind=text ;;
-    'roles get/0') kind=text ;;
+    'users keys delete/0') kind=user ;;
+    'users keys delete/'*) kind=user-key ;;
+    'roles get/0') kind=role ;;
     'roles create/0') kind=text ;;
-    'roles update/0') kind=text ;;
-    'roles edit/0') kind=text ;;
-    'roles delete/'*) kind=text ;;
-    'roles tags get/0') kind=text ;;
-    'roles tags set/0') kind=text ;;
-    'roles tags set/'*) kind=text ;;
-    'roles tags add/0') kind=text ;;
-    'roles tags add/'*) kind=text ;;
-    'roles tags remove/0') kind=text ;;
-    'roles tags remove/'*) kind=text ;;
-    'policies get/0') kind=text ;;
+    'roles update/0') kind=role ;;
+    'roles edit/0') kind=role ;;
+    'roles delete/'*) kind=role ;;
+    'roles tags get/0') kind=resource ;;
+    'roles tags set/0') kind=resource ;;
+    'roles tags set/'*) kind=role ;;
+    'roles tags add/0') kind=resource ;;
+    'roles tags add/'*) kind=role ;;
+    'roles tags remove/0') kind=resource ;;
+    'roles tags remove/'*) kind=role ;;
+    'policies get/0') kind=policy ;;
     'policies create/0') kind=text ;;
-    'policies update/0') kind=text ;;
-    'policies edit/0') kind=text ;;
-    'policies delete/'*) kind=text ;;
+    'policies update/0') kind=policy ;;
+    'policies edit/0') kind=policy ;;
+    'policies delete/'*) kind=policy ;;
     'policies check/0') kind=file ;;
-    'policies simulate/0') kind=text ;;
-    'policies simulate/1') kind=text ;;
-    'policies simulate/2') kind=text ;;
+    'policies simulate/0') kind=user ;;
+    'policies simulate/1') kind=action ;;
+    'policies simulate/2') kind=resource ;;
     'rbac diff/0') kind=file ;;
     'rbac apply/0') kind=file ;;
-    'images get/0') kind=text ;;
+    'images get/0') kind=image ;;
     'images create/0') kind=text ;;
     'images create/1') kind=text ;;
     'images create/2') kind=text ;;
-    'images import/0') kind=text ;;
+    'images import/0') kind=datacenter ;;
     'images import/1') kind=text ;;
-    'images export/0') kind=text ;;
-    'images export/1') kind=text ;;
-    'images clone/0') kind=text ;;
-    'images update/0') kind=text ;;
-    'images share/0') kind=text ;;
+    'images export/0') kind=image ;;
+    'images export/1') kind=path ;;
+    'images clone/0') kind=image ;;
+    'images update/0') kind=image ;;
+    'images share/0') kind=image ;;
     'images share/'*) kind=text ;;
-    'images unshare/0') kind=text ;;
+    'images unshare/0') kind=image ;;
     'images unshare/'*) kind=text ;;
-    'images tags get/0') kind=text ;;
-    'images tags set/0') kind=text ;;
+    'images tags get/0') kind=image ;;
+    'images tags set/0') kind=image ;;
     'images tags set/'*) kind=text ;;
-    'images tags unset/0') kind=text ;;
+    'images tags unset/0') kind=image ;;
     'images tags unset/'*) kind=text ;;
-    'images wait/'*) kind=text ;;
-    'images delete/'*) kind=text ;;
-    'packages get/0') kind=text ;;
-    'datacenters get/0') kind=text ;;
-    'services get/0') kind=text ;;
-    'stor ls/'*) kind=text ;;
-    'stor find/'*) kind=text ;;
-    'stor tree/'*) kind=text ;;
-    'stor du/'*) kind=text ;;
-    'stor stat/0') kind=text ;;
-    'stor cat/'*) kind=text ;;
-    'stor get/'*) kind=text ;;
-    'stor put/'*) kind=file ;;
-    'stor mkdir/'*) kind=text ;;
-    'stor rm/'*) kind=text ;;
-    'stor cp/'*) kind=text ;;
-    'stor mv/'*) kind=text ;;
-    'stor ln/0') kind=text ;;
-    'stor ln/1') kind=text ;;
-    'stor meta get/0') kind=text ;;
+    'images wait/'*) kind=image ;;
+    'images delete/'*) kind=image ;;
+    'packages get/0') kind=package ;;
+    'datacenters get/0') kind=datacenter ;;
+    'services get/0') kind=service ;;
+    'stor ls/'*) kind=path ;;
+    'stor find/'*) kind=path ;;
+    'stor tree/'*) kind=path ;;
+    'stor du/'*) kind=path ;;
+    'stor stat/0') kind=path ;;
+    'stor cat/'*) kind=path ;;
+    'stor get/'*) kind=path ;;
+    'stor put/'*) kind=file-or-path ;;
+    'stor mkdir/'*) kind=path ;;
+    'stor rm/'*) kind=path ;;
+    'stor cp/'*) kind=path ;;
+    'stor mv/'*) kind=path ;;
+    'stor ln/0') kind=path ;;
+    'stor ln/1') kind=path ;;
+    'stor meta get/0') kind=path ;;
     'stor meta get/'*) kind=text ;;
-    'stor meta set/0') kind=text ;;
+    'stor meta set/0') kind=path ;;
     'stor meta set/'*) kind=text ;;
-    'stor meta unset/0') kind=text ;;
+    'stor meta unset/0') kind=path ;;
     'stor meta unset/'*) kind=text ;;
-    'stor meta replace/0') kind=text ;;
+    'stor meta replace/0') kind=path ;;
     'stor meta replace/'*) kind=text ;;
-    'stor sync/0') kind=text ;;
-    'stor sync/1') kind=text ;;
-    'stor diff/0') kind=text ;;
-    'stor diff/1') kind=text ;;
+    'stor sync/0') kind=file-or-path ;;
+    'stor sync/1') kind=file-or-path ;;
+    'stor diff/0') kind=file-or-path ;;
+    'stor diff/1') kind=file-or-path ;;
     'stor run/0') kind=file ;;
-    'stor sign/'*) kind=text ;;
-    'jobs run/'*) kind=text ;;
-    'jobs get/0') kind=text ;;
-    'jobs add/0') kind=text ;;
-    'jobs add/'*) kind=text ;;
-    'jobs end/'*) kind=text ;;
-    'jobs cancel/'*) kind=text ;;
-    'jobs wait/'*) kind=text ;;
-    'jobs watch/0') kind=text ;;
-    'jobs inputs/0') kind=text ;;
-    'jobs outputs/0') kind=text ;;
-    'jobs failures/0') kind=text ;;
-    'jobs errors/0') kind=text ;;
-    'api/0') kind=text ;;
-    'api/1') kind=text ;;
-    'api call/0') kind=text ;;
-    'api call/1') kind=text ;;
-    'api sign/0') kind=text ;;
+    'stor sign/'*) kind=path ;;
+    'jobs run/'*) kind=path ;;
+    'jobs get/0') kind=job ;;
+    'jobs add/0') kind=job ;;
+    'jobs add/'*) kind=path ;;
+    'jobs end/'*) kind=job ;;
+    'jobs cancel/'*) kind=job ;;
+    'jobs wait/'*) kind=job ;;
+    'jobs watch/0') kind=job ;;
+    'jobs inputs/0') kind=job ;;
+    'jobs outputs/0') kind=job ;;
+    'jobs failures/0') kind=job ;;
+    'jobs errors/0') kind=job ;;
+    'api/0') kind=api ;;
+    'api/1') kind=api ;;
+    'api call/0') kind=api ;;
+    'api call/1') kind=api ;;
+    'api sign/0') kind=api ;;
     'profile get/0') kind=profile ;;
     'profile create/0') kind=text ;;
     'profile edit/0') kind=profile ;;
@@ -658,6 +658,87 @@ _cloud_argument() {
     *) return 1 ;;
   esac
 }
+
+# Sets plain to what the shell makes of $1, and quote to the quotation mark that is open at its end.
+_cloud_unquote() {
+  local at letter
+  plain='' quote=''
+  for ((at = 0; at < ${#1}; at++)); do
+    letter=${1:at:1}
+    if [[ -n $quote && $letter == "$quote" ]]; then
+      quote=''
+    elif [[ -z $quote && $letter == [\'\"] ]]; then
+      quote=$letter
+    elif [[ $quote != \' && $letter == \\ ]]; then
+      ((at += 1))
+      [[ $quote != \" || ${1:at:1} == [\\\$\`\"] ]] || plain+=\\
+      plain+=${1:at:1}
+    else
+      plain+=$letter
+    fi
+  done
+}
+
+# Sets quoted to text $1 as it must stand where quotation mark $quote is open, or none is.
+_cloud_quote() {
+  local at letter
+  quoted=''
+  for ((at = 0; at < ${#1}; at++)); do
+    letter=${1:at:1}
+    case $quote$letter in
+      \'\') quoted+="'\\''" ;;
+      # At the end of a quotation it is no expansion of the history.
+      \"!) if ((at + 1 < ${#1})); then quoted+='"\!"'; else quoted+=!; fi ;;
+      \"[\\\$\`\"]) quoted+=\\$letter ;;
+      [\'\"]?) quoted+=$letter ;;
+      [[:alnum:]_./:=@%+,-]) quoted+=$letter ;;
+      # Only the tilde of ~~/ stays: any other at the beginning would be a home folder.
+      \~) ((at == 0)) && [[ -z $head && $1 != \~\~* ]] && quoted+=\\
+        quoted+=$letter ;;
+      *) quoted+=\\$letter ;;
+    esac
+  done
+}
+
+# Offers what the program knows of source $1: it is asked for what begins as typed.
+_cloud_ask() {
+  local i value plain quote quoted head='' missing=${prefix#"$kept"} before=()
+  for ((i = 1; i < last; i++)); do
+    _cloud_unquote "${words[i]}"
+    before+=("$plain")
+  done
+  _cloud_unquote "${typed#"$prefix"}"
+  local wanted=$plain
+  # What readline keeps of the word is not offered again.
+  ((${#kept} < ${#prefix})) || missing='' head=${kept#"$prefix"}
+  _cloud_unquote "$head"
+  head=$plain
+  while IFS= read -r value; do
+    value=${value%%$'\t'*}
+    _cloud_quote "${value#"$head"}"
+    COMPREPLY+=("$missing$quoted")
+  done < <(cloud __complete "$1" "$wanted" ${before[@]+"${before[@]}"} 2>/dev/null </dev/null)
+  if ((${#COMPREPLY[@]} != 1)); then
+    # Of paths only the last part is listed.
+    [[ $1 != path ]] || compopt -o filenames -o noquote 2>/dev/null
+  elif [[ ${COMPREPLY[0]} == */ ]]; then
+    compopt -o nospace 2>/dev/null
+  fi
+}
+
+# Files, and paths of the object storage where they are meant or no file begins as typed.
+_cloud_ask_beside_files() {
+  local plain quote
+  _cloud_unquote "$typed"
+  if [[ $plain == stor:* || $plain == \~\~* ]]; then
+    _cloud_ask path
+  elif ((count > 0)) && [[ -n $plain && -z $(compgen -f -- "$plain") ]]; then
+    _cloud_ask path
+  else
+    compopt -o default 2>/dev/null
+  fi
+}
+
 # Takes the letters of $1 (-yo) up to the first with a value; sets letter to that one and rest to what follows it.
 _cloud_letters() {
   local at
@@ -710,6 +791,9 @@ _cloud_offer_value() {
         [[ $word == '*.json' ]] || _cloud_offer "${word%.json}"
       done
       ;;
+    text) ;;
+    file-or-path) _cloud_ask_beside_files ;;
+    *) _cloud_ask "$kind" ;;
   esac
 }
 

@@ -44,6 +44,11 @@ const code = run({
   interrupted: interruption.signal,
 });
 
+/** Milliseconds after the work is done within which connections and look-ups of names must have ended by themselves. */
+const grace = 100;
+
 void code.then((exitCode) => {
   process.exitCode = exitCode;
+  // Nothing waits for the network at exit.
+  setTimeout(() => process.exit(), grace).unref();
 });

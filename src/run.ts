@@ -109,6 +109,14 @@ export async function run(world: World): Promise<number> {
   }
 
   try {
+    if (world.argv[0] === '__complete') {
+      const { complete } = await import('./commands/complete.ts');
+      await complete(world, {
+        nouns,
+        open: async (...given) => (await import('./context.ts')).createContext(...given, async () => exitCodes.failed),
+      });
+      return exitCodes.done;
+    }
     const found = await findCommand(nouns, world.argv);
     if (found.wantsVersion) {
       await show(text(`cloud ${version}`), globals, world);

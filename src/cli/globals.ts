@@ -1,5 +1,5 @@
 import { settings, settingNames, type Setting, type SettingName } from '../config/settings.ts';
-import { choice, count, flag, text, type Option, type Options } from './parameters.ts';
+import { choice, count, flag, text, type Option, type Options, type ValueSource } from './parameters.ts';
 
 /** Output options, the same for every command. */
 export const outputOptions = {
@@ -15,18 +15,28 @@ export const outputOptions = {
   curl: flag('Print the first request as a curl command instead of sending it'),
 } satisfies Options;
 
-function optionOf(setting: Setting): Option {
+/** What can stand for the value of a setting. */
+const sources: Partial<Record<SettingName, ValueSource>> = {
+  profile: 'profile',
+  user: 'user',
+  role: 'role-list',
+  keyFile: 'file',
+  ca: 'file',
+};
+
+function optionOf(name: SettingName): Option {
+  const setting: Setting = settings[name];
   if (setting.kind === 'flag') return flag(setting.help);
+  const source = sources[name];
   return text(setting.help, {
     placeholder: setting.placeholder ?? 'TEXT',
-    ...(setting.placeholder === 'FILE' && { values: 'file' as const }),
-    ...(setting.env === 'CLOUD_PROFILE' && { values: 'profile' as const }),
+    ...(source !== undefined && { values: source }),
   });
 }
 
 /** Options that are settings: where to connect and as whom. */
 export const settingOptions: Options = Object.fromEntries(
-  settingNames.filter((name) => settings[name].isOption).map((name) => [name, optionOf(settings[name])]),
+  settingNames.filter((name) => settings[name].isOption).map((name) => [name, optionOf(name)]),
 );
 
 /** Every option that all commands take. */

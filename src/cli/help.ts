@@ -53,7 +53,7 @@ export function printUsage(path: readonly string[], declared: AnyCommand): strin
 /** A line to type, continued before an option or a pipe where it is wider than the terminal. */
 function breakExample(line: string, width: number): string[] {
   const lines: string[] = [];
-  for (const part of line.match(/(?:"[^"]*"|'[^']*'|[^"' ]| (?![-|]))+/g) ?? [line]) {
+  for (const part of line.match(/(?:"[^"]*"|'[^']*'|[^"' ]| (?![-|"]))+/g) ?? [line]) {
     const joined = `${lines.at(-1) ?? ' '} ${part}`;
     if (lines.length > 0 && joined.length > width - 2) lines.push(`    ${part}`);
     else lines.splice(-1, 1, joined);

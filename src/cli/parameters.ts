@@ -1,18 +1,36 @@
 /** Arguments and options of commands as data. The types of what a command receives are derived from them. */
 
-/** What can stand for a value, for completion: words looked up in the account, paths, files, words of a command. */
+/** What can stand for a value without asking anybody: words of a command, files, folders, profiles. */
+export type LocalSource = 'command' | 'file' | 'directory' | 'profile';
+
+/** What can stand for a value, for completion: what a shell finds by itself, and what `cloud __complete` looks up. */
 export type ValueSource =
-  | 'command'
+  | LocalSource
   | 'key'
+  /** A key of the sub-user that the argument before names. */
+  | 'user-key'
+  | 'user'
+  | 'role'
+  /** Roles with commas between. */
+  | 'role-list'
+  | 'policy'
+  /** A rule of a policy: its actions. */
+  | 'rule'
+  | 'action'
   | 'image'
   | 'package'
-  | 'job'
   | 'datacenter'
   | 'service'
-  | 'profile'
+  | 'job'
+  /** A multipart upload. */
+  | 'upload'
+  /** A path in the object storage. */
   | 'path'
-  | 'file'
-  | 'directory'
+  /** Files, and paths in the object storage. */
+  | 'file-or-path'
+  /** What role tags can be put on. */
+  | 'resource'
+  /** Methods and paths of requests. */
   | 'api';
 
 /** An argument: its name in the declaration is its placeholder in help. */

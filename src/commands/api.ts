@@ -53,7 +53,7 @@ const call = command({
   description:
     'PATH begins with a slash; in paths of the compute service, my stands for your account. Fields go into the query of a GET and into a JSON body otherwise. A refusal is printed to stderr and sets the exit code.',
   usage: '[METHOD] PATH',
-  arguments: { method: one('Method, GET when absent'), path: maybe('Path and query', { values: 'api' }) },
+  arguments: { method: one('Method, GET when absent', { values: 'api' }), path: maybe('Path and query', { values: 'api' }) },
   options: {
     field: texts('A field that is a text; @FILE for the content of a file', { short: 'f', placeholder: 'KEY=VALUE' }),
     jsonField: texts('A field that is JSON', { short: 'F', placeholder: 'KEY:=JSON' }),

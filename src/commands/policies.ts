@@ -58,7 +58,7 @@ const create = changeCommand({
   aliases: ['add'],
   arguments: { name: maybe('Name, unique within the account') },
   options: {
-    rule: texts(`Rule: ${ruleHelp}`, { placeholder: 'RULE' }),
+    rule: texts(`Rule: ${ruleHelp}`, { placeholder: 'RULE', values: 'rule' }),
     description: text('Description'),
     from: text(fromHelp, { placeholder: 'FILE', values: 'file' }),
     ...waitOptions,
@@ -90,12 +90,12 @@ const create = changeCommand({
 
 const update = changeCommand({
   summary: 'Change a policy',
-  arguments: { policy: one(policyHelp) },
+  arguments: { policy: one(policyHelp, { values: 'policy' }) },
   options: {
     name: text('New name', { placeholder: 'NAME' }),
     description: text('New description; an empty text clears it'),
-    addRule: texts(`Rule to add: ${ruleHelp}`, { placeholder: 'RULE' }),
-    removeRule: texts('Rule to remove', { placeholder: 'RULE' }),
+    addRule: texts(`Rule to add: ${ruleHelp}`, { placeholder: 'RULE', values: 'rule' }),
+    removeRule: texts('Rule to remove', { placeholder: 'RULE', values: 'rule' }),
     from: text('Fields to replace from a JSON or YAML file; - for stdin', { placeholder: 'FILE', values: 'file' }),
     ...waitOptions,
   },
@@ -105,7 +105,7 @@ const update = changeCommand({
     const { args, options, compute, account } = invocation;
     const held = await readPolicyFile(invocation, options.from);
     const added = await readRules(invocation, options.addRule);
-    const before = await findPolicy(invocation, args.policy);
+    const before = await openPolicy(invocation, args.policy);
     const kept = removeRules(held.rules ?? before.rules, options.removeRule, before.name);
     const changesRules = held.rules !== undefined || added.length > 0 || options.removeRule.length > 0;
     const rules = changesRules ? [...kept, ...added] : undefined;
@@ -115,7 +115,6 @@ const update = changeCommand({
       throw new UsageError('nothing to change', { hint: 'cloud policies update --help' });
     }
     if (rules?.length === 0) throw new UsageError('a policy needs a rule', { hint: `to delete it: cloud policies delete ${before.name}` });
-    await requireSame(invocation, before);
     const updated = await explainRules(() => compute.updatePolicy({ account, policy: before.id, name, rules, description }));
     warnAbout(invocation, rules ?? []);
     await waitForReads(invocation, options, `policy ${updated.name}`, () => isShown(invocation, updated));
@@ -128,20 +127,34 @@ const update = changeCommand({
   ],
 });
 
-/** Reads the policy again and compares. */
-async function requireSame({ compute, account }: Context, before: Policy): Promise<void> {
-  const now = (await compute.listPolicies({ account })).find(({ id }) => id === before.id);
-  requireUnchanged(`policy ${before.name}`, before, now);
+/**
+ * A policy as it is now. Reads may lag behind writes, and the list of rules is replaced as a whole: the answer to a write is current
+ * (compute document, section 1, rule 6), also to one that changes nothing. Undefined when the policy is gone.
+ */
+async function readCurrent({ compute, account }: Context, id: string): Promise<Policy | undefined> {
+  try {
+    return await compute.updatePolicy({ account, policy: id });
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![400, 404, 409].includes(error.status)) throw error;
+    // Some services refuse a change without fields.
+    return error.status === 404 ? undefined : (await compute.listPolicies({ account })).find((policy) => policy.id === id);
+  }
+}
+
+/** A policy as it is now, by what the user calls it. */
+async function openPolicy(context: Context, word: string): Promise<Policy> {
+  const found = await findPolicy(context, word);
+  return (await readCurrent(context, found.id)) ?? found;
 }
 
 const edit = command({
   summary: 'Edit a policy in your editor',
   description: 'Opens the policy as YAML in $VISUAL or $EDITOR. A text that is refused is opened again, with the reason above it.',
-  arguments: { policy: one(policyHelp) },
+  arguments: { policy: one(policyHelp, { values: 'policy' }) },
   options: waitOptions,
   run: async (invocation) => {
     const { args, options, compute, account, world } = invocation;
-    const before = await findPolicy(invocation, args.policy);
+    const before = await openPolicy(invocation, args.policy);
     const { id: _id, ...fields } = policyDocument;
     const edited = await editYaml(invocation, {
       name: `policy-${before.name}`,
@@ -150,7 +163,7 @@ const edit = command({
       save: async (file) => {
         const { name = before.name, description = '', rules = [] }: PolicyFields = await readRecord(world, file, fields);
         if (rules.length === 0) throw new UsageError('a policy needs a rule');
-        await requireSame(invocation, before);
+        requireUnchanged(`policy ${before.name}`, before, await readCurrent(invocation, before.id));
         return await compute.updatePolicy({ account, policy: before.id, name, description, rules });
       },
     });
@@ -186,6 +199,7 @@ export const policies = group({
     get: getCommand({
       summary: 'Show a policy',
       argument: 'policy',
+      values: 'policy',
       help: policyHelp,
       id: 'name',
       shape: policyShape,
@@ -201,6 +215,7 @@ export const policies = group({
     delete: deleteCommand({
       summary: 'Delete policies',
       argument: 'policy',
+      values: 'policy',
       help: policyHelp,
       noun: 'policy',
       resolve: async (context, word) => {

@@ -174,7 +174,8 @@ async function* printDone(context: Context, done: AsyncIterable<Change>): AsyncG
 }
 
 export const rbac = group({
-  summary: 'Access control of the account as one document: users, keys, policies, roles, role tags',
+  summary: 'Access control of the account as one document',
+  description: 'The document has the users with their keys, the policies, the roles and the role tags.',
   commands: {
     export: command({
       summary: 'Write users with their keys, policies, roles and role tags as one YAML document',

@@ -8,12 +8,12 @@ import { UsageError } from '../errors.ts';
 import { record } from '../output/kinds.ts';
 import { roleDocument } from './rbac/document.ts';
 import { editYaml } from './rbac/editor.ts';
-import { findRole } from './rbac/find.ts';
+import { findRole, requireRole } from './rbac/find.ts';
 import { listRoles, parseMember, printMember, type Member, type Role, type RoleFields } from './rbac/role.ts';
 import { requireUnchanged, waitForReads, waitOptions } from './rbac/settle.ts';
 import { addMembers, removeMembers, resolveMembers } from './roles/members.ts';
 import { tags } from './roles/tags.ts';
-import { createRole, isRoleShown, updateRole } from './roles/write.ts';
+import { createRole, isRoleShown, readCurrentRole, updateRole } from './roles/write.ts';
 
 const roleHelp = 'Name, id, or beginning of an id';
 const memberHelp = 'login or id of a sub-user, or account:LOGIN for another account';
@@ -52,9 +52,9 @@ const create = changeCommand({
   aliases: ['add'],
   arguments: { name: maybe('Name, unique within the account') },
   options: {
-    member: texts(`Who may ask for the role: ${memberHelp}`, { placeholder: 'LOGIN' }),
-    defaultMember: texts(`Who has the role active by default: ${memberHelp}`, { placeholder: 'LOGIN' }),
-    policy: texts('Policy that the members get, by name or id', { placeholder: 'NAME' }),
+    member: texts(`Who may ask for the role: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+    defaultMember: texts(`Who has the role active by default: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+    policy: texts('Policy that the members get, by name or id', { placeholder: 'NAME', values: 'policy' }),
     from: text('Name, members and policies from a JSON or YAML file; - for stdin; options win', { placeholder: 'FILE', values: 'file' }),
     ...waitOptions,
   },
@@ -82,14 +82,14 @@ const create = changeCommand({
 
 const update = changeCommand({
   summary: 'Change a role',
-  arguments: { role: one(roleHelp) },
+  arguments: { role: one(roleHelp, { values: 'role' }) },
   options: {
     name: text('New name', { placeholder: 'NAME' }),
-    addMember: texts(`Let ask for the role from now on: ${memberHelp}`, { placeholder: 'LOGIN' }),
-    addDefaultMember: texts(`Have the role active by default from now on: ${memberHelp}`, { placeholder: 'LOGIN' }),
-    removeMember: texts('No member any more', { placeholder: 'LOGIN' }),
-    addPolicy: texts('Policy to add, by name or id', { placeholder: 'NAME' }),
-    removePolicy: texts('Policy to remove, by name or id', { placeholder: 'NAME' }),
+    addMember: texts(`Let ask for the role from now on: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+    addDefaultMember: texts(`Have the role active by default from now on: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+    removeMember: texts('No member any more', { placeholder: 'LOGIN', values: 'user' }),
+    addPolicy: texts('Policy to add, by name or id', { placeholder: 'NAME', values: 'policy' }),
+    removePolicy: texts('Policy to remove, by name or id', { placeholder: 'NAME', values: 'policy' }),
     from: text('Fields to replace from a JSON or YAML file; - for stdin', { placeholder: 'FILE', values: 'file' }),
     ...waitOptions,
   },
@@ -98,12 +98,9 @@ const update = changeCommand({
   change: async (invocation) => {
     const { args, options } = invocation;
     const held = options.from === undefined ? {} : await readRoleFile(invocation, options.from);
-    const before = await findRole(invocation, args.role);
+    const { role: before, isOld } = await openRole(invocation, args.role);
     const fields = { ...held, ...(await changeLists(invocation, before, held, options)), ...(options.name && { name: options.name }) };
     if (Object.keys(fields).length === 0) throw new UsageError('nothing to change', { hint: 'cloud roles update --help' });
-    const { roles, isOld } = await listRoles(invocation);
-    const now = roles.find(({ id }) => id === before.id);
-    requireUnchanged(`role ${before.name}`, before, now);
     const updated = await updateRole(invocation, before.id, fields, isOld);
     await waitForReads(invocation, options, `role ${updated.name}`, () => isRoleShown(invocation, updated));
     return updated;
@@ -114,6 +111,18 @@ const update = changeCommand({
     { line: 'cloud roles update dev --name developers', help: 'Another name' },
   ],
 });
+
+/** A role as it is now, by what the user calls it. */
+async function openRole(context: Context, word: string): Promise<RoleToChange> {
+  const { roles, isOld } = await listRoles(context);
+  const found = requireRole(roles, word);
+  return { role: (await readCurrentRole(context, found.id, isOld)) ?? found, isOld };
+}
+
+interface RoleToChange {
+  role: Role;
+  isOld: boolean;
+}
 
 interface ListOptions {
   addMember: string[];
@@ -150,11 +159,11 @@ const { id: _id, ...editable } = roleDocument;
 const edit = command({
   summary: 'Edit a role in your editor',
   description: 'Opens the role as YAML in $VISUAL or $EDITOR. A text that is refused is opened again, with the reason above it.',
-  arguments: { role: one(roleHelp) },
+  arguments: { role: one(roleHelp, { values: 'role' }) },
   options: waitOptions,
   run: async (invocation) => {
     const { args, options, world } = invocation;
-    const before = await findRole(invocation, args.role);
+    const { role: before, isOld } = await openRole(invocation, args.role);
     const pick = (isDefault: boolean): string[] => before.members.filter((member) => member.default === isDefault).map(printMember);
     const value = {
       name: before.name,
@@ -169,9 +178,7 @@ const edit = command({
       save: async (file) => {
         const read = await readRecord(world, file, editable);
         const { name, members = [], default_members: defaults = [], policies = [] } = read as Partial<typeof value>;
-        const { roles, isOld } = await listRoles(invocation);
-        const now = roles.find(({ id }) => id === before.id);
-        requireUnchanged(`role ${before.name}`, before, now);
+        requireUnchanged(`role ${before.name}`, before, await readCurrentRole(invocation, before.id, isOld));
         const all = addMembers(
           members.map((word) => parseMember(word, false)),
           defaults.map((word) => parseMember(word, true)),
@@ -210,6 +217,7 @@ export const roles = group({
     get: getCommand({
       summary: 'Show a role',
       argument: 'role',
+      values: 'role',
       help: roleHelp,
       id: 'name',
       shape: roleShape,
@@ -225,6 +233,7 @@ export const roles = group({
     delete: deleteCommand({
       summary: 'Delete roles',
       argument: 'role',
+      values: 'role',
       help: roleHelp,
       noun: 'role',
       resolve: async (context, word) => {

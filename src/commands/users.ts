@@ -73,7 +73,7 @@ const create = changeCommand({
 
 const update = changeCommand({
   summary: 'Change fields of a sub-user',
-  arguments: { user: one(userHelp) },
+  arguments: { user: one(userHelp, { values: 'user' }) },
   options: {
     login: text('New login'),
     ...contactOptions,
@@ -114,7 +114,7 @@ export const users = group({
     get: command({
       summary: 'Show a sub-user',
       aliases: ['show'],
-      arguments: { user: one(userHelp) },
+      arguments: { user: one(userHelp, { values: 'user' }) },
       options: { membership: flag('With the roles of the user, and those that are active by default') },
       run: async (invocation) => {
         const { args, options, compute, account } = invocation;
@@ -131,7 +131,7 @@ export const users = group({
     update,
     password: command({
       summary: 'Change the password of a sub-user',
-      arguments: { user: one(userHelp) },
+      arguments: { user: one(userHelp, { values: 'user' }) },
       options: passwordOptions,
       run: async (invocation) => {
         const { args, options, compute, account } = invocation;
@@ -149,6 +149,7 @@ export const users = group({
     delete: deleteCommand({
       summary: 'Delete sub-users with their keys and memberships',
       argument: 'user',
+      values: 'user',
       help: userHelp,
       noun: 'user',
       resolve: async (context, word) => {

@@ -1,3 +1,4 @@
+import { askInBash } from './ask-bash.ts';
 import { isLast, listNames, quote, type OptionWords, type Place, type ValueWords, type Words } from './words.ts';
 
 /** The body of the script that is the same whatever the commands are. */
@@ -53,6 +54,9 @@ _cloud_offer_value() {
         [[ $word == '*.json' ]] || _cloud_offer "\${word%.json}"
       done
       ;;
+    text) ;;
+    file-or-path) _cloud_ask_beside_files ;;
+    *) _cloud_ask "$kind" ;;
   esac
 }
 
@@ -120,7 +124,7 @@ if type compopt >/dev/null 2>&1; then complete -F _cloud cloud; else complete -o
 
 function printValue({ choices, source }: ValueWords): string {
   if (choices.length > 0) return `kind=words choices=${quote(choices.join(' '))}`;
-  return `kind=${source === 'file' || source === 'directory' || source === 'profile' ? source : 'text'}`;
+  return `kind=${source === undefined || source === 'command' ? 'text' : source}`;
 }
 
 function printCase(patterns: readonly string[], action: string): string {
@@ -190,27 +194,27 @@ function printFunction(comment: string, name: string, subject: string, cases: re
   return [`# ${comment}`, `${name}() {`, `  case ${subject} in`, ...cases, '    *) return 1 ;;', '  esac', '}', ''].join('\n');
 }
 
-/** The completion script for bash, which starts no process: commands, options, choices, files and profiles. */
+/** The completion script for bash: commands, options, choices, files and profiles without a process, the rest by asking the program. */
 export function printBash(words: Words): string {
   const { places, shared } = words;
-  return (
-    [
-      '# Completion of cloud for bash. Install: source <(cloud completion bash)',
-      '',
-      `_cloud_shared=${quote(printTokens(shared))}`,
-      '',
-      printFunction('Goes from command $1 to the one that word $2 names.', '_cloud_enter', '"$1/$2"', places.flatMap(printEntries)),
-      printFunction(
-        'What can follow command $1.',
-        '_cloud_place',
-        '"$1"',
-        places.map((place) => printPlace(place, words)),
-      ),
-      printFunction('What option $2 of command $1 takes.', '_cloud_value', '"$1/$2"', [
-        ...places.flatMap((place) => printOwnValues(place, words)),
-        ...shared.flatMap(printSharedValue),
-      ]),
-      printFunction('What argument number $2 of command $1 is.', '_cloud_argument', '"$1/$2"', places.flatMap(printArguments)),
-    ].join('\n') + engine
-  );
+  return [
+    '# Completion of cloud for bash. Install: source <(cloud completion bash)',
+    '',
+    `_cloud_shared=${quote(printTokens(shared))}`,
+    '',
+    printFunction('Goes from command $1 to the one that word $2 names.', '_cloud_enter', '"$1/$2"', places.flatMap(printEntries)),
+    printFunction(
+      'What can follow command $1.',
+      '_cloud_place',
+      '"$1"',
+      places.map((place) => printPlace(place, words)),
+    ),
+    printFunction('What option $2 of command $1 takes.', '_cloud_value', '"$1/$2"', [
+      ...places.flatMap((place) => printOwnValues(place, words)),
+      ...shared.flatMap(printSharedValue),
+    ]),
+    printFunction('What argument number $2 of command $1 is.', '_cloud_argument', '"$1/$2"', places.flatMap(printArguments)),
+    askInBash,
+    engine,
+  ].join('\n');
 }

@@ -1,4 +1,4 @@
-import { isLast, listNames, type OptionWords, type Place, type ValueWords, type Words } from './words.ts';
+import { findLookUp, isLast, listNames, type OptionWords, type Place, type ValueWords, type Words } from './words.ts';
 
 /** The parts of the script that are the same whatever the commands are. */
 const engine = `# Takes the letters of $argv[2] (-yo) up to the first with a value; true when that value is the next word.
@@ -69,6 +69,33 @@ function __cloud_aliases
     end
 end
 
+# What the shell makes of the word at the cursor, without the name of an option before it.
+function __cloud_typed
+    set -l word (string replace -r -- '^--[^=]*=' '' (commandline -ct))
+    for mark in '' "'" '"'
+        string unescape -- "$word$mark" 2>/dev/null; and return
+    end
+end
+
+# What the program knows of a source, with descriptions: it is asked for what begins as typed.
+function __cloud_ask
+    string match -q -r -- '^-[^=]*$' (commandline -ct); and return
+    set -l words (commandline -opc)
+    set -e words[1]
+    cloud __complete $argv[1] (__cloud_typed | string collect -a) $words 2>/dev/null </dev/null
+end
+
+# Paths of the object storage where they are meant or no file begins as typed.
+function __cloud_ask_beside_files
+    set -l typed (__cloud_typed | string collect -a)
+    if not string match -q -r -- '^(stor:|~~)' $typed
+        test $__cloud_count -gt 0 -a -n "$typed"; or return
+        set -l files (__fish_complete_path $typed)
+        test (count $files) -eq 0; or return
+    end
+    __cloud_ask path
+end
+
 function __cloud_profiles
     set -l config $HOME/.config
     string match -q '/*' -- "$XDG_CONFIG_HOME"; and set config $XDG_CONFIG_HOME
@@ -87,10 +114,14 @@ function complete(condition: string | undefined, ...words: string[]): string {
 }
 
 /** What is offered for a value: files (-F), words (-a), or nothing. */
-function printValue({ choices, source }: ValueWords): string[] {
+function printValue(value: ValueWords): string[] {
+  const { choices, source } = value;
+  const lookUp = findLookUp(value);
   if (choices.length > 0) return ['-a', quote(choices.join(' '))];
   if (source === 'file') return ['-F'];
   if (source === 'directory') return ['-a', quote('(__fish_complete_directories)')];
+  if (lookUp === 'file-or-path') return ['-F', '-a', quote('(__cloud_ask_beside_files)')];
+  if (lookUp !== undefined) return ['-a', quote(`(__cloud_ask ${lookUp})`)];
   return source === 'profile' ? ['-a', quote('(__cloud_profiles)')] : [];
 }
 
@@ -164,7 +195,7 @@ function printFunction(comment: string, name: string, subject: string, cases: re
   ].join('\n');
 }
 
-/** The completion script for fish, with descriptions; it starts no process. */
+/** The completion script for fish, with descriptions. It starts a process only where the program has to be asked. */
 export function printFish({ places, shared }: Words): string {
   const valued = new Set(shared.filter(({ value }) => value).flatMap(listNames));
   return [

@@ -1,7 +1,7 @@
 import { kebab } from '../../config/settings.ts';
 import type { AnyCommand, Group } from '../command.ts';
 import { globalOptions } from '../globals.ts';
-import type { Argument, Option, Options, ValueSource } from '../parameters.ts';
+import type { Argument, LocalSource, Option, Options, ValueSource } from '../parameters.ts';
 import { findChild, takesValue, type LoadedNoun } from '../tree.ts';
 
 /** What may stand for a value: one of some words, something from a source, or any text. */
@@ -151,6 +151,13 @@ export function isLast({ arguments: args, variadic }: Place, at: number): boolea
 /** Every way to type an option. */
 export function listNames({ short, long }: OptionWords): string[] {
   return short === undefined ? [...long] : [short, ...long];
+}
+
+const local: readonly (ValueSource | undefined)[] = ['command', 'file', 'directory', 'profile'] satisfies LocalSource[];
+
+/** The source that `cloud __complete` is asked for, where a shell does not find the values by itself. */
+export function findLookUp({ source }: ValueWords): Exclude<ValueSource, LocalSource> | undefined {
+  return source === undefined || local.includes(source) ? undefined : (source as Exclude<ValueSource, LocalSource>);
 }
 
 /** Text between single quotes of a POSIX shell. */

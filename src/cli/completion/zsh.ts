@@ -1,4 +1,4 @@
-import { listNames, quote, type OptionWords, type Place, type ValueWords, type Words } from './words.ts';
+import { findLookUp, listNames, quote, type OptionWords, type Place, type ValueWords, type Words } from './words.ts';
 
 /** The parts of the script that are the same whatever the commands are. */
 const engine = `# Takes the letters of $1 (-yo) up to the first with a value; true when that value is the next word.
@@ -41,6 +41,37 @@ _cloud_profiles() {
   compadd -a names
 }
 
+# Offers what the program knows of source $1: it is asked for what begins as typed.
+_cloud_ask() {
+  [[ $PREFIX != -* ]] || return 1
+  local entry typed=$PREFIX
+  local -a values displays folders shown
+  [[ -n $compstate[quote] ]] || typed=\${(Q)PREFIX}
+  # Quoted like the rest of a word, ~~/ would still mean the same, but look odd.
+  local head=''
+  ! compset -P '(stor:|)\\~\\~/' || head=\${typed%%\\~\\~/*}\\~\\~/
+  for entry in "\${(@f)$(cloud __complete $1 "$typed" "\${(@Q)before}" 2>/dev/null </dev/null)}"; do
+    [[ -n $entry ]] || continue
+    local value=\${\${entry%%$'\\t'*}#$head} help=''
+    [[ $entry != *$'\\t'* ]] || help=" -- \${entry#*$'\\t'}"
+    # Of a path only the last part is shown.
+    local name=$value
+    [[ $1 != path ]] || name=\${\${value%/}##*/}\${value##*[^/]}
+    if [[ $value == */ ]]; then folders+=("$value") shown+=("$name$help"); else values+=("$value") displays+=("$name$help"); fi
+  done
+  local -a described
+  [[ "$displays$shown" != *' -- '* ]] || described=(-l)
+  (( $#folders + $#values )) || { _cloud_text "$2"; return; }
+  (( ! $#folders )) || compadd -S '' $described -d shown -a folders
+  (( ! $#values )) || compadd $described -d displays -a values
+}
+
+# Files, and paths of the object storage where they are meant or no file begins as typed.
+_cloud_ask_beside_files() {
+  [[ $PREFIX == (stor:*|\\~\\~*) ]] || ! _files || return 0
+  _cloud_ask path "$1"
+}
+
 # Other names of a command are offered when its own does not begin as the word does.
 _cloud_commands() {
   local entry
@@ -54,7 +85,7 @@ _cloud_commands() {
 
 _cloud() {
   local place='' pending='' ended='' word
-  local -a kept=("$words[1]") specs
+  local -a kept=("$words[1]") specs before=("\${(@)words[2,CURRENT-1]}")
   for word in "\${(@)words[2,CURRENT-1]}"; do _cloud_take "$word"; done
   words=("\${(@)kept}" "\${(@)words[CURRENT,-1]}")
   CURRENT=$((\${#kept} + 1))
@@ -71,10 +102,14 @@ function escape(text: string): string {
   return text.replaceAll(/[\\:[\]]/g, (character) => `\\${character}`);
 }
 
-function printAction({ placeholder, choices, source }: ValueWords): string {
+function printAction(value: ValueWords): string {
+  const { placeholder, choices, source } = value;
+  const lookUp = findLookUp(value);
   if (choices.length > 0) return `(${choices.join(' ')})`;
   if (source === 'file') return '_files';
   if (source === 'directory') return '_files -/';
+  if (lookUp !== undefined)
+    return `{${lookUp === 'file-or-path' ? '_cloud_ask_beside_files' : `_cloud_ask ${lookUp}`} "${escape(placeholder)}"}`;
   return source === 'profile' ? '_cloud_profiles' : `{_cloud_text "${escape(placeholder)}"}`;
 }
 
@@ -137,7 +172,7 @@ function printFunction(comment: string, name: string, subject: string, cases: re
   return [`# ${comment}`, `${name}() {`, `  case ${subject} in`, ...cases, '    *) return 1 ;;', '  esac', '}', ''].join('\n');
 }
 
-/** The completion script for zsh, with descriptions; it starts no process. Works from fpath and sourced. */
+/** The completion script for zsh, with descriptions. It starts a process only where the program has to be asked. Works from fpath and sourced. */
 export function printZsh({ places, shared }: Words): string {
   const sharedSpecs = shared.flatMap(printOption);
   const valued = new Set(shared.filter(({ value }) => value).flatMap(listNames));

@@ -32,7 +32,7 @@ export const tags = group({
     get: command({
       summary: 'Show the role tags of a resource',
       aliases: ['show'],
-      arguments: { resource: one(resourceHelp) },
+      arguments: { resource: one(resourceHelp, { values: 'resource' }) },
       run: async (invocation) => {
         const { resource, tags } = await readTags(invocation, invocation.args.resource);
         return record({ name: `/${requestPath(resource, invocation.account)}`, 'role-tag': tags }, { id: 'name' });
@@ -45,7 +45,7 @@ export const tags = group({
     set: command({
       summary: 'Replace the role tags of a resource',
       description: 'Without any role, all tags are removed.',
-      arguments: { resource: one(resourceHelp), role: some('Name of a role') },
+      arguments: { resource: one(resourceHelp, { values: 'resource' }), role: some('Name of a role', { values: 'role' }) },
       run: async (invocation) => {
         const resource = await resolveResource(invocation, invocation.args.resource);
         return await writeTags(invocation, resource, invocation.args.role);
@@ -57,7 +57,7 @@ export const tags = group({
     }),
     add: command({
       summary: 'Add role tags to a resource',
-      arguments: { resource: one(resourceHelp), role: many('Name of a role') },
+      arguments: { resource: one(resourceHelp, { values: 'resource' }), role: many('Name of a role', { values: 'role' }) },
       run: async (invocation) => {
         const { resource, tags } = await readTags(invocation, invocation.args.resource);
         return await writeTags(invocation, resource, [...tags, ...invocation.args.role]);
@@ -70,7 +70,7 @@ export const tags = group({
     remove: command({
       summary: 'Remove role tags from a resource',
       aliases: ['rm'],
-      arguments: { resource: one(resourceHelp), role: many('Name of a role') },
+      arguments: { resource: one(resourceHelp, { values: 'resource' }), role: many('Name of a role', { values: 'role' }) },
       run: async (invocation) => {
         const { args } = invocation;
         const { resource, tags } = await readTags(invocation, args.resource);

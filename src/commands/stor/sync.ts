@@ -151,8 +151,8 @@ export const sync = command({
   description:
     'One side begins with stor: and is a directory of the object storage; both may be. Files are the same when size and modification time are; the time is kept in m-mtime, and what was found out is remembered, so that a run with nothing to do only reads the listings. A run that was interrupted is gone on with by the same command.',
   arguments: {
-    source: one('Directory to bring; stor:PATH for the object storage'),
-    target: one('Directory to change; stor:PATH for the object storage'),
+    source: one('Directory to bring; stor:PATH for the object storage', { values: 'file-or-path' }),
+    target: one('Directory to change; stor:PATH for the object storage', { values: 'file-or-path' }),
   },
   options: {
     delete: flag('Remove what is only in the target'),
@@ -223,8 +223,8 @@ export const diff = command({
   summary: 'Show in what two directories differ',
   description: 'What sync --delete would have to do, without doing it: new is only in the first, extra only in the second.',
   arguments: {
-    source: one('Directory; stor:PATH for the object storage'),
-    target: one('Directory it is compared with; stor:PATH for the object storage'),
+    source: one('Directory; stor:PATH for the object storage', { values: 'file-or-path' }),
+    target: one('Directory it is compared with; stor:PATH for the object storage', { values: 'file-or-path' }),
   },
   options: compareOptions,
   run: async (invocation) => {

@@ -28,7 +28,7 @@ export const userKeys = group({
     list: command({
       summary: 'List the SSH keys of a sub-user',
       aliases: ['ls'],
-      arguments: { user: one(userHelp) },
+      arguments: { user: one(userHelp, { values: 'user' }) },
       run: async (invocation) => {
         const { keys } = await listKeys(invocation, invocation.args.user);
         return records(keys, { columns: keyColumns, id: 'fingerprint', ...listFieldNames(keyShape) });
@@ -41,7 +41,7 @@ export const userKeys = group({
     get: command({
       summary: 'Show a key of a sub-user',
       aliases: ['show'],
-      arguments: { user: one(userHelp), key: one(keyHelp) },
+      arguments: { user: one(userHelp, { values: 'user' }), key: one(keyHelp, { values: 'user-key' }) },
       run: async (invocation) => {
         const { user, key } = invocation.args;
         const { keys } = await listKeys(invocation, user);
@@ -55,7 +55,7 @@ export const userKeys = group({
     create: changeCommand({
       summary: 'Register an SSH public key of a sub-user',
       aliases: ['add'],
-      arguments: { user: one(userHelp), file: one('File of the public key; - for stdin', { values: 'file' }) },
+      arguments: { user: one(userHelp, { values: 'user' }), file: one('File of the public key; - for stdin', { values: 'file' }) },
       options: keyOptions,
       id: 'fingerprint',
       columns: ['name', 'fingerprint'],
@@ -75,7 +75,7 @@ export const userKeys = group({
     delete: command({
       summary: 'Remove SSH keys from a sub-user',
       aliases: ['rm'],
-      arguments: { user: one(userHelp), key: many(keyHelp) },
+      arguments: { user: one(userHelp, { values: 'user' }), key: many(keyHelp, { values: 'user-key' }) },
       options: { yes: flag('Do not ask', { short: 'y' }) },
       run: async (invocation) => {
         const { args, options, account, compute, world, note } = invocation;

@@ -1,0 +1,55 @@
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJsonFile, writeFileAtomically } from '../../config/files.ts';
+
+/** How long an answer is good for, milliseconds: as long as somebody presses Tab again and again. */
+const freshness = 10_000;
+/** Files from which on old ones are removed. */
+const manyFiles = 50;
+
+/** Answers of the last seconds, in the user's own cache folder. */
+export interface Cache {
+  /** Undefined when there is no fresh answer. */
+  read(name: string): unknown;
+  /** Keeps an answer; one that cannot be kept is no failure. */
+  write(name: string, answer: unknown): void;
+}
+
+/** FNV-1a. Two names of one file only cost an answer: the whole name stands in the file. */
+function hash(text: string): string {
+  let value = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
+  return (value >>> 0).toString(16).padStart(8, '0');
+}
+
+function removeOld(folder: string, now: number): void {
+  const files = readdirSync(folder);
+  if (files.length < manyFiles) return;
+  for (const file of files.map((name) => join(folder, name))) if (statSync(file).mtimeMs < now - freshness) rmSync(file, { force: true });
+}
+
+/** Opens the answers that were given to one account by one cloud. */
+export function openCache(cacheDir: string, connection: string, now: () => number): Cache {
+  const folder = join(cacheDir, 'completion');
+  const keyOf = (name: string): string => `${connection} ${name}`;
+  const fileOf = (name: string): string => join(folder, `${hash(keyOf(name))}.json`);
+  return {
+    read: (name) => {
+      try {
+        const { key, time, answer } = readJsonFile(fileOf(name)) ?? {};
+        const age = now() - Number(time);
+        return key === keyOf(name) && age >= 0 && age < freshness ? answer : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+    write: (name, answer) => {
+      try {
+        writeFileAtomically(fileOf(name), JSON.stringify({ key: keyOf(name), time: now(), answer }));
+        removeOld(folder, now());
+      } catch {
+        // A disk that is full or read-only: the next Tab asks again.
+      }
+    },
+  };
+}

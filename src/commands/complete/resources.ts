@@ -1,0 +1,42 @@
+import { accountWord, collections } from '../rbac/resource.ts';
+import type { Candidate, Question } from './candidate.ts';
+import { lookUp } from './sources.ts';
+
+/** Where the names of the members of a collection come from. */
+const memberSources: Readonly<Record<string, string>> = {
+  users: 'user',
+  roles: 'role',
+  packages: 'package',
+  images: 'image',
+  policies: 'policy',
+  keys: 'key',
+  datacenters: 'datacenter',
+  services: 'service',
+};
+
+function atHead(head: string, candidates: readonly Candidate[]): Candidate[] {
+  return candidates.map(({ value, help }) => ({ value: head + value, ...(help !== undefined && { help }) }));
+}
+
+/** A collection by itself, and as the beginning of its members. */
+function offerCollections(): Candidate[] {
+  return collections.flatMap((name) => [
+    { value: name, help: 'all of them' },
+    ...(name in memberSources ? [{ value: `${name}/`, help: 'one of them' }] : []),
+  ]);
+}
+
+/** Paths of resources that role tags can be put on: `keys`, `keys/laptop`, `users/alice/keys`, also below `/my/` or the account. */
+export async function listResources(question: Question): Promise<Candidate[]> {
+  const { typed, account } = question;
+  if (/^\/[^/]*$/.test(typed)) return [{ value: '/my/' }, { value: `/${account}/` }];
+  const base = typed.startsWith('/') ? typed.slice(0, typed.indexOf('/', 1) + 1) : '';
+  const parts = typed.slice(base.length).split('/');
+  const [collection = '', member = '', below] = parts;
+  if (parts.length === 1)
+    return atHead(base, [...offerCollections(), ...(base === '' ? [{ value: accountWord, help: 'the account itself' }] : [])]);
+  const source = memberSources[collection];
+  if (source === undefined) return [];
+  if (below === undefined) return atHead(`${base}${collection}/`, await lookUp(source, { ...question, typed: member }));
+  return collection === 'users' && parts.length === 3 ? [{ value: `${base}users/${member}/keys`, help: 'keys of the sub-user' }] : [];
+}

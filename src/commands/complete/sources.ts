@@ -1,0 +1,135 @@
+import type { Key } from '../../api/resources.ts';
+import type { ComputeClient } from '../../client/client.ts';
+import type { Candidate, Question } from './candidate.ts';
+import { listNames, listPaths } from './entries.ts';
+import { readTyped } from './line.ts';
+
+type Source = (question: Question) => Promise<Candidate[]>;
+
+/** A list of the account as candidates, kept for the next Tab. */
+function fromList(name: string, fetch: (compute: ComputeClient, account: string) => Promise<Candidate[]>): Source {
+  return ({ ask }) => ask(name, ({ compute, account }) => fetch(compute, account));
+}
+
+/** Names of keys; fingerprints where a name does not say which, or where one is being typed. */
+function offerKeys(keys: readonly Pick<Key, 'name' | 'fingerprint'>[], typed: string): Candidate[] {
+  const isUnique = ({ name }: Pick<Key, 'name'>): boolean => keys.filter((key) => key.name === name).length === 1;
+  return keys.map((key) => {
+    const byName = isUnique(key) && !/^[\da-f]{2}:/.test(typed);
+    return byName ? { value: key.name, help: key.fingerprint } : { value: key.fingerprint, help: key.name };
+  });
+}
+
+function pickKey({ name, fingerprint }: Key): Pick<Key, 'name' | 'fingerprint'> {
+  return { name, fingerprint };
+}
+
+const keys: Source = async ({ ask, typed }) =>
+  offerKeys(await ask('keys', async ({ compute, account }) => (await compute.listKeys({ account })).map(pickKey)), typed);
+
+/** Keys of the sub-user that stands before them. */
+const userKeys: Source = async ({ ask, typed, nouns, words }) => {
+  const [user = ''] = (await readTyped(nouns, words)).arguments;
+  const list = await ask(`keys of ${user}`, async ({ compute, account }) => (await compute.listUserKeys({ account, user })).map(pickKey));
+  return offerKeys(list, typed);
+};
+
+interface ImageName {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly os: string;
+}
+
+/** Names of images; `name@version` once there is an @, ids where no name begins as typed. */
+const images: Source = async ({ ask, typed }) => {
+  const list = await ask('images', async ({ compute, account }): Promise<ImageName[]> => {
+    const all = await compute.listImages({ account, state: 'all' });
+    return all.map(({ id, name, version, os }) => ({ id, name, version, os: os ?? '' }));
+  });
+  if (typed.includes('@')) return list.map(({ id, name, version }) => ({ value: `${name}@${version}`, help: id }));
+  const byName = new Map(list.map(({ name, version, os }) => [name, { value: name, help: `${version} ${os}` }]));
+  const named = [...byName.values()].filter(({ value }) => value.startsWith(typed));
+  return named.length > 0 ? named : list.map(({ id, name, version }) => ({ value: id, help: `${name}@${version}` }));
+};
+
+const jobs: Source = async (question) => {
+  const entries = await listNames(question, { account: question.account, path: 'jobs' }, question.typed);
+  return entries.map(({ name, mtime }) => ({ value: name, help: mtime }));
+};
+
+/** Uploads are in directories of the first three characters of their ids; those of a few are looked into. */
+const uploads: Source = async (question) => {
+  const directory = { account: question.account, path: 'uploads' };
+  const folders = await listNames(question, directory, question.typed.slice(0, 3));
+  const lists = await Promise.all(
+    folders.slice(0, 32).map(({ name }) => listNames(question, { ...directory, path: `uploads/${name}` }, question.typed)),
+  );
+  return lists.flat().map(({ name, mtime }) => ({ value: name, help: mtime }));
+};
+
+/** The last of several names with commas between. */
+function afterComma(source: Source): Source {
+  return async (question) => {
+    const head = question.typed.slice(0, question.typed.lastIndexOf(',') + 1);
+    const found = await source({ ...question, typed: question.typed.slice(head.length) });
+    const given = head.split(',');
+    return found
+      .filter(({ value }) => !given.includes(value))
+      .map(({ value, help }) => ({ value: head + value, ...(help !== undefined && { help }) }));
+  };
+}
+
+function toPlaces(urls: Readonly<Record<string, unknown>>): Candidate[] {
+  return Object.entries(urls).map(([value, url]) => ({ value, help: String(url) }));
+}
+
+const roles = fromList('roles', async (compute, account) =>
+  (await compute.listRoles({ account })).map(({ name, policies = [] }) => ({
+    value: name,
+    help: policies.map((policy) => (typeof policy === 'string' ? policy : (policy.name ?? ''))).join(', '),
+  })),
+);
+
+async function listActions(): Promise<string[]> {
+  const { knownActions } = await import('../../policy/actions.ts');
+  return [...knownActions()].sort();
+}
+
+/** Actions of policies, where one is being typed: after CAN, and after a comma or AND of the actions before. */
+const rules: Source = async ({ typed }) => {
+  const [head] = /^\s*can\s+(?:\S+?(?:\s*,\s*|\s+and\s+))*/i.exec(typed) ?? [];
+  if (head === undefined && !'CAN '.startsWith(typed)) return [];
+  return (await listActions()).map((action) => ({ value: (head ?? 'CAN ') + action }));
+};
+
+const sources: Readonly<Record<string, Source>> = {
+  key: keys,
+  'user-key': userKeys,
+  user: fromList('users', async (compute, account) =>
+    (await compute.listUsers({ account })).map(({ login, email }) => ({ value: login, help: email })),
+  ),
+  role: roles,
+  'role-list': afterComma(roles),
+  policy: fromList('policies', async (compute, account) =>
+    (await compute.listPolicies({ account })).map(({ name, description, rules }) => ({ value: name, help: description ?? rules[0] ?? '' })),
+  ),
+  rule: rules,
+  action: async () => (await listActions()).map((value) => ({ value })),
+  image: images,
+  package: fromList('packages', async (compute, account) =>
+    (await compute.listPackages({ account })).map(({ name, memory }) => ({ value: name, help: `${memory} MiB` })),
+  ),
+  datacenter: fromList('datacenters', async (compute, account) => toPlaces(await compute.listDatacenters({ account }))),
+  service: fromList('services', async (compute, account) => toPlaces(await compute.listServices({ account }))),
+  job: jobs,
+  upload: uploads,
+  path: listPaths,
+  resource: async (question) => (await import('./resources.ts')).listResources(question),
+  api: async (question) => (await import('./routes.ts')).listRoutes(question),
+};
+
+/** What may stand for a value from a source; nothing for an unknown one. */
+export async function lookUp(source: string, question: Question): Promise<Candidate[]> {
+  return Object.hasOwn(sources, source) ? ((await sources[source]?.(question)) ?? []) : [];
+}
