@@ -106,3 +106,18 @@ test('mistakes in a document are named with their place, and nothing is done', a
     expect([code, stderr]).toEqual([2, expect.stringContaining(words ?? '')]);
   }
 });
+
+test('changes one after the other are not lost although reads lag', async () => {
+  const input = 'open sesame 1';
+  for (const login of ['one', 'two']) {
+    await user.cloud(['users', 'create', login, '--email', `${login}@example.com`, '--password-stdin', '--wait'], { input });
+  }
+  await user.json('roles', 'create', 'quick', '--wait');
+  await user.json('policies', 'create', 'quick', '--rule', 'CAN listkeys', '--wait');
+  for (const login of ['one', 'two']) await user.json('roles', 'update', 'quick', '--add-member', login);
+  for (const rule of ['CAN getkey', 'CAN listusers']) await user.json('policies', 'update', 'quick', '--add-rule', rule);
+  const role = await user.json<{ members: { login: string }[] }>('roles', 'update', 'quick', '--name', 'quick', '--wait');
+  expect(role.members.map(({ login }) => login)).toEqual(['one', 'two']);
+  const policy = await user.json('policies', 'update', 'quick', '--name', 'quick', '--wait');
+  expect(policy).toMatchObject({ rules: ['CAN listkeys', 'CAN getkey', 'CAN listusers'] });
+});

@@ -31,9 +31,14 @@ export async function findUser({ compute, account }: Session, word: string): Pro
   return requireFound(pickUser(await compute.listUsers({ account }), word), 'user', word, 'cloud users list');
 }
 
+/** The role of a list that a name, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
+export function requireRole(roles: readonly Role[], word: string): Role {
+  return requireFound(findNamed(roles, word, 'role'), 'role', word, 'cloud roles list');
+}
+
 /** Finds a role by name, id or the beginning of its id. @throws {NotFoundError} when there is none */
 export async function findRole(session: Session, word: string): Promise<Role> {
-  return requireFound(findNamed((await listRoles(session)).roles, word, 'role'), 'role', word, 'cloud roles list');
+  return requireRole((await listRoles(session)).roles, word);
 }
 
 /** Finds a policy by name, id or the beginning of its id. @throws {NotFoundError} when there is none */
