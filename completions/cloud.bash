@@ -16,6 +16,7 @@ _cloud_enter() {
     '/datacenters'|'/datacenter') place='datacenters' ;;
     '/services'|'/service') place='services' ;;
     '/stor'|'/storage') place='stor' ;;
+    '/mpu'|'/uploads') place='mpu' ;;
     '/jobs'|'/job') place='jobs' ;;
     '/ping') place='ping' ;;
     '/api') place='api' ;;
@@ -112,6 +113,14 @@ _cloud_enter() {
     'stor meta/set') place='stor meta set' ;;
     'stor meta/unset') place='stor meta unset' ;;
     'stor meta/replace') place='stor meta replace' ;;
+    'mpu/create'|'mpu/add') place='mpu create' ;;
+    'mpu/upload') place='mpu upload' ;;
+    'mpu/put-part') place='mpu put-part' ;;
+    'mpu/parts') place='mpu parts' ;;
+    'mpu/get'|'mpu/show') place='mpu get' ;;
+    'mpu/commit') place='mpu commit' ;;
+    'mpu/abort'|'mpu/delete'|'mpu/rm') place='mpu abort' ;;
+    'mpu/list'|'mpu/ls') place='mpu list' ;;
     'jobs/run') place='jobs run' ;;
     'jobs/list'|'jobs/ls') place='jobs list' ;;
     'jobs/get'|'jobs/show') place='jobs get' ;;
@@ -151,7 +160,7 @@ _cloud_enter() {
 # What can follow command $1.
 _cloud_place() {
   case "$1" in
-    '') commands='account keys users roles policies rbac images packages datacenters services stor jobs ping api profile env local completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage jobs=job profile=profiles' options="--version $_cloud_shared" ;;
+    '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs ping api profile env local completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles' options="--version $_cloud_shared" ;;
     'account') commands='get update limits config' aliases='get=show limits=ls' options="$_cloud_shared" ;;
     'account get') options="$_cloud_shared" ;;
     'account update') options="--email --company-name --first-name --last-name --address --postal-code --city --state --country --phone --cns,--no-cns $_cloud_shared" ;;
@@ -251,6 +260,15 @@ _cloud_place() {
     'stor diff') options="--checksum --size-only --include+ --exclude+ $_cloud_shared" ;;
     'stor run') options="--copies --modes --copy -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
     'stor sign') options="--expires --method+ $_cloud_shared" ;;
+    'mpu') commands='create upload put-part parts get commit abort list' aliases='create=add get=show abort=delete abort=rm list=ls' options="$_cloud_shared" ;;
+    'mpu create') options="--type -m,--meta+ --header+ --copies $_cloud_shared" ;;
+    'mpu upload') options="-p,--parents --type -m,--meta+ --header+ --copies -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
+    'mpu put-part') options="--bwlimit $_cloud_shared" ;;
+    'mpu parts') options="$_cloud_shared" ;;
+    'mpu get') options="$_cloud_shared" ;;
+    'mpu commit') options="$_cloud_shared" ;;
+    'mpu abort') options="-y,--yes $_cloud_shared" ;;
+    'mpu list') options="$_cloud_shared" ;;
     'jobs') commands='run list get create add end cancel wait watch inputs outputs failures errors' aliases='list=ls get=show' options="$_cloud_shared" ;;
     'jobs run') options="--name --map+ --reduce+ --count+ --asset+ --init+ --memory+ --disk+ --from -d,--detach --wait-timeout $_cloud_shared" ;;
     'jobs list') options="--state --name $_cloud_shared" ;;
@@ -278,17 +296,17 @@ _cloud_place() {
     'profile delete') options="-y,--yes $_cloud_shared" ;;
     'env') options="$_cloud_shared" ;;
     'local') commands='start stop status serve try logs reset' options="$_cloud_shared" ;;
-    'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --public-key --empty --datacenter --limits --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
+    'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --public-key --empty --datacenter --peer+ --limits --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
     'local stop') options="--data $_cloud_shared" ;;
     'local status') options="--data $_cloud_shared" ;;
-    'local serve') options="--data --compute-port --stor-port --http --host --allow-jobs --public-key --empty --datacenter --limits --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
+    'local serve') options="--data --compute-port --stor-port --http --host --allow-jobs --public-key --empty --datacenter --peer+ --limits --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
     'local try') options="$_cloud_shared" ;;
     'local logs') options="--data $_cloud_shared" ;;
     'local reset') options="--data -y,--yes $_cloud_shared" ;;
     'completion') commands='bash zsh fish' options="$_cloud_shared" ;;
-    'completion bash') options="$_cloud_shared" ;;
-    'completion zsh') options="$_cloud_shared" ;;
-    'completion fish') options="$_cloud_shared" ;;
+    'completion bash') options="--install $_cloud_shared" ;;
+    'completion zsh') options="--install $_cloud_shared" ;;
+    'completion fish') options="--install $_cloud_shared" ;;
     'help') options="$_cloud_shared" ;;
     *) return 1 ;;
   esac
@@ -449,6 +467,18 @@ _cloud_value() {
     'stor run/--part-size') kind=text ;;
     'stor sign/--expires') kind=text ;;
     'stor sign/--method') kind=text ;;
+    'mpu create/--type') kind=text ;;
+    'mpu create/-m'|'mpu create/--meta') kind=text ;;
+    'mpu create/--header') kind=text ;;
+    'mpu create/--copies') kind=text ;;
+    'mpu upload/--type') kind=text ;;
+    'mpu upload/-m'|'mpu upload/--meta') kind=text ;;
+    'mpu upload/--header') kind=text ;;
+    'mpu upload/--copies') kind=text ;;
+    'mpu upload/-P'|'mpu upload/--parallel') kind=text ;;
+    'mpu upload/--bwlimit') kind=text ;;
+    'mpu upload/--part-size') kind=text ;;
+    'mpu put-part/--bwlimit') kind=text ;;
     'jobs run/--name') kind=text ;;
     'jobs run/--map') kind=text ;;
     'jobs run/--reduce') kind=text ;;
@@ -497,6 +527,7 @@ _cloud_value() {
     'local start/--host') kind=text ;;
     'local start/--public-key') kind=file ;;
     'local start/--datacenter') kind=text ;;
+    'local start/--peer') kind=text ;;
     'local start/--attestation-authority') kind=file ;;
     'local start/--staleness') kind=text ;;
     'local start/--throttle') kind=text ;;
@@ -510,6 +541,7 @@ _cloud_value() {
     'local serve/--host') kind=text ;;
     'local serve/--public-key') kind=file ;;
     'local serve/--datacenter') kind=text ;;
+    'local serve/--peer') kind=text ;;
     'local serve/--attestation-authority') kind=file ;;
     'local serve/--staleness') kind=text ;;
     'local serve/--throttle') kind=text ;;
@@ -631,6 +663,17 @@ _cloud_argument() {
     'stor diff/1') kind=file-or-path ;;
     'stor run/0') kind=file ;;
     'stor sign/'*) kind=path ;;
+    'mpu create/0') kind=path ;;
+    'mpu upload/0') kind=file ;;
+    'mpu upload/1') kind=path ;;
+    'mpu put-part/0') kind=upload ;;
+    'mpu put-part/1') kind=text ;;
+    'mpu put-part/2') kind=file ;;
+    'mpu parts/0') kind=upload ;;
+    'mpu get/0') kind=upload ;;
+    'mpu commit/0') kind=upload ;;
+    'mpu commit/'*) kind=text ;;
+    'mpu abort/'*) kind=upload ;;
     'jobs run/'*) kind=path ;;
     'jobs get/0') kind=job ;;
     'jobs add/0') kind=job ;;

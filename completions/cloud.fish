@@ -25,6 +25,8 @@ function __cloud_enter
             set __cloud_place 'services'
         case '/stor' '/storage'
             set __cloud_place 'stor'
+        case '/mpu' '/uploads'
+            set __cloud_place 'mpu'
         case '/jobs' '/job'
             set __cloud_place 'jobs'
         case '/ping'
@@ -217,6 +219,22 @@ function __cloud_enter
             set __cloud_place 'stor meta unset'
         case 'stor meta/replace'
             set __cloud_place 'stor meta replace'
+        case 'mpu/create' 'mpu/add'
+            set __cloud_place 'mpu create'
+        case 'mpu/upload'
+            set __cloud_place 'mpu upload'
+        case 'mpu/put-part'
+            set __cloud_place 'mpu put-part'
+        case 'mpu/parts'
+            set __cloud_place 'mpu parts'
+        case 'mpu/get' 'mpu/show'
+            set __cloud_place 'mpu get'
+        case 'mpu/commit'
+            set __cloud_place 'mpu commit'
+        case 'mpu/abort' 'mpu/delete' 'mpu/rm'
+            set __cloud_place 'mpu abort'
+        case 'mpu/list' 'mpu/ls'
+            set __cloud_place 'mpu list'
         case 'jobs/run'
             set __cloud_place 'jobs run'
         case 'jobs/list' 'jobs/ls'
@@ -595,6 +613,30 @@ function __cloud_valued
             return 0
         case 'stor sign/--method'
             return 0
+        case 'mpu create/--type'
+            return 0
+        case 'mpu create/-m' 'mpu create/--meta'
+            return 0
+        case 'mpu create/--header'
+            return 0
+        case 'mpu create/--copies'
+            return 0
+        case 'mpu upload/--type'
+            return 0
+        case 'mpu upload/-m' 'mpu upload/--meta'
+            return 0
+        case 'mpu upload/--header'
+            return 0
+        case 'mpu upload/--copies'
+            return 0
+        case 'mpu upload/-P' 'mpu upload/--parallel'
+            return 0
+        case 'mpu upload/--bwlimit'
+            return 0
+        case 'mpu upload/--part-size'
+            return 0
+        case 'mpu put-part/--bwlimit'
+            return 0
         case 'jobs run/--name'
             return 0
         case 'jobs run/--map'
@@ -691,6 +733,8 @@ function __cloud_valued
             return 0
         case 'local start/--datacenter'
             return 0
+        case 'local start/--peer'
+            return 0
         case 'local start/--attestation-authority'
             return 0
         case 'local start/--staleness'
@@ -716,6 +760,8 @@ function __cloud_valued
         case 'local serve/--public-key'
             return 0
         case 'local serve/--datacenter'
+            return 0
+        case 'local serve/--peer'
             return 0
         case 'local serve/--attestation-authority'
             return 0
@@ -880,6 +926,7 @@ complete -c cloud -n '__cloud_below \'\'' -a packages -d 'Packages: the sizes th
 complete -c cloud -n '__cloud_below \'\'' -a datacenters -d 'Datacenters of the cloud'
 complete -c cloud -n '__cloud_below \'\'' -a services -d 'Services of the cloud and their addresses'
 complete -c cloud -n '__cloud_below \'\'' -a stor -d 'Directories and objects of the object storage'
+complete -c cloud -n '__cloud_below \'\'' -a mpu -d 'Multipart uploads: large objects in parts'
 complete -c cloud -n '__cloud_below \'\'' -a jobs -d 'Compute jobs: shell commands that run on stored objects'
 complete -c cloud -n '__cloud_below \'\'' -a ping -d 'Whether both services answer, their versions, clock and speed'
 complete -c cloud -n '__cloud_below \'\'' -a api -d 'Send any request, signed'
@@ -888,7 +935,7 @@ complete -c cloud -n '__cloud_below \'\'' -a env -d 'Print a profile as shell ex
 complete -c cloud -n '__cloud_below \'\'' -a local -d 'Both services on this machine, for trying and testing'
 complete -c cloud -n '__cloud_below \'\'' -a completion -d 'Completion for bash, zsh and fish'
 complete -c cloud -n '__cloud_below \'\'' -a help -d 'Help of a command: cloud help images list'
-complete -c cloud -n '__cloud_below \'\'' -a '(__cloud_aliases account accounts \'The account: address, limits and settings\' keys key \'SSH keys of the account, which sign requests\' users user \'Sub-users of the account\' roles role \'Roles: who gets which policies\' policies policy \'Policies: rules that say what the members of a role may do\' images image \'Images that instances are made from\' packages package \'Packages: the sizes that instances come in\' datacenters datacenter \'Datacenters of the cloud\' services service \'Services of the cloud and their addresses\' stor storage \'Directories and objects of the object storage\' jobs job \'Compute jobs: shell commands that run on stored objects\' profile profiles \'Profiles: which cloud, which account, which key\')'
+complete -c cloud -n '__cloud_below \'\'' -a '(__cloud_aliases account accounts \'The account: address, limits and settings\' keys key \'SSH keys of the account, which sign requests\' users user \'Sub-users of the account\' roles role \'Roles: who gets which policies\' policies policy \'Policies: rules that say what the members of a role may do\' images image \'Images that instances are made from\' packages package \'Packages: the sizes that instances come in\' datacenters datacenter \'Datacenters of the cloud\' services service \'Services of the cloud and their addresses\' stor storage \'Directories and objects of the object storage\' mpu uploads \'Multipart uploads: large objects in parts\' jobs job \'Compute jobs: shell commands that run on stored objects\' profile profiles \'Profiles: which cloud, which account, which key\')'
 complete -c cloud -n '__cloud_at \'\'' -l version -d 'Show the version'
 complete -c cloud -n '__cloud_below \'account\'' -a get -d 'Show the account'
 complete -c cloud -n '__cloud_below \'account\'' -a update -d 'Change fields of the account'
@@ -1300,6 +1347,40 @@ complete -c cloud -n '__cloud_argument \'stor run\' 0 0' -F
 complete -c cloud -n '__cloud_at \'stor sign\'' -l expires -x -d 'How long they work; 1h when absent'
 complete -c cloud -n '__cloud_at \'stor sign\'' -l method -x -d 'Method that they allow'
 complete -c cloud -n '__cloud_argument \'stor sign\' 0 100000' -a '(__cloud_ask path)'
+complete -c cloud -n '__cloud_below \'mpu\'' -a create -d 'Begin an upload'
+complete -c cloud -n '__cloud_below \'mpu\'' -a upload -d 'Store a file in parts, several at once'
+complete -c cloud -n '__cloud_below \'mpu\'' -a put-part -d 'Store a part of an upload; the same number again replaces it'
+complete -c cloud -n '__cloud_below \'mpu\'' -a parts -d 'List the parts that are there'
+complete -c cloud -n '__cloud_below \'mpu\'' -a get -d 'Show an upload'
+complete -c cloud -n '__cloud_below \'mpu\'' -a commit -d 'Make the object of the parts'
+complete -c cloud -n '__cloud_below \'mpu\'' -a abort -d 'Give up uploads and remove their parts'
+complete -c cloud -n '__cloud_below \'mpu\'' -a list -d 'List the uploads of the account'
+complete -c cloud -n '__cloud_below \'mpu\'' -a '(__cloud_aliases create add \'Begin an upload\' get show \'Show an upload\' abort delete \'Give up uploads and remove their parts\' abort rm \'Give up uploads and remove their parts\' list ls \'List the uploads of the account\')'
+complete -c cloud -n '__cloud_at \'mpu create\'' -l type -x -d 'Content type; guessed from the name when absent'
+complete -c cloud -n '__cloud_at \'mpu create\'' -s m -l meta -x -d 'Own header, stored as m-KEY'
+complete -c cloud -n '__cloud_at \'mpu create\'' -l header -x -d 'Any header that the service stores'
+complete -c cloud -n '__cloud_at \'mpu create\'' -l copies -x -d 'Number of copies'
+complete -c cloud -n '__cloud_argument \'mpu create\' 0 0' -a '(__cloud_ask path)'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -s p -l parents -d 'Make missing directories'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -l type -x -d 'Content type; guessed from the name when absent'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -s m -l meta -x -d 'Own header, stored as m-KEY'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -l header -x -d 'Any header that the service stores'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -l copies -x -d 'Number of copies'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_argument \'mpu upload\' 0 0' -F
+complete -c cloud -n '__cloud_argument \'mpu upload\' 1 1' -a '(__cloud_ask path)'
+complete -c cloud -n '__cloud_at \'mpu put-part\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
+complete -c cloud -n '__cloud_argument \'mpu put-part\' 0 0' -a '(__cloud_ask upload)'
+complete -c cloud -n '__cloud_argument \'mpu put-part\' 2 2' -F
+complete -c cloud -n '__cloud_argument \'mpu parts\' 0 0' -a '(__cloud_ask upload)'
+complete -c cloud -n '__cloud_argument \'mpu get\' 0 0' -a '(__cloud_ask upload)'
+complete -c cloud -n '__cloud_argument \'mpu commit\' 0 0' -a '(__cloud_ask upload)'
+complete -c cloud -n '__cloud_at \'mpu abort\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_argument \'mpu abort\' 0 100000' -a '(__cloud_ask upload)'
 complete -c cloud -n '__cloud_below \'jobs\'' -a run -d 'Run a job on objects and print what comes out'
 complete -c cloud -n '__cloud_below \'jobs\'' -a list -d 'List the jobs of the account'
 complete -c cloud -n '__cloud_below \'jobs\'' -a get -d 'Show a job'
@@ -1423,6 +1504,7 @@ complete -c cloud -n '__cloud_at \'local start\'' -l allow-jobs -d 'Run jobs alt
 complete -c cloud -n '__cloud_at \'local start\'' -l public-key -r -F -d 'Register this public key instead of making a key'
 complete -c cloud -n '__cloud_at \'local start\'' -l empty -d 'Without samples'
 complete -c cloud -n '__cloud_at \'local start\'' -l datacenter -x -d 'Name of the datacenter'
+complete -c cloud -n '__cloud_at \'local start\'' -l peer -x -d 'Images can be imported from the local service with this data, as a datacenter'
 complete -c cloud -n '__cloud_at \'local start\'' -l limits -d 'Show provisioning limits'
 complete -c cloud -n '__cloud_at \'local start\'' -l attestation-authority -r -F -d 'Believe attestations of keys under this certificate'
 complete -c cloud -n '__cloud_at \'local start\'' -l staleness -x -d 'Let reads of users, roles and policies lag behind writes'
@@ -1440,6 +1522,7 @@ complete -c cloud -n '__cloud_at \'local serve\'' -l allow-jobs -d 'Run jobs alt
 complete -c cloud -n '__cloud_at \'local serve\'' -l public-key -r -F -d 'Register this public key instead of making a key'
 complete -c cloud -n '__cloud_at \'local serve\'' -l empty -d 'Without samples'
 complete -c cloud -n '__cloud_at \'local serve\'' -l datacenter -x -d 'Name of the datacenter'
+complete -c cloud -n '__cloud_at \'local serve\'' -l peer -x -d 'Images can be imported from the local service with this data, as a datacenter'
 complete -c cloud -n '__cloud_at \'local serve\'' -l limits -d 'Show provisioning limits'
 complete -c cloud -n '__cloud_at \'local serve\'' -l attestation-authority -r -F -d 'Believe attestations of keys under this certificate'
 complete -c cloud -n '__cloud_at \'local serve\'' -l staleness -x -d 'Let reads of users, roles and policies lag behind writes'
@@ -1449,6 +1532,9 @@ complete -c cloud -n '__cloud_at \'local serve\'' -l fault -x -d 'Failures to ha
 complete -c cloud -n '__cloud_at \'local logs\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local reset\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local reset\'' -s y -l yes -d 'Do not ask'
-complete -c cloud -n '__cloud_below \'completion\'' -a bash -d 'Print the completion script for bash'
-complete -c cloud -n '__cloud_below \'completion\'' -a zsh -d 'Print the completion script for zsh'
-complete -c cloud -n '__cloud_below \'completion\'' -a fish -d 'Print the completion script for fish'
+complete -c cloud -n '__cloud_below \'completion\'' -a bash -d 'Print or install the completion script for bash'
+complete -c cloud -n '__cloud_below \'completion\'' -a zsh -d 'Print or install the completion script for zsh'
+complete -c cloud -n '__cloud_below \'completion\'' -a fish -d 'Print or install the completion script for fish'
+complete -c cloud -n '__cloud_at \'completion bash\'' -l install -d 'Install it for this user instead of printing it'
+complete -c cloud -n '__cloud_at \'completion zsh\'' -l install -d 'Install it for this user instead of printing it'
+complete -c cloud -n '__cloud_at \'completion fish\'' -l install -d 'Install it for this user instead of printing it'

@@ -1,52 +1,62 @@
-import { command, group } from '../cli/command.ts';
+import { command, group, type Context } from '../cli/command.ts';
 import { printBash } from '../cli/completion/bash.ts';
 import { printFish } from '../cli/completion/fish.ts';
 import { readWords, type Words } from '../cli/completion/words.ts';
 import { printZsh } from '../cli/completion/zsh.ts';
+import { flag } from '../cli/parameters.ts';
 import { loadNouns } from '../cli/tree.ts';
-import { text } from '../output/kinds.ts';
+import { text, type Output } from '../output/kinds.ts';
 import { nouns } from './index.ts';
+import { install, type Shell } from './completion/install.ts';
 
-async function print(printer: (words: Words) => string) {
-  return text(printer(readWords(await loadNouns(nouns))));
+const printers: Readonly<Record<Shell, (words: Words) => string>> = { bash: printBash, zsh: printZsh, fish: printFish };
+const options = { install: flag('Install it for this user instead of printing it') };
+
+/** The script, or where it was put. */
+async function provide(shell: Shell, context: Context & { readonly options: { install: boolean } }): Promise<Output | undefined> {
+  const script = printers[shell](readWords(await loadNouns(nouns)));
+  if (!context.options.install) return text(script);
+  for (const line of install(shell, script, context.world)) context.note(line);
+  return undefined;
 }
 
 const bash = command({
-  summary: 'Print the completion script for bash',
-  description: 'To install it, add this line to ~/.bashrc:\n  source <(cloud completion bash)',
-  run: () => print(printBash),
+  summary: 'Print or install the completion script for bash',
+  description:
+    'With --install it is put where the package bash-completion finds it when it is first needed; without that package, ~/.bashrc gets a line that reads it.',
+  options,
+  run: (invocation) => provide('bash', invocation),
   examples: [
-    { line: 'source <(cloud completion bash)', help: 'In this shell, and from ~/.bashrc in each' },
-    {
-      line: 'cloud completion bash > ~/.local/share/bash-completion/completions/cloud',
-      help: 'Loaded by the package bash-completion when first needed',
-    },
+    { line: 'cloud completion bash --install', help: 'For every new shell' },
+    { line: 'source <(cloud completion bash)', help: 'In this shell' },
   ],
 });
 
 const zsh = command({
-  summary: 'Print the completion script for zsh',
-  description:
-    'To install it, once:\n  cloud completion zsh > "${fpath[1]}/_cloud"\nand start a new shell. It needs completion to be on: autoload -U compinit && compinit in ~/.zshrc.',
-  run: () => print(printZsh),
+  summary: 'Print or install the completion script for zsh',
+  description: 'With --install, ~/.zshrc gets a line that reads it, and that turns completion on where nothing did.',
+  options,
+  run: (invocation) => provide('zsh', invocation),
   examples: [
-    { line: 'cloud completion zsh > "${fpath[1]}/_cloud"', help: 'For every new shell' },
-    { line: 'source <(cloud completion zsh)', help: 'In this shell, after compinit' },
+    { line: 'cloud completion zsh --install', help: 'For every new shell' },
+    { line: 'cloud completion zsh > "${fpath[1]}/_cloud"', help: 'In a folder of your own choice' },
   ],
 });
 
 const fish = command({
-  summary: 'Print the completion script for fish',
-  description: 'To install it, add this line to ~/.config/fish/config.fish:\n  cloud completion fish | source',
-  run: () => print(printFish),
+  summary: 'Print or install the completion script for fish',
+  description: 'With --install it is put where fish finds it when it is first needed.',
+  options,
+  run: (invocation) => provide('fish', invocation),
   examples: [
+    { line: 'cloud completion fish --install', help: 'For every new shell' },
     { line: 'cloud completion fish | source', help: 'In this shell' },
-    { line: 'cloud completion fish > ~/.config/fish/completions/cloud.fish', help: 'For every new shell' },
   ],
 });
 
 export const completion = group({
   summary: 'Completion for bash, zsh and fish',
-  description: 'Commands, options, their values, and names of files and profiles complete without starting a process.',
+  description:
+    'Commands, options, their values, and names of files and profiles complete without starting a process. Names of keys, images, users and all else that is in the account, and paths of the object storage, are asked for: two seconds at most, and answers are kept for ten.',
   commands: { bash, zsh, fish },
 });
