@@ -20,6 +20,20 @@ export async function updateRole({ compute, account }: Context, id: string, fiel
   return readRole(await compute.updateRole(input));
 }
 
+/**
+ * A role as it is now. Reads may lag behind writes, and a list that is replaced must be worked out from what is there: the answer to a
+ * write is current (compute document, section 1, rule 6), also to one that changes nothing. Undefined when the role is gone.
+ */
+export async function readCurrentRole(context: Context, id: string, isOld: boolean): Promise<Role | undefined> {
+  try {
+    return await updateRole(context, id, {}, isOld);
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![400, 404, 409].includes(error.status)) throw error;
+    // Some services refuse a change without fields.
+    return error.status === 404 ? undefined : (await listRoles(context)).roles.find((role) => role.id === id);
+  }
+}
+
 /** Whether reads show a role as a write answered it. */
 export async function isRoleShown(context: Context, written: Role): Promise<boolean> {
   const { compute, account } = context;
