@@ -52,8 +52,8 @@ const claimMark = 64;
 /** Short tasks that are handed to a zone at once, so that it need not wait for this process. */
 const quickDepth = 6;
 
-/** Outcomes that may wait for the disk before no further task is begun. */
-const mostUnrecorded = 256;
+/** Tasks that may be between their beginning and the record of their outcome before no further one is begun. */
+const mostRunning = 256;
 
 /** Milliseconds between attempts at what the disk or the database refused. */
 const pause = 1000;
@@ -65,8 +65,8 @@ export function startJobEngine(options: EngineOptions): JobEngine {
   const refreshing = new Map<string, Promise<void>>();
   const background = new Set<Promise<void>>();
   const zonesDir = join(dataDir, 'zones');
-  /** Zones that work or are being made, zones that wait for work, and whose turn it is. */
-  const state = { busy: 0, idle: 0, turn: 0, closed: false };
+  /** Zones that work or are being made, zones that wait for work, tasks whose outcome is not recorded, and whose turn it is. */
+  const state = { busy: 0, idle: 0, running: 0, turn: 0, closed: false };
   let isolation: Isolation | undefined;
 
   /** Keeps work that nobody waits for, so that closing can. */
@@ -149,10 +149,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
       pump();
     };
     if (!isolation) return;
-    const { zone, slots: places } = active;
-    const slot = places.take();
-    const results = await runTask({ store, isolation, directory: zone.directory, slot }, zone, task, release);
-    if (phase.zones.has(active)) await places.giveBack(slot);
+    const results = await runTask({ store, isolation }, active, task, release);
     for (const result of results) await record(result);
     if (results.length > 0 || state.closed || job.cancelled) return;
     // It was handed to a zone that ended before its turn.
@@ -162,10 +159,15 @@ export function startJobEngine(options: EngineOptions): JobEngine {
 
   function begin(active: ActiveZone, task: Task): void {
     setLoad(active, 1);
+    state.running += 1;
     const { job } = task;
     const running = work(active, task)
       .catch((error: unknown) => log(`jobs: a task of job ${job.id} failed here: ${String(error)}`))
-      .finally(() => job.running.delete(running));
+      .finally(() => {
+        job.running.delete(running);
+        state.running -= 1;
+        pump();
+      });
     job.running.add(running);
   }
 
@@ -205,7 +207,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
   function feed(job: ActiveJob, phase: ActivePhase, isAlone: boolean): void {
     if (phase.broken) failQueue(phase, phase.broken);
     const depth = phase.isQuick && isAlone ? quickDepth : 1;
-    const next = (): Task | undefined => (recorder.size() < mostUnrecorded ? phase.queue.shift() : undefined);
+    const next = (): Task | undefined => (state.running < mostRunning ? phase.queue.shift() : undefined);
     for (const active of phase.zones) {
       while (active.load < depth && (active.load > 0 || state.busy < slots)) {
         const task = next();
@@ -213,7 +215,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
         begin(active, task);
       }
     }
-    while (phase.queue.length > phase.opening && state.busy < slots && recorder.size() < mostUnrecorded) {
+    while (phase.queue.length > phase.opening && state.busy < slots && state.running < mostRunning) {
       evictIdle();
       follow(open(job, phase), 'opening a zone');
     }

@@ -12,8 +12,20 @@ export interface Isolation {
   readonly bash: string;
   /** Words that start the runner inside the walls; none without namespaces. */
   wrap(directory: string, dataDir: string): readonly string[];
-  /** Where the zone's directory is as seen inside. */
+  /** Where the zone's root is as seen inside. */
   rootOf(directory: string): string;
+  /** Where the inputs of tasks are as seen inside. */
+  inputsOf(directory: string): string;
+}
+
+/** The part of a zone's directory that its tasks see, as seen from outside. */
+export function rootDirectory(directory: string): string {
+  return join(directory, 'root');
+}
+
+/** Where the inputs of a zone's tasks are, as seen from outside. */
+export function inputDirectory(directory: string): string {
+  return join(directory, 'in');
 }
 
 /** Where the tools of tasks are looked for; the service's own PATH is none of their business. */
@@ -40,7 +52,7 @@ export function pathOfTasks(bash: string): string {
 
 /** Tasks as ordinary processes of the service's user. */
 export function createOpenIsolation(bash: string): Isolation {
-  return { kind: 'none', bash, wrap: () => [], rootOf: (directory) => directory };
+  return { kind: 'none', bash, wrap: () => [], rootOf: rootDirectory, inputsOf: inputDirectory };
 }
 
 const unshareFlags = ['--mount', '--net', '--pid', '--ipc', '--uts', '--fork', '--kill-child'];
@@ -66,5 +78,6 @@ export function createNamespaces(bash: string, mapped: boolean): Isolation {
       home === '/' ? '' : home,
     ],
     rootOf: () => '/tmp',
+    inputsOf: () => '/tmp/in',
   };
 }

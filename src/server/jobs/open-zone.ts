@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import type { ActiveJob, ActivePhase, Failure } from './active-job.ts';
 import type { EngineOptions } from './engine.ts';
-import type { Isolation } from './isolation.ts';
+import { rootDirectory, type Isolation } from './isolation.ts';
 import { prepareAssets } from './prepare.ts';
 import { putObjects } from './record.ts';
 import { removeTree } from './remove-tree.ts';
@@ -23,7 +23,11 @@ function describeJob({ url }: EngineOptions, { id, account }: ActiveJob): Record
 /** Why the tasks of a phase whose init failed cannot be done; what init said is stored now, once for all of them. */
 async function failInit({ store, now }: Options, job: ActiveJob, phase: ActivePhase, directory: string, ending: Ending): Promise<Failure> {
   const base = baseOf(job, phase.number, null).replace(/reduce\.(\d+)\.$/u, 'init.$1.');
-  const traces = await saveTraces(store, { stderr: join(directory, 'err', 'init'), directory: join(directory, 'home'), base });
+  const traces = await saveTraces(store, {
+    stderr: join(directory, 'err', 'init'),
+    directory: join(rootDirectory(directory), 'home'),
+    base,
+  });
   await store.write((transaction) => putObjects(transaction, traces.objects ?? [], now()));
   return { code: 'TaskInitError', message: `init command ${describeEnding(ending)}`, stderr: traces.stderr, core: traces.core };
 }

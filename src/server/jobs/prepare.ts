@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, Failure, Task } from './active-job.ts';
-import type { Isolation } from './isolation.ts';
+import { inputDirectory, rootDirectory, type Isolation } from './isolation.ts';
 import { baseOf, type TaskPlace } from './results.ts';
 import { placeAsset, placeSource, resolveSources, SourceReplaced, type Source } from './sources.ts';
 import type { ZoneTask } from './zone.ts';
@@ -38,10 +38,10 @@ function fitName(name: string): string {
 }
 
 async function prepareMap({ store, isolation, directory, slot }: Workshop, source: Source): Promise<string> {
-  const place = join('in', slot, fitName(source.place.name));
+  const place = join(slot, fitName(source.place.name));
   // Where there are no walls a task could write to the file it reads.
-  await placeSource(store, source, join(directory, place), { shared: isolation.kind === 'namespaces' });
-  return join(isolation.rootOf(directory), place);
+  await placeSource(store, source, join(inputDirectory(directory), place), { shared: isolation.kind === 'namespaces' });
+  return join(isolation.inputsOf(directory), place);
 }
 
 /** Reads the source again when it was replaced since it was looked up. */
@@ -77,7 +77,6 @@ async function* listReduceInputs({ db }: Store, { job, phase, number }: Task): A
 
 /** Puts all inputs of a reducer into its zone, and their list; what cannot be read is left out and complained about. */
 async function prepareReduce({ store, isolation, directory, slot }: Workshop, task: Task): Promise<Complaint[]> {
-  const folder = join('in', slot);
   const complaints: Complaint[] = [];
   const files: string[] = [];
   for await (const inputs of listReduceInputs(store, task)) {
@@ -85,13 +84,13 @@ async function prepareReduce({ store, isolation, directory, slot }: Workshop, ta
       const input = inputs[index] ?? '';
       if ('code' in source) complaints.push({ input, failure: source });
       else {
-        const file = join(folder, String(files.length));
-        await placeSource(store, source, join(directory, file), { shared: true });
-        files.push(`${join(isolation.rootOf(directory), file)}\0`);
+        const file = join(slot, String(files.length));
+        await placeSource(store, source, join(inputDirectory(directory), file), { shared: true });
+        files.push(`${join(isolation.inputsOf(directory), file)}\0`);
       }
     }
   }
-  await writeFile(join(directory, folder, 'list'), files.join(''));
+  await writeFile(join(inputDirectory(directory), slot, 'list'), files.join(''));
   return complaints;
 }
 
@@ -118,7 +117,7 @@ export async function prepareAssets(
 ): Promise<Failure | undefined> {
   for (const [index, source] of (await resolveSources(store, job, assets)).entries()) {
     if ('code' in source) return { code: 'TaskInitError', message: `failed to load asset "${assets[index] ?? ''}": ${source.message}` };
-    const file = join(directory, 'assets', source.place.path);
+    const file = join(rootDirectory(directory), 'assets', source.place.path);
     await mkdir(dirname(file), { recursive: true });
     await placeAsset(store, source, file);
   }

@@ -19,8 +19,6 @@ export interface RecorderOptions {
 export interface Recorder {
   /** Resolves when the outcome is on disk. */
   record(result: Result): Promise<void>;
-  /** Outcomes that are not yet on disk. */
-  size(): number;
 }
 
 /** Outcomes in one transaction. */
@@ -38,7 +36,6 @@ const pause = 500;
 export function createRecorder({ store, server, now, log, expectsMore, onRecorded }: RecorderOptions): Recorder {
   const queue: { result: Result; done: () => void }[] = [];
   let isWriting = false;
-  let writing = 0;
 
   async function write(results: readonly Result[]): Promise<ActiveJob[]> {
     for (let attempt = 1; ; attempt += 1) {
@@ -62,15 +59,12 @@ export function createRecorder({ store, server, now, log, expectsMore, onRecorde
     isWriting = true;
     for (await gather(); queue.length > 0; await gather()) {
       const batch = queue.splice(0, batchSize);
-      writing = batch.length;
       const results = batch.map(({ result }) => result);
       try {
         const over = await write(results);
-        writing = 0;
         onRecorded(results, over);
       } catch {
         // Logged above; the tasks are still claimed, and wait again after the next start.
-        writing = 0;
       }
       for (const { done } of batch) done();
     }
@@ -83,6 +77,5 @@ export function createRecorder({ store, server, now, log, expectsMore, onRecorde
         queue.push({ result, done: resolve });
         if (!isWriting) void writeAll();
       }),
-    size: () => queue.length + writing,
   };
 }

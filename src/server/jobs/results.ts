@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { placeOfAbsolute, placeOf, type Place } from '../storage/paths.ts';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, Failure, NewObject, Task } from './active-job.ts';
+import { rootDirectory } from './isolation.ts';
 import type { Ending } from './zone.ts';
 
 /** Files up to this size are read at once. */
@@ -98,7 +99,7 @@ export async function collectTask(store: Store, task: Task, { directory, slot }:
   if (ending.status === 0) return saveFile(store, join(directory, 'out', slot), base);
   const traces = await saveTraces(store, {
     stderr: join(directory, 'err', slot),
-    directory: join(directory, 'work', slot),
+    directory: join(rootDirectory(directory), 'work', slot),
     base,
   });
   return { code: 'UserTaskError', message: `user command ${describeEnding(ending)}`, ...traces };

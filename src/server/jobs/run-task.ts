@@ -1,8 +1,8 @@
 import { collectTask } from './results.ts';
-import type { Failure, NewObject, Task } from './active-job.ts';
+import type { ActiveZone, Failure, NewObject, Task } from './active-job.ts';
 import { prepareTask, type Workshop } from './prepare.ts';
 import type { Result } from './record.ts';
-import { TaskTooLong, ZoneLost, type Ending, type Zone } from './zone.ts';
+import { TaskTooLong, ZoneLost, type Ending } from './zone.ts';
 
 /** Times that a task is tried when the service fails it. */
 const mostTries = 3;
@@ -36,41 +36,49 @@ function explainLoss(error: unknown, task: Task, zone: string): Result | undefin
   return retry(task, zone, error.message);
 }
 
+/** Milliseconds of a task that counts as quick. */
+const quickTime = 50;
+
+/** Stores what a task left, and clears its place. */
+async function collect(workshop: Workshop, { zone, slots }: ActiveZone, task: Task, ending: Ending): Promise<Result> {
+  try {
+    const outcome = await collectTask(workshop.store, task, workshop, ending);
+    await slots.giveBack(workshop.slot);
+    if (isObject(outcome)) return { kind: 'output', task, zone: zone.name, output: outcome };
+    return { kind: 'failure', task, zone: zone.name, failure: outcome };
+  } catch (error) {
+    return retry(task, zone.name, String(error));
+  }
+}
+
 /**
  * Does a task in a zone, from placing its input to storing what it wrote. `release` is called as soon as the zone is free of
  * it, with whether the zone is gone.
  * @returns what is to be recorded; nothing when the zone ended before the task began.
  */
-export async function runTask(workshop: Workshop, zone: Zone, task: Task, release: (isGone: boolean) => void): Promise<Result[]> {
-  const results: Result[] = [];
-  let ending: Ending;
+export async function runTask(
+  given: Omit<Workshop, 'directory' | 'slot'>,
+  active: ActiveZone,
+  task: Task,
+  release: (isGone: boolean) => void,
+): Promise<Result[]> {
+  const { zone, slots } = active;
   try {
+    const workshop = { ...given, directory: zone.directory, slot: slots.take() };
     const prepared = await prepareTask(workshop, task);
     if ('code' in prepared) {
       release(false);
+      await slots.giveBack(workshop.slot);
       return [{ kind: 'failure', task, zone: zone.name, failure: prepared }];
     }
-    for (const complaint of prepared.complaints) results.push({ kind: 'complaint', task, zone: zone.name, ...complaint });
-    ending = await zone.run(prepared.zoneTask);
+    const ending = await zone.run(prepared.zoneTask);
     task.phase.isQuick = ending.duration < quickTime;
     release(false);
+    const complaints = prepared.complaints.map((complaint) => ({ kind: 'complaint' as const, task, zone: zone.name, ...complaint }));
+    return [...complaints, await collect(workshop, active, task, ending)];
   } catch (error) {
     release(true);
     const loss = explainLoss(error, task, zone.name);
     return loss ? [loss] : [];
-  }
-  return [...results, await store(workshop, zone, task, ending)];
-}
-
-/** Milliseconds of a task that counts as quick. */
-const quickTime = 50;
-
-async function store(workshop: Workshop, zone: Zone, task: Task, ending: Ending): Promise<Result> {
-  try {
-    const outcome = await collectTask(workshop.store, task, workshop, ending);
-    if (isObject(outcome)) return { kind: 'output', task, zone: zone.name, output: outcome };
-    return { kind: 'failure', task, zone: zone.name, failure: outcome };
-  } catch (error) {
-    return retry(task, zone.name, String(error));
   }
 }

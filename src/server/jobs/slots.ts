@@ -4,12 +4,12 @@ import { isSystemError } from '../../errors.ts';
 import { removeTree } from './remove-tree.ts';
 
 /**
- * The places of a zone that one task after the other uses: `in/SLOT`, `work/SLOT`, `out/SLOT`, `err/SLOT`. They are used again
+ * The places of a zone that one task after the other uses: `in/SLOT`, `root/work/SLOT`, `out/SLOT`, `err/SLOT`. They are used again
  * because making and removing directories costs more than a short task.
  */
 export interface Slots {
   take(): string;
-  /** Clears a place for the next task. */
+  /** Clears a place for the next task; one that cannot be cleared is not used again. */
   giveBack(slot: string): Promise<void>;
 }
 
@@ -38,8 +38,9 @@ export function createSlots(directory: string): Slots {
   const free: string[] = [];
   let made = 0;
   const pathOf = (name: string, slot: string): string => join(directory, name, slot);
+  // A task may have removed what they are in.
   const makeWork = (slot: string): void => {
-    mkdirSync(pathOf('work', slot), { mode: workMode });
+    mkdirSync(pathOf('root/work', slot), { mode: workMode, recursive: true });
   };
   return {
     take: () => {
@@ -52,13 +53,19 @@ export function createSlots(directory: string): Slots {
       return fresh;
     },
     giveBack: async (slot) => {
-      for (const name of readdirSync(pathOf('in', slot))) rmSync(join(pathOf('in', slot), name));
-      for (const name of ['out', 'err']) ignoreMissing(() => unlinkSync(pathOf(name, slot)));
-      if (!isUntouched(pathOf('work', slot))) {
-        await removeTree(pathOf('work', slot));
-        makeWork(slot);
-      }
-      free.push(slot);
+      await clear(slot).then(
+        () => free.push(slot),
+        () => undefined,
+      );
     },
   };
+
+  async function clear(slot: string): Promise<void> {
+    for (const name of readdirSync(pathOf('in', slot))) rmSync(join(pathOf('in', slot), name));
+    for (const name of ['out', 'err']) ignoreMissing(() => unlinkSync(pathOf(name, slot)));
+    if (!isUntouched(pathOf('root/work', slot))) {
+      await removeTree(pathOf('root/work', slot));
+      makeWork(slot);
+    }
+  }
 }

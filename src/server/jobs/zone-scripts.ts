@@ -17,13 +17,14 @@ seal() {
 export const guardScript = `${sealFunction}
 marker=$1; directory=$2; shift 2
 seal 3
+cd "$directory" || exit 1
 "$@" <&0 3<&- &
 child=$!
 exec 0</dev/null 1>&-
 read -r _ <&3
 kill -KILL "$child" 2>/dev/null
 wait "$child" 2>/dev/null
-read -r task 2>/dev/null <"$directory/task" && kill -KILL -- "-$task" 2>/dev/null
+read -r task 2>/dev/null <task && kill -KILL -- "-$task" 2>/dev/null
 for round in 1 2 3 4 5; do
   found=
   for environment in $(grep -lsz "^CLOUD_ZONE=$marker\\$" /proc/[0-9]*/environ); do
@@ -36,14 +37,17 @@ done
 
 /**
  * Runs as the first process of new namespaces. Arguments: the zone's directory, two directories to hide, and the words that
- * start the runner. The zone becomes /tmp, everything else is read-only, and what allows to change that is given up.
+ * start the runner. The zone's root becomes /tmp; the rest of the zone lies below it, where only the runner, whose working
+ * directory it is, writes. Everything else is read-only, and what allows to change that is given up.
  */
 export const wallScript = `
 set -e
 zone=$1; data=$2; home=$3; shift 3
 mount --bind "$zone" /tmp
-mount --bind /tmp/in /tmp/in
-mount -o remount,bind,ro,nosuid,nodev,noexec /tmp/in
+cd /tmp
+mount --bind in root/in
+mount -o remount,bind,ro,nosuid,nodev,noexec root/in
+mount --rbind root /tmp
 mount -t proc proc /proc
 for hidden in "$data" "$home"; do
   [ ! -d "$hidden" ] || mount -t tmpfs -o size=4k,mode=0555 none "$hidden"
@@ -51,26 +55,25 @@ done
 for flags in ro ro,nodev ro,nosuid,nodev; do
   mount -o "remount,bind,$flags" / 2>/dev/null && break
 done
-cd /tmp
 exec setpriv --bounding-set=-all --inh-caps=-all --no-new-privs "$@"
 `;
 
 /**
- * Arguments: the zone's directory as seen inside, \`all\` where the runner may kill every process it sees, the command,
+ * Works in the zone's directory. Arguments: the zone's root and its inputs as seen inside, \`all\` where the runner may kill every process it sees, the command,
  * the init command, and the limits of memory (KiB) and of a file (KiB), each empty for none. On stdin each task is five texts ended
  * by NUL: slot, input object, input file, output base, reducer; a task without an input file reads the files in its list.
  * On stdout \`ready STATUS SIGNALLED\` after init, then \`SLOT STATUS SIGNALLED\` for each task.
  */
 export const runnerScript = `${sealFunction}
-root=$1; reach=$2; command=$3; init=$4; memory=$5; blocks=$6
-cd "$root" || exit 1
+root=$1; inputs=$2; reach=$3; command=$4; init=$5; memory=$6; blocks=$7
 unset OLDPWD
 trap : INT
 cores=$(ulimit -H -c)
 begin() {
-  if [ -n "$2" ]; then exec <"$2"; else exec < <(exec xargs -0 cat <"in/$3/list" 2>/dev/null) && seal 2; fi
+  if [ -n "$2" ]; then exec <"$2"; else exec < <(exec xargs -0 cat <"$inputs/$3/list" 2>/dev/null) && seal 2; fi
   exec >"out/$3" 2>"err/$3"
-  cd "$1" || exit 126
+  # A task before may have removed what was prepared.
+  cd "$root/$1" 2>/dev/null || { mkdir -p "$root/$1" && cd "$root/$1"; } || exit 126
   unset OLDPWD
   ulimit -S -c "$cores"
   [ -z "$blocks" ] || ulimit -f "$blocks" || exit 126

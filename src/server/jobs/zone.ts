@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { once } from 'node:events';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathOfTasks, type Isolation } from './isolation.ts';
+import { pathOfTasks, rootDirectory, type Isolation } from './isolation.ts';
 import { removeTree } from './remove-tree.ts';
 import { guardScript, runnerScript } from './zone-scripts.ts';
 
@@ -40,7 +40,7 @@ export interface Ending {
 
 /** What the runner is told of a task. */
 export interface ZoneTask {
-  /** Its files are `in/SLOT`, `work/SLOT`, `out/SLOT` and `err/SLOT` in the zone. */
+  /** Its files are `in/SLOT`, `root/work/SLOT`, `out/SLOT` and `err/SLOT` in the zone. */
   readonly slot: string;
   readonly object: string;
   /** Path of the input as seen inside; empty for the concatenation of the files in `in/SLOT/list`. */
@@ -85,8 +85,9 @@ interface Waiting {
 
 /** Makes the directories of a zone. */
 export async function prepareZone(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  for (const name of ['in', 'out', 'err', 'work', 'home', 'tmp', 'assets']) await mkdir(join(directory, name), { mode: 0o700 });
+  await mkdir(rootDirectory(directory), { recursive: true, mode: 0o700 });
+  const inside = ['in', 'work', 'home', 'tmp', 'assets'].map((name) => join(rootDirectory(directory), name));
+  for (const folder of [...inside, ...['in', 'out', 'err'].map((name) => join(directory, name))]) await mkdir(folder, { mode: 0o700 });
 }
 
 function writeEnvironment({ isolation, name, directory, environment }: ZoneOptions): Record<string, string> {
@@ -108,7 +109,18 @@ function writeWords(options: ZoneOptions): string[] {
   const { bash } = isolation;
   const limits = [memory, disk].map((value, index) => (value === undefined ? '' : String(Math.ceil(value * 1024 ** (index + 1)))));
   const reach = isolation.kind === 'namespaces' ? 'all' : 'group';
-  const runner = [bash, '-c', runnerScript, 'cloud-zone', isolation.rootOf(directory), reach, command, init, ...limits];
+  const runner = [
+    bash,
+    '-c',
+    runnerScript,
+    'cloud-zone',
+    isolation.rootOf(directory),
+    isolation.inputsOf(directory),
+    reach,
+    command,
+    init,
+    ...limits,
+  ];
   return ['-c', guardScript, 'cloud-guard', name, directory, ...isolation.wrap(directory, dataDir), ...runner];
 }
 

@@ -99,6 +99,13 @@ describe.each(kinds)('tasks %s', (_, isolation) => {
     ]);
   });
 
+  test('keep their output and those after them when they remove all they can', async () => {
+    const inputs = Array.from({ length: 8 }, (_, index) => `/demo/stor/${index % 2 === 0 ? 'a' : 'b'}`);
+    const { contents, errors } = await service.run([{ exec: 'rm -rf "${TMPDIR%/*}"/* 2>/dev/null; cat' }], inputs);
+    expect(errors).toEqual([]);
+    expect(contents.sort().join('')).toBe('a\na\na\na\nb\nb\nb\nb\n');
+  });
+
   test('a zone leaves no files behind', async () => {
     await service.run([{ exec: 'mkdir -p d/e; touch d/e/f; chmod 0 d' }], ['/demo/stor/a']);
     await expect.poll(() => readdirSync(`${service.dir}/zones`)).toEqual([]);
