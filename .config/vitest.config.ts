@@ -9,6 +9,8 @@ export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
   test: {
     pool: 'forks',
+    // Most tests wait for processes of their own: more workers than cores keep the cores busy.
+    maxWorkers: 4,
     globalSetup: 'test/support/global-setup.ts',
     projects: [project('unit', 10_000), project('contract', 20_000), project('e2e', 60_000)],
   },
