@@ -1,8 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { Headers } from '../api/message.ts';
+import { streamOf, type Headers } from '../api/message.ts';
 import type { Download } from '../api/operation.ts';
 import { NetworkError } from '../errors.ts';
 import type { Engine, Ticket } from './engine.ts';
+import { inspect } from './inspect.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
 import { readRange, readRanges } from './ranges.ts';
 import { checkInterrupted, mayTryAgain, pauseBefore } from './retry.ts';
@@ -19,7 +20,8 @@ export interface Opened {
   readonly size: number | undefined;
   /** Base64, when the service says. */
   readonly md5: string | undefined;
-  readonly body: Download['body'];
+  /** Undefined when only the headers were asked for. */
+  readonly body: Download['body'] | undefined;
 }
 
 function readLength(value: string | undefined): number | undefined {
@@ -37,8 +39,19 @@ export async function openObject({ storage }: Pick<Engine, 'storage'>, path: Rem
   return { path, headers, etag: version, size: readLength(length), md5, body };
 }
 
+/** The same without the bytes, when only some of them will be asked for; undefined where that is not to be had. */
+export async function openHead({ storage }: Pick<Engine, 'storage'>, path: RemotePath): Promise<Opened | undefined> {
+  const found = await inspect(storage, path);
+  if (found?.type !== 'object') return undefined;
+  const { etag, 'content-md5': md5, 'content-length': length } = found.headers;
+  const size = readLength(length);
+  if (etag === undefined || size === undefined || md5 === undefined) return undefined;
+  return { path, headers: found.headers, etag, size, md5, body: undefined };
+}
+
 /** Gives up a reply whose rest is not wanted. */
-export async function closeBody(body: Download['body']): Promise<void> {
+export async function closeBody(body: Opened['body']): Promise<void> {
+  if (body === undefined) return;
   const pieces = body[Symbol.asyncIterator]();
   try {
     // A stream that was never begun would keep its connection.
@@ -50,8 +63,8 @@ export async function closeBody(body: Download['body']): Promise<void> {
 }
 
 /** The first reply to its end or to where it broke. */
-async function* readFirst(engine: Engine, opened: Opened, count: (bytes: number) => void): AsyncGenerator<Uint8Array> {
-  for await (const piece of opened.body) {
+async function* readFirst(engine: Engine, body: Download['body'], count: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  for await (const piece of body) {
     count(piece.length);
     await engine.throttle(piece.length);
     yield piece;
@@ -62,7 +75,7 @@ async function* readFirst(engine: Engine, opened: Opened, count: (bytes: number)
 async function* readOn(engine: Engine, opened: Opened, start: number): AsyncGenerator<Uint8Array> {
   const { path, etag, size } = opened;
   const version = etag !== undefined && size !== undefined ? { path, etag, size } : undefined;
-  if (version && (start > 0 || (version.size >= largeSize && engine.streams > 1))) {
+  if (version && (opened.body === undefined || start > 0 || (version.size >= largeSize && engine.streams > 1))) {
     await closeBody(opened.body);
     const read = version.size - start >= largeSize && engine.streams > 1 ? readRanges : readRange;
     yield* read(engine, version, start, version.size);
@@ -70,7 +83,7 @@ async function* readOn(engine: Engine, opened: Opened, start: number): AsyncGene
   }
   let received = 0;
   try {
-    yield* readFirst(engine, opened, (bytes) => {
+    yield* readFirst(engine, opened.body ?? streamOf(), (bytes) => {
       received += bytes;
     });
     return;

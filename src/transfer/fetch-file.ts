@@ -6,6 +6,7 @@ import {
   fchmodSync,
   futimesSync,
   openSync,
+  readdirSync,
   renameSync,
   rmSync,
   statSync,
@@ -14,8 +15,9 @@ import {
 import { chmod, open, rename, rm, utimes, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ApiError, InterruptedError, isSystemError, LocalError } from '../errors.ts';
-import { closeBody, openObject, readObject, type Opened } from './download.ts';
+import { closeBody, openHead, openObject, readObject, type Opened } from './download.ts';
 import type { Engine, Ticket } from './engine.ts';
+import { unfinishedName } from './local-walk.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
 import { checkInterrupted, mayTryAgain, tryAgain } from './retry.ts';
 
@@ -183,8 +185,22 @@ function writeSmall(pieces: readonly Uint8Array[], file: string, unfinished: str
   return content.length;
 }
 
+/** Whether an earlier run may have left the beginning of this file. */
+function mayGoOn(file: string, { size, continues = false }: FetchOptions): boolean {
+  if (continues) return true;
+  return (size === undefined || size >= worthKeeping) && readdirSync(dirname(file)).some((name) => unfinishedName.test(name));
+}
+
+/** Asks for the object; for its headers alone when some of its bytes may be there already. */
+async function openForFile(engine: Engine, source: RemotePath, file: string, options: FetchOptions): Promise<Opened> {
+  const head = mayGoOn(file, options) ? await openHead(engine, source) : undefined;
+  const hasBeginning = head !== undefined && (options.continues === true || sizeOf(nameUnfinished(file, head.etag)) > 0);
+  if (hasBeginning && (options.etag === undefined || options.etag === head.etag)) return head;
+  return await openObject(engine, source, options.etag);
+}
+
 async function fetchOnce(engine: Engine, source: RemotePath, file: string, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
-  const opened = await openObject(engine, source, options.etag);
+  const opened = await openForFile(engine, source, file, options);
   const target = statSync(file, { throwIfNoEntry: false });
   if (target?.isDirectory() === true) {
     await closeBody(opened.body);

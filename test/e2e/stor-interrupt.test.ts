@@ -1,0 +1,90 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { appendFileSync, createReadStream, existsSync, readdirSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts';
+import { useLocal } from '../support/sandbox.ts';
+
+/** Interruptions at half. CLOUD_INTERRUPTED_MIB=1024 for the full proof. */
+
+const mebibyte = 1024 * 1024;
+const size = Number(process.env['CLOUD_INTERRUPTED_MIB'] ?? 160) * mebibyte;
+const user = useLocal('--http');
+let proxy: FaultProxy;
+
+beforeAll(async () => {
+  proxy = await startFaultProxy(user.local.storUrl, () => 'none', 1);
+  const piece = randomBytes(16 * mebibyte);
+  for (let at = 0; at < size; at += piece.length) {
+    piece.writeUInt32LE(at / mebibyte);
+    appendFileSync(join(user.home, 'big'), piece);
+  }
+  truncateSync(join(user.home, 'big'), size);
+});
+
+afterAll(async () => {
+  await proxy.close();
+});
+
+async function digest(name: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const piece of createReadStream(join(user.home, name))) hash.update(piece as Uint8Array);
+  return hash.digest('hex');
+}
+
+const limits = size > 512 * mebibyte ? [] : ['--part-size', '5M', '-P', '2'];
+
+function start(...words: string[]): ChildProcess {
+  const all = ['stor', ...words, ...limits, '--stor-url', proxy.url, '-q'];
+  return spawn(join(user.home, 'bin/cloud'), all, { cwd: user.home, env: user.env, stdio: 'ignore' });
+}
+
+function waitForEnd(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+  return new Promise((resolve) => void child.on('close', (code, signal) => resolve({ code, signal })));
+}
+
+/** Starts a command and ends it by a signal when half of the bytes have gone through. */
+async function interrupt(signal: NodeJS.Signals, direction: 'up' | 'down', ...words: string[]) {
+  const before = proxy.moved[direction];
+  const child = start(...words, '--bwlimit', `${Math.ceil(size / 2)}`);
+  const ended = waitForEnd(child);
+  while (proxy.moved[direction] - before < size / 2 && child.exitCode === null) await sleep(5);
+  child.kill(signal);
+  return await ended;
+}
+
+/** Runs a command to its end and gives the share of the bytes that it moved. */
+async function finish(direction: 'up' | 'down', ...words: string[]): Promise<number> {
+  const before = proxy.moved[direction];
+  const { code } = await waitForEnd(start(...words));
+  expect(code).toBe(0);
+  return (proxy.moved[direction] - before) / size;
+}
+
+test.each(['SIGINT', 'SIGKILL'] as const)('an upload and a download that %s ended at half go on', { timeout: 300_000 }, async (signal) => {
+  const name = `big-${signal}`;
+  const put = await interrupt(signal, 'up', 'put', 'big', name);
+  expect(put).toEqual(signal === 'SIGINT' ? { code: 130, signal: null } : { code: null, signal });
+  expect((await user.cloud(['stor', 'stat', name])).code).toBe(3);
+  expect(await finish('up', 'put', 'big', name)).toBeLessThan(0.6);
+  const get = await interrupt(signal, 'down', 'get', name, 'back');
+  expect(get).toEqual(signal === 'SIGINT' ? { code: 130, signal: null } : { code: null, signal });
+  expect(existsSync(join(user.home, 'back'))).toBe(false);
+  expect(await finish('down', 'get', name, 'back')).toBeLessThan(0.6);
+  expect(await digest('back')).toBe(await digest('big'));
+  expect(readdirSync(user.home).filter((file) => file.endsWith('.part'))).toEqual([]);
+  expect(await user.json('mpu', 'list')).toEqual([]);
+  await user.shell('rm back; cloud stor rm -y big-*');
+});
+
+test('--continue takes what is there as the beginning; what is none is found out', { timeout: 60_000 }, async () => {
+  await user.shell(
+    'head -c 3000000 big > small; cloud stor put small small -q; head -c 1000000 small > half; head -c 1000000 /dev/zero > wrong',
+  );
+  expect(await finish('down', 'get', 'small', 'half', '--continue')).toBeLessThan(2_500_000 / size);
+  expect(await digest('half')).toBe(await digest('small'));
+  expect((await user.cloud(['stor', 'get', 'small', 'wrong', '--continue', '-q'])).code).toBe(0);
+  expect(await digest('wrong')).toBe(await digest('small'));
+});
