@@ -1,13 +1,18 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { printBash } from './cli/completion/bash.ts';
 import { printFish } from './cli/completion/fish.ts';
 import { readWords } from './cli/completion/words.ts';
 import { printZsh } from './cli/completion/zsh.ts';
+import { guides } from './cli/guides/index.ts';
+import { printGuidePage } from './cli/man/guide.ts';
+import { printNounPage } from './cli/man/noun.ts';
+import { printProgramPage } from './cli/man/program.ts';
 import { printCommandTable } from './cli/markdown.ts';
-import { loadNouns } from './cli/tree.ts';
+import { loadNouns, type LoadedNoun } from './cli/tree.ts';
 import { nouns } from './commands/index.ts';
 import { explain, isSystemError, UsageError } from './errors.ts';
+import { version } from './run.ts';
 
 /** Writes what is made from the declarations of the commands, in the current folder; with `--check` it only names the files that are stale. */
 
@@ -40,10 +45,48 @@ function settle(file: string, content: string, isCheck: boolean): boolean {
   return true;
 }
 
+/** Guides that have to do with a noun. */
+const relatedGuides: Readonly<Record<string, readonly string[]>> = {
+  keys: ['cloud-signing'],
+  api: ['cloud-signing'],
+  profile: ['cloud-signing'],
+  users: ['cloud-policies'],
+  roles: ['cloud-policies'],
+  policies: ['cloud-policies'],
+  rbac: ['cloud-policies'],
+  local: ['cloud-local'],
+  env: ['cloud-scripting'],
+};
+
+function printPages(tree: readonly LoadedNoun[]): [string, () => string][] {
+  return [
+    ['man/cloud.1', () => printProgramPage(tree, guides, version)],
+    ...tree.map((noun): [string, () => string] => [
+      `man/cloud-${noun.name}.1`,
+      () =>
+        printNounPage(
+          noun,
+          (relatedGuides[noun.name] ?? []).map((page) => [page, 7]),
+          version,
+        ),
+    ]),
+    ...guides.map((guide): [string, () => string] => [`man/${guide.page}.7`, () => printGuidePage(guide, guides, version)]),
+  ];
+}
+
+/** Pages of commands that are no more. */
+function listOrphans(pages: readonly (readonly [string, unknown])[]): string[] {
+  const known = pages.map(([file]) => file);
+  const there = existsSync('man') ? readdirSync('man') : [];
+  return there.map((name) => join('man', name)).filter((file) => /\.[17]$/.test(file) && !known.includes(file));
+}
+
 async function generate(isCheck: boolean): Promise<void> {
   const tree = await loadNouns(nouns);
   const words = readWords(tree);
+  const pages = printPages(tree);
   const files: [string, () => string][] = [
+    ...pages,
     ['completions/cloud.bash', () => printBash(words)],
     ['completions/_cloud', () => printZsh(words)],
     ['completions/cloud.fish', () => printFish(words)],
@@ -57,6 +100,11 @@ async function generate(isCheck: boolean): Promise<void> {
       process.stderr.write(`generate: ${explain(error).message}\n`);
     }
     process.exitCode = 1;
+  }
+  for (const file of listOrphans(pages)) {
+    if (!isCheck) rmSync(file);
+    else process.stderr.write(`${file} is of no command: npm run generate\n`);
+    if (isCheck) process.exitCode = 1;
   }
 }
 

@@ -32,6 +32,8 @@ describe('generate', () => {
     expect(read('completions/cloud.bash')).toContain('complete -F _cloud cloud');
     expect(read('completions/_cloud')).toMatch(/^#compdef cloud\n/);
     expect(read('completions/cloud.fish')).toContain('complete -c cloud');
+    expect(read('man/cloud.1')).toMatch(/^\.TH CLOUD 1 /);
+    expect(read('man/cloud-signing.7')).toMatch(/^\.TH CLOUD-SIGNING 7 /);
     expect(read('README.md')).toMatch(/^# cloud\n\n<!-- commands -->\n\n\| command \|[^<]*\|\n\n<!-- \/commands -->\n\nAfter\.\n$/);
   });
 
@@ -40,6 +42,13 @@ describe('generate', () => {
     expect(generate('--check')).toEqual({ status: 0, stderr: '' });
     expect(generate()).toEqual({ status: 0, stderr: '' });
     expect(read('README.md')).toBe(before);
+  });
+
+  it('takes away the page of a command that is no more', () => {
+    write('man/cloud-gone.1', '.TH CLOUD-GONE 1');
+    expect(generate('--check')).toEqual({ status: 1, stderr: 'man/cloud-gone.1 is of no command: npm run generate\n' });
+    expect(generate()).toEqual({ status: 0, stderr: '' });
+    expect(() => read('man/cloud-gone.1')).toThrow('ENOENT');
   });
 
   it('names each stale file with --check, and leaves it alone', () => {

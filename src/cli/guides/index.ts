@@ -1,0 +1,21 @@
+import type { Guide } from './guide.ts';
+import { local } from './local.ts';
+import { policies } from './policies.ts';
+import { exitCodeHelp, fileHelp } from './program.ts';
+import { scripting } from './scripting.ts';
+import { signing } from './signing.ts';
+
+/** The guides that are pages of the manual. */
+export const guides: readonly Guide[] = [signing, policies, scripting, local];
+
+/** What `cloud help` explains beside commands: the guides, and parts of the program's own page. */
+export const topics: readonly Guide[] = [
+  ...guides,
+  {
+    page: 'cloud',
+    topic: 'exit-codes',
+    summary: 'What the exit status of a command means',
+    sections: [{ title: 'Exit status', blocks: [{ terms: exitCodeHelp }] }],
+  },
+  { page: 'cloud', topic: 'files', summary: 'Where what is kept', sections: [{ title: 'Files', blocks: [{ terms: fileHelp }] }] },
+];

@@ -1,0 +1,57 @@
+import type { Guide } from './guide.ts';
+
+/** The services on this machine. */
+export const local: Guide = {
+  page: 'cloud-local',
+  topic: 'local-service',
+  summary: 'both services on this machine, for trying and testing',
+  sections: [
+    {
+      title: 'Description',
+      blocks: [
+        'The program carries an implementation of both services. It checks signatures, dates and versions as the real services do, speaks TLS under an authority of its own, and keeps its data in a database and files: what was acknowledged survives a crash.',
+        { lines: ['cloud local start', 'cloud images list', 'cloud local status', 'cloud local stop'] },
+        'The first start makes the account `demo` with an RSA key, sample images, packages, datacenters and directories, and the profile `local`, which becomes the current one when there was none.',
+      ],
+    },
+    {
+      title: 'In tests',
+      blocks: [
+        'With a folder of its own and free ports, a service is apart from every other. The JSON tells where it is.',
+        {
+          lines: [
+            'cloud local start --data ./data --profile test --compute-port 0 --stor-port 0 -j > service.json',
+            'jq -r .computeUrl service.json',
+            'cloud --profile test keys list',
+            'cloud local stop --data ./data',
+          ],
+        },
+        '`cloud local serve` is the same in the foreground, with logs on standard error; SIGTERM ends it when the requests under way are done. Programs that do not use profiles get what they need from `cloud env`, and the authority to trust from the field `caFile`.',
+      ],
+    },
+    {
+      title: 'Bad days',
+      blocks: [
+        'Switches of `start` and `serve` bring about what clients must be able to stand:',
+        {
+          terms: [
+            [
+              '--fault createkey=InternalError*2',
+              'The next two requests of this operation fail so; `getimage=503:Down` names status and code.',
+            ],
+            ['--throttle 10/s', 'More compute requests a second are answered with 420.'],
+            ['--latency 200', 'Every reply waits so many milliseconds.'],
+            ['--staleness 3000', 'Sub-users read users, roles and policies as they were so many milliseconds ago.'],
+            ['--http', 'Without TLS, for clients that cannot be told an authority.'],
+          ],
+        },
+      ],
+    },
+    {
+      title: 'Safety',
+      blocks: [
+        'It listens on this machine only, unless `--host` says otherwise. Jobs run shell commands of whoever may create them: where others can reach the service they are off, unless `--allow-jobs` is given.',
+      ],
+    },
+  ],
+};

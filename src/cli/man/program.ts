@@ -1,0 +1,66 @@
+import { settingNames, settings, type Setting } from '../../config/settings.ts';
+import { outputOptions, settingOptions } from '../globals.ts';
+import { exitCodeHelp, fileHelp, outputHelp } from '../guides/program.ts';
+import type { Guide } from '../guides/guide.ts';
+import type { LoadedNoun } from '../tree.ts';
+import { printOptions } from './options.ts';
+import { bold, entry, italic, joinPage, listing, paragraph, reference, references, section, subsection } from './roff.ts';
+
+function printNouns(nouns: readonly LoadedNoun[]): string[] {
+  const sections = [...new Set(nouns.map((noun) => noun.section))];
+  return sections.flatMap((title) =>
+    subsection(
+      title,
+      nouns.filter((noun) => noun.section === title).flatMap(({ name, summary }) => ['.TP', reference(`cloud-${name}`, 1), `${summary}.`]),
+    ),
+  );
+}
+
+/** Environment variables, with those of older tools. */
+function printEnvironment(): string[] {
+  return settingNames.flatMap((name) => {
+    const { env, help, legacy = [] }: Setting = settings[name];
+    if (env === undefined) return [];
+    const also = legacy.length === 0 ? '' : ` Also ${legacy.map((variable) => `\`${variable}\``).join(', ')} where no profile is in use.`;
+    return entry(bold(env), `${help}.${also}`);
+  });
+}
+
+/** The page of the program itself. */
+export function printProgramPage(nouns: readonly LoadedNoun[], guides: readonly Guide[], version: string): string {
+  return joinPage({ name: 'cloud', section: 1, summary: 'manage a cloud and its object storage', version }, [
+    [
+      '.SH SYNOPSIS',
+      `${bold('cloud')} ${italic('COMMAND')} [${italic('ARGUMENT...')}] [${italic('OPTION...')}]`,
+      '.br',
+      `${bold('cloud')} ${italic('COMMAND')} ${bold('--help')}`,
+    ],
+    section(
+      'DESCRIPTION',
+      paragraph(
+        'One command for the two services of a cloud: the compute management API with accounts, keys, users, roles, policies, images and packages, and the object storage with directories, objects, jobs and uploads. It also carries both services in itself, to try and test everything on this machine.',
+      ),
+      listing(['cloud local try', 'cloud profile create work', 'cloud images list']),
+    ),
+    ['.SH COMMANDS', ...printNouns(nouns)],
+    section('OUTPUT OPTIONS', paragraph(outputHelp), printOptions(outputOptions)),
+    section('CONNECTION OPTIONS', printOptions(settingOptions)),
+    section(
+      'ENVIRONMENT',
+      printEnvironment(),
+      entry(`${bold('NO_COLOR')}, ${bold('CLICOLOR_FORCE')}`, 'Whether to colour, where `--color` does not say.'),
+    ),
+    section(
+      'FILES',
+      fileHelp.flatMap(([file, help]) => entry(bold(file), help)),
+    ),
+    section(
+      'EXIT STATUS',
+      exitCodeHelp.flatMap(([code, help]) => entry(bold(code), help)),
+    ),
+    section(
+      'SEE ALSO',
+      references([...guides.map(({ page }) => [page, 7] as const), ...nouns.map(({ name }) => [`cloud-${name}`, 1] as const)]),
+    ),
+  ]);
+}
