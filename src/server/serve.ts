@@ -240,7 +240,7 @@ export function createService<T extends Operations>(options: ServiceOptions<T>):
     const exchange = beginExchange(service, request, connection);
     const reply = await attempt(exchange);
     const common = writeCommonHeaders(options, exchange, started);
-    log(`${new Date().toISOString()} ${service} ${request.method} ${redactTarget(request.target)} ${reply.status} ${exchange.requestId}`);
+    log(`${service} ${request.method} ${redactTarget(request.target)} ${reply.status} ${exchange.requestId}`);
     const whole = { ...reply, headers: { ...common, ...reply.headers } };
     return request.method === 'HEAD' ? dropBody(whole) : whole;
   };
