@@ -204,15 +204,17 @@ async function bindOne(options: ListenOptions): Promise<{ servers: Server[]; por
 }
 
 /**
- * Makes a service reachable at a port. On the loopback (`127.0.0.1`, `localhost`) the URL says `localhost`.
+ * Makes a service reachable at a port. Where this machine reaches it as `localhost`, the URL says so.
  * @throws {LocalError} when the port is taken or cannot be used.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { host, tls } = options;
   const isLoopback = host === '127.0.0.1' || host === 'localhost';
+  // Who listens everywhere is reached on this machine too, under the name that the certificate has.
+  const isHere = isLoopback || ['0.0.0.0', '::', '::1'].includes(host);
   try {
     const { servers, port } = await (isLoopback ? bindLoopback(options) : bindOne(options));
-    const shownHost = isLoopback ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+    const shownHost = isHere ? 'localhost' : host.includes(':') ? `[${host}]` : host;
     return {
       port,
       url: `${tls === undefined ? 'http' : 'https'}://${shownHost}:${port}`,

@@ -46,11 +46,14 @@ export function createMemory(folder: string): Memory {
   };
 }
 
-/** Makes what transfers work with. `bulk`: for many or large files. */
+/**
+ * Makes what transfers work with. `bulk`: for many or large files. `inOrder`: objects go to stdout, where ranges that come
+ * early wait in memory; several come at once only when the user asks for it.
+ */
 export function createEngine(
   context: Context,
   values: Partial<TransferValues>,
-  { bulk, monitor }: { bulk: boolean; monitor?: Monitor },
+  { bulk, inOrder = false, monitor }: { bulk: boolean; inOrder?: boolean; monitor?: Monitor },
 ): Engine {
   const { world, paths, settings } = context;
   if (values.partSize !== undefined) checkPartSize(values.partSize);
@@ -59,7 +62,7 @@ export function createEngine(
   return {
     storage: bulk ? context.bulk.storage : context.storage,
     parallel: values.parallel ?? usualParallel,
-    streams: Math.min(values.parallel ?? usualStreams, usualStreams),
+    streams: Math.min(values.parallel ?? (inOrder ? 1 : usualStreams), usualStreams),
     partSize: values.partSize,
     monitor: monitor ?? silent,
     memory: createMemory(paths.state),

@@ -32,7 +32,7 @@ export const cat = command({
   options: { bwlimit: transferOptions.bwlimit },
   run: async (invocation) => {
     const paths = await readPaths(invocation, invocation.args.path);
-    return bytes(concatenate(createEngine(invocation, invocation.options, { bulk: false }), paths, () => undefined));
+    return bytes(concatenate(createEngine(invocation, invocation.options, { bulk: false, inOrder: true }), paths, () => undefined));
   },
   examples: [
     { line: 'cloud stor cat notes.txt', help: 'Show a text' },
@@ -153,7 +153,7 @@ export const get = command({
     if (local === undefined) {
       const display = await monitorTransfers(invocation, options.progress ?? (invocation.world.stdout.isTerminal ? false : undefined));
       return bytes(
-        concatenate(createEngine(invocation, options, { bulk: false, monitor: display.monitor }), sources, () => display.close(0)),
+        concatenate(createEngine(invocation, options, { bulk: false, inOrder: true, monitor: display.monitor }), sources, () => display.close(0)),
       );
     }
     const intoFolder = isFolder(local);

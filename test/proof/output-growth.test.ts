@@ -2,11 +2,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { records, type Format } from '../../../src/output/kinds.ts';
-import { render } from '../../../src/output/render.ts';
-import { createCapture, optionsOf } from './capture.ts';
+import { records, type Format } from '../../src/output/kinds.ts';
+import { render } from '../../src/output/render.ts';
+import { createCapture, optionsOf } from '../unit/output/capture.ts';
 
-const folder = fileURLToPath(new URL('../../../src/output', import.meta.url));
+const folder = fileURLToPath(new URL('../../src/output', import.meta.url));
 const columns = ['name', { key: 'size', as: 'size' }, { key: 'mtime', as: 'time' }, 'type', 'etag'] as const;
 
 async function* produce(count: number): AsyncGenerator<object> {

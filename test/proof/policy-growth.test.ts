@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { parseRule } from '../../../src/policy/parser.ts';
-import { evaluateRule } from '../../../src/policy/evaluate.ts';
-import { PolicySyntaxError } from '../../../src/policy/syntax-error.ts';
+import { parseRule } from '../../src/policy/parser.ts';
+import { evaluateRule } from '../../src/policy/evaluate.ts';
+import { PolicySyntaxError } from '../../src/policy/syntax-error.ts';
 
 /** Texts of about `size` characters that make a careless parser slow or deep. */
 const long: [name: string, make: (size: number) => string][] = [
