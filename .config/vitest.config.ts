@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
 /** One project per kind of test; `--project NAME` runs one of them. */
-function project(name: string, testTimeout: number) {
-  return { extends: true as const, test: { name, include: [`test/${name}/**/*.test.ts`], testTimeout, hookTimeout: 60_000 } };
+function project(name: string, testTimeout: number, fileParallelism = true) {
+  const include = [`test/${name}/**/*.test.ts`];
+  return { extends: true as const, test: { name, include, testTimeout, hookTimeout: 60_000, fileParallelism } };
 }
 
 export default defineConfig({
@@ -12,6 +13,6 @@ export default defineConfig({
     // Most tests wait for processes of their own: more workers than cores keep the cores busy.
     maxWorkers: 4,
     globalSetup: 'test/support/global-setup.ts',
-    projects: [project('unit', 10_000), project('contract', 20_000), project('e2e', 60_000), project('proof', 300_000)],
+    projects: [project('unit', 10_000), project('contract', 20_000), project('e2e', 60_000), project('proof', 300_000, false)],
   },
 });

@@ -43,6 +43,16 @@ function measure(work: () => void): number {
   return best;
 }
 
+/** Eight times the text: linear is 8, quadratic 64. */
+const bound = 24;
+
+/** How much longer the long work takes than the short one. Other work on the machine only adds: the least of several rounds counts. */
+function measureGrowth(long: () => void, short: () => void): number {
+  let least = Infinity;
+  for (let round = 0; round < 8 && least >= bound; round++) least = Math.min(least, (measure(long) + 0.2) / (measure(short) + 0.2));
+  return least;
+}
+
 function parseAnyhow(text: string): void {
   try {
     parseRule(text);
@@ -55,9 +65,11 @@ describe('time grows with the length of the text, not faster', () => {
   test.each(long)('%s', (_name, make) => {
     const short = make(12_000);
     const longer = make(96_000);
-    const ratio = (measure(() => parseAnyhow(longer)) + 0.2) / (measure(() => parseAnyhow(short)) + 0.2);
-    // Eight times the text: quadratic would be 64.
-    expect(ratio).toBeLessThan(24);
+    const growth = measureGrowth(
+      () => parseAnyhow(longer),
+      () => parseAnyhow(short),
+    );
+    expect(growth).toBeLessThan(bound);
   });
 });
 
@@ -77,6 +89,6 @@ describe('patterns that make a backtracking matcher hang', () => {
       const userAgent = `${'a'.repeat(length)}!`;
       evaluateRule(rule, { action: 'b', resource: '/demo', now: 0, userAgent });
     };
-    expect((measure(ask(1600)) + 0.2) / (measure(ask(200)) + 0.2)).toBeLessThan(24);
+    expect(measureGrowth(ask(1600), ask(200))).toBeLessThan(bound);
   });
 });
