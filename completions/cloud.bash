@@ -23,6 +23,7 @@ _cloud_enter() {
     '/profile'|'/profiles') place='profile' ;;
     '/env') place='env' ;;
     '/local') place='local' ;;
+    '/doctor') place='doctor' ;;
     '/completion') place='completion' ;;
     '/help') place='' ;;
     'account/get'|'account/show') place='account get' ;;
@@ -143,6 +144,7 @@ _cloud_enter() {
     'profile/edit') place='profile edit' ;;
     'profile/use') place='profile use' ;;
     'profile/delete'|'profile/rm') place='profile delete' ;;
+    'profile/import') place='profile import' ;;
     'local/start') place='local start' ;;
     'local/stop') place='local stop' ;;
     'local/status') place='local status' ;;
@@ -160,7 +162,7 @@ _cloud_enter() {
 # What can follow command $1.
 _cloud_place() {
   case "$1" in
-    '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs ping api profile env local completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles' options="--version $_cloud_shared" ;;
+    '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs ping api profile env local doctor completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles' options="--version $_cloud_shared" ;;
     'account') commands='get update limits config' aliases='get=show limits=ls' options="$_cloud_shared" ;;
     'account get') options="$_cloud_shared" ;;
     'account update') options="--email --company-name --first-name --last-name --address --postal-code --city --state --country --phone --cns,--no-cns $_cloud_shared" ;;
@@ -287,13 +289,14 @@ _cloud_place() {
     'api') commands='call sign' options="-f,--field+ -F,--json-field+ --input --header+ --service -i,--include $_cloud_shared" ;;
     'api call') options="-f,--field+ -F,--json-field+ --input --header+ --service -i,--include $_cloud_shared" ;;
     'api sign') options="--method+ --expires --service $_cloud_shared" ;;
-    'profile') commands='list get create edit use delete' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
+    'profile') commands='list get create edit use delete import' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
     'profile list') options="$_cloud_shared" ;;
     'profile get') options="--explain $_cloud_shared" ;;
     'profile create') options="--stor-key-id --allow-http --stor-ecdsa --sign-window --no-test --use --force $_cloud_shared" ;;
     'profile edit') options="--stor-key-id --allow-http --stor-ecdsa --sign-window --unset $_cloud_shared" ;;
     'profile use') options="$_cloud_shared" ;;
     'profile delete') options="-y,--yes $_cloud_shared" ;;
+    'profile import') options="--force $_cloud_shared" ;;
     'env') options="$_cloud_shared" ;;
     'local') commands='start stop status serve try logs reset' options="$_cloud_shared" ;;
     'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --public-key --empty --datacenter --peer+ --limits --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
@@ -303,6 +306,7 @@ _cloud_place() {
     'local try') options="$_cloud_shared" ;;
     'local logs') options="--data $_cloud_shared" ;;
     'local reset') options="--data -y,--yes $_cloud_shared" ;;
+    'doctor') options="$_cloud_shared" ;;
     'completion') commands='bash zsh fish' options="$_cloud_shared" ;;
     'completion bash') options="--install $_cloud_shared" ;;
     'completion zsh') options="--install $_cloud_shared" ;;
@@ -696,6 +700,7 @@ _cloud_argument() {
     'profile edit/0') kind=profile ;;
     'profile use/0') kind=profile ;;
     'profile delete/'*) kind=profile ;;
+    'profile import/'*) kind=text ;;
     'env/0') kind=profile ;;
     'help/'*) kind=text ;;
     *) return 1 ;;

@@ -9,7 +9,7 @@ import { createTrace } from './cli/trace.ts';
 import { checkTransport, createClient, isLoopback, type Client, type ClientOptions } from './client/client.ts';
 import type { Outgoing, Sender, SendOptions } from './client/send.ts';
 import type { Paths } from './config/paths.ts';
-import { readCount, readFlag, type SettingName, type Sources } from './config/settings.ts';
+import { kebab, readCount, readFlag, settings as settingTable, type Sources } from './config/settings.ts';
 import { readJsonFile, writeFileAtomically } from './config/files.ts';
 import type { ApiError } from './errors.ts';
 import { UsageError } from './errors.ts';
@@ -39,17 +39,24 @@ export interface Connections {
 /** Requests that bulk sending has under way at once. */
 const bulkConnections = 64;
 
-/** The lines that somebody without any profile gets. */
-export function explainMissing(name: string): UsageError {
-  return new UsageError(`no ${name} is known: there is no profile yet`, {
-    hint: 'make a profile: cloud profile create; or try everything on this machine: cloud local start',
+/** What is missing, and how to say it: once where there is a profile, with the way to begin where there is none. */
+export function explainMissing(settings: Sources, name: 'url' | 'storUrl' | 'account', words: string): UsageError {
+  const profile = Object.values(settings).find(({ source }) => source.startsWith('profile '));
+  if (profile) {
+    const chosen = profile.source.slice('profile '.length);
+    return new UsageError(`${profile.source} has no ${words}`, {
+      hint: `cloud profile edit ${chosen} --${kebab(name)} ${settingTable[name].placeholder}`,
+    });
+  }
+  return new UsageError(`no ${words} is known: there is no profile yet`, {
+    hint: 'make a profile, which asks for what it needs: cloud profile create NAME\nor try everything on this machine: cloud local start',
   });
 }
 
 /** The value of a setting that a request cannot do without. */
-export function requireSetting(settings: Sources, name: SettingName, words: string): string {
+function requireSetting(settings: Sources, name: 'url' | 'storUrl', words: string): string {
   const found = settings[name];
-  if (found === undefined) throw explainMissing(words);
+  if (found === undefined) throw explainMissing(settings, name, words);
   return found.value;
 }
 
@@ -148,7 +155,7 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
   async function identify(service: ServiceName): Promise<{ login: string; signer: Signer; keyId: string }> {
     const values = settings();
     const login = signerLogin();
-    if (login === undefined) throw explainMissing('account');
+    if (login === undefined) throw explainMissing(values, 'account', 'account');
     const [signer, { assertUsable }, { writeKeyId }] = await Promise.all([
       loadSigner(service),
       import('./auth/signer.ts'),

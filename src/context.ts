@@ -90,7 +90,7 @@ export function createContext(
     presign: connections.presign,
     get account() {
       const target = identity().target;
-      if (target === undefined) throw explainMissing('account');
+      if (target === undefined) throw explainMissing(settings(), 'account', 'account');
       return target;
     },
     withProfile: (profile) => {

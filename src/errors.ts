@@ -16,7 +16,7 @@ export const exitCodes = {
 } as const;
 
 interface Details {
-  /** One line that says what to do, with a command to type where there is one. */
+  /** What to do, with a command to type where there is one; a line for each of several ways. */
   hint?: string | undefined;
   cause?: unknown;
 }

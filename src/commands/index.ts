@@ -133,6 +133,13 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import('./local.ts')).local,
   },
   {
+    name: 'doctor',
+    aliases: [],
+    summary: 'Check profile, keys, agent, TLS, clock and both services',
+    section: settingNouns,
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
+  {
     name: 'completion',
     aliases: [],
     summary: 'Completion for bash, zsh and fish',

@@ -1,59 +1,13 @@
 import { command, group, type Context } from '../cli/command.ts';
-import { globalOptions } from '../cli/globals.ts';
 import { quoteShell } from '../cli/curl.ts';
-import { flag, maybe, one, text, type Options } from '../cli/parameters.ts';
-import { askText, canAsk } from '../cli/prompt.ts';
+import { flag, maybe, one, text } from '../cli/parameters.ts';
 import { deleteCommand, listCommand } from '../cli/shapes.ts';
-import { kebab, profileSettings, resolveSettings, settings, type Setting, type SettingName } from '../config/settings.ts';
-import { checkProfileName, type Profile } from '../config/profiles.ts';
+import { profileSettings, resolveSettings, settings, type Setting } from '../config/settings.ts';
 import { UsageError } from '../errors.ts';
 import { record, records, text as plainText } from '../output/kinds.ts';
-
-/** Settings of a profile that are no global options: options of `create` and `edit` only. */
-const ownOptions: Options = Object.fromEntries(
-  profileSettings
-    .filter((name) => !(name in globalOptions))
-    .map((name) => [name, settings[name].kind === 'flag' ? flag(settings[name].help) : text(settings[name].help)]),
-);
-
-/** The settings given on the command line of `profile create` and `profile edit`. */
-function readGiven(context: Context, options: Readonly<Record<string, unknown>>): Profile['values'] {
-  const all: Readonly<Record<string, unknown>> = { ...context.global, ...options };
-  const given = profileSettings.filter((name) => all[name] !== undefined && all[name] !== false);
-  return Object.fromEntries(given.map((name) => [name, String(all[name])]));
-}
-
-async function chooseKey({ world, localKeys }: Context): Promise<string | undefined> {
-  const usable = (await localKeys()).filter(({ usableFor }) => usableFor.includes('compute'));
-  for (const key of usable) world.stderr.stream.write(`  ${key.md5}  ${key.type} ${key.bits}  ${key.source}\n`);
-  return await askText(world, 'Fingerprint of the key', usable[0]?.md5);
-}
-
-/** Asks for what a profile needs and was not given. @throws {UsageError} naming it where nobody can answer */
-async function complete(context: Context, values: Profile['values']): Promise<Profile['values']> {
-  const { world } = context;
-  const needed: readonly SettingName[] = ['url', 'account', 'keyId'];
-  const missing = needed.filter((name) => values[name] === undefined && !(name === 'keyId' && values.keyFile !== undefined));
-  if (missing.length === 0) return values;
-  if (!canAsk(world)) {
-    throw new UsageError(`missing ${missing.map((name) => `--${kebab(name)}`).join(', ')}`, { hint: 'cloud profile create --help' });
-  }
-  const result = { ...values };
-  for (const name of missing) {
-    const answer = name === 'keyId' ? await chooseKey(context) : await askText(world, settings[name].help);
-    if (answer === undefined || answer === '') throw new UsageError(`--${kebab(name)} is needed`);
-    result[name] = answer;
-  }
-  if (result.storUrl === undefined) {
-    const answer = await askText(world, `${settings.storUrl.help} (empty: none)`);
-    if (answer !== '') result.storUrl = answer;
-  }
-  return result;
-}
-
-function show({ name, values }: Profile): object {
-  return { name, ...values };
-}
+import { create } from './profile/create.ts';
+import { importProfiles } from './profile/import.ts';
+import { ownOptions, readGiven, showProfile } from './profile/values.ts';
 
 const list = listCommand({
   summary: 'List the profiles',
@@ -61,7 +15,7 @@ const list = listCommand({
   id: 'name',
   fetch: ({ profiles }) => {
     const current = profiles.current();
-    return profiles.list().map((name) => ({ ...show(profiles.read(name)), current: name === current }));
+    return profiles.list().map((name) => ({ ...showProfile(profiles.read(name)), current: name === current }));
   },
   examples: [
     { line: 'cloud profile list', help: 'All profiles, and which one is current' },
@@ -80,7 +34,7 @@ const get = command({
       const rows = Object.entries(invocation.settings()).map(([setting, sourced]) => ({ setting, ...sourced }));
       return records(rows, { columns: ['setting', 'value', 'source'], id: 'value' });
     }
-    return record(show(invocation.profiles.read(chosenName(invocation, args.name))), { id: 'name' });
+    return record(showProfile(invocation.profiles.read(chosenName(invocation, args.name))), { id: 'name' });
   },
   examples: [
     { line: 'cloud profile get', help: 'The current profile' },
@@ -94,42 +48,6 @@ function chosenName({ profiles, world, settings: values }: Context, name: string
     throw new UsageError('there is no current profile', { hint: 'cloud profile create, or cloud profile use NAME' });
   return chosen;
 }
-
-const create = command({
-  summary: 'Make a profile',
-  aliases: ['add'],
-  description:
-    'Asks for what the options leave open, tries the profile against the service, and makes it the current one when there was none. The address, account and key are the options --url, --stor-url, --account and --key-id or --key-file.',
-  arguments: { name: one('Name of the profile') },
-  options: {
-    ...ownOptions,
-    noTest: flag('Do not try it'),
-    use: flag('Make it the current profile'),
-    force: flag('Replace a profile of this name'),
-  },
-  run: async (invocation) => {
-    const { args, options } = invocation;
-    const { profiles } = invocation;
-    checkProfileName(args.name);
-    if (profiles.exists(args.name) && !options['force']) {
-      throw new UsageError(`profile "${args.name}" exists`, { hint: `change it with cloud profile edit ${args.name}, or add --force` });
-    }
-    const values = await complete(invocation, readGiven(invocation, options));
-    const profile = { name: args.name, values };
-    if (!options['noTest']) await invocation.withProfile(profile).compute.getAccount({ account: values.account ?? 'my' });
-    profiles.write(profile);
-    if (options['use'] || profiles.current() === undefined) profiles.use(args.name);
-    invocation.note(`Created profile ${args.name}${profiles.current() === args.name ? ', the current one' : ''}`);
-    return record(show(profile), { id: 'name' });
-  },
-  examples: [
-    { line: 'cloud profile create work', help: 'Asks for everything' },
-    {
-      line: 'cloud profile create work --url https://cloud.example.com --account jill --key-id SHA256:3n0kmy...',
-      help: 'Without questions',
-    },
-  ],
-});
 
 const edit = command({
   summary: 'Change settings of a profile',
@@ -148,7 +66,7 @@ const edit = command({
     const values = Object.fromEntries(Object.entries({ ...profile.values, ...given }).filter(([name]) => !removed.includes(name)));
     invocation.profiles.write({ name: profile.name, values });
     invocation.note(`Changed profile ${profile.name}`);
-    return record(show({ name: profile.name, values }), { id: 'name' });
+    return record(showProfile({ name: profile.name, values }), { id: 'name' });
   },
   examples: [
     { line: 'cloud profile edit work --stor-url https://stor.example.com', help: 'Add the object storage' },
@@ -186,7 +104,7 @@ const remove = deleteCommand({
 
 export const profile = group({
   summary: 'Profiles: which cloud, which account, which key',
-  commands: { list, get, create, edit, use, delete: remove },
+  commands: { list, get, create, edit, use, delete: remove, import: importProfiles },
 });
 
 export const env = command({

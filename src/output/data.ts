@@ -1,4 +1,5 @@
 /** The formats for programs: exact values under the service's own names. */
+import { PartialError } from '../errors.ts';
 import { writeNested } from './cell.ts';
 import { escapeControl, escapeData, hasControl } from './escape.ts';
 import { readField } from './field.ts';
@@ -19,16 +20,21 @@ export async function writeJsonRecord(value: Row, style: DataStyle, writer: Writ
   await writer.write(`${writeJson(value, style)}\n`);
 }
 
-/** One JSON array, written as the rows arrive. */
+/** One JSON array, written as the rows arrive. It is closed also when some items failed, but not when rows are missing. */
 export async function writeJsonArray(rows: Rows, style: DataStyle, writer: Writer): Promise<void> {
   const [separator, end] = style.terminal ? [',\n  ', '\n]\n'] : [',', ']\n'];
   let before = style.terminal ? '[\n  ' : '[';
   let isEmpty = true;
-  for await (const row of rows) {
-    const json = writeJson(row, style);
-    await writer.write(before + (style.terminal ? json.replaceAll('\n', '\n  ') : json));
-    before = separator;
-    isEmpty = false;
+  try {
+    for await (const row of rows) {
+      const json = writeJson(row, style);
+      await writer.write(before + (style.terminal ? json.replaceAll('\n', '\n  ') : json));
+      before = separator;
+      isEmpty = false;
+    }
+  } catch (error) {
+    if (error instanceof PartialError) await writer.write(isEmpty ? '[]\n' : end);
+    throw error;
   }
   await writer.write(isEmpty ? '[]\n' : end);
 }

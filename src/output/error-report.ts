@@ -26,7 +26,7 @@ async function writeText(explanation: Explanation, { command, colour }: ReportOp
   const lines = [
     `${paint.red(`${escapeControl(command)}:`)} ${escapeControl(message + describeOrigin(explanation))}`,
     ...errors.map(({ field, code, message }) => escapeControl(`  ${field}: ${message} (${code})`)),
-    ...(hint === undefined ? [] : [`${paint.cyan('hint:')} ${escapeControl(hint)}`]),
+    ...(hint?.split('\n').map((line) => `${paint.cyan('hint:')} ${escapeControl(line)}`) ?? []),
   ];
   return `${lines.join('\n')}\n`;
 }

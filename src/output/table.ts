@@ -91,15 +91,21 @@ export async function writeTable(rows: Rows, columns: readonly Column[], style: 
     return writer.write(`${paint(joinCells(cells, layouts, style.columns !== undefined))}\n`);
   }
 
-  for await (const row of rows) {
-    if (early === undefined) {
-      await writeLine(writeCells(row));
-      continue;
+  try {
+    for await (const row of rows) {
+      if (early === undefined) {
+        await writeLine(writeCells(row));
+        continue;
+      }
+      early.push(row);
+      if (early.length < widthRows) continue;
+      await begin(early);
+      early = undefined;
     }
-    early.push(row);
-    if (early.length < widthRows) continue;
-    await begin(early);
-    early = undefined;
+  } catch (error) {
+    // Rows that came before a failure are shown; a header alone would look like an empty list.
+    if (early !== undefined && early.length > 0) await begin(early);
+    throw error;
   }
   if (early !== undefined) await begin(early);
 }

@@ -1,0 +1,117 @@
+import { storage } from '../../api/storage.ts';
+import { command, type Context } from '../../cli/command.ts';
+import { flag, one } from '../../cli/parameters.ts';
+import { askText, canAsk } from '../../cli/prompt.ts';
+import { checkProfileName, type Profile } from '../../config/profiles.ts';
+import { kebab } from '../../config/settings.ts';
+import { ApiError, NetworkError, UsageError } from '../../errors.ts';
+import { record } from '../../output/kinds.ts';
+import { ownOptions, readGiven, showProfile } from './values.ts';
+
+const needed = ['url', 'account', 'keyId'] as const;
+
+/** Shows the keys that serve, and takes the number of one or any fingerprint. */
+async function askKey({ world, localKeys }: Context): Promise<string> {
+  const usable = (await localKeys()).filter(({ usableFor }) => usableFor.includes('compute'));
+  const lines = usable.map(({ md5, type, bits, source }, at) => `  ${at + 1}  ${md5}  ${type} ${bits}  ${source}\n`);
+  world.stderr.stream.write(
+    lines.length === 0 ? 'No usable key was found in the ssh-agent or in ~/.ssh: ssh-keygen -t rsa makes one\n' : lines.join(''),
+  );
+  const answer = await askText(world, usable.length === 0 ? 'Fingerprint of the key' : 'Key, by number or fingerprint', usable[0] && '1');
+  return usable[Number(answer) - 1]?.md5 ?? answer;
+}
+
+/** An address as it was meant: without a scheme it is one over TLS. */
+function completeUrl(answer: string): string {
+  return answer === '' || answer.includes('://') ? answer : `https://${answer}`;
+}
+
+async function ask(context: Context, name: (typeof needed)[number]): Promise<string> {
+  if (name === 'keyId') return await askKey(context);
+  if (name === 'account') return await askText(context.world, 'Login of the account');
+  return completeUrl(await askText(context.world, 'Address of the compute service'));
+}
+
+/** Asks for what a profile needs and was not given. @throws {UsageError} naming it where nobody can answer */
+async function complete(context: Context, values: Profile['values']): Promise<Profile['values']> {
+  const missing = needed.filter((name) => values[name] === undefined && !(name === 'keyId' && values.keyFile !== undefined));
+  if (missing.length === 0) return values;
+  if (!canAsk(context.world)) {
+    throw new UsageError(`missing ${missing.map((name) => `--${kebab(name)}`).join(', ')}`, { hint: 'cloud profile create --help' });
+  }
+  const result = { ...values };
+  for (const name of missing) {
+    const answer = await ask(context, name);
+    if (answer === '') throw new UsageError(`--${kebab(name)} is needed`);
+    result[name] = answer;
+  }
+  if (result.storUrl === undefined) {
+    const answer = completeUrl(await askText(context.world, 'Address of the object storage (empty: none)'));
+    if (answer !== '') result.storUrl = answer;
+  }
+  return result;
+}
+
+/** What to do about a profile that does not work; the profile is not kept. */
+function explainTrial(error: unknown, { name, values }: Profile): unknown {
+  const anyway = `to make the profile as it is, without trying it: cloud profile create ${name} --no-test`;
+  if (error instanceof ApiError && error.status === 401) {
+    const { status, code, message, requestId, errors } = error;
+    const key = values.keyId ?? values.keyFile ?? '';
+    const register = `the account ${values.account ?? ''} must have the public half of key ${key}, and be a login of this cloud`;
+    const hint = [error.hint, register, anyway].filter((line) => line !== undefined).join('\n');
+    return new ApiError(status, code, message, { requestId, errors, cause: error, hint });
+  }
+  if (error instanceof NetworkError) {
+    const hint = [error.hint, anyway].filter((line) => line !== undefined).join('\n');
+    return new NetworkError(error.message, { code: error.code, cause: error, hint });
+  }
+  return error;
+}
+
+/** Asks both services something harmless. @throws what is wrong, with what to do about it */
+async function tryProfile(context: Context, profile: Profile): Promise<void> {
+  const trial = context.withProfile(profile);
+  try {
+    await trial.compute.getAccount({ account: trial.account });
+    if (profile.values.storUrl !== undefined)
+      await trial.storage.answer(storage.listDirectory, { account: trial.account, path: 'stor', limit: 1 }, { head: true });
+  } catch (error) {
+    throw explainTrial(error, profile);
+  }
+}
+
+/** `cloud profile create`. */
+export const create = command({
+  summary: 'Make a profile',
+  aliases: ['add'],
+  description:
+    'Asks for what the options leave open and offers the keys of this machine, tries the profile against both services, and makes it the current one when there was none. The address, account and key are the options --url, --stor-url, --account and --key-id or --key-file.',
+  arguments: { name: one('Name of the profile') },
+  options: {
+    ...ownOptions,
+    noTest: flag('Do not try it'),
+    use: flag('Make it the current profile'),
+    force: flag('Replace a profile of this name'),
+  },
+  run: async (invocation) => {
+    const { args, options, profiles } = invocation;
+    checkProfileName(args.name);
+    if (profiles.exists(args.name) && !options['force']) {
+      throw new UsageError(`profile "${args.name}" exists`, { hint: `change it with cloud profile edit ${args.name}, or add --force` });
+    }
+    const profile = { name: args.name, values: await complete(invocation, readGiven(invocation, options)) };
+    if (!options['noTest']) await tryProfile(invocation, profile);
+    profiles.write(profile);
+    if (options['use'] || profiles.current() === undefined) profiles.use(args.name);
+    invocation.note(`Created profile ${args.name}${profiles.current() === args.name ? ', the current one' : ''}`);
+    return record(showProfile(profile), { id: 'name' });
+  },
+  examples: [
+    { line: 'cloud profile create work', help: 'Asks for everything' },
+    {
+      line: 'cloud profile create work --url https://cloud.example.com --account jill --key-id SHA256:3n0kmy...',
+      help: 'Without questions',
+    },
+  ],
+});

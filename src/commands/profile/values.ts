@@ -1,0 +1,24 @@
+import type { Context } from '../../cli/command.ts';
+import { globalOptions } from '../../cli/globals.ts';
+import { flag, text, type Options } from '../../cli/parameters.ts';
+import type { Profile } from '../../config/profiles.ts';
+import { profileSettings, settings } from '../../config/settings.ts';
+
+/** Settings of a profile that are no global options: options of `create` and `edit` only. */
+export const ownOptions: Options = Object.fromEntries(
+  profileSettings
+    .filter((name) => !(name in globalOptions))
+    .map((name) => [name, settings[name].kind === 'flag' ? flag(settings[name].help) : text(settings[name].help)]),
+);
+
+/** The settings given on the command line of `profile create` and `profile edit`. */
+export function readGiven(context: Pick<Context, 'global'>, options: Readonly<Record<string, unknown>>): Profile['values'] {
+  const all: Readonly<Record<string, unknown>> = { ...context.global, ...options };
+  const given = profileSettings.filter((name) => all[name] !== undefined && all[name] !== false);
+  return Object.fromEntries(given.map((name) => [name, String(all[name])]));
+}
+
+/** A profile as commands show it. */
+export function showProfile({ name, values }: Profile): object {
+  return { name, ...values };
+}

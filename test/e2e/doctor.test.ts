@@ -1,0 +1,182 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, test } from 'vitest';
+import { serveUntrusted } from '../support/hostile.ts';
+import { useLocal, useSandbox } from '../support/sandbox.ts';
+
+interface Finding {
+  check: string;
+  status: string;
+  detail: string;
+  fix?: string;
+}
+
+describe('with the local service', () => {
+  const user = useLocal();
+
+  async function examine(...words: string[]): Promise<{ code: number | null; found: (check: string) => Finding | undefined }> {
+    const { code, stdout } = await user.cloud(['doctor', '-j', ...words]);
+    const findings = JSON.parse(stdout) as Finding[];
+    return {
+      code,
+      found: (check) =>
+        findings.find((each) => each.check === check && each.status !== 'ok') ?? findings.find((each) => each.check === check),
+    };
+  }
+
+  it('finds nothing wrong', async () => {
+    const { code, stdout } = await user.cloud(['doctor']);
+    expect(code).toBe(0);
+    for (const check of ['program', 'profile', 'agent', 'key', 'tls', 'compute', 'clock', 'account', 'storage'])
+      expect(stdout).toMatch(new RegExp(`^ok +${check} `, 'm'));
+    expect(stdout).not.toContain('->');
+  });
+
+  it('says which key could be used instead of one that is not there', async () => {
+    mkdirSync(join(user.home, '.ssh'), { recursive: true });
+    execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-f', join(user.home, '.ssh/id_rsa')]);
+    const { code, found } = await examine('--key-id', `SHA256:${'a'.repeat(43)}`);
+    expect(code).toBe(1);
+    expect(found('key')).toMatchObject({
+      status: 'failed',
+      detail: expect.stringContaining('no private key with the fingerprint') as string,
+    });
+    expect(found('key')?.fix).toMatch(/^cloud profile edit --key-id [\da-f:]{47}/);
+    expect(found('compute')?.status).toBe('failed');
+  });
+
+  it('says that a key serves for neither service', async () => {
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(user.home, '.ssh/id_ed25519')]);
+    const id =
+      execFileSync('ssh-keygen', ['-l', '-f', join(user.home, '.ssh/id_ed25519.pub')])
+        .toString()
+        .split(' ')[1] ?? '';
+    const { found } = await examine('--key-id', id);
+    expect(found('key')).toMatchObject({
+      status: 'failed',
+      detail: 'the compute service takes RSA and ECDSA keys, and this one is ed25519',
+    });
+  });
+
+  it('says that nothing answers, and where an authority is not trusted', async () => {
+    const silent = await examine('--url', 'https://localhost:1', '--retries', '0');
+    expect(silent.found('compute')).toMatchObject({ status: 'failed', detail: 'nothing answers at localhost:1: connection refused' });
+    const stranger = await serveUntrusted('HTTP/1.1 200 OK\r\n\r\n');
+    try {
+      const { code, found } = await examine('--url', stranger.url, '--retries', '0');
+      expect(code).toBe(1);
+      expect(found('compute')?.detail).toContain('is not signed by a trusted authority');
+      expect(found('compute')?.fix).toContain('--ca');
+    } finally {
+      await stranger.close();
+    }
+  });
+
+  it('warns of certificates that are not checked, and of an agent that is gone', async () => {
+    const { code, found } = await examine('--insecure');
+    expect(code).toBe(0);
+    expect(found('tls')).toMatchObject({ status: 'warning' });
+    const { stdout } = await user.cloud(['doctor', '-j'], { env: { SSH_AUTH_SOCK: join(user.home, 'gone') } });
+    expect((JSON.parse(stdout) as Finding[]).find(({ check }) => check === 'agent')).toMatchObject({ status: 'warning' });
+  });
+
+  it('shows in a table what was found before the first failure', async () => {
+    const { code, stdout, stderr } = await user.cloud(['doctor', '--columns', 'check,status', '--key-id', 'SHA256:nothing']);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^CHECK +STATUS\nprogram +ok\n/);
+    expect(stderr).toMatch(/checks failed/);
+  });
+
+  test('a profile that does not work is not made, and it is said why', async () => {
+    const file = join(user.home, '.ssh/id_rsa');
+    const words = ['--url', user.local.computeUrl, '--account', 'demo', '--key-file', file, '--ca', user.local.caFile];
+    const refused = await user.cloud(['profile', 'create', 'other', ...words]);
+    expect(refused.code).toBe(4);
+    expect(refused.stderr).toContain(`hint: the account demo must have the public half of key ${file}`);
+    expect(refused.stderr).toContain('hint: to make the profile as it is, without trying it: cloud profile create other --no-test');
+    const insecure = await user.cloud(['profile', 'create', 'other', ...words.with(1, user.local.computeUrl.replace('https', 'http'))]);
+    expect(insecure.code).not.toBe(0);
+    expect((await user.cloud(['profile', 'get', 'other'])).code).toBe(2);
+    await user.cloud(['keys', 'create', `${file}.pub`]);
+    expect((await user.cloud(['profile', 'create', 'other', ...words])).stderr).toBe('Created profile other\n');
+  });
+});
+
+describe('without a profile', () => {
+  const user = useSandbox();
+
+  it('the first command says in three lines how to begin', async () => {
+    const { code, stdout, stderr } = await user.cloud(['images', 'list']);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr.split('\n')).toEqual([
+      expect.stringMatching(/^cloud images list: no .* is known: there is no profile yet$/),
+      'hint: make a profile, which asks for what it needs: cloud profile create NAME',
+      'hint: or try everything on this machine: cloud local start',
+      '',
+    ]);
+  });
+
+  it('the doctor says so too', async () => {
+    const { code, stdout } = await user.cloud(['doctor']);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^failed {3}profile {2}there is none[^\n]*\n +-> cloud profile create NAME\n/m);
+  });
+
+  it('a profile without an address of the storage is named', async () => {
+    await user.cloud(['profile', 'create', 'half', '--url', 'https://localhost:1', '--account', 'jill', '--key-file', 'k', '--no-test']);
+    const { stderr } = await user.cloud(['stor', 'ls']);
+    expect(stderr).toBe('cloud stor ls: profile half has no address of the object storage\nhint: cloud profile edit half --stor-url URL\n');
+  });
+});
+
+describe('profile import', () => {
+  const user = useSandbox();
+  const older = { name: 'work', url: 'https://cloud.example.com', account: 'jill', keyId: 'aa:bb', insecure: true };
+  const env = {
+    MANTA_URL: 'https://stor.example.com',
+    MANTA_USER: 'jill',
+    MANTA_KEY_ID: 'aa:bb',
+  };
+
+  it('says that there is nothing', async () => {
+    const { code, stderr } = await user.cloud(['profile', 'import']);
+    expect([code, stderr]).toEqual([
+      3,
+      'cloud profile import: there are no profiles in ~/.triton, and no such variables in the environment\nhint: cloud profile create NAME\n',
+    ]);
+  });
+
+  it('takes over profiles, the current one, and variables', async () => {
+    user.write('.triton/profiles.d/work.json', JSON.stringify(older));
+    user.write('.triton/profiles.d/home.json', JSON.stringify({ ...older, name: 'home', account: 'jo', insecure: false }));
+    user.write('.triton/config.json', JSON.stringify({ profile: 'home' }));
+    const { code, stdout, stderr } = await user.cloud(['profile', 'import', '-j'], { env });
+    expect([code, stderr]).toEqual([0, 'The current profile is home\n']);
+    const { url, account, keyId } = older;
+    expect(JSON.parse(stdout)).toEqual([
+      { name: 'home', status: 'imported', from: join(user.home, '.triton/profiles.d/home.json'), url, account: 'jo', keyId },
+      {
+        name: 'work',
+        status: 'imported',
+        from: join(user.home, '.triton/profiles.d/work.json'),
+        url,
+        account,
+        keyId,
+        insecure: 'true',
+        storUrl: env.MANTA_URL,
+      },
+      { name: 'env', status: 'imported', from: 'environment', account: 'jill', keyId, storUrl: env.MANTA_URL },
+    ]);
+    expect(JSON.parse(readFileSync(join(user.home, '.config/cloud/profiles/work.json'), 'utf8'))).toMatchObject({ url, insecure: true });
+  });
+
+  it('leaves profiles alone whose names are taken, unless told otherwise', async () => {
+    await user.cloud(['profile', 'edit', 'work', '--account', 'joan']);
+    const kept = await user.cloud(['profile', 'import', 'work', '-o', 'csv', '--columns', 'status']);
+    expect(kept.stdout).toBe('status\r\nexists already\r\n');
+    expect((await user.json<{ account: string }>('profile', 'get', 'work')).account).toBe('joan');
+    await user.cloud(['profile', 'import', 'work', '--force']);
+    expect((await user.json<{ account: string }>('profile', 'get', 'work')).account).toBe('jill');
+  });
+});
