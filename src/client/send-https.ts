@@ -55,6 +55,8 @@ export function createHttpsSender(options: SendOptions): Sender {
   });
   const plain = new http.Agent(common);
 
+  const connected = new WeakSet<object>();
+
   function send({ method, url, headers, body, signal }: Outgoing): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const isSecure = url.protocol === 'https:';
@@ -70,10 +72,15 @@ export function createHttpsSender(options: SendOptions): Sender {
         request.destroy();
         reject(toNetworkError(error, url));
       };
-      const connecting = setTimeout(() => fail(Object.assign(new Error('connecting'), { code: 'ETIMEDOUT' })), options.connectTimeout);
+      // A request that waits for a connection of others to become free has none of its own to time.
+      let connecting: NodeJS.Timeout | undefined;
       request.on('socket', (socket) => {
-        if (!socket.connecting && request.reusedSocket) clearTimeout(connecting);
-        else socket.once(isSecure ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
+        if (connected.has(socket)) return;
+        connecting = setTimeout(() => fail(Object.assign(new Error('connecting'), { code: 'ETIMEDOUT' })), options.connectTimeout);
+        socket.once(isSecure ? 'secureConnect' : 'connect', () => {
+          connected.add(socket);
+          clearTimeout(connecting);
+        });
       });
       request.setTimeout(options.idleTimeout, () => {
         const error = Object.assign(new Error('idle'), { code: 'IDLE' });

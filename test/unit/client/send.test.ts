@@ -26,6 +26,8 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   } else if (path === '/cut-chunked') {
     response.writeHead(200);
     response.write('short', () => response.destroy());
+  } else if (path === '/slow') {
+    setTimeout(() => response.writeHead(204).end(), 20);
   } else if (path === '/silent') {
     request.resume();
   } else if (path === '/stall') {
@@ -93,6 +95,21 @@ describe.each([
     let size = 0;
     for await (const part of reply.body) size += part.length;
     expect(size).toBe(64 * piece.length);
+  });
+
+  test('many requests at once share the connections: none is given up for waiting, no listener stays', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', note);
+    const { send } = open({ connections: 2, connectTimeout: 150 });
+    const ask = async (): Promise<number> => {
+      const reply = await send({ method: 'GET', url: new URL('/slow', secure), headers: {} });
+      await text(reply.body);
+      return reply.status;
+    };
+    expect(new Set(await Promise.all(Array.from({ length: 40 }, ask)))).toEqual(new Set([204]));
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
   });
 
   test('headers that come twice are joined; an empty reply has an empty body', async () => {
