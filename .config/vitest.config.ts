@@ -13,6 +13,12 @@ export default defineConfig({
     // Most tests wait for processes of their own: more workers than cores keep the cores busy.
     maxWorkers: 4,
     globalSetup: 'test/support/global-setup.ts',
-    projects: [project('unit', 10_000), project('contract', 20_000), project('e2e', 60_000), project('proof', 300_000, false)],
+    projects: [
+      project('unit', 10_000),
+      project('contract', 20_000),
+      project('e2e', 60_000),
+      project('proof', 300_000, false),
+      project('bench', 600_000, false),
+    ],
   },
 });

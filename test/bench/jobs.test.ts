@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { report } from '../support/bench-table.ts';
 import { useLocal } from '../support/sandbox.ts';
 
-/** What a task of a job costs, as a ratio to `xargs` doing the same work on local files in the same run; `README.md` has the table. */
+/** What a task of a job costs, as a ratio to `xargs` doing the same work on local files in the same run. */
 
 const user = useLocal();
 const inputs = Number(process.env['CLOUD_BENCH_INPUTS'] ?? 10_000);
@@ -40,9 +41,10 @@ test(`${inputs} inputs of 1 KiB through --map wc`, { timeout: 600_000 }, async (
   expect((await user.shell('wc -l < job.out')).stdout.trim()).toBe(String(inputs));
   expect((await user.shell('sort -u job.out | wc -l')).stdout.trim()).toBe('1');
   const each = (seconds: number): string => `${((seconds * 1000) / inputs).toFixed(2)} ms`;
-  process.stdout.write(`| a task of a job, of ${inputs} | ${each(ours)} | xargs -P2: ${each(theirs)} | ${(ours / theirs).toFixed(2)} |\n`);
-  process.stdout.write(`| memory of the service in a job of ${inputs} inputs | ${readPeak().toFixed(0)} MiB | | |\n`);
-  process.stdout.write(`| open files of the service before and after it | ${before}, ${after} | | |\n`);
+  const name = `a task of a job of ${inputs} inputs`;
+  report({ name, ours: each(ours), theirs: `${each(theirs)} (xargs -P2 -n1 sh -c)`, ratio: ours / theirs });
+  report({ name: `memory of the service in a job of ${inputs} inputs`, ours: `${readPeak().toFixed(0)} MiB` });
+  report({ name: 'open files of the service before and after it', ours: `${before}, ${after}` });
   expect(readPeak()).toBeLessThan(300);
   expect(after).toBeLessThan(before + 10);
 });
