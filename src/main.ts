@@ -8,7 +8,7 @@ import type { OutputStream } from './world.ts';
 function outputStream(stream: NodeJS.WriteStream & { fd: number }): OutputStream {
   // Errors of a stream come through its write callbacks too; without a listener they would end the process.
   stream.on('error', () => undefined);
-  return { stream, isTerminal: isatty(stream.fd), columns: () => stream.columns || 80 };
+  return { stream, isTerminal: isatty(stream.fd), columns: () => stream.columns || 80, rows: () => stream.rows || 24 };
 }
 
 const interruption = new AbortController();

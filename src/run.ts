@@ -5,8 +5,9 @@ import type { Parsed } from './cli/parser.ts';
 import { findCommand, type Found } from './cli/tree.ts';
 import { exitCodes, explain } from './errors.ts';
 import { colourEnabled } from './output/colour.ts';
-import type { Format, Output } from './output/kinds.ts';
+import type { Format, Output, RenderOptions } from './output/kinds.ts';
 import { text } from './output/kinds.ts';
+import type { Paged } from './output/pager.ts';
 import type { World } from './world.ts';
 
 /** Version of this program; the build puts it in. */
@@ -54,19 +55,29 @@ async function show(output: Output, globals: Readonly<Record<string, unknown>>, 
   if (output.kind === 'none') return;
   const { render } = await import('./output/render.ts');
   const columns = readList(globals['columns']);
-  await render(
-    output,
-    {
-      format: chooseFormat(globals),
-      columns: columns?.[0] === 'all' ? 'all' : columns,
-      sort: readList(globals['sort']),
-      header: globals['noHeader'] !== true,
-      long: globals['long'] === true,
-      colour: isColoured(globals, world, 'stdout'),
-      now: world.now,
-    },
-    world.stdout,
-  );
+  const options: RenderOptions = {
+    format: chooseFormat(globals),
+    columns: columns?.[0] === 'all' ? 'all' : columns,
+    sort: readList(globals['sort']),
+    header: globals['noHeader'] !== true,
+    long: globals['long'] === true,
+    colour: isColoured(globals, world, 'stdout'),
+    now: world.now,
+  };
+  const mayBeLong = output.kind === 'records' && options.format === 'table' && world.stdout.isTerminal && globals['noPager'] !== true;
+  const paged = mayBeLong ? await page(world) : undefined;
+  try {
+    await render(output, options, paged?.out ?? world.stdout);
+  } finally {
+    await paged?.finish();
+  }
+}
+
+/** The user's pager, if there is one. */
+async function page(world: World): Promise<Paged | undefined> {
+  const { findPager, openPager } = await import('./output/pager.ts');
+  const command = findPager(world);
+  return command === undefined ? undefined : openPager(command, world);
 }
 
 function isColoured(globals: Readonly<Record<string, unknown>>, world: World, stream: 'stdout' | 'stderr'): boolean {

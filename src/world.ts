@@ -11,6 +11,8 @@ export interface OutputStream {
   readonly isTerminal: boolean;
   /** Columns of the terminal now; 80 where there is none. */
   readonly columns: () => number;
+  /** Rows of the terminal now; absent where nobody asks. */
+  readonly rows?: () => number;
 }
 
 /** The process as the program sees it: the only door to it. `main.ts` makes the real one, tests make theirs. */

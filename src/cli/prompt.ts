@@ -12,17 +12,22 @@ export function canAsk({ stdin, stderr }: World): boolean {
 /** Reads one line from the terminal. With `hidden` nothing of it is shown. */
 function readLine(world: World, question: string, hidden: boolean): Promise<string> {
   const silent = new Writable({ write: (_piece, _encoding, done) => done() });
-  world.stderr.stream.write(escapeControl(question));
+  // Before the question is seen the terminal has to be ready for the answer.
   const reader = createInterface({ input: world.stdin.stream, output: hidden ? silent : world.stderr.stream, terminal: true });
+  world.stderr.stream.write(escapeControl(question));
   return new Promise((resolve, reject) => {
+    const interrupt = (): void => stop(() => reject(new InterruptedError('interrupted')));
     const stop = (settle: () => void): void => {
+      world.interrupted.removeEventListener('abort', interrupt);
       settle();
       reader.close();
       if (hidden) world.stderr.stream.write('\n');
     };
     reader.once('line', (line) => stop(() => resolve(line)));
-    reader.once('SIGINT', () => stop(() => reject(new InterruptedError('interrupted'))));
+    reader.once('SIGINT', interrupt);
     reader.once('close', () => reject(new InterruptedError('no answer')));
+    world.interrupted.addEventListener('abort', interrupt, { once: true });
+    if (world.interrupted.aborted) interrupt();
   });
 }
 

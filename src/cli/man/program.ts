@@ -48,6 +48,10 @@ export function printProgramPage(nouns: readonly LoadedNoun[], guides: readonly 
     section(
       'ENVIRONMENT',
       printEnvironment(),
+      entry(
+        `${bold('PAGER')}, ${bold('CLOUD_PAGER')}`,
+        'Shows tables that are longer than the terminal; the second wins, and an empty one shows them as they are.',
+      ),
       entry(`${bold('NO_COLOR')}, ${bold('CLICOLOR_FORCE')}`, 'Whether to colour, where `--color` does not say.'),
     ),
     section(

@@ -1,0 +1,146 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useLocal, useSandbox } from '../support/sandbox.ts';
+import { openTerminal } from '../support/terminal.ts';
+
+/** Begins a control sequence. */
+const escape = '\u001b[';
+
+describe('at a terminal', () => {
+  const user = useLocal();
+  const open = (line: string, more: Partial<Parameters<typeof openTerminal>[1]> = {}) =>
+    openTerminal(line, { env: user.env, cwd: user.home, ...more });
+  const key = (): string => join(user.home, '.ssh/id_rsa');
+
+  beforeAll(() => {
+    mkdirSync(join(user.home, '.ssh'));
+    execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-f', key()]);
+  });
+
+  it('asks before it deletes, and does nothing unless told yes', async () => {
+    await user.cloud(['keys', 'create', '--name', 'asked']);
+    const refused = open('cloud keys delete asked');
+    await refused.until(/Delete key asked\? \[y\/N\] $/);
+    refused.type('\r');
+    expect(await refused.end()).toMatchObject({ code: 2, text: expect.stringContaining('nothing was done') as string });
+    const interrupted = open('cloud keys delete asked');
+    await interrupted.until(/\[y\/N\] $/);
+    interrupted.type('\u0003');
+    expect((await interrupted.end()).code).toBe(130);
+    expect((await user.cloud(['keys', 'get', 'asked'])).code).toBe(0);
+    const agreed = open('cloud keys delete asked');
+    await agreed.until(/\[y\/N\] $/);
+    agreed.type('y\r');
+    expect(await agreed.end()).toMatchObject({ code: 0, text: expect.stringContaining('Deleted key asked') as string });
+  });
+
+  it('asks for a password twice and shows nothing of it', async () => {
+    const session = open('cloud users create secretive --email s@example.com');
+    await session.until(/assword.*: $/);
+    session.type('Passw0rd-of-mine\r');
+    await session.until(/(?:again|epeat|twice|once more).*: $/i);
+    session.type('Passw0rd-of-mine\r');
+    const { code, text } = await session.end();
+    expect(text).not.toContain('Passw0rd');
+    expect(code).toBe(0);
+  });
+
+  it('colours, unless the user or the terminal does not want it', async () => {
+    const coloured = await open('cloud keys list --no-pager').end();
+    expect(coloured.raw).toContain(`${escape}1m`);
+    for (const line of ['NO_COLOR=1 cloud keys list', 'cloud keys list --color never', 'cloud keys list | cat'])
+      expect((await open(line).end()).raw).not.toContain(escape);
+    expect((await open('cloud keys list', { term: 'dumb' }).end()).raw).not.toContain(escape);
+    expect((await open('cloud keys list --color always | cat').end()).raw).toContain(escape);
+    expect((await open('cloud keys get nobody').end()).raw).toContain(`${escape}31m`);
+  });
+
+  it.each([40, 60, 100])('fits tables into %i columns, ids whole', async (columns) => {
+    const { text } = await open('cloud images list --columns name,id,description', { columns }).end();
+    const lines = text.trimEnd().split('\n');
+    expect(lines.length).toBeGreaterThan(5);
+    for (const line of lines) expect(line).toMatch(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}|ID/);
+    if (columns >= 60) for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
+    expect((await open(`cloud images list --columns description,id | cat`, { columns }).end()).text).not.toContain('…');
+  });
+
+  it('shows long tables with the pager, short ones and other formats without', async () => {
+    const env = { ...user.env, PAGER: `sed 's/^/paged: /'` };
+    const long = await open('cloud images list', { env, rows: 8 }).end();
+    expect(long.code).toBe(0);
+    const lines = long.text.trimEnd().split('\n');
+    expect(lines.length).toBeGreaterThan(8);
+    expect(lines.every((line) => line.startsWith('paged: '))).toBe(true);
+    for (const [line, rows] of [
+      ['cloud images list', 50],
+      ['cloud images list --no-pager', 8],
+      ['cloud images list -j', 8],
+      ['cloud images list | cat', 8],
+      ['CLOUD_PAGER= cloud images list', 8],
+    ] as const)
+      expect((await open(line, { env, rows }).end()).text).not.toContain('paged: ');
+    expect((await open('cloud images list', { env, rows: 8, term: 'dumb' }).end()).text).not.toContain('paged: ');
+  });
+
+  it('ends quietly when the pager is left early', async () => {
+    const { code, text } = await open('cloud images list', { env: { ...user.env, PAGER: 'head -2' }, rows: 4 }).end();
+    expect([code, text.trimEnd().split('\n').length]).toEqual([0, 2]);
+  });
+
+  it('shows control characters of names instead of obeying them', async () => {
+    await user.cloud(['stor', 'put', '-', 'evil\u001b[31m\u0007name'], { input: 'x' });
+    const { raw } = await open('cloud stor ls --color never').end();
+    expect(raw).toContain('evil\\x1b[31m\\x07name');
+    expect(raw).not.toContain('\u0007');
+  });
+
+  it('shows how far a transfer is, and nothing of it to a terminal that cannot', async () => {
+    user.write('large', Buffer.alloc(40 * 1024 * 1024));
+    const line = 'cloud stor put large large --bwlimit 40M';
+    const shown = await open(line).end();
+    expect(shown).toMatchObject({ code: 0 });
+    expect(shown.text).toMatch(/MiB\/s|%/);
+    expect((await open(line, { term: 'dumb' }).end()).raw).not.toContain(escape);
+  });
+
+  it('leaves no half object behind after Ctrl-C, and says 130', async () => {
+    const session = open('cloud stor put large stopped --bwlimit 4M');
+    await session.until(/MiB\/s|%/);
+    session.type('\u0003');
+    expect((await session.end()).code).toBe(130);
+    expect((await user.cloud(['stor', 'stat', 'stopped'])).code).toBe(3);
+  });
+
+  it('makes a profile by asking, with the keys that it found', async () => {
+    await user.cloud(['keys', 'create', '--name', 'mine']);
+    const session = open('cloud profile create asked');
+    await session.until(/Address of the compute service: $/);
+    session.type(`${user.local.computeUrl}\r`);
+    await session.until(/Login of the account: $/);
+    session.type('demo\r');
+    expect(await session.until(/Key, by number or fingerprint \[1\]: $/)).toMatch(/1 {2}[\da-f:]{47} {2}rsa 2048/);
+    session.type('\r');
+    await session.until(/Address of the object storage \(empty: none\): $/);
+    session.type('\r');
+    const untrusted = await session.end();
+    expect(untrusted.code).toBe(1);
+    expect(untrusted.text).toContain('is not signed by a trusted authority');
+    expect(untrusted.text).toContain('--no-test');
+    const trusted = open(`cloud profile create asked --ca ${user.local.caFile} --url ${user.local.computeUrl} --account demo`);
+    await trusted.until(/\[1\]: $/);
+    trusted.type('1\r');
+    await trusted.until(/none\): $/);
+    trusted.type(`${user.local.storUrl}\r`);
+    expect(await trusted.end()).toMatchObject({ code: 0, text: expect.stringContaining('Created profile asked') as string });
+  });
+});
+
+describe('help at a terminal', () => {
+  const user = useSandbox();
+  it.each([60, 80, 120])('is wrapped to %i columns', async (columns) => {
+    const { text } = await openTerminal('cloud images --help', { env: user.env, cwd: user.home, columns }).end();
+    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
+  });
+});
