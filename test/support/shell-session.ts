@@ -91,7 +91,10 @@ export async function openShell(
       press(`${keys}\u0018m`);
       const found = await readUntil(end);
       const text = stripVTControlCharacters(found.input.slice(0, found.index)).replaceAll('\r', '\n');
-      const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('@ '));
+      // A busy shell lets the terminal echo what is typed before its own prompt is there.
+      const echo = keys.replace(/[\t\n].*/s, '').trim();
+      const isEcho = (line: string): boolean => line.startsWith('@ ') || (echo !== '' && line.includes(echo));
+      const lines = text.split('\n').filter((line) => line.trim() !== '' && !isEcho(line));
       return { line: found[1] ?? '', lines };
     },
     close: async () => {
