@@ -93,7 +93,7 @@ export async function openShell(
       const text = stripVTControlCharacters(found.input.slice(0, found.index)).replaceAll('\r', '\n');
       // A busy shell lets the terminal echo what is typed before its own prompt is there.
       const echo = keys.replace(/[\t\n].*/s, '').trim();
-      const isEcho = (line: string): boolean => line.startsWith('@ ') || (echo !== '' && line.includes(echo));
+      const isEcho = (line: string): boolean => line.startsWith('@ ') || (echo !== '' && line.startsWith(echo));
       const lines = text.split('\n').filter((line) => line.trim() !== '' && !isEcho(line));
       return { line: found[1] ?? '', lines };
     },
