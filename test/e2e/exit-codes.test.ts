@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { exitCodes } from '../../src/errors.ts';
+import { exitCodeHelp } from '../../src/cli/guides/program.ts';
+import { useLocal } from '../support/sandbox.ts';
+import { openTerminal } from '../support/terminal.ts';
+
+const user = useLocal();
+
+async function expectCode(line: string, code: number): Promise<void> {
+  const outcome = await user.shell(line);
+  expect([line, outcome.code, outcome.stderr]).toEqual([line, code, code === 0 ? '' : (expect.stringMatching(/./) as string)]);
+}
+
+describe('exit codes', () => {
+  it('are all in the manual', () => {
+    expect(exitCodeHelp.map(([code]) => Number(code)).sort((a, b) => a - b)).toEqual(Object.values(exitCodes).sort((a, b) => a - b));
+  });
+
+  it('0: done, an empty list, and a pipe that closed early', async () => {
+    await expectCode('cloud keys list', 0);
+    await expectCode('cloud images list --name nothing', 0);
+    await expectCode('set -o pipefail; cloud images list -o jsonl | head -1', 0);
+  });
+
+  it('1: failed', async () => {
+    await expectCode('cloud keys list --url https://localhost:1 --retries 0', 1);
+  });
+
+  it('2: the command line or a profile is wrong, or a question cannot be asked', async () => {
+    await expectCode('cloud keys lst', 2);
+    await expectCode('cloud keys list --colour', 2);
+    await expectCode('cloud keys list --profile nobody', 2);
+    await expectCode('cloud profile delete local', 2);
+  });
+
+  it('3: not found', async () => {
+    await expectCode('cloud keys get nobody', 3);
+    await expectCode('cloud stor cat nothing', 3);
+  });
+
+  it('4: not authenticated or not allowed', async () => {
+    execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-f', join(user.home, 'stranger')]);
+    await expectCode('cloud keys list --key-file stranger', 4);
+  });
+
+  it('5: some of several failed', async () => {
+    await user.shell('echo x | cloud stor put - there');
+    await expectCode('cloud stor rm -y there nothing', 5);
+  });
+
+  it('6: waited too long', async () => {
+    await user.shell('cloud jobs create --name endless --map cat');
+    await expectCode('cloud jobs wait endless --wait-timeout 200ms', 6);
+    await user.shell('cloud jobs cancel endless');
+  });
+
+  it('130: interrupted', async () => {
+    const session = openTerminal('cloud keys delete "$(cloud keys list -o name)"', { env: user.env, cwd: user.home });
+    await session.until(/\[y\/N\] $/);
+    session.type('\u0003');
+    expect((await session.end()).code).toBe(130);
+  });
+});

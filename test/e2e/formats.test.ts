@@ -1,0 +1,160 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { list, type Field } from '../../src/api/fields.ts';
+import * as objects from '../../src/api/objects.ts';
+import * as resources from '../../src/api/resources.ts';
+import { createSchema, validate } from '../support/schema.ts';
+import { useLocal } from '../support/sandbox.ts';
+
+type Row = Record<string, unknown>;
+
+const user = useLocal();
+const odd = 'a, "b" \\ c\td';
+
+/** A role as commands show it: also with the members of whom it is a default role, by login. */
+const role: Field = { ...resources.role, fields: { ...resources.role.fields, default_members: { ...list(''), optional: true } } };
+
+/** Lists, and what each row consists of. */
+const lists: readonly (readonly [string, Field])[] = [
+  ['keys list', resources.key],
+  ['users list', resources.user],
+  ['roles list', role],
+  ['policies list', resources.policy],
+  ['images list --state all', resources.image],
+  ['packages list', resources.pkg],
+  ['account limits -q', resources.limit],
+  ['users keys list alice', resources.key],
+];
+
+/** Single things. */
+const records: readonly (readonly [string, Field])[] = [
+  ['account get', resources.account],
+  ['account config get', resources.config],
+  ['keys get laptop', resources.key],
+  ['users get alice --membership', resources.user],
+  ['roles get dev', role],
+  ['roles tags get keys', resources.roleTags],
+  ['policies get read-keys', resources.policy],
+  ['images get debian-12', resources.image],
+  ['packages get g1-small', resources.pkg],
+  ['users keys get alice desk', resources.key],
+];
+
+beforeAll(async () => {
+  for (const name of ['laptop', 'desk']) execFileSync('ssh-keygen', ['-q', '-t', 'ecdsa', '-N', '', '-f', join(user.home, name)]);
+  for (const line of [
+    'cloud keys create laptop.pub --name laptop',
+    'echo Passw0rd | cloud users create alice --email a@example.com --password-stdin',
+    'cloud users keys create alice desk.pub --name desk',
+    `cloud policies create read-keys --rule 'CAN listkeys' --description '${odd}'`,
+    'cloud roles create dev --default-member alice --policy read-keys',
+    'cloud roles tags add keys dev',
+    'cloud stor mkdir -p tree/below',
+    'echo hello | cloud stor put - tree/hello.txt',
+  ]) {
+    const { code, stderr } = await user.shell(line);
+    if (code !== 0) throw new Error(`${line}: ${stderr}`);
+  }
+});
+
+/** A reader of RFC 4180, written for this test alone. */
+function readCsv(text: string): string[][] {
+  const lines: string[][] = [[]];
+  for (const [, quoted, plain = '', end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {
+    lines.at(-1)?.push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end !== ',') lines.push([]);
+  }
+  return lines.slice(0, -1);
+}
+
+function readTsv(text: string): string[][] {
+  const letters: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', '\\': '\\' };
+  const lines = text.split('\n').slice(0, -1);
+  return lines.map((line) => line.split('\t').map((cell) => cell.replaceAll(/\\(.)/g, (_, letter: string) => letters[letter] ?? '')));
+}
+
+/** A value as a cell of CSV and TSV has it. */
+function toCell(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+async function read(line: string): Promise<string> {
+  const { code, stdout, stderr } = await user.cloud(line.split(' '));
+  expect([line, code, stderr]).toEqual([line, 0, '']);
+  return stdout;
+}
+
+describe.each(lists)('cloud %s', (line, field) => {
+  let rows: Row[] = [];
+  beforeAll(async () => {
+    rows = JSON.parse(await read(`${line} -j`)) as Row[];
+  });
+
+  it('is JSON of the declared fields', () => {
+    expect(validate(rows, createSchema(list('', field)))).toEqual([]);
+    if (!line.startsWith('account')) expect(rows.length).toBeGreaterThan(0);
+  });
+
+  it('is the same in JSON lines, YAML, CSV and TSV', async () => {
+    const [lines = '', yaml = '', csv = '', tsv = ''] = await Promise.all(
+      ['jsonl', 'yaml', 'csv --columns all', 'tsv --columns all'].map((form) => read(`${line} -o ${form}`)),
+    );
+    expect(
+      lines
+        .split('\n')
+        .filter(Boolean)
+        .map((each) => JSON.parse(each) as unknown),
+    ).toEqual(rows);
+    expect(parse(yaml)).toEqual(rows);
+    for (const [header = [], ...cells] of [readCsv(csv), readTsv(tsv)]) {
+      // Columns that are made for people have no field.
+      const kept = header.flatMap((name, at) => (rows.some((row) => Object.hasOwn(row, name)) ? [at] : []));
+      expect(cells.map((row) => kept.map((at) => row[at]))).toEqual(rows.map((row) => kept.map((at) => toCell(row[header[at] ?? '']))));
+      for (const row of rows) expect(header).toEqual(expect.arrayContaining(Object.keys(row)));
+    }
+  });
+
+  it('has the same cells in a table, read back by its header', async () => {
+    const { fields = {} } = field;
+    const names = Object.keys(fields).filter((name) => fields[name]?.kind === 'text' && name !== 'description' && name !== 'key');
+    const [header = '', ...lines] = (await read(`${line} --columns ${names.join(',')}`)).trimEnd().split('\n');
+    const starts = [...header.matchAll(/\S+/g)].map(({ index }) => index);
+    const cells = lines.map((text) => starts.map((from, at) => text.slice(from, starts[at + 1]).trim()));
+    expect(cells).toEqual(rows.map((row) => names.map((name) => toCell(row[name]) || '-')));
+  });
+});
+
+it.each(records)('cloud %s is JSON and YAML of the declared fields', async (line, field) => {
+  const [json, yaml] = await Promise.all([read(`${line} -j`), read(`${line} -o yaml`)]);
+  const value = JSON.parse(json) as Row;
+  expect(validate(value, createSchema(field))).toEqual([]);
+  expect(parse(yaml)).toEqual(value);
+});
+
+it('an entry of the storage has the declared fields, and the path', async () => {
+  const rows = JSON.parse(await read('stor ls tree -j')) as Row[];
+  const { fields = {} } = objects.entry;
+  const schema = createSchema({ ...objects.entry, fields: { ...fields, path: { kind: 'text', help: '', optional: true } } });
+  expect(rows.flatMap((row) => validate(row, schema))).toEqual([]);
+  expect(rows.map(({ name }) => name)).toEqual(['below', 'hello.txt']);
+});
+
+it('an empty list is a header, nothing, or []', async () => {
+  const line = 'images list --name nothing';
+  expect((await read(line)).trimEnd().split('\n')).toHaveLength(1);
+  expect(await read(`${line} -H`)).toBe('');
+  expect(await read(`${line} -j`)).toBe('[]\n');
+  for (const form of ['jsonl', 'name']) expect(await read(`${line} -o ${form}`)).toBe('');
+  expect(parse(await read(`${line} -o yaml`))).toEqual([]);
+});
+
+it('columns and sorting are checked', async () => {
+  expect(await read('packages list --columns name --sort -memory -H')).toMatch(/^\S+\n/);
+  for (const option of ['--columns', '--sort']) {
+    const { code, stderr } = await user.cloud(['packages', 'list', option, 'memroy']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('did you mean "memory"') as string]);
+  }
+});
