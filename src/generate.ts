@@ -74,6 +74,12 @@ function printPages(tree: readonly LoadedNoun[]): [string, () => string][] {
   ];
 }
 
+/** The package's own record with the pages of the manual, which npm installs beside the program. */
+function listManual(pages: readonly (readonly [string, unknown])[]): string {
+  const record = JSON.parse(readText('package.json') ?? '{}') as Record<string, unknown>;
+  return `${JSON.stringify({ ...record, man: pages.map(([file]) => `./${file}`).sort() }, null, 2)}\n`;
+}
+
 /** Pages of commands that are no more. */
 function listOrphans(pages: readonly (readonly [string, unknown])[]): string[] {
   const known = pages.map(([file]) => file);
@@ -90,6 +96,7 @@ async function generate(isCheck: boolean): Promise<void> {
     ['completions/cloud.bash', () => printBash(words)],
     ['completions/_cloud', () => printZsh(words)],
     ['completions/cloud.fish', () => printFish(words)],
+    ...(existsSync('package.json') ? [['package.json', () => listManual(pages)] satisfies [string, () => string]] : []),
     ['README.md', () => replaceBetween('README.md', printCommandTable(tree))],
   ];
   for (const [file, print] of files) {

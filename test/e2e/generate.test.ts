@@ -44,6 +44,16 @@ describe('generate', () => {
     expect(read('README.md')).toBe(before);
   });
 
+  it('lists the pages of the manual in package.json, and leaves the rest of it alone', () => {
+    write('package.json', '{"name": "x", "man": [], "version": "1.0.0"}');
+    expect(generate('--check')).toEqual({ status: 1, stderr: 'package.json is stale: npm run generate\n' });
+    expect(generate()).toEqual({ status: 0, stderr: '' });
+    const record = JSON.parse(read('package.json')) as { man: string[] };
+    expect(Object.keys(record)).toEqual(['name', 'man', 'version']);
+    expect(record.man).toContain('./man/cloud.1');
+    for (const page of record.man) expect(read(page)).toMatch(/^\.TH /);
+  });
+
   it('takes away the page of a command that is no more', () => {
     write('man/cloud-gone.1', '.TH CLOUD-GONE 1');
     expect(generate('--check')).toEqual({ status: 1, stderr: 'man/cloud-gone.1 is of no command: npm run generate\n' });
