@@ -1,15 +1,19 @@
-import { createHash, type Hash } from 'node:crypto';
 import { streamOf, type Headers } from '../api/message.ts';
 import type { Download } from '../api/operation.ts';
 import { NetworkError } from '../errors.ts';
 import type { Engine, Ticket } from './engine.ts';
+import type { Hasher } from './hashing.ts';
 import { inspect } from './inspect.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
 import { readRange, readRanges } from './ranges.ts';
 import { checkInterrupted, mayTryAgain, pauseBefore } from './retry.ts';
 
-/** Objects from this size on come in several ranges at once, bytes. */
+/** From this size on several ranges come at once when one connection is slow, bytes. */
 const largeSize = 64 * 1024 * 1024;
+
+/** Milliseconds after which it is seen whether one connection is quick enough, in bytes per second. */
+const probation = 500;
+const quickEnough = 80 * 1024 * 1024;
 
 /** An object whose headers have come. */
 export interface Opened {
@@ -62,44 +66,57 @@ export async function closeBody(body: Opened['body']): Promise<void> {
   }
 }
 
-/** The first reply to its end or to where it broke. */
-async function* readFirst(engine: Engine, body: Download['body'], count: (bytes: number) => void): AsyncGenerator<Uint8Array> {
-  for await (const piece of body) {
+/** The bytes of one stream while that is quick enough. Counts them, so that what breaks or is slow can be taken up by other means. */
+async function* readStream(
+  { throttle, streams }: Engine,
+  pieces: AsyncIterable<Uint8Array>,
+  rest: number | undefined,
+  count: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  const mayChange = rest !== undefined && rest >= largeSize && streams > 1 && throttle === undefined;
+  const started = performance.now();
+  let received = 0;
+  for await (const piece of pieces) {
+    received += piece.length;
     count(piece.length);
-    await engine.throttle(piece.length);
+    if (throttle) await throttle(piece.length);
     yield piece;
+    const spent = performance.now() - started;
+    if (mayChange && spent > probation && (received / spent) * 1000 < quickEnough && rest - received > largeSize) return;
   }
 }
 
-/** The bytes from `start` on; a connection that breaks is taken up again where it broke. */
+/** The bytes from `start` on. A connection that breaks is taken up again where it broke; a slow one is joined by others. */
 async function* readOn(engine: Engine, opened: Opened, start: number): AsyncGenerator<Uint8Array> {
-  const { path, etag, size } = opened;
+  const { path, etag, size, body } = opened;
   const version = etag !== undefined && size !== undefined ? { path, etag, size } : undefined;
-  if (version && (opened.body === undefined || start > 0 || (version.size >= largeSize && engine.streams > 1))) {
-    await closeBody(opened.body);
-    const read = version.size - start >= largeSize && engine.streams > 1 ? readRanges : readRange;
-    yield* read(engine, version, start, version.size);
+  if (version === undefined) {
+    yield* readStream(engine, body ?? streamOf(), undefined, () => undefined);
     return;
   }
-  let received = 0;
+  let at = start;
+  const isFirst = start === 0 && body !== undefined;
+  if (!isFirst) await closeBody(body);
   try {
-    yield* readFirst(engine, opened.body ?? streamOf(), (bytes) => {
-      received += bytes;
+    const pieces = isFirst ? body : readRange({ ...engine, throttle: undefined }, version, start, version.size);
+    yield* readStream(engine, pieces, version.size - start, (bytes) => {
+      at += bytes;
     });
-    return;
   } catch (error) {
     checkInterrupted(engine.signal, error);
-    if (!version || received >= version.size || engine.retries === 0 || !mayTryAgain(error)) throw error;
+    if (at >= version.size || engine.retries === 0 || !mayTryAgain(error)) throw error;
     await pauseBefore(1, engine.signal);
   }
-  yield* readRange(engine, version, received, version.size);
+  if (at >= version.size) return;
+  const read = version.size - at >= largeSize && engine.streams > 1 ? readRanges : readRange;
+  yield* read(engine, version, at, version.size);
 }
 
 /** How bytes of an object are read. */
 export interface Reading {
   /** Bytes that are there already, and their hash. */
   readonly start?: number;
-  readonly hash?: Hash;
+  readonly hasher?: Hasher;
   readonly ticket?: Ticket | undefined;
 }
 
@@ -108,19 +125,25 @@ export interface Reading {
  * @throws {NetworkError} otherwise: never a short stream that looks whole
  */
 export async function* readObject(engine: Engine, opened: Opened, reading: Reading = {}): AsyncGenerator<Uint8Array> {
-  const { start = 0, hash = createHash('md5'), ticket } = reading;
+  const { start = 0, hasher = engine.hashing.start(opened.size), ticket } = reading;
   const path = printRemotePath(opened.path);
   let received = start;
-  for await (const piece of readOn(engine, opened, start)) {
-    received += piece.length;
-    hash.update(piece);
-    ticket?.move(piece.length);
-    yield piece;
+  try {
+    for await (const piece of readOn(engine, opened, start)) {
+      received += piece.length;
+      // Awaiting nothing costs a turn for every piece.
+      const waits = hasher.update(piece);
+      if (waits) await waits;
+      ticket?.move(piece.length);
+      yield piece;
+    }
+    if (opened.size !== undefined && received !== opened.size)
+      throw new NetworkError(`${path} came with ${received} of ${opened.size} bytes`, { code: 'TruncatedReply' });
+    if (opened.md5 !== undefined && opened.md5 !== (await hasher.digest()))
+      throw new NetworkError(`${path} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
+  } finally {
+    hasher.drop();
   }
-  if (opened.size !== undefined && received !== opened.size)
-    throw new NetworkError(`${path} came with ${received} of ${opened.size} bytes`, { code: 'TruncatedReply' });
-  if (opened.md5 !== undefined && opened.md5 !== hash.digest('base64'))
-    throw new NetworkError(`${path} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
 }
 
 /** An object's bytes in order, for a pipe. */

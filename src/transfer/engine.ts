@@ -1,4 +1,5 @@
 import type { StorageClient } from '../client/client.ts';
+import type { Hashing } from './hashing.ts';
 import type { Patience } from './retry.ts';
 
 /** One transfer as those see it who watch. */
@@ -34,8 +35,9 @@ export interface Engine extends Patience {
   readonly partSize: number | undefined;
   readonly monitor: Monitor;
   readonly memory: Memory;
-  /** Waits until so many bytes may move. */
-  readonly throttle: (bytes: number) => Promise<void> | undefined;
+  /** Waits until so many bytes may move; absent: nothing holds them back. */
+  readonly throttle: ((bytes: number) => Promise<void> | undefined) | undefined;
+  readonly hashing: Hashing;
 }
 
 const silentTicket: Ticket = { move: () => undefined, end: () => undefined };
@@ -43,13 +45,8 @@ const silentTicket: Ticket = { move: () => undefined, end: () => undefined };
 /** Nobody watches. */
 export const silent: Monitor = { expect: () => undefined, begin: () => silentTicket };
 
-/** No limit. */
-export function moveFreely(): undefined {
-  return undefined;
-}
-
 /** Lets so many bytes move in a second, over all transfers together. */
-export function createThrottle(bytesPerSecond: number, now: () => number): Engine['throttle'] {
+export function createThrottle(bytesPerSecond: number, now: () => number): NonNullable<Engine['throttle']> {
   let free = now();
   return (bytes) => {
     const start = Math.max(now(), free);

@@ -1,4 +1,4 @@
-import { createHash, randomUUID, type Hash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -12,11 +12,13 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { chmod, open, rename, rm, utimes, type FileHandle } from 'node:fs/promises';
+import { chmod, open, rename, rm, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ApiError, InterruptedError, isSystemError, LocalError } from '../errors.ts';
 import { closeBody, openHead, openObject, readObject, type Opened } from './download.ts';
 import type { Engine, Ticket } from './engine.ts';
+import { createFileWriter, writeSize } from './file-writer.ts';
+import type { Hasher } from './hashing.ts';
 import { unfinishedName } from './local-walk.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
 import { checkInterrupted, mayTryAgain, tryAgain } from './retry.ts';
@@ -43,9 +45,6 @@ export interface Fetched {
   mtime: number | undefined;
 }
 
-/** Bytes written at once. */
-const writeSize = 1024 * 1024;
-
 /** An unfinished file of at least this size is kept for the next run, bytes. */
 const worthKeeping = 1024 * 1024;
 
@@ -71,38 +70,13 @@ export function readMtime(value: string | undefined): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Writes pieces at increasing positions, few calls for many pieces. */
-function createFileWriter(
-  handle: FileHandle,
-  start: number,
-): { add(piece: Uint8Array): Promise<void>; flush(): Promise<void>; end(): number } {
-  let position = start;
-  let pieces: Uint8Array[] = [];
-  let size = 0;
-  async function flush(): Promise<void> {
-    let rest: Uint8Array = pieces.length === 1 ? (pieces[0] ?? new Uint8Array()) : Buffer.concat(pieces, size);
-    pieces = [];
-    size = 0;
-    while (rest.length > 0) {
-      const { bytesWritten } = await handle.write(rest, 0, rest.length, position);
-      position += bytesWritten;
-      rest = rest.subarray(bytesWritten);
-    }
-  }
-  async function add(piece: Uint8Array): Promise<void> {
-    pieces.push(piece);
-    size += piece.length;
-    if (size >= writeSize) await flush();
-  }
-  return { add, flush, end: () => position };
-}
-
-async function hashStart(file: string, length: number): Promise<Hash> {
-  const hash = createHash('md5');
+async function hashStart({ hashing }: Engine, file: string, length: number, whole: number | undefined): Promise<Hasher> {
+  const hasher = hashing.start(whole);
   if (length > 0) {
-    for await (const piece of createReadStream(file, { end: length - 1, highWaterMark: writeSize })) hash.update(piece as Uint8Array);
+    for await (const piece of createReadStream(file, { end: length - 1, highWaterMark: writeSize }))
+      await hasher.update(piece as Uint8Array);
   }
-  return hash;
+  return hasher;
 }
 
 function sizeOf(file: string): number {
@@ -131,11 +105,14 @@ async function takeBeginning(opened: Opened, file: string, unfinished: string, {
 async function writeUnfinished(engine: Engine, opened: Opened, unfinished: string, start: number, ticket: Ticket): Promise<number> {
   const handle = await open(unfinished, start > 0 ? createFlags : createFlags | constants.O_TRUNC, 0o666);
   try {
-    const hash = await hashStart(unfinished, start);
+    const hasher = await hashStart(engine, unfinished, start, opened.size);
     ticket.move(start);
     const writer = createFileWriter(handle, start);
     try {
-      for await (const piece of readObject(engine, opened, { start, hash, ticket })) await writer.add(piece);
+      for await (const piece of readObject(engine, opened, { start, hasher, ticket })) {
+        const waits = writer.add(piece);
+        if (waits) await waits;
+      }
     } finally {
       // What came before a failure is kept for the next try.
       await writer.flush();

@@ -50,7 +50,7 @@ export async function* readRange(
         at += piece.length;
         if (at > end)
           throw new NetworkError(`${printRemotePath(version.path)}: more bytes came than were asked for`, { code: 'DamagedReply' });
-        await engine.throttle(piece.length);
+        await engine.throttle?.(piece.length);
         yield piece;
       }
       if (at < end)

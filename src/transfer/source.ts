@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs';
 import type { ByteStream } from '../api/message.ts';
 import { describeSystemError, isSystemError, LocalError, UsageError } from '../errors.ts';
@@ -47,7 +46,7 @@ export interface Watched {
   /** Begins anew each time it is called. */
   readonly body: () => ByteStream;
   /** What went through since the last beginning; MD5 in Base64. */
-  readonly seen: () => { size: number; md5: string };
+  readonly seen: () => Promise<{ size: number; md5: string }>;
 }
 
 function changed(label: string, how: string): LocalError {
@@ -58,27 +57,31 @@ function changed(label: string, how: string): LocalError {
 export function watchBytes(
   open: () => ByteStream,
   { label, size }: { label: string; size: number | undefined },
-  { throttle }: Pick<Engine, 'throttle'>,
+  { throttle, hashing }: Pick<Engine, 'throttle' | 'hashing'>,
   ticket: Ticket | undefined,
 ): Watched {
   let seen = 0;
-  let hash = createHash('md5');
+  let hasher = hashing.start(0);
   async function* read(): AsyncGenerator<Uint8Array> {
     // What an earlier try had sent has to go again.
     ticket?.move(-seen);
     seen = 0;
-    hash = createHash('md5');
+    hasher.drop();
+    const own = hashing.start(size);
+    hasher = own;
     for await (const piece of open()) {
       seen += piece.length;
       if (size !== undefined && seen > size) throw changed(label, 'grew');
-      hash.update(piece);
-      await throttle(piece.length);
+      // Awaiting nothing costs a turn for every piece.
+      const waits = own.update(piece);
+      if (waits) await waits;
+      if (throttle) await throttle(piece.length);
       ticket?.move(piece.length);
       yield piece;
     }
     if (size !== undefined && seen < size) throw changed(label, 'shrank');
   }
-  return { body: read, seen: () => ({ size: seen, md5: hash.copy().digest('base64') }) };
+  return { body: read, seen: async () => ({ size: seen, md5: await hasher.digest() }) };
 }
 
 /** The bytes of a file from `start` up to `end`; one byte beyond the file's end is asked for, to see whether it grew. */

@@ -55,7 +55,7 @@ export async function createUpload(
 interface PartBody {
   readonly body: () => Body | ByteStream;
   readonly length: number;
-  readonly seen: () => { size: number; md5: string };
+  readonly seen: () => Promise<{ size: number; md5: string }>;
   /** Base64, when it is known before. */
   readonly md5?: string;
 }
@@ -71,7 +71,7 @@ export async function putPart({ storage }: Pick<Engine, 'storage'>, place: Uploa
   checkPartNumber(number);
   const input = { ...place, part: String(number), body: part.body(), length: part.length, contentMd5: part.md5 };
   const reply = await storage.uploadPart(input, { body: part.body });
-  const { size, md5 } = part.seen();
+  const { size, md5 } = await part.seen();
   const computed = reply['computed-md5'];
   if (computed === undefined || computed === md5) return { etag: reply['etag'] ?? '', md5, size };
   throw new NetworkError(`part ${number} was damaged on its way: the service has another MD5`, { code: 'DamagedUpload' });

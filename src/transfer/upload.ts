@@ -84,7 +84,7 @@ async function checkAcceptable(storage: StorageClient, target: RemotePath, optio
 /** Sends a body of which it is known how large it is and, when it is at hand, its MD5. */
 async function putBytes(engine: Engine, content: Uint8Array, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
   const md5 = createHash('md5').update(content).digest('base64');
-  await engine.throttle(content.length);
+  await engine.throttle?.(content.length);
   const reply = await engine.storage.putObject({ ...describePut(target, options), body: content, length: content.length, contentMd5: md5 });
   ticket.move(content.length);
   return confirmStored(reply, target, { size: content.length, md5 });
@@ -96,7 +96,7 @@ function putFile(engine: Engine, source: FileSource, target: RemotePath, options
   const described = describePut(target, options);
   return tryAgain(async () => {
     const reply = await engine.storage.putObject({ ...described, body: watched.body(), length: source.size }, { body: watched.body });
-    return confirmStored(reply, target, watched.seen());
+    return confirmStored(reply, target, await watched.seen());
   }, engine);
 }
 
@@ -104,7 +104,7 @@ function putFile(engine: Engine, source: FileSource, target: RemotePath, options
 async function putStream(engine: Engine, source: StreamSource, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
   const watched = watchBytes(source.open, { label: source.label, size: undefined }, engine, ticket);
   const reply = await engine.storage.putObject({ ...describePut(target, options), body: watched.body() });
-  return confirmStored(reply, target, watched.seen());
+  return confirmStored(reply, target, await watched.seen());
 }
 
 /** Parts are committed without conditions. */

@@ -59,7 +59,7 @@ export const putPart = command({
       }
       const bytes = content ?? Buffer.alloc(0);
       const md5 = createHash('md5').update(bytes).digest('base64');
-      return await sendPart(engine, place, number, { body: () => bytes, seen: () => ({ size, md5 }), length: size, md5 });
+      return await sendPart(engine, place, number, { body: () => bytes, seen: () => Promise.resolve({ size, md5 }), length: size, md5 });
     }, engine);
     note(`Stored part ${number} of upload ${place.id}`);
     return record({ number, ...part }, { id: 'etag' });

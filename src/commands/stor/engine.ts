@@ -4,7 +4,8 @@ import { negatable, number, size } from '../../cli/parameters.ts';
 import { readJsonFile, writeFileAtomically } from '../../config/files.ts';
 import { readCount } from '../../config/settings.ts';
 import { isSystemError, PartialError, UsageError } from '../../errors.ts';
-import { createThrottle, moveFreely, silent, type Engine, type Memory, type Monitor } from '../../transfer/engine.ts';
+import { createThrottle, silent, type Engine, type Memory, type Monitor } from '../../transfer/engine.ts';
+import { createHashing } from '../../transfer/hashing.ts';
 import { checkPartSize } from '../../transfer/multipart.ts';
 import { rmSync } from 'node:fs';
 
@@ -66,7 +67,8 @@ export function createEngine(
     partSize: values.partSize,
     monitor: monitor ?? silent,
     memory: createMemory(paths.state),
-    throttle: values.bwlimit === undefined ? moveFreely : createThrottle(values.bwlimit, world.now),
+    hashing: createHashing(),
+    throttle: values.bwlimit === undefined ? undefined : createThrottle(values.bwlimit, world.now),
     retries: retries === undefined ? 0 : readCount(retries),
     signal: world.interrupted,
   };

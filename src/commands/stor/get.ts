@@ -153,7 +153,9 @@ export const get = command({
     if (local === undefined) {
       const display = await monitorTransfers(invocation, options.progress ?? (invocation.world.stdout.isTerminal ? false : undefined));
       return bytes(
-        concatenate(createEngine(invocation, options, { bulk: false, inOrder: true, monitor: display.monitor }), sources, () => display.close(0)),
+        concatenate(createEngine(invocation, options, { bulk: false, inOrder: true, monitor: display.monitor }), sources, () =>
+          display.close(0),
+        ),
       );
     }
     const intoFolder = isFolder(local);

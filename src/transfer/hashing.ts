@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
+
+/** An MD5 that is being computed. */
+export interface Hasher {
+  /** Takes the bytes at once; resolves when more may come. */
+  update(piece: Uint8Array): Promise<void> | undefined;
+  /** Base64; ends the work. */
+  digest(): Promise<string>;
+  /** Ends the work without a result. */
+  drop(): void;
+}
+
+/** Computes MD5s: of much data on another thread, beside the encryption of connections; of little at once. */
+export interface Hashing {
+  /** @param size bytes to come; undefined when unknown */
+  start(size: number | undefined): Hasher;
+}
+
+/** From this size on a thread pays, bytes. */
+const threadSize = 16 * 1024 * 1024;
+
+/** Bytes that are handed to the thread at once. */
+const slotSize = 512 * 1024;
+
+/** Slots of one hasher: some are hashed while the next is filled. */
+const slotCount = 4;
+
+/** What the thread runs: it hashes slots of shared memory in the order in which they are named. */
+const threadCode = `
+const { parentPort } = require('node:worker_threads');
+const { createHash } = require('node:crypto');
+const jobs = new Map();
+parentPort.on('message', ({ id, slots, slot, length, ends }) => {
+  if (slots) jobs.set(id, { hash: createHash('md5'), slots: slots.map((memory) => new Uint8Array(memory)) });
+  const { hash, slots: views } = jobs.get(id);
+  if (slot !== undefined) {
+    hash.update(views[slot].subarray(0, length));
+    parentPort.postMessage({ id, slot });
+  }
+  if (ends) {
+    jobs.delete(id);
+    parentPort.postMessage({ id, digest: hash.digest('base64') });
+  }
+});`;
+
+function hashHere(): Hasher {
+  const hash = createHash('md5');
+  return {
+    update: (piece) => void hash.update(piece),
+    digest: () => Promise.resolve(hash.digest('base64')),
+    drop: () => undefined,
+  };
+}
+
+/** What the thread tells. */
+interface Told {
+  readonly id: number;
+  readonly slot?: number;
+  readonly digest?: string;
+}
+
+/** The hasher that a message of the thread is for. */
+interface Listener {
+  readonly told: (message: Told) => void;
+  readonly failed: (error: Error) => void;
+}
+
+/** Shared memory that hashers use one after the other. */
+type Memories = readonly SharedArrayBuffer[];
+
+/** What a hasher has of the thread. */
+interface Place {
+  readonly id: number;
+  readonly worker: Worker;
+  readonly listeners: Map<number, Listener>;
+  readonly memories: Memories;
+  /** Called when the thread is through with the memory. */
+  readonly release: () => void;
+}
+
+/** Fills slots in turns; full ones are hashed meanwhile. */
+function hashThere({ id, worker, listeners, memories, release }: Place): Hasher {
+  const views = memories.map((memory) => new Uint8Array(memory));
+  const isBusy = memories.map(() => false);
+  let isEnded = false;
+  let current = 0;
+  let filled = 0;
+  let failure: Error | undefined;
+  let wake = (): void => undefined;
+  let finish: { resolve: (digest: string) => void; reject: (error: Error) => void } | undefined;
+
+  function end(): void {
+    if (listeners.delete(id)) release();
+  }
+  listeners.set(id, {
+    told: ({ slot, digest }) => {
+      if (slot !== undefined) isBusy[slot] = false;
+      wake();
+      if (digest === undefined) return;
+      end();
+      finish?.resolve(digest);
+    },
+    failed: (error) => {
+      failure = error;
+      end();
+      wake();
+      finish?.reject(error);
+    },
+  });
+  function tell(message: object): void {
+    worker.postMessage({ id, ...message }, []);
+  }
+  tell({ slots: memories });
+
+  function submit(): void {
+    tell({ slot: current, length: filled });
+    isBusy[current] = true;
+    current = (current + 1) % slotCount;
+    filled = 0;
+  }
+
+  async function waitForSlot(): Promise<void> {
+    while (isBusy[current] === true) {
+      if (failure) throw failure;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    if (failure) throw failure;
+  }
+
+  /** Copies what there is room for; the rest is what it returns. */
+  function fill(piece: Uint8Array): Uint8Array {
+    const part = piece.subarray(0, slotSize - filled);
+    views[current]?.set(part, filled);
+    filled += part.length;
+    if (filled === slotSize) submit();
+    return piece.subarray(part.length);
+  }
+
+  async function fillOn(piece: Uint8Array): Promise<void> {
+    for (let rest = piece; rest.length > 0;) {
+      await waitForSlot();
+      rest = fill(rest);
+    }
+  }
+
+  return {
+    update: (piece) => {
+      if (failure) throw failure;
+      const rest = isBusy[current] === true ? piece : fill(piece);
+      return rest.length > 0 ? fillOn(rest) : undefined;
+    },
+    digest: () =>
+      new Promise((resolve, reject) => {
+        if (failure) {
+          reject(failure);
+          return;
+        }
+        isEnded = true;
+        finish = { resolve, reject };
+        if (filled > 0) submit();
+        tell({ ends: true });
+      }),
+    drop: () => {
+      if (isEnded || failure) return;
+      isEnded = true;
+      tell({ ends: true });
+    },
+  };
+}
+
+/** Makes hashers; the thread begins with the first that is worth it, and does not keep the program from ending. */
+export function createHashing(): Hashing {
+  const listeners = new Map<number, Listener>();
+  const free: Memories[] = [];
+  let worker: Worker | undefined;
+  let count = 0;
+
+  function startWorker(): Worker {
+    const started = new Worker(threadCode, { eval: true, execArgv: [] });
+    started.on('message', (message: Told) => listeners.get(message.id)?.told(message));
+    started.on('error', (error: Error) => {
+      worker = undefined;
+      for (const { failed } of listeners.values()) failed(error);
+    });
+    return started;
+  }
+
+  return {
+    start: (size) => {
+      if (size !== undefined && size < threadSize) return hashHere();
+      worker ??= startWorker();
+      const mine = worker;
+      mine.ref();
+      count += 1;
+      const memories = free.pop() ?? Array.from({ length: slotCount }, () => new SharedArrayBuffer(slotSize));
+      const release = (): void => {
+        free.push(memories);
+        if (listeners.size === 0) mine.unref();
+      };
+      return hashThere({ id: count, worker: mine, listeners, memories, release });
+    },
+  };
+}
