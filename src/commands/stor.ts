@@ -6,6 +6,7 @@ import { cat, get } from './stor/get.ts';
 import { meta } from './stor/meta.ts';
 import { put } from './stor/put.ts';
 import { remove } from './stor/remove.ts';
+import { roles } from './stor/roles.ts';
 import { sign } from './stor/sign.ts';
 import { diff, runPlan, sync } from './stor/sync.ts';
 import { tree, usage } from './stor/usage.ts';
@@ -33,5 +34,6 @@ export const stor = group({
     diff,
     run: runPlan,
     sign,
+    roles,
   },
 });

@@ -3,7 +3,6 @@ import type { StorageClient } from '../client/client.ts';
 import { ApiError } from '../errors.ts';
 import { encodeHeaders } from './headers.ts';
 import { inspect } from './inspect.ts';
-import { pickStoredHeaders } from './link.ts';
 import type { RemotePath } from './path.ts';
 import { checkInterrupted, pause } from './retry.ts';
 
@@ -19,18 +18,26 @@ function waitForNextSecond({ date, 'last-modified': modified }: Headers): number
   return now - then >= dateStep || Number.isNaN(now - then) ? 0 : dateStep;
 }
 
+/** What an entry is to have: its headers, and its role tags when they change. */
+export interface Metadata {
+  readonly headers: Headers;
+  /** Names with commas between; empty for none. */
+  readonly roleTag?: string;
+}
+
 /**
- * Reads the stored headers of an entry, changes them, and writes them only if nobody else has changed the entry meanwhile; otherwise it
+ * Reads the headers of an entry, changes them, and writes them only if nobody else has changed the entry meanwhile; otherwise it
  * begins anew. A change of headers leaves the etag as it is, so the condition is the date, as soon as that can tell two changes apart;
  * where an entry has none, the etag.
- * @returns the headers as they are then; undefined when there is no such entry
+ * @param merge gets the headers of the reply
+ * @returns what was written; undefined when there is no such entry
  */
-export async function changeHeaders(
+export async function changeMetadata(
   storage: StorageClient,
   path: RemotePath,
-  merge: (current: Headers) => Headers,
+  merge: (current: Headers) => Metadata,
   signal: AbortSignal,
-): Promise<Headers | undefined> {
+): Promise<Metadata | undefined> {
   for (let attempt = 1; ; attempt += 1) {
     const found = await inspect(storage, path);
     if (!found) return undefined;
@@ -41,13 +48,14 @@ export async function changeHeaders(
       continue;
     }
     const { 'last-modified': modified, etag } = found.headers;
-    const headers = merge(pickStoredHeaders(found.headers));
+    const metadata = merge(found.headers);
+    const { headers, roleTag } = metadata;
     try {
       const condition = modified === undefined ? { ifMatch: etag } : { ifUnmodifiedSince: modified };
-      await storage.putMetadata({ ...path, headers: encodeHeaders(headers), ...condition });
-      return headers;
+      await storage.putMetadata({ ...path, headers: encodeHeaders(headers), roleTag, ...condition });
+      return metadata;
     } catch (error) {
-      const isLate = error instanceof ApiError && (error.status === 412 || error.status === 409);
+      const isLate = error instanceof ApiError && (error.status === 412 || error.status === 409) && error.code !== 'InvalidRoleTag';
       if (!isLate || attempt >= attempts) throw error;
     }
   }

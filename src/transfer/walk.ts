@@ -29,7 +29,7 @@ export interface WalkOptions {
 }
 
 /** First pages that are kept ready for each level of the tree, at half a megabyte at most. */
-const usualAhead = 12;
+const usualAhead = 6;
 
 /** @throws {NetworkError} for a name that no listing can have: it would lead elsewhere. */
 function checkName(name: string, directory: RemotePath): void {

@@ -192,3 +192,16 @@ test('a folder that is a file, and files that cannot be read, are reported one b
   const clash = await user.cloud(['stor', 'get', 'tree/a.txt', 'moved/../blocked/tree']);
   expect([clash.code, existsSync(join(user.home, 'blocked/tree/a.txt'))]).toEqual([0, true]);
 });
+
+test('roles of an object are shown, added, removed and set; its headers stay', async () => {
+  for (const role of ['operators', 'auditors']) expect((await user.cloud(['roles', 'create', role])).code).toBe(0);
+  await user.cloud(['stor', 'put', '-', 'tagged', '-m', 'author=Jürgen'], { input: 't' });
+  const roles = async (...words: string[]): Promise<string[]> => (await user.json<{ roles: string[] }>('stor', 'roles', ...words)).roles;
+  expect(await roles('get', 'tagged')).toEqual([]);
+  expect(await roles('add', 'tagged', 'operators', 'auditors')).toEqual(['operators', 'auditors']);
+  await roles('remove', 'tagged', 'operators');
+  expect(await roles('get', 'tagged')).toEqual(['auditors']);
+  expect(await roles('set', 'tagged')).toEqual([]);
+  expect(await user.json('stor', 'meta', 'get', 'tagged')).toMatchObject({ 'm-author': 'Jürgen' });
+  expect((await user.cloud(['stor', 'roles', 'add', 'tagged', 'nobody'])).stderr).toContain('InvalidRoleTag');
+});

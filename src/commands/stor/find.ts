@@ -92,7 +92,7 @@ async function* search(context: Context, root: RemotePath, { maxDepth, isUpward 
   if (own.done === true) return;
   if (!isUpward) yield own.value;
   if (own.value.type === 'directory' && maxDepth !== 0) {
-    const visits = walkRemote(context.bulk.storage, root, {
+    const visits = walkRemote(context.storage, root, {
       ...(maxDepth !== undefined && { maxDepth }),
       onError: (error, directory) => tally.fail(error, printRemotePath(directory)),
     });

@@ -6,7 +6,7 @@ import { record, type Output } from '../../output/kinds.ts';
 import { decodeValue } from '../../transfer/headers.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { pickStoredHeaders } from '../../transfer/link.ts';
-import { changeHeaders } from '../../transfer/metadata.ts';
+import { changeMetadata, type Metadata } from '../../transfer/metadata.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { readHeader, readMeta } from './headers.ts';
 import { missing } from './paths.ts';
@@ -70,10 +70,11 @@ function readChanges(pairs: readonly string[], { type, header }: { type: string 
 
 async function change(context: Context, word: string, merge: (headers: Headers) => Headers): Promise<Output> {
   const path = readRemotePath(word, context.account);
-  const headers = await changeHeaders(context.storage, path, (current) => merge(decodeHeaders(current)), context.world.interrupted);
-  if (!headers) throw missing(path);
+  const change = (current: Headers): Metadata => ({ headers: merge(decodeHeaders(pickStoredHeaders(current))) });
+  const changed = await changeMetadata(context.storage, path, change, context.world.interrupted);
+  if (!changed) throw missing(path);
   context.note(`Changed the headers of ${printRemotePath(path)}`);
-  return show(headers);
+  return show(changed.headers);
 }
 
 const setMeta = command({

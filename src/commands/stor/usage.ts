@@ -34,7 +34,7 @@ async function* measure(context: Context, root: RemotePath, depth: number, tally
   }
   const levels: Usage[] = [{ size: 0, objects: 0, directories: 0 }];
   const onError = (error: unknown, directory: RemotePath): Promise<void> => tally.fail(error, printRemotePath(directory));
-  for await (const visit of walkRemote(context.bulk.storage, root, { onError })) {
+  for await (const visit of walkRemote(context.storage, root, { onError })) {
     if (visit.kind === 'object') add(levels.at(-1), { size: visit.entry.size ?? 0, objects: 1, directories: 0 });
     else if (visit.kind === 'enter') levels.push({ size: 0, objects: 0, directories: 1 });
     else {
@@ -108,12 +108,12 @@ export const tree = command({
   arguments: { path: some('Directory; your stor directory when absent', { values: 'path' }) },
   options: { maxdepth: number('Go no deeper', { short: 'L', range: [1, 1000] }) },
   run: async (invocation): Promise<Output> => {
-    const { args, options, global, bulk, storage } = invocation;
+    const { args, options, global, storage } = invocation;
     const roots = await readPaths(invocation, args.path.length === 0 ? [''] : args.path);
     for (const root of roots) if (root.path !== '' && (await inspect(storage, root)) === undefined) throw missing(root);
     const tally = createTally(invocation, roots.length === 1);
     const walk = (root: RemotePath): AsyncIterable<Visit> =>
-      walkRemote(bulk.storage, root, {
+      walkRemote(storage, root, {
         ...(options.maxdepth !== undefined && { maxDepth: options.maxdepth }),
         onError: (error, directory) => tally.fail(error, printRemotePath(directory)),
       });
