@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createOpenIsolation } from '../../../src/server/jobs/isolation.ts';
 import { createTestJobs, type TestJobs } from './harness.ts';
 
-/** Processes whose command line has a word; ps is the witness. */
-function countProcesses(word: string): number {
+/** Processes with just this command line; ps is the witness. */
+function countProcesses(line: string): number {
   const lines = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).split('\n');
-  return lines.filter((line) => line.includes(word) && !line.includes('ps -eo')).length;
+  return lines.filter((each) => each.trim() === line).length;
 }
 
-/** Words that no process of another run of these tests has. */
+/** Command lines that no process of another run of these tests has. */
 const staying = `sleep ${process.pid}.4711`;
 const waiting = `sleep ${process.pid}.4712`;
 
@@ -89,7 +89,8 @@ describe.each(kinds)('tasks %s', (_, isolation) => {
   test('are gone, grandchildren in sessions of their own too, within 2 s of a cancel', async () => {
     const id = await service.create([{ exec: `setsid ${waiting} & (${waiting}; true) & ${waiting}` }]);
     await service.add(id, ['/demo/stor/a', '/demo/stor/b']);
-    await expect.poll(() => countProcesses(waiting), { timeout: 5000 }).toBeGreaterThan(3);
+    // Three processes of each of the two tasks: from now on both run.
+    await expect.poll(() => countProcesses(waiting), { timeout: 10_000 }).toBe(6);
     const begun = Date.now();
     expect((await service.ask('POST', `/demo/jobs/${id}/live/cancel`)).status).toBe(202);
     const { job, errors } = await service.wait(id);
