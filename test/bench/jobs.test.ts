@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { report } from '../support/bench-table.ts';
+import { report } from '../support/figures.ts';
 import { useLocal } from '../support/sandbox.ts';
+import { scale } from '../support/scale.ts';
 
 /** What a task of a job costs, as a ratio to `xargs` doing the same work on local files in the same run. */
 
 const user = useLocal();
-const inputs = Number(process.env['CLOUD_BENCH_INPUTS'] ?? 10_000);
+const inputs = scale(1000, 10_000);
 const mebibyte = 1024 * 1024;
 
 async function time(line: string): Promise<number> {
@@ -42,9 +43,13 @@ test(`${inputs} inputs of 1 KiB through --map wc`, { timeout: 600_000 }, async (
   expect((await user.shell('sort -u job.out | wc -l')).stdout.trim()).toBe('1');
   const each = (seconds: number): string => `${((seconds * 1000) / inputs).toFixed(2)} ms`;
   const name = `a task of a job of ${inputs} inputs`;
-  report({ name, ours: each(ours), theirs: `${each(theirs)} (xargs -P2 -n1 sh -c)`, ratio: ours / theirs });
-  report({ name: `memory of the service in a job of ${inputs} inputs`, ours: `${readPeak().toFixed(0)} MiB` });
-  report({ name: 'open files of the service before and after it', ours: `${before}, ${after}` });
+  report('bench', { name, ours: each(ours), theirs: `${each(theirs)} (xargs -P2 -n1 sh -c)`, ratio: ours / theirs, most: 2 });
+  report('bench', {
+    name: `memory of the service in a job of ${inputs} inputs`,
+    ours: `${readPeak().toFixed(0)} MiB`,
+    promise: 'under 300 MiB',
+  });
+  report('bench', { name: 'open files of the service before and after it', ours: `${before}, ${after}` });
   expect(readPeak()).toBeLessThan(300);
   expect(after).toBeLessThan(before + 10);
 });

@@ -6,8 +6,9 @@ import { Pool } from 'undici';
 import { createAuthorizer } from '../../src/auth/authorization.ts';
 import { findSigner } from '../../src/auth/find.ts';
 import { writeKeyId } from '../../src/auth/key-id.ts';
-import { report } from '../support/bench-table.ts';
+import { report } from '../support/figures.ts';
 import { useLocal } from '../support/sandbox.ts';
+import { scale } from '../support/scale.ts';
 
 /**
  * Speed of transfers as ratios to what others reach in the same run, against the same service; `README.md` has the table. With two
@@ -18,9 +19,9 @@ import { useLocal } from '../support/sandbox.ts';
 const user = useLocal();
 const mebibyte = 1024 * 1024;
 const largeSize = 256 * mebibyte;
-const fileCount = Number(process.env['CLOUD_BENCH_FILES'] ?? 10_000);
+const fileCount = scale(1000, 10_000);
 const concurrency = 16;
-const rounds = Number(process.env['CLOUD_BENCH_ROUNDS'] ?? 3);
+const rounds = scale(1, 5);
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
@@ -67,14 +68,14 @@ test('256 MiB down and up, as curl does it with the same URLs and files', { time
   const { stdout: get } = await user.cloud(['stor', 'sign', 'large']);
   const { stdout: put } = await user.cloud(['stor', 'sign', 'by-curl', '--method', 'PUT']);
   const down = await race('cloud stor get large back -q', `${curl} -o back '${get.trim()}'`, 'rm -f back');
-  report({
+  report('bench', {
     name: 'get 256 MiB, MD5 checked; curl, unchecked',
     ours: rate(largeSize, down.ours),
     theirs: rate(largeSize, down.theirs),
     ratio: down.theirs / down.ours,
   });
   const up = await race('cloud stor put large by-cloud -q', `${curl} -T large '${put.trim()}'`, 'sync');
-  report({
+  report('bench', {
     name: 'put 256 MiB, MD5 checked; curl, unchecked',
     ours: rate(largeSize, up.ours),
     theirs: rate(largeSize, up.theirs),
@@ -132,7 +133,7 @@ test('many small files up and down in one process, as a load generator does it',
   for (const [name, { ours, theirs }] of Object.entries(ratios)) {
     const [a, b] = [median(ours), median(theirs)];
     const what = `${name} -r of ${fileCount} files of 4 KiB, 16 at once; load generator`;
-    report({ name: what, ours: `${Math.round(a)}/s`, theirs: `${Math.round(b)}/s`, ratio: a / b });
+    report('bench', { name: what, ours: `${Math.round(a)}/s`, theirs: `${Math.round(b)}/s`, ratio: a / b });
     expect(a / b).toBeGreaterThan(0.6);
   }
 });

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
+import { scale } from '../support/scale.ts';
 
 interface Job {
   id: string;
@@ -103,7 +104,7 @@ test('an input that a sub-user may not read is EJ_ACCES', async () => {
 });
 
 test('a binary input goes through a job byte for byte', async () => {
-  const content = randomBytes(Number(process.env['CLOUD_TEST_JOB_MEGABYTES'] ?? 12) * 1_000_000);
+  const content = randomBytes(scale(12, 100) * 1_000_000);
   user.write('large.bin', content);
   await user.cloud(['stor', 'put', 'large.bin', 'large.bin']);
   const { code, bytes } = await user.cloud(['jobs', 'run', '--map', 'cat', 'large.bin']);

@@ -2,16 +2,17 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { createRandom, startFaultProxy, type Fault, type FaultProxy } from '../support/fault-proxy.ts';
+import { startFaultProxy, type Fault, type FaultProxy } from '../support/fault-proxy.ts';
+import { createRandom } from '../support/random.ts';
 import { useLocal } from '../support/sandbox.ts';
+import { scale, seed } from '../support/scale.ts';
 
 /**
  * Transfers through a proxy that damages them. Whatever happens: identical bytes and exit code 0, or an error and another code, and no
- * local file under its final name that is not whole. CLOUD_TRANSFERS=500 for the full proof.
+ * local file under its final name that is not whole. 500 of them in the long form.
  */
 
-const wanted = Number(process.env['CLOUD_TRANSFERS'] ?? 40);
-const seed = Number(process.env['CLOUD_SEED'] ?? Date.now() % 1_000_000);
+const wanted = scale(40, 500);
 const user = useLocal('--http');
 const mebibyte = 1024 * 1024;
 let proxy: FaultProxy | undefined;

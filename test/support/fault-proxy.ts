@@ -1,6 +1,7 @@
 import { createServer, request, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { createRandom } from './random.ts';
 /** What a proxy does to an exchange. */
 export type Fault =
   | 'none'
@@ -27,17 +28,6 @@ export interface FaultProxy {
   /** Bytes of bodies that went through, to the service and back. */
   readonly moved: { up: number; down: number };
   close(): Promise<void>;
-}
-
-/** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** Passes pieces on until `limit` bytes have gone through. */

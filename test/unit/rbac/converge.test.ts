@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RbacDocument } from '../../../src/commands/rbac/document.ts';
 import { collectPasswords, createExecutor } from '../../../src/commands/rbac/execute.ts';
@@ -6,22 +5,12 @@ import { toDocument } from '../../../src/commands/rbac/export.ts';
 import { plan } from '../../../src/commands/rbac/plan.ts';
 import { listTaggable, readState, readTags } from '../../../src/commands/rbac/state.ts';
 import { createTestContext } from '../../support/compute-context.ts';
+import { createRandom } from '../../support/random.ts';
+import { scale, seed } from '../../support/scale.ts';
 import { createTestService, type TestService } from '../../support/service.ts';
 
-/** How many random documents are applied one after the other; CLOUD_TEST_EDITS asks for more. */
-const edits = Number(process.env['CLOUD_TEST_EDITS'] ?? 15);
-const seed = Number(process.env['CLOUD_TEST_SEED'] ?? randomBytes(4).readUInt32LE());
-
-/** Numbers from 0 up to 1 that a seed repeats. */
-function createRandom(state: number): () => number {
-  let current = state >>> 0;
-  return () => {
-    current = (current + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(current ^ (current >>> 15), current | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
+/** How many random documents are applied one after the other. */
+const edits = scale(15, 300);
 
 const random = createRandom(seed);
 const below = (limit: number): number => Math.floor(random() * limit);

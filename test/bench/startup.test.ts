@@ -1,0 +1,80 @@
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { report } from '../support/figures.ts';
+import { useLocal } from '../support/sandbox.ts';
+import { scale } from '../support/scale.ts';
+
+/** Start-up of the program as ratios to bare `node` in the same run: medians of runs that take turns. */
+
+const user = useLocal();
+const program = resolve(import.meta.dirname, '../../bin/cloud');
+const rounds = scale(5, 21);
+const release = Number(process.versions.node.split('.')[0]);
+/** An instance of the samples that images can be made of. */
+const instance = '6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001';
+const imageCount = 100;
+
+/** What is started, and the largest ratio that is promised. */
+interface Start {
+  readonly name: string;
+  readonly words: readonly string[];
+  readonly most?: number;
+  /** Run before each measurement. */
+  readonly before?: () => void;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+/** Milliseconds of a whole process. */
+function time(words: readonly string[]): number {
+  const started = performance.now();
+  const { status, stderr } = spawnSync(process.execPath, words, { env: user.env, cwd: user.home });
+  expect([words, status, stderr.toString()]).toEqual([words, 0, '']);
+  return performance.now() - started;
+}
+
+/** Medians of several starts that take turns with bare node. */
+function measure(starts: readonly Start[]): { bare: number; times: number[] } {
+  const bare: number[] = [];
+  const times = starts.map((): number[] => []);
+  for (let round = 0; round < rounds; round += 1) {
+    bare.push(time(['-e', '0']));
+    for (const [at, { words, before }] of starts.entries()) {
+      before?.();
+      times[at]?.push(time([program, ...words]));
+    }
+  }
+  return { bare: median(bare), times: times.map(median) };
+}
+
+function dropCache(): void {
+  spawnSync('rm', ['-rf', `${user.home}/.cache/cloud`]);
+}
+
+const starts: readonly Start[] = [
+  { name: 'cloud --version', words: ['--version'], most: 1.3 },
+  { name: 'cloud --help', words: ['--help'], most: 1.6 },
+  { name: 'cloud images list --help', words: ['images', 'list', '--help'] },
+  { name: 'cloud profile list: settings and a table', words: ['profile', 'list'] },
+  { name: `cloud images list: ${imageCount} images over TLS`, words: ['images', 'list'], most: release >= 24 ? 2.3 : 3.2 },
+  { name: 'completion, looked up over TLS', words: ['__complete', 'image', 'ub'], before: dropCache, most: release >= 24 ? 2.3 : 3.2 },
+  { name: 'completion, from the cache', words: ['__complete', 'image', 'ub'], most: 1.6 },
+];
+
+test('start-up', { timeout: 300_000 }, async () => {
+  expect(process.env['NODE_EXTRA_CA_CERTS'] === undefined || user.env['NODE_EXTRA_CA_CERTS'] === undefined).toBe(true);
+  const { length } = await user.json<object[]>('images', 'list');
+  const line = `seq ${length + 1} ${imageCount} | xargs -P4 -I{} cloud images create ${instance} bench{} 1.0.0 -q`;
+  await user.shell(line);
+  await user.shell('cloud images list --state creating -o name | xargs -r cloud images wait -q');
+  expect(await user.json<object[]>('images', 'list')).toHaveLength(imageCount);
+  const { bare, times } = measure(starts);
+  for (const [at, { name }] of starts.entries()) {
+    const ours = times[at] ?? 0;
+    report('bench', { name, ours: `${ours.toFixed(0)} ms`, theirs: `node -e 0: ${bare.toFixed(0)} ms`, ratio: ours / bare });
+  }
+  for (const [at, { name, most = Infinity }] of starts.entries()) expect((times[at] ?? 0) / bare, name).toBeLessThanOrEqual(most);
+});
