@@ -1,7 +1,7 @@
 import { createServer, request, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-
 import { createRandom } from './random.ts';
+
 /** What a proxy does to an exchange. */
 export type Fault =
   | 'none'
