@@ -156,6 +156,7 @@ _cloud_enter() {
     'local/serve') place='local serve' ;;
     'local/try') place='local try' ;;
     'local/logs') place='local logs' ;;
+    'local/seed') place='local seed' ;;
     'local/reset') place='local reset' ;;
     'completion/bash') place='completion bash' ;;
     'completion/zsh') place='completion zsh' ;;
@@ -308,13 +309,14 @@ _cloud_place() {
     'profile delete') options="-y,--yes $_cloud_shared" ;;
     'profile import') options="--force $_cloud_shared" ;;
     'env') options="$_cloud_shared" ;;
-    'local') commands='start stop status serve try logs reset' options="$_cloud_shared" ;;
+    'local') commands='start stop status serve try logs seed reset' options="$_cloud_shared" ;;
     'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --public-key --empty --datacenter --peer+ --limits --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
     'local stop') options="--data $_cloud_shared" ;;
     'local status') options="--data $_cloud_shared" ;;
     'local serve') options="--data --compute-port --stor-port --http --host --allow-jobs --public-key --empty --datacenter --peer+ --limits --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
     'local try') options="$_cloud_shared" ;;
     'local logs') options="--data $_cloud_shared" ;;
+    'local seed') options="--data $_cloud_shared" ;;
     'local reset') options="--data -y,--yes $_cloud_shared" ;;
     'doctor') options="$_cloud_shared" ;;
     'completion') commands='bash zsh fish' options="$_cloud_shared" ;;
@@ -562,6 +564,7 @@ _cloud_value() {
     'local serve/--latency') kind=text ;;
     'local serve/--fault') kind=text ;;
     'local logs/--data') kind=directory ;;
+    'local seed/--data') kind=directory ;;
     'local reset/--data') kind=directory ;;
     */-o|*/--output) kind=words choices='table json jsonl yaml csv tsv name' ;;
     */--columns) kind=text ;;

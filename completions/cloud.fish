@@ -306,6 +306,8 @@ function __cloud_enter
             set __cloud_place 'local try'
         case 'local/logs'
             set __cloud_place 'local logs'
+        case 'local/seed'
+            set __cloud_place 'local seed'
         case 'local/reset'
             set __cloud_place 'local reset'
         case 'completion/bash'
@@ -788,6 +790,8 @@ function __cloud_valued
         case 'local serve/--fault'
             return 0
         case 'local logs/--data'
+            return 0
+        case 'local seed/--data'
             return 0
         case 'local reset/--data'
             return 0
@@ -1525,6 +1529,7 @@ complete -c cloud -n '__cloud_below \'local\'' -a status -d 'Show whether the se
 complete -c cloud -n '__cloud_below \'local\'' -a serve -d 'Run both services in the foreground'
 complete -c cloud -n '__cloud_below \'local\'' -a try -d 'A guided tour of everything, on services of its own'
 complete -c cloud -n '__cloud_below \'local\'' -a logs -d 'Print what the services logged'
+complete -c cloud -n '__cloud_below \'local\'' -a seed -d 'Put the samples in that are not there'
 complete -c cloud -n '__cloud_below \'local\'' -a reset -d 'Delete everything that the services hold'
 complete -c cloud -n '__cloud_at \'local start\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local start\'' -l compute-port -x -d 'Port of the compute service; 0 for any free one'
@@ -1561,6 +1566,7 @@ complete -c cloud -n '__cloud_at \'local serve\'' -l throttle -x -d 'Answer 420 
 complete -c cloud -n '__cloud_at \'local serve\'' -l latency -x -d 'Let every reply wait'
 complete -c cloud -n '__cloud_at \'local serve\'' -l fault -x -d 'Failures to have, like createkey=InternalError*2'
 complete -c cloud -n '__cloud_at \'local logs\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
+complete -c cloud -n '__cloud_at \'local seed\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local reset\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local reset\'' -s y -l yes -d 'Do not ask'
 complete -c cloud -n '__cloud_below \'completion\'' -a bash -d 'Print or install the completion script for bash'

@@ -15,8 +15,7 @@ import { readPeerUrl } from './peer-client.ts';
 import { prepareSecret, servePeers } from './peers.ts';
 import { registerKey, seedAccount } from './seed-account.ts';
 import { createFaults } from './fidelity.ts';
-import { seedCloud, seedDirectories } from './seed-cloud.ts';
-import { seedMachines } from './seed-machines.ts';
+import { seedSamples } from './seed-samples.ts';
 import { createService, type Service } from './serve.ts';
 import type { ServiceSettings } from './settings.ts';
 import { answerPreflight } from './storage/cors.ts';
@@ -83,13 +82,7 @@ async function ensureAccount(store: LocalStore, options: LocalOptions, now: numb
   const known = await findAccount(store.db, 'storage', login);
   const account = known ?? (await seedAccount(store, { login, publicKey, keyFile: keyFileOf(options, login), now }));
   if (known !== undefined && publicKey !== undefined) await registerKey(store, known, publicKey, now);
-  if (oldest === undefined && options.empty !== true) {
-    await store.write(async (transaction) => {
-      await seedCloud(transaction);
-      await seedDirectories(transaction, login, now);
-      await seedMachines(transaction, account, now);
-    });
-  }
+  if (oldest === undefined && options.empty !== true) await seedSamples(store, account, now);
   return account;
 }
 

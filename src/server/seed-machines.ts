@@ -33,12 +33,18 @@ function makeMachine([id, name, image, os, brand, pkg, memory, disk]: Sample, ac
   return { id, account: account.id, name, brand, state: 'stopped', image, os, memory, disk, package: pkg, created: now };
 }
 
-/** Gives an account the sample instances, whose ids are the same in every store, and limits, which show where the plug-in is on. */
+/**
+ * Gives an account the sample instances that are not there, whose ids are the same in every store, and limits when it has none, which show
+ * where the plug-in is on.
+ */
 export async function seedMachines(transaction: Transaction<Schema>, account: AccountRow, now: number): Promise<void> {
   await transaction
     .insertInto('machines')
+    .orIgnore()
     .values(samples.map((sample) => makeMachine(sample, account, now)))
     .execute();
+  const known = await transaction.selectFrom('limits').select('by').where('account', '=', account.id).executeTakeFirst();
+  if (known) return;
   await transaction
     .insertInto('limits')
     .values(limits.map((limit) => ({ account: account.id, ...limit })))

@@ -94,7 +94,7 @@ describe('the life of a service', () => {
     expect(stderr).toContain('left alone');
   });
 
-  test('a key of the user is registered instead of a new one; no samples with --empty', async () => {
+  test('a key of the user is registered instead of a new one; no samples with --empty until they are put in', async () => {
     const { sandbox, remove } = createSandbox();
     try {
       await sandbox.shell('ssh-keygen -q -t rsa -b 2048 -N "" -f key');
@@ -115,6 +115,13 @@ describe('the life of a service', () => {
       expect(info).toMatchObject({ account: 'jill', profile: 'jill' });
       expect(await sandbox.json('images', 'list', '--key-file', 'key')).toEqual([]);
       expect(await sandbox.json('account', 'get', '--key-file', 'key')).toMatchObject({ login: 'jill' });
+      expect((await sandbox.cloud(['local', 'seed'])).stderr).toContain('the service runs');
+      await sandbox.cloud(['local', 'stop']);
+      const seeded = await sandbox.json('local', 'seed');
+      expect(seeded).toEqual({ images: 11, packages: 10, instances: 8 });
+      expect(await sandbox.json('local', 'seed')).toEqual({ images: 0, packages: 0, instances: 0 });
+      await sandbox.json('local', 'start', ...words);
+      expect(await sandbox.json<unknown[]>('images', 'list', '--key-file', 'key')).not.toEqual([]);
     } finally {
       await sandbox.cloud(['local', 'stop']);
       remove();

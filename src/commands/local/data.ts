@@ -16,6 +16,12 @@ function measureFolder(folder: string): { files: number; size: number } {
   return { files: files.length, size: sizes.reduce((sum, size) => sum + size, 0) };
 }
 
+/** Refuses a folder that was named by mistake: only what is a service's data is changed or removed. */
+function checkData(dataDir: string): void {
+  if (existsSync(join(dataDir, 'cloud.db'))) return;
+  throw new UsageError(`${dataDir} is not the data of a local service: left alone`, { hint: 'cloud local start' });
+}
+
 export const status = command({
   summary: 'Show whether the services run, where, since when and how much they hold',
   description: 'Exits with 0 whether they run or not: see the field running.',
@@ -66,6 +72,27 @@ export const logs = command({
   ],
 });
 
+export const seed = command({
+  summary: 'Put the samples in that are not there',
+  description: 'Images, packages, instances and directories, as the first start makes them without --empty. What is there stays as it is.',
+  options: dataOption,
+  run: async (invocation) => {
+    const { options, world, note } = invocation;
+    const dataDir = dataDirOf(invocation, options.data);
+    await checkStopped(dataDir);
+    checkData(dataDir);
+    const { seedLocal } = await import('../../server/seed-samples.ts');
+    const seeded = await seedLocal(dataDir, invocation.settingGiven('account'), world.now());
+    const total = Object.values(seeded).reduce((sum, count) => sum + count, 0);
+    note(total === 0 ? 'Every sample was there' : `Put in ${total} samples`);
+    return record({ ...seeded }, { id: 'images', columns: Object.keys(seeded) });
+  },
+  examples: [
+    { line: 'cloud local stop && cloud local seed && cloud local start', help: 'After a start with --empty, or when samples were deleted' },
+    { line: 'cloud local seed --data ./data -j', help: 'One with its own data; how many were put in, as JSON' },
+  ],
+});
+
 export const reset = command({
   summary: 'Delete everything that the services hold',
   options: { ...dataOption, yes: flag('Do not ask', { short: 'y' }) },
@@ -77,8 +104,7 @@ export const reset = command({
       note('There is nothing to delete');
       return undefined;
     }
-    // Only what is a service's data is removed, never a folder that was named by mistake.
-    if (!existsSync(join(dataDir, 'cloud.db'))) throw new UsageError(`${dataDir} is not the data of a local service: left alone`);
+    checkData(dataDir);
     if (!options.yes) await confirm(world, `Delete all data in ${dataDir}?`);
     rmSync(dataDir, { recursive: true });
     note(`Deleted ${dataDir}`);
