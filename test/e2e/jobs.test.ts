@@ -88,19 +88,24 @@ test('all inputs fail: exit code 1; a failing init, a command that dumps core, a
   expect([directory.code, directory.stderr.includes('1 of 1 inputs failed')]).toEqual([1, true]);
 });
 
-test('an input that a sub-user may not read is EJ_ACCES', async () => {
+test('a sub-user runs a job with its own roles, and reads what comes out; an input that it may not read is EJ_ACCES', async () => {
   execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-m', 'PEM', '-N', '', '-f', join(user.home, 'bob')]);
-  const rule = 'CAN createjob, addjobinputs, endjobinput, getjob, getjoberrors, getjobinput AND getjobfailures';
+  const rule = 'CAN createjob, addjobinputs, endjobinput, getjob, getjoboutput, getjoberrors, getjobinput, getjobfailures AND getobject';
   const steps = [
     'echo Pass-word-1234 | cloud users create bob --email bob@example.com --password-stdin',
     'cloud users keys create bob bob.pub',
     `cloud policies create jobs --rule '${rule}'`,
     'cloud roles create runner --member bob --default-member bob --policy jobs',
-    "cloud api --service stor PUT '/demo/jobs?metadata=true' --header 'role-tag: runner'",
+    'cloud stor roles add ~~/jobs runner',
+    'cloud stor roles add logs/b.txt runner',
   ];
-  expect((await user.shell(steps.join(' && '))).code).toBe(0);
-  const { code, stderr } = await run('--map', 'wc', 'logs/a.txt', '--user', 'bob', '--key-file', 'bob');
-  expect([code, stderr]).toEqual([1, expect.stringMatching(/phase 0: \/demo\/stor\/logs\/a.txt: .* \(EJ_ACCES\)\n/)]);
+  expect(await user.shell(steps.join(' && '))).toMatchObject({ code: 0 });
+  const asBob = ['--user', 'bob', '--key-file', 'bob'];
+  const { code, stdout, stderr } = await run('--map', 'cat', '--map', 'grep -c ERROR', 'logs/a.txt', 'logs/b.txt', ...asBob);
+  expect([code, stdout]).toEqual([5, '2\n']);
+  expect(stderr).toMatch(/phase 0: \/demo\/stor\/logs\/a.txt: .* \(EJ_ACCES\)\n/);
+  const failed = await run('--map', 'echo why >&2; exit 3', 'logs/b.txt', ...asBob);
+  expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('exited with code 3 (UserTaskError)\n  | why\n')]);
 });
 
 test('a binary input goes through a job byte for byte', async () => {

@@ -58,7 +58,7 @@ export async function archiveJob(store: Store, job: ActiveJob, now: number): Pro
   const files = await writeFiles(store, job, now);
   const directory = jobDirectory(job.account.login, job.id);
   const garbage = await store.write(async (transaction) => {
-    await ensureDirectory(transaction, directory, now);
+    const roleTags = await ensureDirectory(transaction, directory, now);
     const replaced: (string | null | undefined)[] = [];
     for (const { name, type, bytes } of files) {
       const place = childOf(directory, name);
@@ -73,7 +73,7 @@ export async function archiveJob(store: Store, job: ActiveJob, now: number): Pro
         content: bytes.id,
         copies: defaultCopies,
         headers: JSON.stringify({ 'content-type': type }),
-        role_tags: found?.role_tags ?? '[]',
+        role_tags: found?.role_tags ?? roleTags,
       });
     }
     // Tasks that a cancelled job leaves are nobody's business any more.

@@ -41,6 +41,7 @@ export async function claimTasks(store: Store, job: ActiveJob, phase: ActivePhas
     store,
     job,
     rows.flatMap(({ input }) => input ?? []),
+    phase.number,
   );
   const tasks: Task[] = [];
   const failures: { task: Task; failure: Failure }[] = [];

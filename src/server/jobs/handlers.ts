@@ -3,10 +3,9 @@ import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../errors.ts';
 import { readNamedRoles } from '../authorise.ts';
 import type { Call, Handler } from '../handler.ts';
-import { ensureDirectory } from '../storage/entries.ts';
-import { childOf } from '../storage/paths.ts';
 import type { Access } from './active-job.ts';
 import { describeJob } from './describe.ts';
+import { createDirectory, listCreatorRoles } from './directory.ts';
 import type { JobEngine } from './engine.ts';
 import { jobDirectory, refuseState, requireJob } from './find.ts';
 import { checkPhases, countReducers } from './phases.ts';
@@ -33,13 +32,15 @@ export function createCreateJob(engine: JobEngine | undefined): Handler<typeof s
     const id = randomUUID();
     const created = call.now();
     const directory = jobDirectory(account.login, id);
+    const access = readAccess(call);
+    const roles = await listCreatorRoles(call, access);
     await call.store.write(async (transaction) => {
-      await ensureDirectory(transaction, childOf(directory, 'stor'), created);
+      await createDirectory(transaction, directory, roles, created);
       const row = {
         id,
         account: account.id,
         user: caller.kind === 'user' ? caller.user.id : null,
-        access: JSON.stringify(readAccess(call)),
+        access: JSON.stringify(access),
         name: name ?? null,
         phases: JSON.stringify(phases),
         state: 'running' as const,

@@ -50,7 +50,7 @@ async function prepareCurrent(workshop: Workshop, task: Task, source: Source): P
     return await prepareMap(workshop, source);
   } catch (error) {
     if (!(error instanceof SourceReplaced)) throw error;
-    const [current] = await resolveSources(workshop.store, task.job, [source.place.path]);
+    const [current] = await resolveSources(workshop.store, task.job, [source.place.path], task.phase.number);
     if (!current || 'code' in current) return current ?? { code: 'EJ_NOENT', message: 'no such object' };
     return prepareMap(workshop, current);
   }
@@ -80,7 +80,7 @@ async function prepareReduce({ store, isolation, directory, slot }: Workshop, ta
   const complaints: Complaint[] = [];
   const files: string[] = [];
   for await (const inputs of listReduceInputs(store, task)) {
-    for (const [index, source] of (await resolveSources(store, task.job, inputs)).entries()) {
+    for (const [index, source] of (await resolveSources(store, task.job, inputs, task.phase.number)).entries()) {
       const input = inputs[index] ?? '';
       if ('code' in source) complaints.push({ input, failure: source });
       else {

@@ -26,11 +26,11 @@ function pick<K extends Result['kind']>(results: readonly Result[], kind: K): Of
   return results.filter((result): result is Of<K> => result.kind === kind);
 }
 
-/** Makes objects, and the directories that they are in. */
+/** Makes objects, and the directories that they are in; each has the role tags of its directory. */
 export async function putObjects(transaction: Transaction<Schema>, objects: readonly NewObject[], now: number): Promise<void> {
   for (const [parent, group] of groupBy(objects, ({ place }) => place.parent)) {
     const above = group[0] && parentOf(group[0].place);
-    if (above) await ensureDirectory(transaction, above, now);
+    const roleTags = above ? await ensureDirectory(transaction, above, now) : '[]';
     for (const batch of splitBatches(group)) {
       const rows = batch.map(({ place, content, size, md5 }) => ({
         parent,
@@ -43,7 +43,7 @@ export async function putObjects(transaction: Transaction<Schema>, objects: read
         content,
         copies: defaultCopies,
         headers: JSON.stringify(chooseObjectHeaders({}, place)),
-        role_tags: '[]',
+        role_tags: roleTags,
         children: 0,
       }));
       await transaction.insertInto('entries').values(rows).execute();

@@ -68,14 +68,14 @@ async function refuseReading(store: Store, job: ActiveJob, place: Place, account
   }
 }
 
-async function resolveBatch(store: Store, job: ActiveJob, paths: readonly string[]): Promise<(Source | Failure)[]> {
+async function resolveBatch(store: Store, job: ActiveJob, paths: readonly string[], isOwn: boolean): Promise<(Source | Failure)[]> {
   const places = paths.map(placeInput);
   const valid = places.filter((place): place is Place => !isFailure(place));
   const entries = valid.length === 0 ? new Map<string, EntryRow>() : await findEntries(store, valid);
   const accounts = new Map([[job.account.login, job.account]]);
   const resolve = async (place: Place | Failure): Promise<Source | Failure> => {
     if (isFailure(place)) return place;
-    const refusal = await refuseReading(store, job, place, accounts);
+    const refusal = isOwn ? undefined : await refuseReading(store, job, place, accounts);
     if (refusal) return refusal;
     const entry = entries.get(place.path);
     if (!entry) return failMissing(place.path);
@@ -85,11 +85,14 @@ async function resolveBatch(store: Store, job: ActiveJob, paths: readonly string
   return Promise.all(places.map(resolve));
 }
 
-/** What is at these paths for the creator of a job, in their order: something to read, or why there is nothing. */
-export async function resolveSources(store: Store, job: ActiveJob, paths: readonly string[]): Promise<(Source | Failure)[]> {
+/**
+ * What is at these paths for the creator of a job, in their order: something to read, or why there is nothing.
+ * @param phase what the paths are inputs of: behind the first phase they are outputs of the job itself, which it may read.
+ */
+export async function resolveSources(store: Store, job: ActiveJob, paths: readonly string[], phase = 0): Promise<(Source | Failure)[]> {
   const found: (Source | Failure)[] = [];
   for (let index = 0; index < paths.length; index += batchSize) {
-    found.push(...(await resolveBatch(store, job, paths.slice(index, index + batchSize))));
+    found.push(...(await resolveBatch(store, job, paths.slice(index, index + batchSize), phase > 0)));
   }
   return found;
 }

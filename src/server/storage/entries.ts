@@ -76,13 +76,17 @@ export function describeDirectory(now: number, { headers = '{}', roleTags = '[]'
   return { type: 'directory', etag: null, mtime: now, size: null, md5: null, content: null, copies: null, headers, role_tags: roleTags };
 }
 
-/** Makes a directory and those above it, where they are missing; each has the role tags of its parent. */
-export async function ensureDirectory(transaction: Transaction<Schema>, place: Place, now: number): Promise<void> {
-  if (await findEntry(transaction, place)) return;
+/**
+ * Makes a directory and those above it, where they are missing; each has the role tags of its parent.
+ * @returns the role tags of the directory, as its row has them.
+ */
+export async function ensureDirectory(transaction: Transaction<Schema>, place: Place, now: number): Promise<string> {
+  const found = await findEntry(transaction, place);
+  if (found) return found.role_tags;
   const above = parentOf(place);
-  if (above) await ensureDirectory(transaction, above, now);
-  const parent = above && (await findEntry(transaction, above));
-  await putEntry(transaction, place, undefined, describeDirectory(now, { roleTags: parent?.role_tags ?? '[]' }));
+  const roleTags = above ? await ensureDirectory(transaction, above, now) : '[]';
+  await putEntry(transaction, place, undefined, describeDirectory(now, { roleTags }));
+  return roleTags;
 }
 
 /** Gives an account its directory and the roots in it: `stor`, `public`, `jobs`, `uploads`, `reports`. */
