@@ -64,10 +64,11 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
       resolve();
     };
     const timer = setTimeout(done, milliseconds);
-    signal?.addEventListener('abort', done, { once: true });
+    signal?.addEventListener('abort', done);
   });
 }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
 import { run } from './run.ts';
@@ -12,6 +13,8 @@ function outputStream(stream: NodeJS.WriteStream & { fd: number }): OutputStream
 }
 
 const interruption = new AbortController();
+// Each transfer that waits listens to it: many are no mistake.
+setMaxListeners(0, interruption.signal);
 for (const [signal, code] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],

@@ -3,6 +3,7 @@ import type { Body, Headers, Reply } from '../api/message.ts';
 import type { InputOf, Operation, Operations, ResultOf, ServiceName } from '../api/operation.ts';
 import type { storage } from '../api/storage.ts';
 import { ApiError, InterruptedError, NetworkError, UsageError } from '../errors.ts';
+import { warnOfEffect } from './network-error.ts';
 import { buildRequest, encodePart } from './request.ts';
 import { readError, readResult } from './reply.ts';
 import { backOff, mayRetry, readRetryAfter, type RetryPolicy } from './retry.ts';
@@ -125,9 +126,9 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
         return await accept(reply, url);
       } catch (error) {
         const otherForm = error instanceof ApiError && endpoint.tryOtherForm?.(error) === true;
-        if (!kind.replayable || attempt > retry.retries + 1) throw error;
+        if (!kind.replayable || attempt > retry.retries + 1) throw kind.idempotent ? error : warnOfEffect(error);
         if (otherForm) continue;
-        if (attempt > retry.retries || !mayRetry(error, kind)) throw error;
+        if (attempt > retry.retries || !mayRetry(error, kind)) throw kind.idempotent ? error : warnOfEffect(error);
         const wait = backOff(retry, attempt, readRetryAfter(retryAfter, now()));
         trace?.({ kind: 'retry', outgoing, error, wait });
         await retry.sleep(wait, signal);

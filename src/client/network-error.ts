@@ -89,3 +89,13 @@ export function toNetworkError(error: unknown, url: URL): unknown {
 export function isTransient(error: unknown): boolean {
   return error instanceof NetworkError && words[error.code]?.transient === true;
 }
+
+/** Failures before anything was sent. */
+const unsent = new Set(['ECONNREFUSED', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
+
+/** The failure of a request that must not be sent twice, with what to think of when only its reply was lost. */
+export function warnOfEffect(error: unknown): unknown {
+  if (!(error instanceof NetworkError) || !isTransient(error) || unsent.has(error.code)) return error;
+  const hint = 'it may have been done all the same: look before you try again';
+  return new NetworkError(error.message, { code: error.code, hint, cause: error });
+}

@@ -96,14 +96,30 @@ async function readJson(reply: Reply, { url }: Origin): Promise<unknown> {
     throw error;
   }
   const announced = reply.headers['content-md5'];
-  if (announced !== undefined && announced !== createHash('md5').update(raw).digest('base64')) {
-    throw new NetworkError(`the reply of ${url.host} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
-  }
+  if (announced !== undefined && announced !== createHash('md5').update(raw).digest('base64')) throw damaged(url);
   try {
     return JSON.parse(Buffer.from(raw).toString());
   } catch (error) {
     throw notJson(reply, url, error);
   }
+}
+
+function damaged(url: URL): NetworkError {
+  return new NetworkError(`the reply of ${url.host} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
+}
+
+/**
+ * The body as it comes, compared with Content-MD5 where there is one and the body is all that it is of.
+ * @throws {NetworkError} `DamagedReply` after the last piece
+ */
+export async function* checkBody({ status, headers, body }: Reply, url: URL): AsyncGenerator<Uint8Array> {
+  const announced = status === 206 ? undefined : headers['content-md5'];
+  const hash = announced === undefined ? undefined : createHash('md5');
+  for await (const piece of body) {
+    hash?.update(piece);
+    yield piece;
+  }
+  if (announced !== hash?.digest('base64')) throw damaged(url);
 }
 
 function notJson(reply: Reply, url: URL, cause: unknown): NetworkError {

@@ -110,6 +110,16 @@ describe('what goes wrong on the way', () => {
   test('a reply whose MD5 differs', async () => {
     expectOneLine(await toUrl('damaged'), 1, 'was damaged on its way: its MD5 differs');
   });
+  test('a reply to any request whose MD5 differs', async () => {
+    const { code, stderr } = await user.cloud(['api', '/my/keys', '--retries', '0', '--url', servers['damaged']?.url ?? '']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('was damaged on its way: its MD5 differs')]);
+  });
+  test('a create whose reply is lost is sent once, and says that it may have been done', async () => {
+    const sent = servers['truncated']?.requests.length ?? 0;
+    const words = ['policies', 'create', 'one', '--rule', 'CAN getobject', '--url', servers['truncated']?.url ?? ''];
+    expectOneLine(await user.cloud(words), 1, 'before the reply was complete', 'it may have been done all the same');
+    expect(servers['truncated']?.requests).toHaveLength(sent + 1);
+  });
   test('a clock that is wrong: the seconds are named', async () => {
     const outcome = await toUrl('skewed');
     expectOneLine(outcome, 4, 'seconds behind the clock of', 'set the clock');

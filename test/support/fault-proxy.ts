@@ -64,6 +64,11 @@ function isChecked(reply: IncomingMessage): boolean {
   return reply.headers['content-md5'] !== undefined || reply.statusCode === 206;
 }
 
+/** Whether a request's body has a checksum to find a changed bit by: objects and parts, whose MD5 is in the reply; JSON has none. */
+function isStored({ method, headers }: IncomingMessage): boolean {
+  return method === 'PUT' && headers['content-type']?.startsWith('application/json') !== true;
+}
+
 /**
  * Starts a proxy on the loopback in front of a service that speaks plain HTTP.
  * @param choose the fault of the next exchange
@@ -82,7 +87,7 @@ export async function startFaultProxy(
     const tap = new Tap(lengthOf(incoming, random));
     incoming.on('data', (piece: Buffer) => {
       moved.up += piece.length;
-      if (fault === 'flip up') upstream.write(tap.flip(piece));
+      if (fault === 'flip up' && isStored(incoming)) upstream.write(tap.flip(piece));
       else if (fault === 'cut up' || fault === 'stall up') {
         const { head, isOver } = tap.take(piece);
         upstream.write(head);
