@@ -188,7 +188,7 @@ _cloud_place() {
     'users create') options="--email --company-name --first-name --last-name --address --postal-code --city --state --country --phone --from --password-stdin --password-file --wait --wait-timeout $_cloud_shared" ;;
     'users update') options="--login --email --company-name --first-name --last-name --address --postal-code --city --state --country --phone --from --wait --wait-timeout $_cloud_shared" ;;
     'users password') options="--password-stdin --password-file $_cloud_shared" ;;
-    'users delete') options="-y,--yes $_cloud_shared" ;;
+    'users delete') options="-y,--yes --wait --wait-timeout $_cloud_shared" ;;
     'users keys') commands='list get create delete' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
     'users keys list') options="$_cloud_shared" ;;
     'users keys get') options="$_cloud_shared" ;;
@@ -200,7 +200,7 @@ _cloud_place() {
     'roles create') options="--member+ --default-member+ --policy+ --from --wait --wait-timeout $_cloud_shared" ;;
     'roles update') options="--name --add-member+ --add-default-member+ --remove-member+ --add-policy+ --remove-policy+ --from --wait --wait-timeout $_cloud_shared" ;;
     'roles edit') options="--wait --wait-timeout $_cloud_shared" ;;
-    'roles delete') options="-y,--yes $_cloud_shared" ;;
+    'roles delete') options="-y,--yes --wait --wait-timeout $_cloud_shared" ;;
     'roles tags') commands='get set add remove' aliases='get=show remove=rm' options="$_cloud_shared" ;;
     'roles tags get') options="$_cloud_shared" ;;
     'roles tags set') options="$_cloud_shared" ;;
@@ -212,7 +212,7 @@ _cloud_place() {
     'policies create') options="--rule+ --description --from --wait --wait-timeout $_cloud_shared" ;;
     'policies update') options="--name --description --add-rule+ --remove-rule+ --from --wait --wait-timeout $_cloud_shared" ;;
     'policies edit') options="--wait --wait-timeout $_cloud_shared" ;;
-    'policies delete') options="-y,--yes $_cloud_shared" ;;
+    'policies delete') options="-y,--yes --wait --wait-timeout $_cloud_shared" ;;
     'policies check') options="$_cloud_shared" ;;
     'policies simulate') options="--with-role+ --at --source --from --expect $_cloud_shared" ;;
     'rbac') commands='export diff apply schema' options="$_cloud_shared" ;;
@@ -371,6 +371,7 @@ _cloud_value() {
     'users update/--from') kind=file ;;
     'users update/--wait-timeout') kind=text ;;
     'users password/--password-file') kind=file ;;
+    'users delete/--wait-timeout') kind=text ;;
     'users keys create/--name') kind=text ;;
     'users keys create/--attestation') kind=file ;;
     'roles create/--member') kind=user ;;
@@ -387,6 +388,7 @@ _cloud_value() {
     'roles update/--from') kind=file ;;
     'roles update/--wait-timeout') kind=text ;;
     'roles edit/--wait-timeout') kind=text ;;
+    'roles delete/--wait-timeout') kind=text ;;
     'policies create/--rule') kind=rule ;;
     'policies create/--description') kind=text ;;
     'policies create/--from') kind=file ;;
@@ -398,6 +400,7 @@ _cloud_value() {
     'policies update/--from') kind=file ;;
     'policies update/--wait-timeout') kind=text ;;
     'policies edit/--wait-timeout') kind=text ;;
+    'policies delete/--wait-timeout') kind=text ;;
     'policies simulate/--with-role') kind=role ;;
     'policies simulate/--at') kind=text ;;
     'policies simulate/--source') kind=text ;;

@@ -405,6 +405,8 @@ function __cloud_valued
             return 0
         case 'users password/--password-file'
             return 0
+        case 'users delete/--wait-timeout'
+            return 0
         case 'users keys create/--name'
             return 0
         case 'users keys create/--attestation'
@@ -437,6 +439,8 @@ function __cloud_valued
             return 0
         case 'roles edit/--wait-timeout'
             return 0
+        case 'roles delete/--wait-timeout'
+            return 0
         case 'policies create/--rule'
             return 0
         case 'policies create/--description'
@@ -458,6 +462,8 @@ function __cloud_valued
         case 'policies update/--wait-timeout'
             return 0
         case 'policies edit/--wait-timeout'
+            return 0
+        case 'policies delete/--wait-timeout'
             return 0
         case 'policies simulate/--with-role'
             return 0
@@ -1034,6 +1040,8 @@ complete -c cloud -n '__cloud_at \'users password\'' -l password-stdin -d 'Read 
 complete -c cloud -n '__cloud_at \'users password\'' -l password-file -r -F -d 'Read the password from a file'
 complete -c cloud -n '__cloud_argument \'users password\' 0 0' -a '(__cloud_ask user)'
 complete -c cloud -n '__cloud_at \'users delete\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_at \'users delete\'' -l wait -d 'Wait until reads show the change'
+complete -c cloud -n '__cloud_at \'users delete\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
 complete -c cloud -n '__cloud_argument \'users delete\' 0 100000' -a '(__cloud_ask user)'
 complete -c cloud -n '__cloud_below \'users keys\'' -a list -d 'List the SSH keys of a sub-user'
 complete -c cloud -n '__cloud_below \'users keys\'' -a get -d 'Show a key of a sub-user'
@@ -1079,6 +1087,8 @@ complete -c cloud -n '__cloud_at \'roles edit\'' -l wait -d 'Wait until reads sh
 complete -c cloud -n '__cloud_at \'roles edit\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
 complete -c cloud -n '__cloud_argument \'roles edit\' 0 0' -a '(__cloud_ask role)'
 complete -c cloud -n '__cloud_at \'roles delete\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_at \'roles delete\'' -l wait -d 'Wait until reads show the change'
+complete -c cloud -n '__cloud_at \'roles delete\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
 complete -c cloud -n '__cloud_argument \'roles delete\' 0 100000' -a '(__cloud_ask role)'
 complete -c cloud -n '__cloud_below \'roles tags\'' -a get -d 'Show the role tags of a resource'
 complete -c cloud -n '__cloud_below \'roles tags\'' -a set -d 'Replace the role tags of a resource'
@@ -1119,6 +1129,8 @@ complete -c cloud -n '__cloud_at \'policies edit\'' -l wait -d 'Wait until reads
 complete -c cloud -n '__cloud_at \'policies edit\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
 complete -c cloud -n '__cloud_argument \'policies edit\' 0 0' -a '(__cloud_ask policy)'
 complete -c cloud -n '__cloud_at \'policies delete\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_at \'policies delete\'' -l wait -d 'Wait until reads show the change'
+complete -c cloud -n '__cloud_at \'policies delete\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
 complete -c cloud -n '__cloud_argument \'policies delete\' 0 100000' -a '(__cloud_ask policy)'
 complete -c cloud -n '__cloud_argument \'policies check\' 0 0' -F
 complete -c cloud -n '__cloud_at \'policies simulate\'' -l with-role -x -a '(__cloud_ask role)' -d 'Role that the request asks for instead of the default ones; * for all'

@@ -4,6 +4,7 @@ import { record, records, type ColumnSpec, type Row, type Rows } from '../output
 import { command, type Command, type Context, type Example, type Invocation } from './command.ts';
 import { flag, many, one, type Argument, type Arguments, type Options, type ValueSource } from './parameters.ts';
 import { confirm } from './prompt.ts';
+import { waitForReads, waitOptions } from './wait.ts';
 
 /** What all shapes of commands share. */
 interface Shape {
@@ -112,36 +113,59 @@ export function changeCommand<const A extends Arguments = Record<never, never>, 
   });
 }
 
-interface DeleteSpec<N extends string> extends Shape {
+interface DeleteSpec<N extends string, L> extends Shape {
   argument: N;
   help: string;
   values?: ValueSource;
   /** What is deleted, for questions and messages: `key`. */
   noun: string;
+  /** Gets, once for all arguments, what they are looked up in. */
+  read: (context: Context) => Promise<L> | L;
   /** Finds what an argument names, and a label for it; throws when it names nothing or several things. */
-  resolve: (context: Context, name: string) => Promise<{ id: string; label: string }>;
+  resolve: (list: L, name: string, context: Context) => Promise<Target> | Target;
   remove: (context: Context, id: string) => Promise<unknown>;
+  /** Where reads may lag: whether they still show one of these. The command then has `--wait`. */
+  isShown?: (context: Context, ids: readonly string[]) => Promise<boolean>;
 }
 
+interface Target {
+  id: string;
+  label: string;
+}
+
+const deleteOptions = { yes: flag('Do not ask', { short: 'y' }), ...waitOptions };
+
 /** A command that deletes resources: it finds all of them, asks once, and tries each. */
-export function deleteCommand<const N extends string>(spec: DeleteSpec<N>): Command<Arguments, { yes: ReturnType<typeof flag> }> {
-  const { argument, help, values, noun, resolve, remove, ...rest } = spec;
+export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>): Command<Arguments, typeof deleteOptions> {
+  const { argument, help, values, noun, read, resolve, remove, isShown, ...rest } = spec;
   const named: Record<string, Argument> = { [argument]: many(help, { ...(values && { values }) }) };
-  return command<Arguments, { yes: ReturnType<typeof flag> }>({
+  const { yes } = deleteOptions;
+  return command({
     aliases: ['rm'],
     ...rest,
     arguments: named,
-    options: { yes: flag('Do not ask', { short: 'y' }) },
+    // Without `--wait` its values are never looked at.
+    options: isShown ? deleteOptions : ({ yes } as typeof deleteOptions),
     run: async (invocation) => {
       const names = [...new Set(invocation.args[argument] as string[])];
       const attempts = createAttempts(invocation, names.length);
-      const targets = await attempts.each(names, (name) => resolve(invocation, name));
+      const list = await read(invocation);
+      const targets = await attempts.each(names, async (name) => await resolve(list, name, invocation));
       const labels = targets.map(({ label }) => label).join(', ');
       if (!invocation.options.yes && targets.length > 0) await confirm(invocation.world, `Delete ${noun} ${labels}?`);
-      await attempts.each(targets, async ({ id, label }) => {
+      const gone = await attempts.each(targets, async ({ id, label }) => {
         await remove(invocation, id);
         invocation.note(`Deleted ${noun} ${label}`);
+        return id;
       });
+      if (isShown) {
+        await waitForReads(
+          invocation,
+          invocation.options,
+          `that ${noun} ${labels} is gone`,
+          async () => !(await isShown(invocation, gone)),
+        );
+      }
       attempts.finish();
       return undefined;
     },

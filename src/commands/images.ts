@@ -5,7 +5,7 @@ import { createAttempts, deleteCommand, getCommand, listCommand, listFieldNames 
 import { records } from '../output/kinds.ts';
 import { clone, create, exportImage, imageHelp, importImage, share, tags, unshare, update } from './images/change.ts';
 import { imageStates, waitForState } from './images/creation.ts';
-import { findImage } from './images/find.ts';
+import { createImageList, findImage } from './images/find.ts';
 import { findAccountId, flagsHelp, listFlags } from './images/flags.ts';
 
 /** Whether the output has a column for what is worked out here; the data formats have the fields of the service alone. */
@@ -30,8 +30,9 @@ const wait = command({
   run: async (invocation) => {
     const { args, options } = invocation;
     const attempts = createAttempts(invocation, args.image.length);
+    const list = createImageList(invocation);
     const images = await attempts.each(args.image, async (word) => {
-      return await waitForState(invocation, await findImage(invocation, word), [options.state ?? 'active'], options.waitTimeout);
+      return await waitForState(invocation, await findImage(invocation, word, list), [options.state ?? 'active'], options.waitTimeout);
     });
     async function* rows(): AsyncGenerator<object> {
       yield* images;
@@ -112,8 +113,9 @@ export const images = group({
       help: imageHelp,
       values: 'image',
       noun: 'image',
-      resolve: async (context, word) => {
-        const { id, name, version } = await findImage(context, word);
+      read: createImageList,
+      resolve: async (list, word, context) => {
+        const { id, name, version } = await findImage(context, word, list);
         return { id, label: `${name}@${version} (${id})` };
       },
       remove: ({ compute, account }, id) => compute.deleteImage({ account, id }),

@@ -124,8 +124,9 @@ export const keys = group({
       help: 'Name, or MD5 or SHA256 fingerprint',
       values: 'key',
       noun: 'key',
-      resolve: async ({ compute, account, settings }, word) => {
-        const { name, fingerprint } = findKey(await compute.listKeys({ account }), word);
+      read: ({ compute, account }) => compute.listKeys({ account }),
+      resolve: (listed, word, { settings }) => {
+        const { name, fingerprint } = findKey(listed, word);
         const own = settings().keyId?.value.replace(/^MD5:/i, '') === fingerprint;
         return { id: fingerprint, label: own ? `${name} (it signs this very request: you would lock yourself out)` : name };
       },

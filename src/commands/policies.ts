@@ -4,6 +4,7 @@ import { command, group, type Context } from '../cli/command.ts';
 import { readRecord } from '../cli/from.ts';
 import { maybe, one, text, texts } from '../cli/parameters.ts';
 import { changeCommand, deleteCommand, getCommand, listCommand } from '../cli/shapes.ts';
+import { waitForReads, waitOptions } from '../cli/wait.ts';
 import { ApiError, UsageError } from '../errors.ts';
 import { record } from '../output/kinds.ts';
 import { check } from './policies/check.ts';
@@ -11,8 +12,8 @@ import { readRules, removeRules, warnAbout } from './policies/rules.ts';
 import { simulate } from './policies/simulate.ts';
 import { policyDocument } from './rbac/document.ts';
 import { editYaml } from './rbac/editor.ts';
-import { findPolicy } from './rbac/find.ts';
-import { isSame, requireUnchanged, waitForReads, waitOptions } from './rbac/settle.ts';
+import { findPolicy, requirePolicy } from './rbac/find.ts';
+import { isSame, requireUnchanged } from './rbac/settle.ts';
 
 const policyHelp = 'Name, id, or beginning of an id';
 const fromHelp = 'Name, description and rules from a JSON or YAML file; - for stdin; options win';
@@ -218,11 +219,13 @@ export const policies = group({
       values: 'policy',
       help: policyHelp,
       noun: 'policy',
-      resolve: async (context, word) => {
-        const { id, name } = await findPolicy(context, word);
+      read: ({ compute, account }) => compute.listPolicies({ account }),
+      resolve: (listed, word) => {
+        const { id, name } = requirePolicy(listed, word);
         return { id, label: name };
       },
       remove: ({ compute, account }, policy) => compute.deletePolicy({ account, policy }),
+      isShown: async ({ compute, account }, ids) => (await compute.listPolicies({ account })).some(({ id }) => ids.includes(id)),
       examples: [
         { line: 'cloud policies delete read-keys', help: 'Asks first' },
         { line: 'cloud policies delete read-keys old --yes', help: 'Several, without a question' },

@@ -94,7 +94,8 @@ const remove = deleteCommand({
   help: 'Name of the profile',
   values: 'profile',
   noun: 'profile',
-  resolve: async ({ profiles }, name) => ({ id: profiles.read(name).name, label: name }),
+  read: ({ profiles }) => profiles,
+  resolve: (profiles, name) => ({ id: profiles.read(name).name, label: name }),
   remove: async ({ profiles }, name) => profiles.remove(name),
   examples: [
     { line: 'cloud profile delete old', help: 'Asks first' },

@@ -1,6 +1,7 @@
 import { command, group, type Context } from '../cli/command.ts';
 import { duration, flag, one } from '../cli/parameters.ts';
 import { confirm } from '../cli/prompt.ts';
+import { pollUntil } from '../cli/wait.ts';
 import { explain, LocalError } from '../errors.ts';
 import { bytes, record, records, text, type Output } from '../output/kinds.ts';
 import type { Change } from './rbac/change.ts';
@@ -10,7 +11,6 @@ import { toDocument } from './rbac/export.ts';
 import { plan } from './rbac/plan.ts';
 import { readDocument } from './rbac/read.ts';
 import { describeDocument } from './rbac/schema.ts';
-import { pollUntil } from './rbac/settle.ts';
 import { countChanges, describeChange, paintFor, printChange, wantsText } from './rbac/show.ts';
 import { listTaggable, normalisePath, readState, readTags, type State } from './rbac/state.ts';
 import { printText } from './rbac/yaml.ts';

@@ -4,13 +4,14 @@ import { command, group, type Context } from '../cli/command.ts';
 import { readRecord } from '../cli/from.ts';
 import { maybe, one, text, texts } from '../cli/parameters.ts';
 import { changeCommand, deleteCommand, getCommand, listCommand } from '../cli/shapes.ts';
+import { waitForReads, waitOptions } from '../cli/wait.ts';
 import { UsageError } from '../errors.ts';
 import { record } from '../output/kinds.ts';
 import { roleDocument } from './rbac/document.ts';
 import { editYaml } from './rbac/editor.ts';
 import { findRole, requireRole } from './rbac/find.ts';
 import { listRoles, parseMember, printMember, type Member, type Role, type RoleFields } from './rbac/role.ts';
-import { requireUnchanged, waitForReads, waitOptions } from './rbac/settle.ts';
+import { requireUnchanged } from './rbac/settle.ts';
 import { addMembers, removeMembers, resolveMembers } from './roles/members.ts';
 import { tags } from './roles/tags.ts';
 import { createRole, isRoleShown, readCurrentRole, updateRole } from './roles/write.ts';
@@ -236,11 +237,13 @@ export const roles = group({
       values: 'role',
       help: roleHelp,
       noun: 'role',
-      resolve: async (context, word) => {
-        const { id, name } = await findRole(context, word);
+      read: listRoles,
+      resolve: (listed, word) => {
+        const { id, name } = requireRole(listed.roles, word);
         return { id, label: name };
       },
       remove: ({ compute, account }, role) => compute.deleteRole({ account, role }),
+      isShown: async (context, ids) => (await listRoles(context)).roles.some(({ id }) => ids.includes(id)),
       examples: [
         { line: 'cloud roles delete dev', help: 'Asks first' },
         { line: 'cloud roles delete dev ops --yes', help: 'Several, without a question' },

@@ -4,11 +4,12 @@ import { command, group, type Context } from '../cli/command.ts';
 import { readRecord } from '../cli/from.ts';
 import { flag, maybe, one, text } from '../cli/parameters.ts';
 import { changeCommand, deleteCommand, listCommand, listFieldNames } from '../cli/shapes.ts';
+import { waitForReads, waitOptions } from '../cli/wait.ts';
 import { ApiError, UsageError } from '../errors.ts';
 import { record } from '../output/kinds.ts';
 import { contactOptions } from './account.ts';
-import { findUser } from './rbac/find.ts';
-import { isSame, waitForReads, waitOptions } from './rbac/settle.ts';
+import { findUser, requireUser } from './rbac/find.ts';
+import { isSame } from './rbac/settle.ts';
 import { userKeys } from './users/keys.ts';
 import { passwordOptions, readPassword } from './users/password.ts';
 
@@ -152,14 +153,16 @@ export const users = group({
       values: 'user',
       help: userHelp,
       noun: 'user',
-      resolve: async (context, word) => {
-        const { id, login } = await findUser(context, word);
+      read: ({ compute, account }) => compute.listUsers({ account }),
+      resolve: (listed, word) => {
+        const { id, login } = requireUser(listed, word);
         return { id, label: login };
       },
       remove: ({ compute, account }, user) => compute.deleteUser({ account, user }),
+      isShown: async ({ compute, account }, ids) => (await compute.listUsers({ account })).some(({ id }) => ids.includes(id)),
       examples: [
         { line: 'cloud users delete alice', help: 'Asks first' },
-        { line: 'cloud users delete alice bob --yes', help: 'Several, without a question' },
+        { line: 'cloud users delete alice bob --yes --wait', help: 'Several, without a question, and wait until lists are without them' },
       ],
     }),
     keys: userKeys,

@@ -46,10 +46,10 @@ beforeAll(async () => {
   for (const name of ['laptop', 'desk']) execFileSync('ssh-keygen', ['-q', '-t', 'ecdsa', '-N', '', '-f', join(user.home, name)]);
   for (const line of [
     'cloud keys create laptop.pub --name laptop',
-    'echo Passw0rd | cloud users create alice --email a@example.com --password-stdin',
+    'echo Passw0rd | cloud users create alice --email a@example.com --password-stdin --wait',
     'cloud users keys create alice desk.pub --name desk',
-    `cloud policies create read-keys --rule 'CAN listkeys' --description '${odd}'`,
-    'cloud roles create dev --default-member alice --policy read-keys',
+    `cloud policies create read-keys --rule 'CAN listkeys' --description '${odd}' --wait`,
+    'cloud roles create dev --default-member alice --policy read-keys --wait',
     'cloud roles tags add keys dev',
     'cloud stor mkdir -p tree/below',
     'echo hello | cloud stor put - tree/hello.txt',

@@ -13,24 +13,26 @@ interface Policy {
 const user = useLocal();
 
 test('a policy is created, its rules added and removed, renamed and deleted', async () => {
-  const created = await user.json<Policy>('policies', 'create', 'keys', '--rule', 'CAN listkeys', '--description', 'Keys');
+  const created = await user.json<Policy>('policies', 'create', 'keys', '--rule', 'CAN listkeys', '--description', 'Keys', '--wait');
   expect(created).toMatchObject({ name: 'keys', rules: ['CAN listkeys'], description: 'Keys' });
   const words = ['policies', 'update', 'keys', '--add-rule', 'CAN getkey', '--name', 'read-keys', '--wait'];
   expect(await user.json(...words)).toMatchObject({ id: created.id, name: 'read-keys', rules: ['CAN listkeys', 'CAN getkey'] });
-  expect(await user.json('policies', 'update', created.id, '--remove-rule', 'can  listkeys')).toMatchObject({ rules: ['CAN getkey'] });
+  expect(await user.json('policies', 'update', created.id, '--remove-rule', 'can  listkeys', '--wait')).toMatchObject({
+    rules: ['CAN getkey'],
+  });
   const last = await user.cloud(['policies', 'update', 'read-keys', '--remove-rule', 'CAN getkey']);
   expect([last.code, last.stderr]).toEqual([2, expect.stringContaining('hint: to delete it: cloud policies delete read-keys')]);
   const wrong = await user.cloud(['policies', 'create', 'wrong', '--rule', 'CAN listkeys getkey AND']);
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('hint: see the place: cloud policies check FILE')]);
-  const warned = await user.cloud(['policies', 'update', 'read-keys', '--add-rule', 'CAN getKey']);
+  const warned = await user.cloud(['policies', 'update', 'read-keys', '--add-rule', 'CAN getKey', '--wait']);
   expect(warned.stderr).toContain('warning: rule 2: actions are in lower case: "getKey" never matches, write getkey');
   expect((await user.cloud(['policies', 'rm', 'read-keys', '-y'])).stderr).toBe('Deleted policy read-keys\n');
 });
 
 test('edit changes a policy in the editor', async () => {
-  await user.json('policies', 'create', 'edited', '--rule', 'CAN listkeys');
+  await user.json('policies', 'create', 'edited', '--rule', 'CAN listkeys', '--wait');
   const env = { EDITOR: 'sed -i s/listkeys/listusers/' };
-  expect((await user.cloud(['policies', 'edit', 'edited'], { env })).stderr).toBe('Updated policy edited\n');
+  expect((await user.cloud(['policies', 'edit', 'edited', '--wait'], { env })).stderr).toBe('Updated policy edited\n');
   expect(await user.json('policies', 'get', 'edited')).toMatchObject({ rules: ['CAN listusers'] });
 });
 
@@ -83,7 +85,7 @@ test('simulate answers from a document, with the way that leads to the answer', 
 
 test('a refused sub-user is pointed to the question that explains the refusal, and the answer is right', async () => {
   const input = 'open sesame 1';
-  await user.cloud(['users', 'create', 'alice', '--email', 'a@example.com', '--password-stdin'], { input });
+  await user.cloud(['users', 'create', 'alice', '--email', 'a@example.com', '--password-stdin', '--wait'], { input });
   const key = join(user.home, 'alice.pem');
   execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-m', 'PEM', '-f', key]);
   await user.json('users', 'keys', 'create', 'alice', `${key}.pub`);
@@ -92,8 +94,8 @@ test('a refused sub-user is pointed to the question that explains the refusal, a
   expect(refused.code).toBe(4);
   const line = /hint: the account sees why with: (cloud policies simulate alice listkeys \/\S+)/.exec(refused.stderr)?.[1] ?? '';
   expect((await user.shell(line)).stdout).toBe('Denied: alice may not listkeys /demo/keys.\nNo role is active.\n');
-  await user.json('policies', 'create', 'list', '--rule', 'CAN listkeys');
-  await user.json('roles', 'create', 'lister', '--member', 'alice', '--policy', 'list');
+  await user.json('policies', 'create', 'list', '--rule', 'CAN listkeys', '--wait');
+  await user.json('roles', 'create', 'lister', '--member', 'alice', '--policy', 'list', '--wait');
   await user.json('roles', 'tags', 'set', 'keys', 'lister');
   expect((await user.shell(line)).stdout).toContain('Role lister would allow it, but is not active: ask for it with --role lister.');
   expect((await asAlice('keys', 'list', '--role', 'lister')).code).toBe(0);

@@ -22,14 +22,15 @@ function pick({ name, members, policies }: Role): object {
 beforeAll(async () => {
   const input = 'open sesame 1';
   for (const login of ['alice', 'bob']) {
-    const words = ['users', 'create', login, '--email', `${login}@example.com`, '--password-stdin'];
+    const words = ['users', 'create', login, '--email', `${login}@example.com`, '--password-stdin', '--wait'];
     await user.cloud(words, { input });
   }
-  for (const name of ['read-keys', 'read-users']) await user.json('policies', 'create', name, '--rule', `CAN list${name.slice(5)}`);
+  for (const name of ['read-keys', 'read-users'])
+    await user.json('policies', 'create', name, '--rule', `CAN list${name.slice(5)}`, '--wait');
 });
 
 test('members and policies are added and removed one by one; the others stay', async () => {
-  const created = await user.json<Role>('roles', 'create', 'dev', '--default-member', 'alice', '--policy', 'read-keys');
+  const created = await user.json<Role>('roles', 'create', 'dev', '--default-member', 'alice', '--policy', 'read-keys', '--wait');
   expect(pick(created)).toEqual({ name: 'dev', members: { alice: true }, policies: ['read-keys'] });
   const bob = (await user.json<{ id: string }>('users', 'get', 'bob')).id;
   const added = await user.json<Role>('roles', 'update', 'dev', '--add-member', bob.slice(0, 8), '--add-policy', 'read-users', '--wait');
@@ -44,9 +45,19 @@ test('members and policies are added and removed one by one; the others stay', a
     'alice',
     '--name',
     'developers',
+    '--wait',
   );
   expect(pick(moved)).toMatchObject({ name: 'developers', members: { alice: false, bob: true } });
-  const removed = await user.json<Role>('roles', 'update', 'developers', '--remove-member', 'alice', '--remove-policy', 'read-keys');
+  const removed = await user.json<Role>(
+    'roles',
+    'update',
+    'developers',
+    '--remove-member',
+    'alice',
+    '--remove-policy',
+    'read-keys',
+    '--wait',
+  );
   expect(pick(removed)).toEqual({ name: 'developers', members: { bob: true }, policies: ['read-users'] });
   const again = await user.cloud(['roles', 'update', 'developers', '--remove-member', 'alice']);
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('alice is not a member of role developers')]);
@@ -55,17 +66,17 @@ test('members and policies are added and removed one by one; the others stay', a
 
 test('the form of version 8 is read and written', async () => {
   const old = ['--api-version', '~8'];
-  const created = await user.json<Role>('roles', 'create', 'old', '--default-member', 'alice', '--member', 'bob', ...old);
+  const created = await user.json<Role>('roles', 'create', 'old', '--default-member', 'alice', '--member', 'bob', '--wait', ...old);
   expect(pick(created)).toMatchObject({ members: { alice: true, bob: false } });
-  await user.json('roles', 'update', 'old', '--add-member', 'alice', ...old);
+  await user.json('roles', 'update', 'old', '--add-member', 'alice', '--wait', ...old);
   expect(pick(await user.json<Role>('roles', 'get', 'old'))).toMatchObject({ members: { alice: false, bob: false } });
   const account = await user.cloud(['roles', 'update', 'old', '--add-member', 'account:demo', ...old]);
   expect([account.code, account.stderr]).toEqual([2, expect.stringContaining('version 8 of the API has no members that are accounts')]);
 });
 
 test('edit opens the role as YAML, opens it again with the refusal, and keeps what is refused twice', async () => {
-  await user.json('roles', 'create', 'edited', '--default-member', 'alice');
-  const edit = (editor: string) => user.cloud(['roles', 'edit', 'edited'], { env: { EDITOR: editor } });
+  await user.json('roles', 'create', 'edited', '--default-member', 'alice', '--wait');
+  const edit = (editor: string) => user.cloud(['roles', 'edit', 'edited', '--wait'], { env: { EDITOR: editor } });
   expect((await edit('true')).stderr).toBe('Nothing was changed\n');
   expect((await edit('sed -i s/alice/bob/')).stderr).toBe('Updated role edited\n');
   expect(pick(await user.json<Role>('roles', 'get', 'edited'))).toMatchObject({ members: { bob: true } });
@@ -73,7 +84,7 @@ test('edit opens the role as YAML, opens it again with the refusal, and keeps wh
     'editor.sh',
     `grep -q 'nobody' "$1" && { cp "$1" seen.yaml; sed -i s/nobody/alice/ "$1"; } || sed -i s/bob/nobody/ "$1"\n`,
   );
-  const mended = await user.cloud(['roles', 'edit', 'edited'], { env: { EDITOR: `sh ${script}` }, cwd: user.home });
+  const mended = await user.cloud(['roles', 'edit', 'edited', '--wait'], { env: { EDITOR: `sh ${script}` }, cwd: user.home });
   expect(mended.stderr).toBe('Updated role edited\n');
   const seen = await user.shell('cat ~/seen.yaml');
   expect(seen.stdout).toMatch(/^# ! .*nobody/);
@@ -86,8 +97,8 @@ test('edit opens the role as YAML, opens it again with the refusal, and keeps wh
 });
 
 test('somebody else’s change in the meantime is not overwritten', async () => {
-  await user.json('roles', 'create', 'shared', '--member', 'alice');
-  const script = user.write('race.sh', `cloud roles update shared --add-policy read-keys -q >/dev/null\nsed -i s/alice/bob/ "$1"\n`);
+  await user.json('roles', 'create', 'shared', '--member', 'alice', '--wait');
+  const script = user.write('race.sh', `cloud roles update shared --add-policy read-keys --wait -q >/dev/null\nsed -i s/alice/bob/ "$1"\n`);
   const { code, stderr } = await user.shell(`EDITOR="sh ${script}" cloud roles edit shared`);
   expect([code, stderr]).toEqual([
     1,
@@ -101,7 +112,7 @@ test('somebody else’s change in the meantime is not overwritten', async () => 
 });
 
 test('role tags are set, added, removed and shown; a path that is no resource is refused with the nearest', async () => {
-  for (const name of ['red', 'green']) await user.json('roles', 'create', name);
+  for (const name of ['red', 'green']) await user.json('roles', 'create', name, '--wait');
   expect(await user.json('roles', 'tags', 'set', 'keys', 'red')).toEqual({ name: '/demo/keys', 'role-tag': ['red'] });
   expect(await user.json('roles', 'tags', 'add', '/my/keys', 'green', 'red')).toMatchObject({ 'role-tag': ['red', 'green'] });
   expect(await user.json('roles', 'tags', 'get', '/demo/keys')).toMatchObject({ 'role-tag': ['red', 'green'] });

@@ -24,7 +24,7 @@ function makeKey(name: string): string {
 }
 
 async function createUser(login: string): Promise<User> {
-  const words = ['users', 'create', login, '--email', `${login}@example.com`, '--password-stdin', '-j'];
+  const words = ['users', 'create', login, '--email', `${login}@example.com`, '--password-stdin', '--wait', '-j'];
   const created = await user.cloud(words, { input: `${password}\n` });
   expect(created.stderr).toBe(`Created user ${login}\n`);
   return JSON.parse(created.stdout) as User;
@@ -36,7 +36,7 @@ test('a user is created, found by login and by the beginning of its id, changed 
   const changed = await user.json<User>('users', 'update', 'alice', '--first-name', 'Alice', '--login', 'alicia', '--wait');
   expect(changed).toMatchObject({ id: alice.id, login: 'alicia', firstName: 'Alice' });
   expect(await user.json('users', 'get', 'alicia', '--membership')).toMatchObject({ roles: [], default_roles: [] });
-  const gone = await user.cloud(['users', 'rm', 'alicia', 'nobody', '-y']);
+  const gone = await user.cloud(['users', 'rm', 'alicia', 'nobody', '-y', '--wait']);
   expect([gone.code, gone.stderr]).toEqual([
     5,
     expect.stringMatching(/user "nobody" does not exist\nhint: cloud users list\nDeleted user alicia\n.*1 of 2 failed\n/s),

@@ -115,12 +115,18 @@ export function useSandbox(): Sandbox {
   return sandbox;
 }
 
+/** Switches for the local service of every test: CLOUD_TEST_STALENESS lets reads lag so many milliseconds. */
+function listSwitches(): string[] {
+  const staleness = process.env['CLOUD_TEST_STALENESS'];
+  return staleness === undefined ? [] : ['--staleness', staleness];
+}
+
 /** A sandbox with a local service of its own on free ports, whose profile is the current one. */
 export function useLocal(...words: string[]): Sandbox {
   const { sandbox, remove } = createSandbox();
   let local: LocalInfo | undefined;
   beforeAll(async () => {
-    local = await sandbox.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0', ...words);
+    local = await sandbox.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0', ...words, ...listSwitches());
   });
   afterAll(async () => {
     if (local) await sandbox.cloud(['local', 'stop']);

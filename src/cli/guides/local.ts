@@ -41,7 +41,10 @@ export const local: Guide = {
             ],
             ['--throttle 10/s', 'More compute requests a second are answered with 420.'],
             ['--latency 200', 'Every reply waits so many milliseconds.'],
-            ['--staleness 3000', 'Sub-users read users, roles and policies as they were so many milliseconds ago.'],
+            [
+              '--staleness 3000',
+              'Reads show users, roles and policies as they were so many milliseconds ago; commands with `--wait` stand it.',
+            ],
             ['--http', 'Without TLS, for clients that cannot be told an authority.'],
           ],
         },

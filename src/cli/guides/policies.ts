@@ -28,7 +28,7 @@ export const policies: Guide = {
             'cloud policies simulate alice listkeys keys',
           ],
         },
-        'Each resource needs its own tag: the list of keys is one resource, each key another. New objects and directories have the tags of the directory they are in; what a job of a sub-user leaves has the roles that were active when it was created too. Changes of users, roles and policies may take some seconds to be seen by sub-users.',
+        'Each resource needs its own tag: the list of keys is one resource, each key another. New objects and directories have the tags of the directory they are in; what a job of a sub-user leaves has the roles that were active when it was created too. It may take some seconds until reads show a change of users, roles and policies: scripts give `--wait` to the commands that make it.',
       ],
     },
     {

@@ -2,11 +2,21 @@ import type { Image } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { findNamed } from '../../cli/shapes.ts';
 import { NotFoundError } from '../../errors.ts';
+import { isUuid } from '../rbac/find.ts';
+
+type Session = Pick<Context, 'compute' | 'account'>;
+
+/** What {@link findImage} looks words up in, read when it is first needed and once for all of them. */
+export function createImageList({ compute, account }: Session): () => Promise<Image[]> {
+  let images: Promise<Image[]> | undefined;
+  return () => (images ??= compute.listImages({ account, state: 'all' }));
+}
 
 /** Finds an image by id, the beginning of its id, `name@version`, or name: the newest of that name. */
-export async function findImage({ compute, account }: Pick<Context, 'compute' | 'account'>, word: string): Promise<Image> {
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(word)) return await compute.getImage({ account, id: word });
-  const images = await compute.listImages({ account, state: 'all' });
+export async function findImage(session: Session, word: string, list = createImageList(session)): Promise<Image> {
+  const { compute, account } = session;
+  if (isUuid(word)) return await compute.getImage({ account, id: word });
+  const images = await list();
   const named = images.filter(({ name, version }) => name === word || `${name}@${version}` === word);
   const newest = named.toSorted((a, b) => (a.published_at ?? '').localeCompare(b.published_at ?? '')).at(-1);
   const found = newest ?? findNamed(images, word, 'image');

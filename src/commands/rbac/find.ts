@@ -26,9 +26,14 @@ export function pickUser<U extends Pick<User, 'id' | 'login'>>(users: readonly U
   return users.find(({ id }) => id === found?.id);
 }
 
+/** The user of a list that a login, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
+export function requireUser(users: readonly User[], word: string): User {
+  return requireFound(pickUser(users, word), 'user', word, 'cloud users list');
+}
+
 /** Finds a sub-user by login, id or the beginning of its id. @throws {NotFoundError} when there is none */
 export async function findUser({ compute, account }: Session, word: string): Promise<User> {
-  return requireFound(pickUser(await compute.listUsers({ account }), word), 'user', word, 'cloud users list');
+  return requireUser(await compute.listUsers({ account }), word);
 }
 
 /** The role of a list that a name, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
@@ -41,7 +46,12 @@ export async function findRole(session: Session, word: string): Promise<Role> {
   return requireRole((await listRoles(session)).roles, word);
 }
 
+/** The policy of a list that a name, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
+export function requirePolicy(policies: readonly Policy[], word: string): Policy {
+  return requireFound(findNamed(policies, word, 'policy'), 'policy', word, 'cloud policies list');
+}
+
 /** Finds a policy by name, id or the beginning of its id. @throws {NotFoundError} when there is none */
 export async function findPolicy({ compute, account }: Session, word: string): Promise<Policy> {
-  return requireFound(findNamed(await compute.listPolicies({ account }), word, 'policy'), 'policy', word, 'cloud policies list');
+  return requirePolicy(await compute.listPolicies({ account }), word);
 }

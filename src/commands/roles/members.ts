@@ -1,20 +1,31 @@
+import type { User } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
-import { findUser } from '../rbac/find.ts';
+import { requireUser } from '../rbac/find.ts';
 import { parseMember, printMember, type Member } from '../rbac/role.ts';
 
+/** Whether a word may be an id or the beginning of one. */
+function isIdLike(word: string): boolean {
+  return /^[\da-f-]{8,}$/i.test(word);
+}
+
 /** A member from what the user typed: ids and beginnings of ids are looked up, logins are for the service to know. */
-async function resolveMember(context: Context, word: string, isDefault: boolean): Promise<Member> {
-  if (!/^[\da-f-]{8,}$/i.test(word)) return parseMember(word, isDefault);
-  const { id, login } = await findUser(context, word);
+function resolveMember(users: readonly User[], word: string, isDefault: boolean): Member {
+  if (!isIdLike(word)) return parseMember(word, isDefault);
+  const { id, login } = requireUser(users, word);
   return { type: 'subuser', id, login, default: isDefault };
 }
 
 /** The members that options name; one that is named in both ways has the role by default. */
-export async function resolveMembers(context: Context, plain: readonly string[], byDefault: readonly string[]): Promise<Member[]> {
+export async function resolveMembers(
+  { compute, account }: Context,
+  plain: readonly string[],
+  byDefault: readonly string[],
+): Promise<Member[]> {
+  const users = [...plain, ...byDefault].some(isIdLike) ? await compute.listUsers({ account }) : [];
   const members = [];
-  for (const word of plain) if (!byDefault.includes(word)) members.push(await resolveMember(context, word, false));
-  for (const word of byDefault) members.push(await resolveMember(context, word, true));
+  for (const word of plain) if (!byDefault.includes(word)) members.push(resolveMember(users, word, false));
+  for (const word of byDefault) members.push(resolveMember(users, word, true));
   return members;
 }
 

@@ -1,0 +1,44 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { InterruptedError, WaitError } from '../errors.ts';
+import { withSpinner } from '../output/spinner.ts';
+import { formatDuration } from '../output/units.ts';
+import type { Context } from './command.ts';
+import { duration, flag } from './parameters.ts';
+
+/** Options of commands that write users, roles and policies, whose reads may lag behind (compute document, section 1, rule 6). */
+export const waitOptions = {
+  wait: flag('Wait until reads show the change'),
+  waitTimeout: duration('Longest time to wait; 60s when absent'),
+};
+
+interface WaitValues {
+  wait: boolean;
+  waitTimeout: number | undefined;
+}
+
+/** Milliseconds before the service is asked again; grows with each time. */
+const [firstPause, longestPause] = [100, 1000];
+
+/**
+ * Asks again and again until something holds. Ctrl-C ends the waiting, not what was done.
+ * @throws {WaitError} after `limit` milliseconds, 60 seconds unless said
+ */
+export async function pollUntil(context: Context, what: string, limit: number | undefined, holds: () => Promise<boolean>): Promise<void> {
+  const { world, global } = context;
+  const longest = limit ?? 60_000;
+  const end = world.now() + longest;
+  async function poll(): Promise<void> {
+    for (let pause = firstPause; !(await holds()); pause = Math.min(pause * 2, longestPause)) {
+      if (world.now() >= end)
+        throw new WaitError(`${what}: not after ${formatDuration(longest)}`, { hint: 'wait longer with --wait-timeout' });
+      await delay(pause, undefined, { signal: world.interrupted }).catch(() => undefined);
+      if (world.interrupted.aborted) throw new InterruptedError('stopped waiting; what was asked for goes on');
+    }
+  }
+  await withSpinner(world.stderr, `Waiting: ${what}`, poll, { quiet: global.quiet, env: world.env });
+}
+
+/** With `--wait`, waits until reads show a change. */
+export async function waitForReads(context: Context, options: WaitValues, what: string, holds: () => Promise<boolean>): Promise<void> {
+  if (options.wait) await pollUntil(context, `reads show ${what}`, options.waitTimeout, holds);
+}
