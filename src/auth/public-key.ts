@@ -130,7 +130,8 @@ export function readPublicBlob(blob: Buffer, comment = ''): PublicKey {
 
 /** Takes a line in OpenSSH format (`type base64 comment`) apart. @throws {InvalidKeyError} */
 export function readKeyLine(text: string): KeyLine {
-  const [, name, base64, comment = ''] = /^\s*([^\s]+)[ \t]+([A-Za-z0-9+/]+={0,2})(?:[ \t]+([^\r\n]*))?\s*$/.exec(text) ?? [];
+  // Each piece ends where the next can begin in one way only: however long the text, it is looked at once.
+  const [, name, base64, comment = ''] = /^(\S+)[ \t]+([A-Za-z0-9+/]+={0,2})(?:[ \t]([^\r\n]*))?$/.exec(text.trim()) ?? [];
   if (name === undefined || base64 === undefined)
     throw new InvalidKeyError('not a public key in OpenSSH format (type, base64, comment) on one line');
   const blob = Buffer.from(base64, 'base64');

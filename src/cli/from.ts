@@ -40,7 +40,12 @@ async function parseYaml(text: string): Promise<unknown> {
     const message = error.message.replace(/[.:]?\s*$/, '').replaceAll('\n', ' ');
     throw new UsageError(`line ${before.length}, column ${(before.at(-1) ?? '').length + 1}: ${message}`, { hint: 'write JSON or YAML' });
   }
-  return document.toJS();
+  try {
+    return document.toJS();
+  } catch (error) {
+    // A few lines of aliases of aliases can stand for more than any memory holds.
+    throw new UsageError(error instanceof Error ? error.message : String(error), { hint: 'write the values out', cause: error });
+  }
 }
 
 async function parseText(text: string): Promise<unknown> {

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readAll } from '../api/message.ts';
+import { BodyTooLarge, readAll } from '../api/message.ts';
 import { describeSystemError, isSystemError, UsageError } from '../errors.ts';
 import type { World } from '../world.ts';
 
@@ -12,11 +12,24 @@ export function resolvePath({ cwd, home }: Pick<World, 'cwd' | 'home'>, path: st
   return resolve(cwd, path.replace(/^~(?=\/|$)/, home));
 }
 
+function refuseLarge(name: string): UsageError {
+  return new UsageError(`${name}: has more than the ${largest / 1024 ** 2} MiB that are read`);
+}
+
+async function readStdin({ stdin }: World): Promise<Buffer> {
+  try {
+    return Buffer.from(await readAll(stdin.stream as AsyncIterable<Uint8Array>, largest));
+  } catch (error) {
+    throw error instanceof BodyTooLarge ? refuseLarge('stdin') : error;
+  }
+}
+
 /** Reads a file whole; `-` is stdin. @throws {UsageError} when it cannot be read */
 export async function readInput(world: World, path: string): Promise<Buffer> {
-  if (path === '-') return Buffer.from(await readAll(world.stdin.stream as AsyncIterable<Uint8Array>, largest));
+  if (path === '-') return readStdin(world);
   const file = resolvePath(world, path);
   try {
+    if (statSync(file).size > largest) throw refuseLarge(file);
     return readFileSync(file);
   } catch (error) {
     if (!isSystemError(error)) throw error;

@@ -136,7 +136,9 @@ export async function* readLines(body: ByteStream): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const piece of body) {
-    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
+    // What came before is not looked at again: pieces may be of one byte, and a line of a million.
+    const [first = '', ...others] = decoder.decode(piece, { stream: true }).split('\n');
+    const lines = [rest + first, ...others];
     rest = lines.pop() ?? '';
     if (rest.length > largestLine) throw new NetworkError('a line of the reply is too long', { code: 'UnreadableReply' });
     yield* lines;

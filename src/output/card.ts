@@ -69,5 +69,5 @@ export async function writeCard(value: Row, columns: readonly Column[], style: C
     style.columns === undefined
       ? lines.map(([field, value]) => `${pad(field, width + gap)}${value}`).join('\n')
       : await drawCard(lines, width, style);
-  await writer.write(`${text.replaceAll(/ +$/gm, '')}\n`);
+  await writer.write(`${text.replaceAll(/(?<! ) +$/gm, '')}\n`);
 }

@@ -62,6 +62,9 @@ export function formatDuration(milliseconds: number): string {
   return rest === 0 ? text : `${text}${rest / second}s`;
 }
 
+/** Characters that a duration can have: a text that is none is not looked through for long. */
+const longestDuration = 100;
+
 /**
  * Milliseconds from `250ms`, `45s`, `1h30m`, `2d`, `1w`; a bare number is seconds.
  * @throws {UsageError} for anything else.
@@ -69,9 +72,11 @@ export function formatDuration(milliseconds: number): string {
 export function parseDuration(text: string): number {
   const compact = text.trim().toLowerCase();
   const parts = /^\d+(\.\d+)?$/.test(compact) ? `${compact}s` : compact;
-  let sum = 0;
-  for (const [, digits, unit = ''] of parts.matchAll(/(\d+(?:\.\d+)?)(ms|[wdhms])/g)) sum += Number(digits) * (durationUnits[unit] ?? 0);
-  if (!/^(\d+(\.\d+)?(ms|[wdhms])\s*)+$/.test(parts) || !Number.isSafeInteger(Math.round(sum))) {
+  const isDuration = parts.length <= longestDuration && /^(\d+(\.\d+)?(ms|[wdhms])\s*)+$/.test(parts);
+  let sum = isDuration ? 0 : NaN;
+  for (const [, digits, unit = ''] of isDuration ? parts.matchAll(/(\d+(?:\.\d+)?)(ms|[wdhms])/g) : [])
+    sum += Number(digits) * (durationUnits[unit] ?? 0);
+  if (!Number.isSafeInteger(Math.round(sum))) {
     throw new UsageError(`"${text}" is not a duration`, { hint: 'durations are numbers with ms, s, m, h, d or w: 250ms, 45s, 1h30m, 2d' });
   }
   return Math.round(sum);

@@ -45,7 +45,7 @@ function orderedType<T extends number | string>(
 }
 
 function readNumber(text: string): number | undefined {
-  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined;
+  return /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined;
 }
 
 function takeNumber(value: unknown): number | undefined {

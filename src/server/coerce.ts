@@ -47,9 +47,13 @@ function coerceInner(value: unknown, field: Field, place: string, strict: boolea
   }
 }
 
+/** Most entries of a list: above what any operation can use, and below what one query of the database can name. */
+const mostEntries = 20_000;
+
 function coerceList(value: unknown, { item }: Field, strict: boolean): unknown[] {
   const parsed = parseText(value, '[');
   const items: unknown[] = Array.isArray(parsed) ? parsed : [parsed];
+  if (items.length > mostEntries) throw new ValueError(`must have at most ${mostEntries} entries`);
   return item === undefined ? items : items.map((each, index) => coerceInner(each, item, `[${index}]`, strict));
 }
 

@@ -102,6 +102,7 @@ function createHandler({ handle, tls, trusted = false, log }: ListenOptions) {
   };
   return (expects: boolean) =>
     (incoming: IncomingMessage, response: ServerResponse): void => {
+      latest.set(incoming.socket, { incoming, response });
       // Without a listener an abrupt end of the connection would end the process.
       incoming.on('error', () => undefined);
       response.on('error', () => undefined);
@@ -109,10 +110,24 @@ function createHandler({ handle, tls, trusted = false, log }: ListenOptions) {
     };
 }
 
+/** The latest exchange of each connection. */
+const latest = new WeakMap<Socket, { incoming: IncomingMessage; response: ServerResponse }>();
+
+/** Whether a reply is on its way over a connection, or came before the body of its request did. */
+function isAnswering(socket: Socket): boolean {
+  const { incoming, response } = latest.get(socket) ?? {};
+  return response?.headersSent === true && !(incoming?.complete === true && response.writableFinished);
+}
+
 /** Answers what is not HTTP, or too slow or too large to be, as far as the socket still takes an answer. */
 function refuseMalformed(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
+    return;
+  }
+  // Another answer would stand in the middle of the one under way, or be taken for that of another request.
+  if (isAnswering(socket)) {
+    socket.end();
     return;
   }
   const statuses: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };

@@ -15,13 +15,13 @@ function refuse(message: string): ApiError {
 
 /** Pairs as an object; a name that comes twice has a list. */
 export function collectPairs(pairs: Iterable<readonly [string, unknown]>): Parameters {
-  const result = new Map<string, unknown>();
+  const lists = new Map<string, unknown[]>();
   for (const [name, value] of pairs) {
-    const earlier = result.get(name);
-    if (!result.has(name)) result.set(name, value);
-    else result.set(name, Array.isArray(earlier) ? [...(earlier as unknown[]), value] : [earlier, value]);
+    const list = lists.get(name);
+    if (list === undefined) lists.set(name, [value]);
+    else list.push(value);
   }
-  return Object.fromEntries(result);
+  return Object.fromEntries([...lists].map(([name, list]) => [name, list.length === 1 ? list[0] : list]));
 }
 
 function parseJson(text: string): Parameters {

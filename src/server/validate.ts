@@ -37,7 +37,7 @@ function coerceField(operation: Operation, name: string, field: Field, value: un
 
 function checkUnknown(operation: Operation, parameters: Parameters): void {
   if (!refusesUnknown(operation)) return;
-  const unknown = Object.keys(parameters).find((name) => !(name in operation.fields));
+  const unknown = Object.keys(parameters).find((name) => !Object.hasOwn(operation.fields, name));
   if (unknown !== undefined) throw refuseInvalid(operation, unknown, 'is not a known field');
 }
 

@@ -1,52 +1,13 @@
 import type { StorageClient } from '../client/client.ts';
-import { NotFoundError, UsageError } from '../errors.ts';
+import { NotFoundError } from '../errors.ts';
 import { inspect } from './inspect.ts';
 import { listEntries } from './list.ts';
 import { joinPath, printRemotePath, type RemotePath } from './path.ts';
+import { createMatcher } from './wildcard.ts';
 
 /** Whether text has a pattern's characters: `*`, `?`, `[`. */
 export function isPattern(text: string): boolean {
   return /[*?[]/.test(text);
-}
-
-function escapeRegExp(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
-}
-
-/** `[a-z]`, `[!a-z]` at the beginning of a pattern as a regular expression; undefined for a bracket that stands for itself. */
-function readClass(pattern: string): { source: string; length: number } | undefined {
-  const found = /^\[([!^]?)(\]?[^\]]*)\]/.exec(pattern);
-  if (!found) return undefined;
-  const [whole, negation = '', content = ''] = found;
-  const source = content.replace(/[\\^[\]]/g, '\\$&');
-  return { source: `[${negation === '' ? '' : '^/'}${source}]`, length: whole.length };
-}
-
-function toSource(pattern: string): string {
-  let source = '';
-  for (let at = 0; at < pattern.length;) {
-    const rest = pattern.slice(at);
-    const group = readClass(rest);
-    if (rest.startsWith('**/')) source += '(?:[^/]+/)*';
-    else if (rest.startsWith('**')) source += '.*';
-    else if (rest.startsWith('*')) source += '[^/]*';
-    else if (rest.startsWith('?')) source += '[^/]';
-    else if (group) source += group.source;
-    else source += escapeRegExp(String.fromCodePoint(rest.codePointAt(0) ?? 0));
-    at += rest.startsWith('**/') ? 3 : rest.startsWith('**') ? 2 : (group?.length ?? String.fromCodePoint(rest.codePointAt(0) ?? 0).length);
-  }
-  return source;
-}
-
-/** A test for names or paths: `*` and `?` stop at slashes, `**` does not. @throws {UsageError} for a class that is none, such as `[z-a]` */
-export function createMatcher(pattern: string): (text: string) => boolean {
-  let expression: RegExp;
-  try {
-    expression = new RegExp(`^${toSource(pattern)}$`, 'su');
-  } catch (error) {
-    throw new UsageError(`"${pattern}" is not a pattern`, { cause: error, hint: 'patterns have *, ?, [a-z], [!a-z] and **' });
-  }
-  return (text) => expression.test(text);
 }
 
 async function* expandFrom(storage: StorageClient, directory: RemotePath, parts: readonly string[]): AsyncGenerator<RemotePath> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Entry } from '../api/objects.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, NetworkError } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { hashFile } from './local-walk.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
@@ -29,8 +29,8 @@ export function nameUpload(source: FileSource, target: RemotePath, { headers, co
 
 function readParts(value: unknown): Record<number, Part> {
   if (typeof value !== 'object' || value === null) return {};
-  const valid = Object.entries(value as Record<string, Partial<Part>>).filter(
-    ([number, part]) => /^\d+$/.test(number) && typeof part.etag === 'string' && typeof part.md5 === 'string',
+  const valid = Object.entries(value as Record<string, Partial<Part> | null>).filter(
+    ([number, part]) => /^\d+$/.test(number) && typeof part?.etag === 'string' && typeof part.md5 === 'string',
   );
   return Object.fromEntries(valid) as Record<number, Part>;
 }
@@ -54,17 +54,28 @@ async function holdsPart(source: FileSource, number: number, partSize: number, e
   return entry.contentMD5 === (await hashFile(source.file, start, end));
 }
 
+/** What a note says of an upload; nothing when it is damaged. */
+function readNoted(noted: Record<string, unknown> | undefined): { place?: UploadPlace; partSize?: number } {
+  const { partsDirectory: directory, partSize } = noted ?? {};
+  if (typeof directory !== 'string' || !Number.isSafeInteger(partSize) || Number(partSize) < 1) return {};
+  try {
+    return { place: readPlace(directory), partSize: Number(partSize) };
+  } catch (error) {
+    if (error instanceof NetworkError) return {};
+    throw error;
+  }
+}
+
 /** What an earlier run began and did not finish for this file; undefined when there is nothing to go on with. */
 export async function findUnfinished(engine: Engine, source: FileSource, name: string): Promise<Unfinished | undefined> {
   const noted = engine.memory.read(name);
-  if (noted === undefined || typeof noted['partsDirectory'] !== 'string' || typeof noted['partSize'] !== 'number') return undefined;
-  const { partSize } = noted;
-  const place = readPlace(noted['partsDirectory']);
+  const { place, partSize } = readNoted(noted);
+  if (place === undefined || partSize === undefined) return undefined;
   if (!(await isOpen(engine, place))) {
     engine.memory.remove(name);
     return undefined;
   }
-  const earlier = readParts(noted['parts']);
+  const earlier = readParts(noted?.['parts']);
   const parts: Record<number, Part> = {};
   for (const [number, entry] of await listParts(engine.storage, place)) {
     const { etag = '', contentMD5 = earlier[number]?.md5 ?? '', size = 0 } = entry;

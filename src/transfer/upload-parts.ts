@@ -26,11 +26,19 @@ export interface Part {
 /** Highest number of a part (section 8). */
 const lastPart = 9999;
 
+function decodeLogin(text: string | undefined): string | undefined {
+  try {
+    return text === undefined ? undefined : decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Reads a parts directory. @throws {NetworkError} for another form than the specification's */
 export function readPlace(partsDirectory: string): UploadPlace {
   const [, account, root, prefix, id] = /^\/([^/]+)\/(uploads)\/([^/]+)\/([^/]+)\/?$/.exec(partsDirectory) ?? [];
-  if (account !== undefined && root !== undefined && prefix !== undefined && id !== undefined)
-    return { account: decodeURIComponent(account), prefix, id };
+  const login = decodeLogin(account);
+  if (login !== undefined && root !== undefined && prefix !== undefined && id !== undefined) return { account: login, prefix, id };
   throw new NetworkError(`the service named the parts directory "${partsDirectory}", which is none`, { code: 'UnreadableReply' });
 }
 

@@ -70,7 +70,13 @@ function readLines(text: string): RuleSet {
 async function parseStructure(text: string): Promise<unknown> {
   const { parseDocument } = await import('yaml');
   const document = parseDocument(text);
-  const value: unknown = document.errors.length > 0 ? undefined : document.toJS();
+  if (document.errors.length > 0) return undefined;
+  let value: unknown;
+  try {
+    value = document.toJS();
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { hint: 'write the values out', cause: error });
+  }
   return typeof value === 'object' && value !== null ? value : undefined;
 }
 

@@ -7,7 +7,7 @@ import { LocalError, UsageError } from '../../errors.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
 import { parseDuration, parseSize } from '../../output/units.ts';
-import { createMatcher } from '../../transfer/glob.ts';
+import { createMatcher } from '../../transfer/wildcard.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { drainPool } from '../../transfer/pool.ts';

@@ -1,6 +1,6 @@
 import type { Entry } from '../../api/objects.ts';
 import type { Engine } from '../engine.ts';
-import { createMatcher } from '../glob.ts';
+import { createMatcher } from '../wildcard.ts';
 import { walkLocal } from '../local-walk.ts';
 import type { RemotePath } from '../path.ts';
 import { walkRemote } from '../walk.ts';

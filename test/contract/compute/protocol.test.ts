@@ -171,6 +171,15 @@ describe('request bodies', () => {
     expect(reply).toMatchObject({ status: 200, json: { login: 'demo', id: service.account.id } });
   });
 
+  test('a list that is longer than any can be is refused, also in the object storage', async () => {
+    const names = Array.from({ length: 40_000 }, (_, index) => `n${index}`);
+    expect(await service.compute('PUT', '/my/keys', { json: { 'role-tag': names } })).toMatchObject({
+      status: 409,
+      code: 'InvalidArgument',
+    });
+    expect(await service.storage('POST', '/demo/jobs', { json: { phases: names } })).toMatchObject({ status: 400, code: 'InvalidJob' });
+  });
+
   test('a body that breaks off is no internal error', async () => {
     async function* fail(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('{');

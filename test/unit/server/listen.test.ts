@@ -43,6 +43,22 @@ async function sendRaw({ port }: Listener, bytes: string): Promise<string> {
   return answer;
 }
 
+test('a request that is broken off after its answer began gets no second one', async () => {
+  const listener = await serve(async () => reply('no such thing', 404));
+  for (const rest of [
+    'Content-Length: 500\r\n\r\nabc',
+    'Transfer-Encoding: chunked\r\n\r\n5\r\nabc',
+    'Transfer-Encoding: chunked\r\n\r\n1\r\na\r\nzz\r\n',
+  ]) {
+    const socket = connect({ port: listener.port, allowHalfOpen: true });
+    const answer = text(socket);
+    socket.write(`DELETE /a HTTP/1.1\r\nHost: x\r\n${rest}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    socket.end();
+    expect((await answer).match(/HTTP\/1\.1 /gu)).toHaveLength(1);
+  }
+});
+
 test('what is not HTTP gets 400 as JSON, and the service goes on', async () => {
   const listener = await serve(async () => reply('ok'));
   for (const bytes of [

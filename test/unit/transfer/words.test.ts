@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { UsageError } from '../../../src/errors.ts';
 import { readMtime } from '../../../src/transfer/fetch-file.ts';
-import { createMatcher } from '../../../src/transfer/glob.ts';
+import { createMatcher } from '../../../src/transfer/wildcard.ts';
 import { decodeValue, encodeHeaders } from '../../../src/transfer/headers.ts';
 import { choosePartSize } from '../../../src/transfer/multipart.ts';
 import { compareNames, comparePaths } from '../../../src/transfer/order.ts';
