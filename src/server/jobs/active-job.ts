@@ -52,6 +52,8 @@ export interface ActiveZone {
 /** A phase whose tasks this service does. */
 export interface ActivePhase extends Phase {
   readonly number: number;
+  /** Number of the latest task that was claimed; -1 before the first. */
+  claimed: number;
   /** Claimed and not begun. */
   readonly queue: Task[];
   readonly zones: Set<ActiveZone>;
@@ -60,8 +62,8 @@ export interface ActivePhase extends Phase {
   /** Whether the database may have tasks that wait. */
   mayHaveMore: boolean;
   isClaiming: boolean;
-  /** Whether the latest task was so short that waiting for the next one would cost as much. */
-  isQuick: boolean;
+  /** Milliseconds of the latest task. */
+  pace: number;
   /** Zones in a row that did not come up. */
   lostZones: number;
   /** Set when init or an asset failed: what becomes of every task. */
@@ -95,12 +97,13 @@ function createPhase(phase: Phase, number: number): ActivePhase {
   return {
     ...phase,
     number,
+    claimed: -1,
     queue: [],
     zones: new Set(),
     opening: 0,
     mayHaveMore: true,
     isClaiming: false,
-    isQuick: false,
+    pace: Infinity,
     lostZones: 0,
     broken: undefined,
   };

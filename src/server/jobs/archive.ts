@@ -77,12 +77,7 @@ export async function archiveJob(store: Store, job: ActiveJob, now: number): Pro
       });
     }
     // Tasks that a cancelled job leaves are nobody's business any more.
-    await transaction
-      .updateTable('job_tasks')
-      .set({ state: 'failed' })
-      .where('state', 'in', ['waiting', 'running'])
-      .where('job', '=', job.id)
-      .execute();
+    await transaction.updateTable('job_tasks').set({ state: 'failed' }).where('state', '=', 'waiting').where('job', '=', job.id).execute();
     await transaction.updateTable('jobs').set({ state: 'done', done: now }).where('id', '=', job.id).execute();
     return releaseContents(transaction, replaced);
   });

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, ActivePhase, Failure, Task } from './active-job.ts';
 import { resolveSources } from './sources.ts';
@@ -11,32 +10,22 @@ export interface Claim {
   readonly isFull: boolean;
 }
 
-/** Claims the next tasks of a phase: from here on this service does them. */
+/**
+ * Takes the next tasks of a phase. Nothing is written: one service alone does the tasks of its data, and after a restart every
+ * task whose outcome is not recorded is done again.
+ */
 export async function claimTasks(store: Store, job: ActiveJob, phase: ActivePhase, limit: number): Promise<Claim> {
-  const rows = await store.write(async (transaction) => {
-    const waiting = await transaction
-      .selectFrom('job_tasks')
-      .select(['number', 'input', 'origin', 'tries'])
-      .where('state', '=', 'waiting')
-      .where('job', '=', job.id)
-      .where('phase', '=', phase.number)
-      .orderBy('number')
-      .limit(limit)
-      .execute();
-    if (waiting.length === 0) return waiting;
-    await transaction
-      .updateTable('job_tasks')
-      .set({ state: 'running' })
-      .where('job', '=', job.id)
-      .where('phase', '=', phase.number)
-      .where(
-        'number',
-        'in',
-        waiting.map(({ number }) => number),
-      )
-      .execute();
-    return waiting;
-  });
+  const rows = await store.db
+    .selectFrom('job_tasks')
+    .select(['number', 'input', 'origin', 'tries'])
+    .where('state', '=', 'waiting')
+    .where('job', '=', job.id)
+    .where('phase', '=', phase.number)
+    .where('number', '>', phase.claimed)
+    .orderBy('number')
+    .limit(limit)
+    .execute();
+  phase.claimed = rows.at(-1)?.number ?? phase.claimed;
   const sources = await resolveSources(
     store,
     job,
@@ -53,25 +42,8 @@ export async function claimTasks(store: Store, job: ActiveJob, phase: ActivePhas
   return { tasks, failures, isFull: rows.length === limit };
 }
 
-/** After a start: tasks that were under way when the service ended wait again. @returns the jobs that run. */
-export async function reopenTasks(store: Store): Promise<string[]> {
-  return store.write(async (transaction) => {
-    const lost = await transaction
-      .selectFrom('job_tasks')
-      .select(({ fn }) => ['job', fn.countAll<number>().as('count')])
-      .where('state', '=', 'running')
-      .groupBy('job')
-      .execute();
-    await transaction.updateTable('job_tasks').set({ state: 'waiting' }).where('state', '=', 'running').execute();
-    for (const { job, count } of lost) {
-      await transaction
-        .updateTable('jobs')
-        .set({ retries: sql`retries + ${count}` })
-        .where('id', '=', job)
-        .where('state', '=', 'running')
-        .execute();
-    }
-    const running = await transaction.selectFrom('jobs').select('id').where('state', '=', 'running').orderBy('created').execute();
-    return running.map(({ id }) => id);
-  });
+/** Ids of the jobs that are not done, the oldest first. */
+export async function listRunningJobs({ db }: Store): Promise<string[]> {
+  const running = await db.selectFrom('jobs').select('id').where('state', '=', 'running').orderBy('created').execute();
+  return running.map(({ id }) => id);
 }

@@ -6,10 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../store/store.ts';
 import { loadJob, type ActiveJob, type ActivePhase, type ActiveZone, type Failure, type Task } from './active-job.ts';
 import { archiveJob } from './archive.ts';
-import { claimTasks, reopenTasks } from './claims.ts';
+import { claimTasks, listRunningJobs } from './claims.ts';
 import { detectIsolation } from './detect-isolation.ts';
 import type { Isolation } from './isolation.ts';
 import { openZone } from './open-zone.ts';
+import { chooseDepth, isQuick } from './pace.ts';
 import { isJobOver } from './progress.ts';
 import type { Result } from './record.ts';
 import { createRecorder } from './recorder.ts';
@@ -46,14 +47,11 @@ export interface JobEngine {
 const defaultTimeLimit = 3_600_000;
 
 /** Tasks in one claim, and how few may be left before the next one. */
-const claimSize = 128;
-const claimMark = 64;
-
-/** Short tasks that are handed to a zone at once, so that it need not wait for this process. */
-const quickDepth = 6;
+const claimSize = 512;
+const claimMark = 256;
 
 /** Tasks that may be between their beginning and the record of their outcome before no further one is begun. */
-const mostRunning = 256;
+const mostRunning = 1000;
 
 /** Milliseconds between attempts at what the disk or the database refused. */
 const pause = 1000;
@@ -83,10 +81,11 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     now,
     log,
     expectsMore: () =>
-      [...jobs.values()].some(({ phases }) => phases.some(({ isQuick, zones }) => isQuick && [...zones].some(({ load }) => load > 0))),
+      [...jobs.values()].some(({ phases }) => phases.some((phase) => isQuick(phase) && [...phase.zones].some(({ load }) => load > 0))),
     onRecorded: (results, over) => {
       for (const { task, kind } of results) {
-        const next = kind === 'retry' ? task.phase : task.job.phases[task.phase.number + 1];
+        if (kind === 'retry') task.phase.queue.push({ ...task, tries: task.tries + 1 });
+        const next = task.job.phases[task.phase.number + 1];
         if (next) next.mayHaveMore = true;
       }
       for (const job of over) follow(endJob(job), `ending job ${job.id}`);
@@ -206,7 +205,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
 
   function feed(job: ActiveJob, phase: ActivePhase, isAlone: boolean): void {
     if (phase.broken) failQueue(phase, phase.broken);
-    const depth = phase.isQuick && isAlone ? quickDepth : 1;
+    const depth = isAlone ? chooseDepth(phase, slots) : 1;
     const next = (): Task | undefined => (state.running < mostRunning ? phase.queue.shift() : undefined);
     for (const active of phase.zones) {
       while (active.load < depth && (active.load > 0 || state.busy < slots)) {
@@ -279,7 +278,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
   async function start(): Promise<void> {
     await rm(zonesDir, { recursive: true, force: true });
     isolation = options.isolation ?? (await detectIsolation(dataDir, log));
-    for (const id of await reopenTasks(store)) wake(id);
+    for (const id of await listRunningJobs(store)) wake(id);
   }
   follow(start(), 'starting');
 

@@ -82,6 +82,7 @@ async function* readBatches(body: ByteStream | Uint8Array): AsyncGenerator<strin
 function addLine(batch: string[], line: string): void {
   const path = line.endsWith('\r') ? line.slice(0, -1) : line;
   if (path.length > longestLine) throw refuseLine(path);
+  if (path.includes('\0')) throw new ApiError(400, 'BadRequest', `a line has a NUL character: ${JSON.stringify(path.slice(0, 40))}`);
   if (path !== '') batch.push(path);
 }
 

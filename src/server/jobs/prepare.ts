@@ -37,11 +37,12 @@ function fitName(name: string): string {
         .slice(-longestName / 2);
 }
 
+/** @returns the name of the input in the task's place. */
 async function prepareMap({ store, isolation, directory, slot }: Workshop, source: Source): Promise<string> {
-  const place = join(slot, fitName(source.place.name));
+  const name = fitName(source.place.name);
   // Where there are no walls a task could write to the file it reads.
-  await placeSource(store, source, join(inputDirectory(directory), place), { shared: isolation.kind === 'namespaces' });
-  return join(isolation.inputsOf(directory), place);
+  await placeSource(store, source, join(inputDirectory(directory), slot, name), { shared: isolation.kind === 'namespaces' });
+  return name;
 }
 
 /** Reads the source again when it was replaced since it was looked up. */
@@ -94,18 +95,27 @@ async function prepareReduce({ store, isolation, directory, slot }: Workshop, ta
   return complaints;
 }
 
+/** A task that can begin. */
+export interface Prepared {
+  readonly zoneTask: ZoneTask;
+  readonly complaints: readonly Complaint[];
+  /** Name of its only input; absent for a reducer. */
+  readonly input?: string;
+}
+
 /** Puts everything a task needs into its zone. */
-export async function prepareTask(workshop: Workshop, task: Task): Promise<{ zoneTask: ZoneTask; complaints: Complaint[] } | Failure> {
+export async function prepareTask(workshop: Workshop, task: Task): Promise<Prepared | Failure> {
   const { job, phase, number, origin, input, source } = task;
-  const { slot } = workshop;
+  const { slot, isolation, directory } = workshop;
   const outputBase = baseOf(job, phase.number, origin);
   if (!source) {
     const complaints = await prepareReduce(workshop, task);
     return { zoneTask: { slot, object: '', file: '', outputBase, reducer: String(number) }, complaints };
   }
-  const file = await prepareCurrent(workshop, task, source);
-  if (typeof file !== 'string') return file;
-  return { zoneTask: { slot, object: input ?? '', file, outputBase, reducer: '' }, complaints: [] };
+  const name = await prepareCurrent(workshop, task, source);
+  if (typeof name !== 'string') return name;
+  const file = join(isolation.inputsOf(directory), slot, name);
+  return { zoneTask: { slot, object: input ?? '', file, outputBase, reducer: '' }, complaints: [], input: name };
 }
 
 /** Puts the assets of a phase into a zone, each under its own path. @returns why one is not there. */

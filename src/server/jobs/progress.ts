@@ -1,9 +1,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { JobPhaseRow } from '../store/job-schema.ts';
+import { listRows } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
-
-/** Rows in one insertion. */
-const batchSize = 500;
 
 /** Something that a phase is to process: an object, and the input of phase 0 that it comes from where that is known. */
 export interface PhaseInput {
@@ -11,23 +9,19 @@ export interface PhaseInput {
   readonly origin: string | null;
 }
 
-/** Splits a list into lists of at most `size`. */
-export function splitBatches<T>(list: readonly T[], size = batchSize): T[][] {
-  return Array.from({ length: Math.ceil(list.length / size) }, (_, index) => list.slice(index * size, (index + 1) * size));
-}
-
 /** Gives a phase further inputs: each a task of a map, or one more object for the reducers, who take turns. */
 export async function addPhaseInputs(transaction: Transaction<Schema>, phase: JobPhaseRow, inputs: readonly PhaseInput[]): Promise<void> {
-  const place = { job: phase.job, phase: phase.phase };
-  for (const [index, batch] of splitBatches(inputs).entries()) {
-    const first = phase.inputs + index * batchSize;
-    if (phase.reducers > 0) {
-      const rows = batch.map(({ input }, at) => ({ ...place, number: first + at, reducer: (first + at) % phase.reducers, input }));
-      await transaction.insertInto('job_reduce_inputs').values(rows).execute();
-    } else {
-      const rows = batch.map((each, at) => ({ ...place, ...each, number: first + at, state: 'waiting' as const, tries: 0 }));
-      await transaction.insertInto('job_tasks').values(rows).execute();
-    }
+  const { job, phase: number, inputs: first, reducers } = phase;
+  if (reducers > 0) {
+    const rows = listRows(inputs.map(({ input }) => input));
+    await sql`
+      insert into job_reduce_inputs (job, phase, number, reducer, input)
+      select ${job}, ${number}, ${first} + key, (${first} + key) % ${reducers}, value from ${rows}`.execute(transaction);
+  } else {
+    const rows = listRows(inputs.map(({ input, origin }) => [input, origin]));
+    await sql`
+      insert into job_tasks (job, phase, number, state, input, origin, tries)
+      select ${job}, ${number}, ${first} + key, 'waiting', value ->> 0, value ->> 1, 0 from ${rows}`.execute(transaction);
   }
   const added = inputs.length;
   await updatePhase(transaction, phase, { inputs: added, tasks: phase.reducers > 0 ? 0 : added });

@@ -3,12 +3,13 @@ import { sql, type Transaction } from 'kysely';
 import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
 import { ensureDirectory } from '../storage/entries.ts';
 import { parentOf } from '../storage/paths.ts';
+import { listRows } from '../store/list-rows.ts';
 import type { JobTaskRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, Failure, NewObject, Task } from './active-job.ts';
 import { describeFailure } from './error-record.ts';
-import { addPhaseInputs, advancePhases, listPhases, splitBatches, updatePhase, type PhaseInput } from './progress.ts';
+import { addPhaseInputs, advancePhases, listPhases, updatePhase, type PhaseInput } from './progress.ts';
 
 /** What became of a task. */
 export type Result = { readonly task: Task; readonly zone: string } & (
@@ -31,23 +32,13 @@ export async function putObjects(transaction: Transaction<Schema>, objects: read
   for (const [parent, group] of groupBy(objects, ({ place }) => place.parent)) {
     const above = group[0] && parentOf(group[0].place);
     const roleTags = above ? await ensureDirectory(transaction, above, now) : '[]';
-    for (const batch of splitBatches(group)) {
-      const rows = batch.map(({ place, content, size, md5 }) => ({
-        parent,
-        name: place.name,
-        type: 'object' as const,
-        etag: randomUUID(),
-        mtime: now,
-        size,
-        md5,
-        content,
-        copies: defaultCopies,
-        headers: JSON.stringify(chooseObjectHeaders({}, place)),
-        role_tags: roleTags,
-        children: 0,
-      }));
-      await transaction.insertInto('entries').values(rows).execute();
-    }
+    const headers = group[0] && JSON.stringify(chooseObjectHeaders({}, group[0].place));
+    const rows = group.map(({ place, content, size, md5 }) => [place.name, randomUUID(), size, md5, content]);
+    await sql`
+      insert into entries (parent, name, type, etag, mtime, size, md5, content, copies, headers, role_tags, children)
+      select ${parent}, value ->> 0, 'object', value ->> 1, ${now}, value ->> 2, value ->> 3, value ->> 4,
+        ${defaultCopies}, ${headers}, ${roleTags}, 0
+      from ${listRows(rows)}`.execute(transaction);
     if (!above) continue;
     await transaction
       .updateTable('entries')
@@ -81,7 +72,7 @@ async function setStates(
       .set({ state, ...(state === 'waiting' && { tries: sql`tries + 1` }) })
       .where('job', '=', job)
       .where('phase', '=', phase)
-      .where('number', 'in', numbers)
+      .where('number', 'in', sql<number>`(select value from ${listRows(numbers)})`)
       .execute();
     if (state !== 'waiting') await updatePhase(transaction, { job, phase }, { finished: numbers.length });
   }
@@ -102,9 +93,11 @@ async function passOutputs(
       const inputs: PhaseInput[] = group.map(({ task, output }) => ({ input: output.place.path, origin: task.origin }));
       await addPhaseInputs(transaction, next, inputs);
     } else {
-      const rows = group.map(({ output }, index) => ({ job: job.id, number: first + index, output: output.place.path }));
-      await transaction.insertInto('job_outputs').values(rows).execute();
-      final = rows.length;
+      const paths = group.map(({ output }) => output.place.path);
+      await sql`insert into job_outputs (job, number, output) select ${job.id}, ${first} + key, value from ${listRows(paths)}`.execute(
+        transaction,
+      );
+      final = paths.length;
     }
   }
   return final;
@@ -117,8 +110,14 @@ async function addErrors(
   first: number,
   server: string,
 ): Promise<void> {
-  const rows = failed.map((result, index) => ({ job: job.id, number: first + index, ...describeFailure(result, server) }));
-  for (const batch of splitBatches(rows)) await transaction.insertInto('job_errors').values(batch).execute();
+  if (failed.length === 0) return;
+  const rows = failed.map((result) => {
+    const { record, input } = describeFailure(result, server);
+    return [record, input];
+  });
+  await sql`
+    insert into job_errors (job, number, record, input)
+    select ${job.id}, ${first} + key, value ->> 0, value ->> 1 from ${listRows(rows)}`.execute(transaction);
 }
 
 async function recordJob(

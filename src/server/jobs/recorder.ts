@@ -22,11 +22,11 @@ export interface Recorder {
 }
 
 /** Outcomes in one transaction. */
-const batchSize = 200;
+const batchSize = 500;
 
 /** Outcomes that are worth a transaction at once, and milliseconds that fewer wait for others. */
-const worthwhile = 100;
-const longestWait = 100;
+const worthwhile = 250;
+const longestWait = 200;
 
 /** Times that a transaction is tried, and milliseconds between. */
 const attempts = 10;

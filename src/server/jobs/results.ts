@@ -1,16 +1,17 @@
 import { constants } from 'node:os';
-import { createReadStream, readFileSync, statSync } from 'node:fs';
+import { closeSync, constants as flags, createReadStream, openSync, readSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { placeOfAbsolute, placeOf, type Place } from '../storage/paths.ts';
+import { isSystemError } from '../../errors.ts';
+import { placeOfAbsolute, type Place } from '../storage/paths.ts';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, Failure, NewObject, Task } from './active-job.ts';
 import { rootDirectory } from './isolation.ts';
 import type { Ending } from './zone.ts';
 
 /** Files up to this size are read at once. */
-const smallFile = 256 * 1024;
+export const smallFile = 64 * 1024;
 
 /** Most bytes of the part of a name that comes from an input; what is added to it must fit into 1024. */
 const longestName = 960;
@@ -39,7 +40,7 @@ export function baseOf(job: ActiveJob, phase: number, origin: string | null): st
 function placeObject(base: string): Place {
   const place = placeOfAbsolute(`${base}${randomUUID()}`);
   if (!place) throw new Error(`no path: ${base}`);
-  return placeOf(place.login, place.parts.join('/'));
+  return place;
 }
 
 // The files of tasks are small and many, and in the memory of the system: asking without a detour through threads costs a
@@ -49,12 +50,31 @@ function measureFile(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
+/** Room for a small file, and one byte more that tells that a file is larger. */
+const room = Buffer.allocUnsafe(smallFile + 1);
+
+/** What is in a file that a task wrote; undefined when that is more than is read at once. A file that is not there is empty. */
+function readSmall(file: string): Buffer | undefined {
+  let descriptor;
+  try {
+    // What a task may have put there instead must neither be followed nor waited for.
+    descriptor = openSync(file, flags.O_RDONLY | flags.O_NOFOLLOW | flags.O_NONBLOCK);
+    const size = readSync(descriptor, room, 0, room.length, 0);
+    return size > smallFile ? undefined : Buffer.from(room.subarray(0, size));
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ENOENT') return Buffer.alloc(0);
+    throw error;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
 /** Stores a file of a zone as what an object under `base` is to be made of. */
 export async function saveFile(store: Store, file: string, base: string): Promise<NewObject> {
-  const size = measureFile(file);
   const place = placeObject(base);
-  if (size === 0) return { place, content: null, size, md5: emptyMd5 };
-  const stored = await store.bytes.write(size <= smallFile ? readFileSync(file) : createReadStream(file));
+  const bytes = readSmall(file);
+  if (bytes?.length === 0) return { place, content: null, size: 0, md5: emptyMd5 };
+  const stored = await (bytes ? store.bytes.keep(bytes) : store.bytes.write(createReadStream(file)));
   return { place, content: stored.id, size: stored.size, md5: stored.md5 };
 }
 

@@ -1,4 +1,4 @@
-import { collectTask } from './results.ts';
+import { collectTask, smallFile } from './results.ts';
 import type { ActiveZone, Failure, NewObject, Task } from './active-job.ts';
 import { prepareTask, type Workshop } from './prepare.ts';
 import type { Result } from './record.ts';
@@ -36,14 +36,18 @@ function explainLoss(error: unknown, task: Task, zone: string): Result | undefin
   return retry(task, zone, error.message);
 }
 
-/** Milliseconds of a task that counts as quick. */
-const quickTime = 50;
-
 /** Stores what a task left, and clears its place. */
-async function collect(workshop: Workshop, { zone, slots }: ActiveZone, task: Task, ending: Ending): Promise<Result> {
+async function collect(
+  workshop: Workshop,
+  { zone, slots }: ActiveZone,
+  task: Task,
+  { ending, input }: { ending: Ending; input: string | undefined },
+): Promise<Result> {
   try {
     const outcome = await collectTask(workshop.store, task, workshop, ending);
-    await slots.giveBack(workshop.slot);
+    // Without walls a process that a task left might go on to write to the file of its output.
+    const mayStay = workshop.isolation.kind === 'namespaces' && isObject(outcome) && outcome.size <= smallFile;
+    await slots.giveBack(workshop.slot, { input, mayStay });
     if (isObject(outcome)) return { kind: 'output', task, zone: zone.name, output: outcome };
     return { kind: 'failure', task, zone: zone.name, failure: outcome };
   } catch (error) {
@@ -68,14 +72,14 @@ export async function runTask(
     const prepared = await prepareTask(workshop, task);
     if ('code' in prepared) {
       release(false);
-      await slots.giveBack(workshop.slot);
+      await slots.giveBack(workshop.slot, { mayStay: false });
       return [{ kind: 'failure', task, zone: zone.name, failure: prepared }];
     }
     const ending = await zone.run(prepared.zoneTask);
-    task.phase.isQuick = ending.duration < quickTime;
+    task.phase.pace = ending.duration;
     release(false);
     const complaints = prepared.complaints.map((complaint) => ({ kind: 'complaint' as const, task, zone: zone.name, ...complaint }));
-    return [...complaints, await collect(workshop, active, task, ending)];
+    return [...complaints, await collect(workshop, active, task, { ending, input: prepared.input })];
   } catch (error) {
     release(true);
     const loss = explainLoss(error, task, zone.name);

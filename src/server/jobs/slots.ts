@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, statSync, unlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSystemError } from '../../errors.ts';
 import { removeTree } from './remove-tree.ts';
@@ -10,7 +10,15 @@ import { removeTree } from './remove-tree.ts';
 export interface Slots {
   take(): string;
   /** Clears a place for the next task; one that cannot be cleared is not used again. */
-  giveBack(slot: string): Promise<void>;
+  giveBack(slot: string, left: Left): Promise<void>;
+}
+
+/** What a task left in its place. */
+export interface Left {
+  /** Its only input; there may be many when absent. */
+  readonly input?: string | undefined;
+  /** Whether the files of its output and standard error may stay for the next task, which begins by emptying them. */
+  readonly mayStay: boolean;
 }
 
 /** Mode of the working directory of a task. */
@@ -52,17 +60,18 @@ export function createSlots(directory: string): Slots {
       makeWork(fresh);
       return fresh;
     },
-    giveBack: async (slot) => {
-      await clear(slot).then(
+    giveBack: async (slot, left) => {
+      await clear(slot, left).then(
         () => free.push(slot),
         () => undefined,
       );
     },
   };
 
-  async function clear(slot: string): Promise<void> {
-    for (const name of readdirSync(pathOf('in', slot))) rmSync(join(pathOf('in', slot), name));
-    for (const name of ['out', 'err']) ignoreMissing(() => unlinkSync(pathOf(name, slot)));
+  async function clear(slot: string, { input, mayStay }: Left): Promise<void> {
+    const inputs = pathOf('in', slot);
+    for (const name of input === undefined ? readdirSync(inputs) : [input]) ignoreMissing(() => unlinkSync(join(inputs, name)));
+    if (!mayStay) for (const name of ['out', 'err']) ignoreMissing(() => unlinkSync(pathOf(name, slot)));
     if (!isUntouched(pathOf('root/work', slot))) {
       await removeTree(pathOf('root/work', slot));
       makeWork(slot);

@@ -8,6 +8,7 @@ import { findAccount } from '../accounts.ts';
 import { authorise } from '../authorise.ts';
 import { openContent } from '../storage/contents.ts';
 import { placeOfAbsolute, type Place } from '../storage/paths.ts';
+import { listRows } from '../store/list-rows.ts';
 import type { AccountRow, EntryRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, Failure } from './active-job.ts';
@@ -20,7 +21,7 @@ export interface Source {
 }
 
 /** Paths looked up in one query. */
-const batchSize = 100;
+const batchSize = 500;
 
 /** Whether a lookup failed. */
 export function isFailure(value: Place | Source | Failure): value is Failure {
@@ -41,11 +42,11 @@ function placeInput(path: string): Place | Failure {
 }
 
 async function findEntries(store: Store, places: readonly Place[]): Promise<ReadonlyMap<string, EntryRow>> {
-  const pairs = places.map(({ parent, name }) => sql`(${parent}, ${name})`);
+  const pairs = listRows(places.map(({ parent, name }) => [parent, name]));
   const rows = await store.db
     .selectFrom('entries')
     .selectAll()
-    .where(sql<boolean>`(parent, name) in (values ${sql.join(pairs)})`)
+    .where(sql<boolean>`(parent, name) in (select value ->> 0, value ->> 1 from ${pairs})`)
     .execute();
   return new Map(rows.map((row) => [`${row.parent}/${row.name}`, row]));
 }

@@ -70,15 +70,17 @@ unset OLDPWD
 trap : INT
 cores=$(ulimit -H -c)
 begin() {
-  if [ -n "$2" ]; then exec <"$2"; else exec < <(exec xargs -0 cat <"$inputs/$3/list" 2>/dev/null) && seal 2; fi
+  # First of all: the files may be there from the task before.
   exec >"out/$3" 2>"err/$3"
+  if [ -n "$2" ]; then exec <"$2"; else exec < <(exec xargs -0 cat <"$inputs/$3/list" 2>/dev/null) && seal 2; fi
   # A task before may have removed what was prepared.
   cd "$root/$1" 2>/dev/null || { mkdir -p "$root/$1" && cd "$root/$1"; } || exit 126
   unset OLDPWD
   ulimit -S -c "$cores"
   [ -z "$blocks" ] || ulimit -f "$blocks" || exit 126
   [ -z "$memory" ] || ulimit -v "$memory" || exit 126
-  exec "$BASH" -c "$4"
+  shift 3
+  exec "$@"
 }
 if [ "$reach" = all ]; then
   run() { (begin "$@"); }
@@ -100,11 +102,20 @@ finish() {
 }
 status=0; signalled=0
 if [ -n "$init" ]; then
-  run home /dev/null init "$init" 2>note
+  run home /dev/null init "$BASH" -c "$init" 2>note
   finish
 fi
 echo "ready $status $signalled"
 [ "$status" -eq 0 ] || exit 0
+words=("$BASH" -c "$command")
+# A program with plain words behind it needs no shell, which would cost as much as a short task.
+case $command in
+  *[!A-Za-z0-9_./,:@%+=\\ -]*) ;;
+  *)
+    plain=($command)
+    [ "$(type -t -- "\${plain[0]}")" = file ] && words=("\${plain[@]}")
+    ;;
+esac
 while IFS= read -r -d '' slot && IFS= read -r -d '' object && IFS= read -r -d '' file &&
   IFS= read -r -d '' base && IFS= read -r -d '' reducer; do
   export MANTA_OUTPUT_BASE=$base CLOUD_OUTPUT_BASE=$base
@@ -113,7 +124,7 @@ while IFS= read -r -d '' slot && IFS= read -r -d '' object && IFS= read -r -d ''
   else
     export MANTA_REDUCER=$reducer CLOUD_REDUCER=$reducer
   fi
-  run "work/$slot" "$file" "$slot" "$command" 2>note
+  run "work/$slot" "$file" "$slot" "\${words[@]}" 2>note
   finish
   echo "$slot $status $signalled"
 done

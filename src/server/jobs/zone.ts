@@ -171,6 +171,14 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
     waiting.shift()?.resolve({ status: Number(status), signalled: signalled === '1', duration: performance.now() - begun });
     watch();
   };
+  // Tasks that are handed over in one turn are one write.
+  const send = (text: string): void => {
+    if (input.writableCorked === 0) {
+      input.cork();
+      setImmediate(() => input.uncork());
+    }
+    input.write(text);
+  };
   const lines = createInterface({ input: output });
   lines.on('line', takeLine);
   const closed = once(lines, 'close').then(async () => {
@@ -189,7 +197,7 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
     ready,
     run: ({ slot, object, file, outputBase, reducer }) => {
       const ended = expect();
-      if (lost === undefined && !isKilling) input.write(`${[slot, object, file, outputBase, reducer].join('\0')}\0`);
+      if (lost === undefined && !isKilling) send(`${[slot, object, file, outputBase, reducer].join('\0')}\0`);
       return ended;
     },
     end: async () => {

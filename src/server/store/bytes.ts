@@ -15,6 +15,8 @@ export interface StoredBytes {
 export interface ByteStore {
   /** Resolves when the bytes are on disk under their id; nothing is kept when the stream fails. */
   write(body: Body): Promise<StoredBytes>;
+  /** The same for bytes that are at hand; few are on disk only with the row that names their id. */
+  keep(bytes: Uint8Array): Promise<StoredBytes>;
   /** Bytes from `start` up to, not including, `end`. Opened at once: a later `remove` does not disturb the reader. */
   read(id: string, start: number, end: number): ByteStream;
   /** Puts the bytes at `file`, without copying them where the disk is the same; they must only be read there. */

@@ -7,6 +7,7 @@ import { streamOf, type Body, type ByteStream } from '../../api/message.ts';
 import { isSystemError } from '../../errors.ts';
 import type { ByteStore, StoredBytes } from './bytes.ts';
 import { createDirectorySync } from './directory-sync.ts';
+import { keepInline, readInline } from './inline-bytes.ts';
 
 /** Large pieces: most of the cost of a download is per piece, not per byte. */
 const pieceSize = 256 * 1024;
@@ -96,32 +97,44 @@ export async function openFileBytes(dir: string): Promise<ByteStore> {
     }
   }
 
+  async function write(body: Body): Promise<StoredBytes> {
+    const id = createId();
+    const file = join(temporary, id);
+    try {
+      const stored = await writeTemporary(file, body);
+      await ensureFolder(folderOf(id));
+      renameSync(file, fileOf(id));
+      await syncDirectory(folderOf(id));
+      return { id, ...stored };
+    } catch (error) {
+      await removeIfThere(file);
+      throw error;
+    }
+  }
+
   return {
-    async write(body) {
-      const id = createId();
-      const file = join(temporary, id);
-      try {
-        const stored = await writeTemporary(file, body);
-        await ensureFolder(folderOf(id));
-        renameSync(file, fileOf(id));
-        await syncDirectory(folderOf(id));
-        return { id, ...stored };
-      } catch (error) {
-        await removeIfThere(file);
-        throw error;
-      }
-    },
+    write,
+
+    keep: async (bytes) => keepInline(bytes) ?? write(bytes),
 
     read(id, start, end) {
       if (end <= start) return streamOf();
+      const inline = readInline(id);
+      if (inline) return streamOf(inline.subarray(start, end));
       // Opened now, not at the first read: removing the content from here on cannot disturb this reader.
       const fd = openSync(fileOf(id), 'r');
       return createReadStream('', { fd, start, end: end - 1, highWaterMark: pieceSize });
     },
 
-    link: (id, file) => linkSync(fileOf(id), file),
+    link(id, file) {
+      const inline = readInline(id);
+      if (inline) writeFileSync(file, inline, { mode: 0o600 });
+      else linkSync(fileOf(id), file);
+    },
 
-    remove: (id) => removeIfThere(fileOf(id)),
+    async remove(id) {
+      if (readInline(id) === undefined) await removeIfThere(fileOf(id));
+    },
 
     async *list(before = Infinity) {
       for await (const folder of await opendir(root)) {

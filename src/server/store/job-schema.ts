@@ -49,7 +49,7 @@ export interface JobTaskRow {
   job: string;
   phase: number;
   number: number;
-  state: 'waiting' | 'running' | 'done' | 'failed';
+  state: 'waiting' | 'done' | 'failed';
   /** Path of the object to be processed; null for a reducer. */
   input: string | null;
   /** Path of the input of phase 0 that it comes from; null after a reduce. */

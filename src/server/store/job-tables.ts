@@ -47,12 +47,12 @@ async function createTaskTables(db: Kysely<never>): Promise<void> {
     .addPrimaryKeyConstraint('job_tasks_key', ['job', 'phase', 'number'])
     .modifyEnd(sql`without rowid`)
     .execute();
-  // What is to be claimed next, and what was being done when the service ended: small however many tasks are over.
+  // What is to be done next: small however many tasks are over.
   await db.schema
     .createIndex('job_tasks_open')
     .on('job_tasks')
     .columns(['state', 'job', 'phase', 'number'])
-    .where('state' as never, 'in', [sql.lit('waiting'), sql.lit('running')])
+    .where('state' as never, '=', sql.lit('waiting'))
     .execute();
   await db.schema
     .createTable('job_reduce_inputs')

@@ -161,7 +161,7 @@ export interface EntryRow {
   /** Objects: MD5 of the content in Base64. */
   md5: string | null;
   /**
-   * Objects: id of the content in the byte store; `pieces/<upload id>` when the content is the rows of `pieces` under that name.
+   * Objects: id of the content in the byte store (`inline/<bytes>` where it needs no file); `pieces/<upload id>` when the content is the rows of `pieces` under that name.
    * Indexed, so that the last entry that refers to a content can be told.
    */
   content: string | null;

@@ -85,6 +85,7 @@ describe('input', () => {
     const id = await service.create([{ exec: 'cat' }]);
     expect(await refusalOf('POST', `/demo/jobs/${id}/live/in`, { body: Buffer.from([0xff, 10]) })).toEqual([400, 'BadRequest']);
     expect(await refusalOf('POST', `/demo/jobs/${id}/live/in`, { body: 'x'.repeat(70_000) })).toEqual([400, 'BadRequest']);
+    expect(await refusalOf('POST', `/demo/jobs/${id}/live/in`, { body: '/demo/stor/a\0b\n' })).toEqual([400, 'BadRequest']);
     expect(await refusalOf('POST', `/demo/jobs/${id}/live/in?end=yes`, { body: '' })).toEqual([400, 'InvalidParameter']);
     await service.ask('POST', `/demo/jobs/${id}/live/cancel`);
   });

@@ -75,6 +75,49 @@ describe('phases', () => {
     expect((await service.wait(id)).outputs).toHaveLength(2);
   });
 
+  test.each([
+    ['wc -l', '2'],
+    ['  grep   -c ERROR ', '1'],
+    ['/bin/cat', 'one two\nthree ERROR'],
+    ['printf x', 'x'],
+    ['X=1 printenv X', '1'],
+    ['echo a=b %s', 'a=b %s'],
+    ['time cat', 'one two\nthree ERROR'],
+  ])('the command %j is what bash takes it for', async (exec, expected) => {
+    const { contents, errors } = await service.run([{ exec }], ['/demo/stor/a.txt']);
+    expect([contents.map((text) => text.trim()), errors]).toEqual([[expected], []]);
+  });
+
+  test.each([
+    ['false', 'user command exited with code 1'],
+    ['no-such-command x', 'user command exited with code 127'],
+    ['/', 'user command exited with code 126'],
+    ['timeout -s KILL 0.01 sleep 10', 'user command terminated by SIGKILL'],
+    ['exit 3', 'user command exited with code 3'],
+  ])('the command %j fails as it does in bash', async (exec, message) => {
+    const { errors } = await service.run([{ exec }], ['/demo/stor/a.txt']);
+    expect(errors.map((error) => error.message)).toEqual([message]);
+  });
+
+  test('small and large outputs are objects like others: read in part, linked, an input of the next job', async () => {
+    for (const [count, end] of [
+      [3, '3\n'],
+      [60_000, '60000\n'],
+    ] as const) {
+      const { outputs } = await service.run([{ exec: `seq ${count}` }], ['/demo/stor/a.txt']);
+      const [output = ''] = outputs;
+      const text = Array.from({ length: count }, (_, index) => `${index + 1}\n`).join('');
+      const whole = await service.ask('GET', output);
+      expect([whole.text, whole.headers['content-md5']]).toEqual([text, createHash('md5').update(text).digest('base64')]);
+      const headers = { range: `bytes=${text.length - end.length}-` };
+      expect(await service.ask('GET', output, { headers })).toMatchObject({ status: 206, text: end });
+      await service.put('/demo/stor/linked', undefined, { 'content-type': 'application/json; type=link', location: output });
+      expect((await service.ask('DELETE', output)).status).toBe(204);
+      const { contents } = await service.run([{ exec: 'tail -n 1' }], ['/demo/stor/linked']);
+      expect(contents).toEqual([end]);
+    }
+  });
+
   test('a binary object arrives and leaves byte for byte', async () => {
     const bytes = randomBytes(3_000_000);
     await service.put('/demo/stor/bin', bytes);

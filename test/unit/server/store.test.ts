@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -134,6 +134,18 @@ describe('bytes', () => {
     const stored = await store.bytes.write(streamOf());
     expect(stored).toMatchObject({ size: 0, md5: '1B2M2Y8AsgTpgAmY7PhCfg==' });
     expect(await readBytes(stored.id, 0, 0)).toHaveLength(0);
+  });
+
+  test.each([1, 512, 513])('%i bytes at hand are kept like others, and need a file when they are many', async (size) => {
+    const bytes = randomBytes(size);
+    const { id, md5 } = await store.bytes.keep(bytes);
+    expect([md5, await listBytes()]).toEqual([createHash('md5').update(bytes).digest('base64'), size > 512 ? [id] : []]);
+    expect(await readBytes(id, 0, size)).toEqual(bytes);
+    expect(await readBytes(id, size - 1, size)).toEqual(bytes.subarray(-1));
+    store.bytes.link(id, join(dir, 'linked'));
+    expect(await readFile(join(dir, 'linked'))).toEqual(bytes);
+    await store.bytes.remove(id);
+    expect(await listBytes()).toEqual([]);
   });
 
   test('nothing is kept of a body that fails', async () => {
