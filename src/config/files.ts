@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isSystemError, UsageError } from '../errors.ts';
 
@@ -28,7 +28,8 @@ export function writeFileAtomically(path: string, content: string): void {
   try {
     const file = openSync(temporary, 'wx', 0o600);
     try {
-      writeSync(file, content);
+      // Until all is written: a disk that is nearly full takes a part.
+      writeFileSync(file, content);
       fsyncSync(file);
     } finally {
       closeSync(file);
@@ -36,6 +37,8 @@ export function writeFileAtomically(path: string, content: string): void {
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
+    // The name under which it was being written says nothing to anybody.
+    if (isSystemError(error)) error.path = path;
     throw error;
   }
 }

@@ -244,7 +244,7 @@ function explainFetch(error: unknown, source: RemotePath, file: string): unknown
   if (error instanceof ApiError && error.status === 412) {
     return new ApiError(412, error.code, `${printRemotePath(source)} was changed meanwhile`, { requestId: error.requestId, cause: error });
   }
-  // The name under which it was being written says nothing to anybody.
-  if (isSystemError(error) && error.path !== undefined && basename(error.path).startsWith('.cloud-')) error.path = file;
+  // A failed write has no name; the one under which the file was being written says nothing to anybody.
+  if (isSystemError(error) && (error.path === undefined || basename(error.path).startsWith('.cloud-'))) error.path = file;
   return error;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ByteStream } from '../api/message.ts';
-import { ApiError, LocalError, UsageError } from '../errors.ts';
+import { ApiError, isSystemError, LocalError, UsageError } from '../errors.ts';
 import type { Engine, Ticket } from './engine.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
 import { drainPool } from './pool.ts';
@@ -77,6 +77,11 @@ async function sendParts(work: Work, upload: Unfinished, noteSoon: () => void): 
   return numbers.map((number) => upload.parts[number]?.etag ?? '');
 }
 
+/** Whether it cannot be remembered what was sent, because the disk is full or cannot be written. */
+function isNotRemembered(error: unknown): boolean {
+  return isSystemError(error) && ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES'].includes(error.code ?? '');
+}
+
 /** Whether an upload is worth nothing any more: it would be refused again, or its file is another one. */
 function isHopeless(error: unknown): boolean {
   const isRefused = error instanceof ApiError && error.status >= 400 && error.status < 500 && ![420, 429].includes(error.status);
@@ -96,15 +101,16 @@ export async function uploadParts(
 ): Promise<Stored> {
   const name = nameUpload(source, target, options);
   const partSize = choosePartSize(source.size, engine.partSize);
-  const upload: Unfinished = (await findUnfinished(engine, source, name)) ?? {
+  const earlier = await findUnfinished(engine, source, name);
+  const upload: Unfinished = earlier ?? {
     name,
     place: await createUpload(engine.storage, target, options),
     partSize,
     parts: {},
   };
   const note = noteParts(engine, upload, { target: printRemotePath(target), file: source.file, size: source.size });
-  note.now();
   try {
+    note.now();
     const etags = await sendParts({ engine, source, ticket }, upload, note.soon);
     checkUnchanged(source);
     note.now();
@@ -112,10 +118,12 @@ export async function uploadParts(
     engine.memory.remove(name);
     return { path: printRemotePath(target), size: source.size, etag, md5 };
   } catch (error) {
-    if (isHopeless(error)) {
+    // No later run could find the parts of one that was never noted; one that was noted stays as it was.
+    const isLost = isNotRemembered(error) && earlier === undefined;
+    if (isHopeless(error) || isLost) {
       engine.memory.remove(name);
       await abortUpload(engine.storage, upload.place);
-    } else note.now();
+    } else if (!isNotRemembered(error)) note.now();
     throw error;
   }
 }

@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { Pool } from 'undici';
-import { createAuthorizer } from '../../src/auth/authorization.ts';
-import { findSigner } from '../../src/auth/find.ts';
-import { writeKeyId } from '../../src/auth/key-id.ts';
 import { report } from '../support/figures.ts';
+import { generateLoad } from '../support/load.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { scale } from '../support/scale.ts';
+import { openServices } from '../support/signed.ts';
 
 /**
  * Speed of transfers as ratios to what others reach in the same run, against the same service; `README.md` has the table. With two
@@ -86,34 +84,14 @@ test('256 MiB down and up, as curl does it with the same URLs and files', { time
 });
 
 /** Sends requests over connections that stay open, `concurrency` at once; requests per second. */
-async function generateLoad(method: 'PUT' | 'GET', body: Buffer | undefined): Promise<number> {
-  const { local } = user;
-  const signer = await findSigner({
-    sshDir: user.home,
-    keyId: local.keyId,
-    keyFile: local.keyFile,
-    askPassphrase: () => Promise.resolve(''),
+async function sendLoad(method: 'PUT' | 'GET', body: Buffer | undefined): Promise<number> {
+  const services = await openServices(user.local, concurrency);
+  const rate = await generateLoad({ count: fileCount, concurrency }, async (number) => {
+    const { status } = await services.send('storage', method, `/${user.local.account}/stor/load/file%20${number}`, body && { body });
+    expect(status).toBe(method === 'PUT' ? 204 : 200);
   });
-  const keyId = writeKeyId('storage', { account: local.account, key: signer.publicKey.fingerprints.md5 });
-  const authorizer = createAuthorizer({ signer, service: 'storage', keyId, now: Date.now });
-  const pool = new Pool(local.storUrl, { connections: concurrency, pipelining: 1, connect: { ca: readFileSync(local.caFile, 'utf8') } });
-  let next = 0;
-  const started = performance.now();
-  async function work(): Promise<void> {
-    for (let number = next++; number < fileCount; number = next++) {
-      const reply = await pool.request({
-        method,
-        path: `/${local.account}/stor/load/file%20${number}`,
-        headers: { ...(await authorizer.headers()), ...(body && { 'content-length': String(body.length) }) },
-        body: body ?? null,
-      });
-      expect(reply.statusCode).toBe(method === 'PUT' ? 204 : 200);
-      await reply.body.dump();
-    }
-  }
-  await Promise.all(Array.from({ length: concurrency }, work));
-  await pool.close();
-  return fileCount / ((performance.now() - started) / 1000);
+  await services.close();
+  return rate;
 }
 
 test('many small files up and down in one process, as a load generator does it', { timeout: 1_200_000 }, async () => {
@@ -123,9 +101,9 @@ test('many small files up and down in one process, as a load generator does it',
     get: { ours: [], theirs: [] },
   };
   for (let round = 0; round < rounds; round += 1) {
-    ratios.put.theirs.push(await generateLoad('PUT', randomBytes(4096)));
+    ratios.put.theirs.push(await sendLoad('PUT', randomBytes(4096)));
     ratios.put.ours.push(fileCount / (await time(`cloud stor put -r many many${round} -P ${concurrency} -q`)));
-    ratios.get.theirs.push(await generateLoad('GET', undefined));
+    ratios.get.theirs.push(await sendLoad('GET', undefined));
     ratios.get.ours.push(fileCount / (await time(`cloud stor get -r many${round} back${round} -P ${concurrency} -q`)));
     expect((await user.shell(`diff -r many back${round}`)).stdout).toBe('');
     rmSync(join(user.home, `back${round}`), { recursive: true });

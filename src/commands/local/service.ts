@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomUUID, X509Certificate } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { command, type Context } from '../../cli/command.ts';
 import { readInput, resolvePath } from '../../cli/input.ts';
@@ -14,6 +14,9 @@ import { findRunning, instanceHeader, isAlive, readRunFile, runFile, waitUntil, 
 
 /** Longest time that a service may take to start or stop, milliseconds. */
 const patience = 20_000;
+
+/** With less space than this, bytes, nothing can be stored. */
+const leastSpace = 64 * 1024;
 
 /** Where a data directory is, for every command of `local`. */
 export const dataOption = { data: text('Folder of its data', { placeholder: 'DIR', values: 'directory' }) };
@@ -152,6 +155,12 @@ function readLogEnd(file: string): string {
   return lines.findLast((line) => line.startsWith('cloud local serve'))?.replace(/^.*?: /, '') ?? lines.at(-1) ?? '';
 }
 
+/** Why the service is not running. On a full disk it cannot even say it. */
+function explainEnd(dataDir: string, logFile: string): string {
+  const { bavail, bsize } = statfsSync(dataDir);
+  return bavail * bsize < leastSpace ? `no space left on the disk of ${dataDir}` : readLogEnd(logFile);
+}
+
 async function launch(context: Context, dataDir: string, options: ServeOptions): Promise<Running> {
   const { world } = context;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -171,7 +180,7 @@ async function launch(context: Context, dataDir: string, options: ServeOptions):
   });
   const isReady = (): boolean => readRunFile(dataDir)?.pid === child.pid;
   const done = await waitUntil(world, patience, () => exited || isReady());
-  if (exited) throw new LocalError(`the service did not start: ${readLogEnd(logFile)}`, { hint: `see ${logFile}` });
+  if (exited) throw new LocalError(`the service did not start: ${explainEnd(dataDir, logFile)}`, { hint: `see ${logFile}` });
   child.unref();
   const running = readRunFile(dataDir);
   if (!done || running === undefined) throw new WaitError('the service did not start in time', { hint: `see ${logFile}` });

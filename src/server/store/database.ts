@@ -8,6 +8,8 @@ import type { Schema } from './schema.ts';
 /** Statements kept compiled; queries with lists of varying length would otherwise fill memory. */
 const cachedStatements = 500;
 
+const nothingDone = { changes: 0, lastInsertRowid: 0 };
+
 /**
  * Closes the connection and gives up its lock. The driver really closes only when its compiled statements have been
  * collected as garbage, at some later time; until then the lock would stay.
@@ -30,7 +32,8 @@ function cacheStatements(connection: Database): SqliteDatabase {
     const kept: SqliteStatement = {
       reader,
       all: (parameters) => statement.all(parameters),
-      run: (parameters) => statement.run(parameters),
+      // A full disk ends a transaction by itself; the failure to end it once more would hide that cause.
+      run: (parameters) => (sql === 'rollback' && !connection.inTransaction ? nothingDone : statement.run(parameters)),
       iterate: (parameters) => statement.iterate(parameters),
     };
     statements.set(sql, kept);

@@ -24,7 +24,10 @@ function queueWork<T>(
         const value = await work(transaction);
         settle = () => resolve(value);
       } catch (error) {
-        await sql`rollback to savepoint work`.execute(transaction);
+        // Where there is no savepoint any more, the whole transaction is lost for the same reason.
+        await sql`rollback to savepoint work`.execute(transaction).catch(() => {
+          throw error;
+        });
         settle = () => reject(error);
       }
       await sql`release savepoint work`.execute(transaction);

@@ -1,0 +1,198 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSandbox, useLocal, type LocalInfo, type Outcome } from '../support/sandbox.ts';
+import { openServices, readRecords, type SignedServices } from '../support/signed.ts';
+
+/**
+ * A disk that is full, for the tool and for the service: a file system of 16 MiB in the memory, which the processes concerned have to
+ * themselves in namespaces of their own, so that no privileges are needed.
+ */
+
+const apart = 'unshare --user --map-root-user --mount';
+const probe = spawnSync('bash', ['-c', `${apart} mount -t tmpfs -o size=16m tmpfs /tmp`], { encoding: 'utf8' });
+const cannot = probe.status === 0 ? undefined : probe.stderr.trim();
+if (cannot !== undefined) process.stdout.write(`a full disk cannot be made here: ${cannot}\n`);
+
+const mebibyte = 1024 * 1024;
+
+describe.skipIf(cannot !== undefined)('the tool', () => {
+  const user = useLocal('--http');
+
+  beforeAll(async () => {
+    user.write('large', randomBytes(24 * mebibyte));
+    for (let number = 0; number < 6; number += 1) user.write(`tree/f${number}`, randomBytes(5 * mebibyte));
+    mkdirSync(join(user.home, 'small'));
+    await user.shell('cloud stor put large large && cloud stor put -r tree tree');
+  });
+
+  /** Runs lines where `small` is a small disk; with `full` there is no room left on it. */
+  function runOnSmall(lines: string, full = false): Promise<Outcome> {
+    user.write(
+      'script',
+      `mount -t tmpfs -o size=16m tmpfs small
+${full ? 'head -c 17M /dev/zero > small/filler 2> /dev/null' : ''}
+${lines}`,
+    );
+    return user.shell(`${apart} bash script`);
+  }
+
+  test('get: the file and the cause are named, nothing has its name, nothing is left', async () => {
+    const { stdout, stderr } = await runOnSmall('cloud stor get large small/out; echo "code $?"; ls -A small');
+    expect(stdout).toBe('code 1\n');
+    expect(stderr).toMatch(/^cloud stor get large small\/out: .*small\/out: no space left on the disk\n$/u);
+  });
+
+  test.each([
+    ['stor get -r tree small/back', 'small/back'],
+    ['stor sync stor:tree small/back', 'small/back'],
+  ])('%s: what has its name is whole, the rest is told one by one', async (line, back) => {
+    const { stdout, stderr } = await runOnSmall(
+      `cloud ${line} > told; echo "code $?"; for file in ${back}/*; do [ -f $file ] && cmp $file tree/\${file##*/} && echo whole; done; ls -A ${back} | grep -c cloud-`,
+    );
+    expect(stdout).toMatch(/^code [15]\n(whole\n)*0\n$/u);
+    const told = stderr.split('\n').filter((words) => words.includes('no space left on the disk'));
+    const whole = stdout.split('whole').length - 1;
+    expect([told.length, stderr]).toEqual([6 - whole, expect.stringMatching(/small\/back\/f\d: no space left/u)]);
+    expect(stderr).toContain(`${told.length} of 6 failed`);
+  });
+
+  test.each(['stor get large', 'stor cat large', 'images list', 'images list -j', 'images list -o jsonl', '--help', 'completion bash'])(
+    '%s into a file on a full disk fails and says so',
+    async (line) => {
+      const { code, stderr } = await user.shell(`cloud ${line} > /dev/full`);
+      expect([code, stderr.trim().split('\n')]).toEqual([1, [expect.stringContaining('no space left on the disk')]]);
+    },
+  );
+
+  test('an upload in parts of which nothing can be remembered fails, names the file, and leaves no parts at the service', async () => {
+    const { stdout, stderr } = await runOnSmall(
+      'XDG_STATE_HOME=$PWD/small cloud mpu upload large parts; echo "code $?"; cloud mpu list -H',
+      true,
+    );
+    expect(stdout).toBe('code 1\n');
+    expect(stderr).toMatch(/^cloud mpu upload large parts: .*\/small\/cloud\/uploads\/\w+\.json: no space left on the disk\n$/u);
+  });
+
+  test('an upload that was remembered can be gone on with when there is room again', async () => {
+    const { stdout, stderr } = await runOnSmall(`
+export XDG_STATE_HOME=$PWD/small
+cloud mpu upload large parts --part-size 5M --bwlimit 5M & sleep 2.5; kill -9 $!
+head -c 17M /dev/zero > small/filler
+cloud mpu upload large parts --part-size 5M -q; echo "code $?"; cloud mpu list -H | wc -l
+rm small/filler
+cloud mpu upload large parts --part-size 5M -q; echo "code $?"; cloud mpu list -H | wc -l
+cloud stor get parts | cmp - large && echo same`);
+    expect(stdout).toMatch(/^code 1\n1\ncode 0\n0\nsame\n$/u);
+    expect(stderr).toContain('no space left on the disk');
+  });
+
+  test('a profile that cannot be written is as it was', async () => {
+    const { stdout, stderr } = await runOnSmall(
+      `
+export XDG_CONFIG_HOME=$PWD/small
+cloud profile create old --url https://localhost:1 --account demo --key-id ${user.local.keyId} --no-test -q > told
+cp small/cloud/profiles/old.json before
+head -c 17M /dev/zero > small/filler
+cloud profile edit old --url https://localhost:2; echo "code $?"
+cmp before small/cloud/profiles/old.json && echo same; ls -A small/cloud/profiles`,
+    );
+    expect(stdout).toBe('code 1\nsame\nold.json\n');
+    expect(stderr).toContain('small/cloud/profiles/old.json: no space left on the disk');
+  });
+
+  test('a service that cannot start says why', async () => {
+    const { stdout, stderr } = await runOnSmall(
+      'cloud local start --data small/data --compute-port 0 --stor-port 0 --profile small; echo "code $?"',
+      true,
+    );
+    expect(stdout).toBe('code 1\n');
+    expect(stderr).toContain('no space left on the disk');
+  });
+});
+
+describe.skipIf(cannot !== undefined)('the service', () => {
+  const { sandbox, remove } = createSandbox();
+  let local: LocalInfo;
+  let services: SignedServices;
+  const start = 'cloud local start --data small/data --http --compute-port 0 --stor-port 0 -j -q';
+
+  /** The small disk as it is seen from here. */
+  const seen = (path: string): string => join(`/proc/${local.pid}/root`, sandbox.home, 'small', path);
+
+  beforeAll(async () => {
+    mkdirSync(join(sandbox.home, 'small'));
+    // What holds the file system while the service is restarted.
+    const line = `mount -t tmpfs -o size=16m tmpfs small && ${start}`;
+    const { stdout, stderr } = await sandbox.shell(`${apart} bash -c '${line}'`);
+    expect(stderr).toBe('');
+    local = JSON.parse(stdout) as LocalInfo;
+    services = await openServices({ ...local, keyFile: seen('data/keys/demo.pem') }, 8);
+  });
+  afterAll(async () => {
+    await services.close();
+    process.kill(local.pid, 'SIGTERM');
+    while (existsSync(`/proc/${local.pid}/root/`)) await new Promise((resolve) => setTimeout(resolve, 20));
+    remove();
+  });
+
+  function fill(): void {
+    try {
+      writeFileSync(seen('filler'), Buffer.alloc(32 * mebibyte));
+    } catch {
+      // Until nothing more goes in.
+    }
+  }
+
+  const stor = (method: string, path: string, sent = {}) => services.send('storage', method, `/demo/stor/${path}`, sent);
+  const directory = { headers: { 'content-type': 'application/json; type=directory' } };
+  const code = ({ bytes }: { bytes: Buffer }): string => (bytes.length > 0 ? (JSON.parse(bytes.toString()) as { code: string }).code : '');
+
+  function listFiles(folder: string): string[] {
+    return readdirSync(seen(folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name)
+      .toSorted();
+  }
+
+  test('writes are refused with 507, reads are answered, and nothing half stays; with room again all goes on', async () => {
+    const content = randomBytes(100_000);
+    expect((await stor('PUT', 'before', { body: content })).status).toBe(204);
+    const files = listFiles('data/bytes');
+    fill();
+    const large = await stor('PUT', 'large', { body: randomBytes(4 * mebibyte) });
+    expect([large.status, code(large)]).toEqual([507, 'NotEnoughSpace']);
+    // What needs no more than the database has set aside may succeed; what is answered is what holds.
+    const made = new Map<string, number>();
+    for (let number = 0; number < 40; number += 1) {
+      made.set(`small${number}`, (await stor('PUT', `small${number}`, { body: randomBytes(5000) })).status);
+      made.set(`directory${number}`, (await stor('PUT', `directory${number}`, directory)).status);
+      const name = `policy${number}`;
+      const json = { name, rules: ['CAN getobject'], description: 'x'.repeat(5000) };
+      made.set(name, (await services.send('compute', 'POST', '/my/policies', { json })).status);
+    }
+    expect([...new Set(made.values())].filter((status) => ![201, 204, 507].includes(status))).toEqual([]);
+    expect([...made.values()].filter((status) => status === 507).length).toBeGreaterThan(40);
+    expect((await stor('PUT', 'before', { body: randomBytes(4 * mebibyte) })).status).toBe(507);
+
+    const checkReads = async (): Promise<void> => {
+      expect((await stor('GET', 'before')).bytes.equals(content)).toBe(true);
+      const names = readRecords<{ name: string }>(await stor('GET', '')).map(({ name }) => name);
+      const policies = JSON.parse((await services.send('compute', 'GET', '/my/policies')).bytes.toString()) as { name: string }[];
+      const there = new Set([...names, ...policies.map(({ name }) => name)]);
+      for (const [name, status] of made) expect([name, there.has(name)]).toEqual([name, status < 300]);
+    };
+    await checkReads();
+    expect(listFiles('data/tmp')).toEqual([]);
+    const kept = [...made].filter(([name, status]) => name.startsWith('small') && status === 204).length;
+    expect(listFiles('data/bytes')).toHaveLength(files.length + kept);
+
+    rmSync(seen('filler'));
+    expect((await stor('PUT', 'after', { body: content })).status).toBe(204);
+    expect((await stor('PUT', 'directory', directory)).status).toBe(204);
+    await checkReads();
+    expect(readFileSync(seen('data/service.log'), 'utf8')).not.toContain('internal error');
+  });
+});
