@@ -310,10 +310,10 @@ _cloud_place() {
     'profile import') options="--force $_cloud_shared" ;;
     'env') options="$_cloud_shared" ;;
     'local') commands='start stop status serve try logs seed reset' options="$_cloud_shared" ;;
-    'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --public-key --empty --datacenter --peer+ --limits --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
+    'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
     'local stop') options="--data $_cloud_shared" ;;
     'local status') options="--data $_cloud_shared" ;;
-    'local serve') options="--data --compute-port --stor-port --http --host --allow-jobs --public-key --empty --datacenter --peer+ --limits --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
+    'local serve') options="--data --compute-port --stor-port --http --host --allow-jobs --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
     'local try') options="$_cloud_shared" ;;
     'local logs') options="--data $_cloud_shared" ;;
     'local seed') options="--data $_cloud_shared" ;;
@@ -544,6 +544,8 @@ _cloud_value() {
     'local start/--compute-port') kind=text ;;
     'local start/--stor-port') kind=text ;;
     'local start/--host') kind=text ;;
+    'local start/--job-slots') kind=text ;;
+    'local start/--job-time-limit') kind=text ;;
     'local start/--public-key') kind=file ;;
     'local start/--datacenter') kind=text ;;
     'local start/--peer') kind=text ;;
@@ -558,6 +560,8 @@ _cloud_value() {
     'local serve/--compute-port') kind=text ;;
     'local serve/--stor-port') kind=text ;;
     'local serve/--host') kind=text ;;
+    'local serve/--job-slots') kind=text ;;
+    'local serve/--job-time-limit') kind=text ;;
     'local serve/--public-key') kind=file ;;
     'local serve/--datacenter') kind=text ;;
     'local serve/--peer') kind=text ;;

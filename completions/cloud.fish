@@ -751,6 +751,10 @@ function __cloud_valued
             return 0
         case 'local start/--host'
             return 0
+        case 'local start/--job-slots'
+            return 0
+        case 'local start/--job-time-limit'
+            return 0
         case 'local start/--public-key'
             return 0
         case 'local start/--datacenter'
@@ -778,6 +782,10 @@ function __cloud_valued
         case 'local serve/--stor-port'
             return 0
         case 'local serve/--host'
+            return 0
+        case 'local serve/--job-slots'
+            return 0
+        case 'local serve/--job-time-limit'
             return 0
         case 'local serve/--public-key'
             return 0
@@ -1549,6 +1557,8 @@ complete -c cloud -n '__cloud_at \'local start\'' -l stor-port -x -d 'Port of th
 complete -c cloud -n '__cloud_at \'local start\'' -l http -d 'Without TLS'
 complete -c cloud -n '__cloud_at \'local start\'' -l host -x -d 'Address to listen on; this machine only when absent'
 complete -c cloud -n '__cloud_at \'local start\'' -l allow-jobs -d 'Run jobs although others can reach the service'
+complete -c cloud -n '__cloud_at \'local start\'' -l job-slots -x -d 'Tasks of jobs that run at once; as many as there are cores when absent'
+complete -c cloud -n '__cloud_at \'local start\'' -l job-time-limit -x -d 'Longest time of a task of a job; 1h when absent'
 complete -c cloud -n '__cloud_at \'local start\'' -l public-key -r -F -d 'Register this public key instead of making a key'
 complete -c cloud -n '__cloud_at \'local start\'' -l empty -d 'Without samples'
 complete -c cloud -n '__cloud_at \'local start\'' -l datacenter -x -d 'Name of the datacenter'
@@ -1567,6 +1577,8 @@ complete -c cloud -n '__cloud_at \'local serve\'' -l stor-port -x -d 'Port of th
 complete -c cloud -n '__cloud_at \'local serve\'' -l http -d 'Without TLS'
 complete -c cloud -n '__cloud_at \'local serve\'' -l host -x -d 'Address to listen on; this machine only when absent'
 complete -c cloud -n '__cloud_at \'local serve\'' -l allow-jobs -d 'Run jobs although others can reach the service'
+complete -c cloud -n '__cloud_at \'local serve\'' -l job-slots -x -d 'Tasks of jobs that run at once; as many as there are cores when absent'
+complete -c cloud -n '__cloud_at \'local serve\'' -l job-time-limit -x -d 'Longest time of a task of a job; 1h when absent'
 complete -c cloud -n '__cloud_at \'local serve\'' -l public-key -r -F -d 'Register this public key instead of making a key'
 complete -c cloud -n '__cloud_at \'local serve\'' -l empty -d 'Without samples'
 complete -c cloud -n '__cloud_at \'local serve\'' -l datacenter -x -d 'Name of the datacenter'

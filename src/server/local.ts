@@ -43,6 +43,9 @@ export interface LocalOptions extends Omit<ServiceSettings, 'faults'> {
   readonly datacenter?: string | undefined;
   /** Run jobs although others than this machine can reach the service. */
   readonly allowJobs?: boolean | undefined;
+  /** Tasks of jobs at once, and milliseconds that one may take. */
+  readonly jobSlots?: number | undefined;
+  readonly jobTimeLimit?: number | undefined;
   /** Failures that the services are to have, as `createFaults` reads them. */
   readonly faults?: string | undefined;
   /** Milliseconds since the epoch. */
@@ -149,8 +152,8 @@ function isLoopback(host: string): boolean {
 /** The engine of the jobs: their commands run on this machine, so there is none where others could send some, unless that is wanted. */
 function startJobs(store: LocalStore, options: LocalOptions, url: () => string): JobEngine | undefined {
   const { dataDir, datacenter: server = defaultDatacenter, host = '127.0.0.1', allowJobs = false, now = Date.now } = options;
-  const { log = () => undefined } = options;
-  if (allowJobs || isLoopback(host)) return startJobEngine({ store, dataDir, url, server, now, log });
+  const { log = () => undefined, jobSlots: slots, jobTimeLimit: timeLimit } = options;
+  if (allowJobs || isLoopback(host)) return startJobEngine({ store, dataDir, url, server, now, log, slots, timeLimit });
   log('jobs are off, because others can reach this service: --allow-jobs switches them on');
   return undefined;
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { useLocal, type LocalInfo } from '../support/sandbox.ts';
 
-const local = useLocal();
+const local = useLocal('--job-time-limit', '3s', '--job-slots', '3');
 
 interface Status {
   state: string;
@@ -53,19 +53,36 @@ async function putNumbers(count: number): Promise<string[]> {
   return names.map((name) => `/demo/stor/numbers/${name}`);
 }
 
+/** Processes with just this command line; ps is the witness. */
 function countProcesses(word: string): number {
   const lines = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).split('\n');
-  return lines.filter((line) => line.includes(word) && !line.includes('ps -eo')).length;
+  return lines.filter((line) => line.trim() === word).length;
 }
 
 describe('the jobs of the local service', () => {
+  test('as many tasks run at once as --job-slots says, and those that take longer than --job-time-limit are killed', async () => {
+    const inputs = await putNumbers(4);
+    const waiting = `sleep ${process.pid}.4714`;
+    const id = await createJob([{ exec: `read -r name; [ "$name" = n3 ] || { ${waiting} & ${waiting}; }` }]);
+    await addInputs(id, inputs);
+    // Two in each of three tasks: more at once than there may be cores.
+    await expect.poll(() => countProcesses(waiting), { timeout: 20_000, interval: 20 }).toBe(6);
+    const waited = await local.cloud(['jobs', 'wait', id]);
+    expect([waited.code, countProcesses(waiting)]).toEqual([5, 0]);
+    expect(waited.stderr).toContain('/n0: user command took longer than 3 s and was killed (TaskKilledError)\n');
+    expect(waited.stderr).toContain(': 3 of 4 inputs failed\n');
+    const refused = await local.cloud(['local', 'serve', '--data', 'other', '--job-time-limit', '0']);
+    expect([refused.code, refused.stderr.split('\n')[0]]).toEqual([2, expect.stringContaining('--job-time-limit: must be')]);
+  });
+
   test('kill -9 in the middle of a job: after a start it ends with exactly one output an input, and no process is left', async () => {
     const inputs = await putNumbers(60);
-    const id = await createJob([{ exec: 'sleep 0.1; cat; # unmistakable-4713' }]);
+    const waiting = `sleep 0.1${process.pid}`;
+    const id = await createJob([{ exec: `${waiting}; cat` }]);
     await addInputs(id, inputs);
     await expect.poll(async () => (await readStatus(id)).stats['tasksDone'], { timeout: 10_000 }).toBeGreaterThan(2);
     process.kill(local.local.pid, 'SIGKILL');
-    await expect.poll(() => countProcesses('unmistakable-4713'), { timeout: 2000 }).toBe(0);
+    await expect.poll(() => countProcesses(waiting), { timeout: 2000 }).toBe(0);
     const again = await local.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0');
     expect(again.pid).not.toBe(local.local.pid);
     const status = await waitFor(id);

@@ -53,7 +53,7 @@ export const local: Guide = {
     {
       title: 'Safety',
       blocks: [
-        'It listens on this machine only, unless `--host` says otherwise. Jobs run shell commands of whoever may create them: where others can reach the service they are off, unless `--allow-jobs` is given.',
+        'It listens on this machine only, unless `--host` says otherwise. Jobs run shell commands of whoever may create them: where others can reach the service they are off, unless `--allow-jobs` is given. As many tasks run at once as there are cores (`--job-slots`), each for an hour at most (`--job-time-limit`).',
       ],
     },
   ],

@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statfsSync } from
 import { join } from 'node:path';
 import { command, type Context } from '../../cli/command.ts';
 import { readInput, resolvePath } from '../../cli/input.ts';
-import { flag, number, text, texts, type Values } from '../../cli/parameters.ts';
+import { duration, flag, number, text, texts, type Values } from '../../cli/parameters.ts';
 import { kebab, type SettingName } from '../../config/settings.ts';
 import { writeFileAtomically } from '../../config/files.ts';
 import { LocalError, UsageError, WaitError } from '../../errors.ts';
@@ -28,6 +28,8 @@ const serveOptions = {
   http: flag('Without TLS'),
   host: text('Address to listen on; this machine only when absent', { placeholder: 'ADDRESS' }),
   allowJobs: flag('Run jobs although others can reach the service'),
+  jobSlots: number('Tasks of jobs that run at once; as many as there are cores when absent', { range: [1, 1024] }),
+  jobTimeLimit: duration('Longest time of a task of a job; 1h when absent'),
   publicKey: text('Register this public key instead of making a key', { placeholder: 'FILE', values: 'file' }),
   empty: flag('Without samples'),
   datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
@@ -65,6 +67,14 @@ function readPeers(world: Context['world'], peers: readonly string[]): ReadonlyM
   );
 }
 
+/** Longest time limit: what a timer can wait. */
+const longestTask = 24 * 24 * 3_600_000;
+
+function checkTimeLimit(limit: number | undefined): number | undefined {
+  if (limit === undefined || (limit > 0 && limit <= longestTask)) return limit;
+  throw new UsageError('--job-time-limit: must be more than nothing and at most 24d', { hint: 'for example --job-time-limit 10m' });
+}
+
 /** A certificate in PEM. */
 async function readCertificate(world: Context['world'], file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined;
@@ -89,6 +99,8 @@ async function openService(invocation: Context, options: ServeOptions, log: (lin
     http: options.http,
     host: options.host,
     allowJobs: options.allowJobs,
+    jobSlots: options.jobSlots,
+    jobTimeLimit: checkTimeLimit(options.jobTimeLimit),
     account: invocation.settingGiven('account'),
     publicKey,
     empty: options.empty,
@@ -141,7 +153,8 @@ export const serve = command({
 /** The words that make `serve` do what `start` was asked for. */
 function serveWords(dataDir: string, options: ServeOptions, account: string | undefined): string[] {
   const words = ['local', 'serve', '--data', dataDir];
-  for (const [name, value] of Object.entries({ ...options, account })) {
+  const jobTimeLimit = options.jobTimeLimit === undefined ? undefined : `${options.jobTimeLimit}ms`;
+  for (const [name, value] of Object.entries({ ...options, jobTimeLimit, account })) {
     if (name === 'data' || value === undefined || value === false) continue;
     const values = Array.isArray(value) ? value : [value];
     for (const each of values) words.push(`--${kebab(name)}`, ...(each === true ? [] : [String(each)]));
