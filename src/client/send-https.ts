@@ -2,6 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { Headers, Reply } from '../api/message.ts';
 import { NetworkError } from '../errors.ts';
+import { takePieces } from './take-pieces.ts';
 import { toNetworkError } from './network-error.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
 
@@ -15,7 +16,7 @@ function readHeaders(message: http.IncomingMessage): Headers {
 
 async function* readBody(message: http.IncomingMessage, request: http.ClientRequest, url: URL): AsyncGenerator<Uint8Array> {
   try {
-    for await (const piece of message) yield piece as Uint8Array;
+    yield* takePieces(message);
   } catch (error) {
     throw toNetworkError(error, url);
   } finally {

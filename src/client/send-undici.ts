@@ -1,5 +1,6 @@
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
 import type { Headers, Reply } from '../api/message.ts';
+import { takePieces } from './take-pieces.ts';
 import { toNetworkError } from './network-error.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
 
@@ -13,7 +14,7 @@ function readHeaders(raw: Record<string, string | string[] | undefined>): Header
 
 async function* readBody(body: Dispatcher.ResponseData['body'], url: URL): AsyncGenerator<Uint8Array> {
   try {
-    for await (const piece of body) yield piece as Uint8Array;
+    yield* takePieces(body);
   } catch (error) {
     throw toNetworkError(error, url);
   }

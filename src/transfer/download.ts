@@ -142,7 +142,7 @@ export async function* readObject(engine: Engine, opened: Opened, reading: Readi
     if (opened.md5 !== undefined && opened.md5 !== (await hasher.digest()))
       throw new NetworkError(`${path} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
   } finally {
-    hasher.drop();
+    await hasher.drop();
   }
 }
 

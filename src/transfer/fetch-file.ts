@@ -12,7 +12,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { chmod, open, rename, rm, utimes } from 'node:fs/promises';
+import { chmod, open, rename, rm, utimes, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ApiError, InterruptedError, isSystemError, LocalError } from '../errors.ts';
 import { closeBody, openHead, openObject, readObject, type Opened } from './download.ts';
@@ -102,23 +102,33 @@ async function takeBeginning(opened: Opened, file: string, unfinished: string, {
   return there <= size ? there : 0;
 }
 
+/** Writes pieces here while the next ones come; gives the end of what was written. */
+async function writePieces(pieces: AsyncIterable<Uint8Array>, handle: FileHandle, start: number): Promise<number> {
+  const writer = createFileWriter(handle, start);
+  try {
+    for await (const piece of pieces) {
+      const waits = writer.add(piece);
+      if (waits) await waits;
+    }
+  } finally {
+    // What came before a failure is kept for the next try.
+    await writer.flush();
+  }
+  return writer.end();
+}
+
 async function writeUnfinished(engine: Engine, opened: Opened, unfinished: string, start: number, ticket: Ticket): Promise<number> {
   const handle = await open(unfinished, start > 0 ? createFlags : createFlags | constants.O_TRUNC, 0o666);
   try {
     const hasher = await hashStart(engine, unfinished, start, opened.size);
     ticket.move(start);
-    const writer = createFileWriter(handle, start);
-    try {
-      for await (const piece of readObject(engine, opened, { start, hasher, ticket })) {
-        const waits = writer.add(piece);
-        if (waits) await waits;
-      }
-    } finally {
-      // What came before a failure is kept for the next try.
-      await writer.flush();
-    }
-    await handle.truncate(writer.end());
-    return writer.end();
+    hasher.writeTo?.(handle.fd, start);
+    const pieces = readObject(engine, opened, { start, hasher, ticket });
+    let end = start;
+    if (hasher.writeTo) for await (const { length } of pieces) end += length;
+    else end = await writePieces(pieces, handle, start);
+    await handle.truncate(end);
+    return end;
   } finally {
     await handle.close();
   }

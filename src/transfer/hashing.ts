@@ -5,10 +5,15 @@ import { Worker } from 'node:worker_threads';
 export interface Hasher {
   /** Takes the bytes at once; resolves when more may come. */
   update(piece: Uint8Array): Promise<void> | undefined;
-  /** Base64; ends the work. */
+  /**
+   * From now on the bytes are written to an open file too, from this position on, in order; absent where the bytes are hashed at once.
+   * The file must stay open until `digest` or `drop` has resolved.
+   */
+  readonly writeTo?: (descriptor: number, position: number) => void;
+  /** Base64, when everything is written; ends the work. */
   digest(): Promise<string>;
-  /** Ends the work without a result. */
-  drop(): void;
+  /** Ends the work without a result; resolves when what was taken is written, as far as that goes. */
+  drop(): Promise<void>;
 }
 
 /** Computes MD5s: of much data on another thread, beside the encryption of connections; of little at once. */
@@ -21,26 +26,45 @@ export interface Hashing {
 const threadSize = 16 * 1024 * 1024;
 
 /** Bytes that are handed to the thread at once. */
-const slotSize = 512 * 1024;
+const slotSize = 1024 * 1024;
 
 /** Slots of one hasher: some are hashed while the next is filled. */
-const slotCount = 4;
+const slotCount = 3;
 
-/** What the thread runs: it hashes slots of shared memory in the order in which they are named. */
+/**
+ * What the thread runs: it hashes slots of shared memory in the order in which they are named, and writes them. After a write that
+ * failed nothing more is written.
+ */
 const threadCode = `
 const { parentPort } = require('node:worker_threads');
 const { createHash } = require('node:crypto');
+const { writeSync } = require('node:fs');
 const jobs = new Map();
-parentPort.on('message', ({ id, slots, slot, length, ends }) => {
+function write(job, bytes) {
+  for (let at = 0; at < bytes.length;) {
+    const count = writeSync(job.file, bytes, at, bytes.length - at, job.position);
+    at += count;
+    job.position += count;
+  }
+}
+parentPort.on('message', ({ id, slots, slot, length, file, position, ends }) => {
   if (slots) jobs.set(id, { hash: createHash('md5'), slots: slots.map((memory) => new Uint8Array(memory)) });
-  const { hash, slots: views } = jobs.get(id);
+  const job = jobs.get(id);
+  if (file !== undefined) Object.assign(job, { file, position });
   if (slot !== undefined) {
-    hash.update(views[slot].subarray(0, length));
+    const bytes = job.slots[slot].subarray(0, length);
+    job.hash.update(bytes);
+    try {
+      if (job.file !== undefined) write(job, bytes);
+    } catch ({ message, code, errno, syscall }) {
+      job.file = undefined;
+      parentPort.postMessage({ id, failure: { message, code, errno, syscall } });
+    }
     parentPort.postMessage({ id, slot });
   }
   if (ends) {
     jobs.delete(id);
-    parentPort.postMessage({ id, digest: hash.digest('base64') });
+    parentPort.postMessage({ id, digest: job.hash.digest('base64') });
   }
 });`;
 
@@ -49,7 +73,7 @@ function hashHere(): Hasher {
   return {
     update: (piece) => void hash.update(piece),
     digest: () => Promise.resolve(hash.digest('base64')),
-    drop: () => undefined,
+    drop: () => Promise.resolve(),
   };
 }
 
@@ -58,6 +82,8 @@ interface Told {
   readonly id: number;
   readonly slot?: number;
   readonly digest?: string;
+  /** Of a write: what the system said. */
+  readonly failure?: { readonly message: string };
 }
 
 /** The hasher that a message of the thread is for. */
@@ -83,29 +109,37 @@ interface Place {
 function hashThere({ id, worker, listeners, memories, release }: Place): Hasher {
   const views = memories.map((memory) => new Uint8Array(memory));
   const isBusy = memories.map(() => false);
-  let isEnded = false;
   let current = 0;
   let filled = 0;
   let failure: Error | undefined;
   let wake = (): void => undefined;
-  let finish: { resolve: (digest: string) => void; reject: (error: Error) => void } | undefined;
+  let isEnding = false;
+  let settle: { resolve: (digest: string) => void; reject: (error: Error) => void } | undefined;
+  /** Resolves when the thread has nothing of this hasher any more. */
+  const ended = new Promise<string>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  // Whoever asks for the result is told of the failure.
+  ended.catch(() => undefined);
 
   function end(): void {
     if (listeners.delete(id)) release();
   }
   listeners.set(id, {
-    told: ({ slot, digest }) => {
+    told: ({ slot, digest, failure: reason }) => {
       if (slot !== undefined) isBusy[slot] = false;
+      if (reason) failure ??= Object.assign(new Error(reason.message), reason);
       wake();
       if (digest === undefined) return;
       end();
-      finish?.resolve(digest);
+      if (failure) settle?.reject(failure);
+      else settle?.resolve(digest);
     },
     failed: (error) => {
       failure = error;
       end();
       wake();
-      finish?.reject(error);
+      settle?.reject(error);
     },
   });
   function tell(message: object): void {
@@ -118,6 +152,14 @@ function hashThere({ id, worker, listeners, memories, release }: Place): Hasher 
     isBusy[current] = true;
     current = (current + 1) % slotCount;
     filled = 0;
+  }
+
+  /** Tells the thread that nothing more comes. What it is told afterwards it does not hear. */
+  function finish(): void {
+    if (isEnding) return;
+    isEnding = true;
+    if (filled > 0) submit();
+    tell({ ends: true });
   }
 
   async function waitForSlot(): Promise<void> {
@@ -152,21 +194,17 @@ function hashThere({ id, worker, listeners, memories, release }: Place): Hasher 
       const rest = isBusy[current] === true ? piece : fill(piece);
       return rest.length > 0 ? fillOn(rest) : undefined;
     },
-    digest: () =>
-      new Promise((resolve, reject) => {
-        if (failure) {
-          reject(failure);
-          return;
-        }
-        isEnded = true;
-        finish = { resolve, reject };
-        if (filled > 0) submit();
-        tell({ ends: true });
-      }),
-    drop: () => {
-      if (isEnded || failure) return;
-      isEnded = true;
-      tell({ ends: true });
+    writeTo: (descriptor, position) => {
+      if (filled > 0) submit();
+      tell({ file: descriptor, position });
+    },
+    digest: () => {
+      finish();
+      return ended;
+    },
+    drop: async () => {
+      finish();
+      await ended.catch(() => undefined);
     },
   };
 }

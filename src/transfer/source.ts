@@ -66,7 +66,7 @@ export function watchBytes(
     // What an earlier try had sent has to go again.
     ticket?.move(-seen);
     seen = 0;
-    hasher.drop();
+    await hasher.drop();
     const own = hashing.start(size);
     hasher = own;
     for await (const piece of open()) {

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { startFaultProxy, type Fault, type FaultProxy } from '../support/fault-proxy.ts';
+import { report } from '../support/figures.ts';
 import { createRandom } from '../support/random.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { scale, seed } from '../support/scale.ts';
@@ -109,6 +110,12 @@ test(`${wanted} transfers up and as many down, seed ${seed}`, { timeout: 60_000 
 
   const happened = harmful.filter((fault) => (faults.counts.get(fault) ?? 0) > 0);
   if (wanted >= 40) expect(happened.length).toBeGreaterThan(5);
+  report('proof', {
+    name: `damaged transfers, ${wanted} up and as many down: whole; ended with an error and left nothing`,
+    ours: String(done),
+    theirs: String(failed),
+    promise: 'none short or wrong',
+  });
   // The program is there to succeed: most transfers have to.
   expect(done).toBeGreaterThan(failed);
   expect(readdirSync(user.home).filter((name) => name.endsWith('.part'))).toEqual([]);

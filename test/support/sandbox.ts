@@ -128,10 +128,11 @@ export function useLocal(...words: string[]): Sandbox {
   beforeAll(async () => {
     local = await sandbox.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0', ...words, ...listSwitches());
   });
+  // Proofs leave hundreds of thousands of files.
   afterAll(async () => {
     if (local) await sandbox.cloud(['local', 'stop']);
     remove();
-  });
+  }, 600_000);
   return Object.defineProperty(sandbox, 'local', {
     get: () => {
       if (!local) throw new Error('the local service has not started yet');

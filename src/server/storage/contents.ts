@@ -58,6 +58,16 @@ export async function openContent(store: Store, content: string, start: number, 
   return undefined;
 }
 
+/** Does work with a content, which is not removed meanwhile. Undefined when no object has it any more. */
+export async function useContent<T>(store: Store, content: string, work: () => Promise<T>): Promise<T | undefined> {
+  const release = hold(store, content);
+  try {
+    return (await hasEntry(store.db, content)) ? await work() : undefined;
+  } finally {
+    release();
+  }
+}
+
 /** Tells what can be removed once `transaction` is committed, when entries that had these contents are gone or have others. */
 export async function releaseContents(
   transaction: Transaction<Schema>,

@@ -1,17 +1,16 @@
-import { createHash, type Hash } from 'node:crypto';
-import { streamOf } from '../../api/message.ts';
+import type { RunningDigest } from '../store/running-digest.ts';
 import type { EntryRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
-import { openContent } from './contents.ts';
+import { useContent } from './contents.ts';
 import { findEntry } from './entries.ts';
 import { childOf, type Place } from './paths.ts';
 
 /** A part as its content stands in the byte store. */
-export type PartContent = Pick<EntryRow, 'content' | 'size'>;
+export type PartContent = Pick<EntryRow, 'content'>;
 
 /** The MD5 of the first parts of an upload. */
 interface Digest {
-  hash: Hash;
+  running: RunningDigest;
   /** Contents that are in it, in order. */
   contents: string[];
 }
@@ -33,11 +32,12 @@ function findDigests(store: Store): Map<string, Promise<Digest>> {
 export async function digestParts(store: Store, uploadId: string, parts: readonly PartContent[]): Promise<string | undefined> {
   const digest = await goOn(store, uploadId, async (begun) => {
     const fits = begun.contents.length <= parts.length && begun.contents.every((content, index) => content === parts[index]?.content);
-    const digest = fits ? begun : beginDigest();
+    if (!fits) begun.running.drop();
+    const digest = fits ? begun : beginDigest(store);
     for (const part of parts.slice(digest.contents.length)) if (!(await addPart(store, digest, part))) break;
     return digest;
   });
-  return digest.contents.length === parts.length ? digest.hash.copy().digest('base64') : undefined;
+  return digest.contents.length === parts.length ? await digest.running.value() : undefined;
 }
 
 /** Goes on with an upload's MD5 in the background, as far as its parts follow each other without a gap. */
@@ -54,30 +54,30 @@ export function digestAhead(store: Store, uploadId: string, directory: Place): v
 
 /** Forgets the MD5 of an upload that is done. */
 export function forgetDigest(store: Store, uploadId: string): void {
-  findDigests(store).delete(uploadId);
+  const digests = findDigests(store);
+  digests.get(uploadId)?.then(
+    ({ running }) => running.drop(),
+    () => undefined,
+  );
+  digests.delete(uploadId);
 }
 
 /** One at a time for each upload, each going on where the one before stopped. */
 function goOn(store: Store, uploadId: string, work: (digest: Digest) => Promise<Digest>): Promise<Digest> {
   const digests = findDigests(store);
-  const before = digests.get(uploadId) ?? Promise.resolve(beginDigest());
-  const next = before.catch(beginDigest).then(work);
+  const before = digests.get(uploadId) ?? Promise.resolve(beginDigest(store));
+  const next = before.catch(() => beginDigest(store)).then(work);
   digests.set(uploadId, next);
   return next;
 }
 
-function beginDigest(): Digest {
-  return { hash: createHash('md5'), contents: [] };
+function beginDigest(store: Store): Digest {
+  return { running: store.bytes.digest(), contents: [] };
 }
 
 /** Whether the part could be read; when not, the digest is as it was. */
-async function addPart(store: Store, digest: Digest, { content, size }: PartContent): Promise<boolean> {
-  if (content === null) return false;
-  const body = size === 0 ? streamOf() : await openContent(store, content, 0, size ?? 0);
-  if (!body) return false;
-  const hash = digest.hash.copy();
-  for await (const piece of body) hash.update(piece);
-  digest.hash = hash;
+async function addPart(store: Store, digest: Digest, { content }: PartContent): Promise<boolean> {
+  if (content === null || (await useContent(store, content, () => digest.running.add(content))) !== true) return false;
   digest.contents.push(content);
   return true;
 }

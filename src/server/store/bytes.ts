@@ -1,4 +1,5 @@
 import type { Body, ByteStream } from '../../api/message.ts';
+import type { RunningDigest } from './running-digest.ts';
 
 /** Bytes that were stored. */
 export interface StoredBytes {
@@ -21,6 +22,8 @@ export interface ByteStore {
   read(id: string, start: number, end: number): ByteStream;
   /** Puts the bytes at `file`, without copying them where the disk is the same; they must only be read there. */
   link(id: string, file: string): void;
+  /** Begins the MD5 of contents one after the other. */
+  digest(): RunningDigest;
   remove(id: string): Promise<void>;
   /** Ids of all contents, or of those written before a time (milliseconds since the epoch). */
   list(before?: number): AsyncIterable<string>;

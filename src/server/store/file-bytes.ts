@@ -8,6 +8,7 @@ import { isSystemError } from '../../errors.ts';
 import type { ByteStore, StoredBytes } from './bytes.ts';
 import { createDirectorySync } from './directory-sync.ts';
 import { keepInline, readInline } from './inline-bytes.ts';
+import { beginDigest } from './running-digest.ts';
 
 /** Large pieces: most of the cost of a download is per piece, not per byte. */
 const pieceSize = 256 * 1024;
@@ -124,6 +125,11 @@ export async function openFileBytes(dir: string): Promise<ByteStore> {
       // Opened now, not at the first read: removing the content from here on cannot disturb this reader.
       const fd = openSync(fileOf(id), 'r');
       return createReadStream('', { fd, start, end: end - 1, highWaterMark: pieceSize });
+    },
+
+    digest: () => {
+      const digest = beginDigest();
+      return { ...digest, add: (id) => digest.add(readInline(id) ?? fileOf(id)) };
     },
 
     link(id, file) {

@@ -1,5 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHashing } from '../../../src/transfer/hashing.ts';
 
 const mebibyte = 1024 * 1024;
@@ -31,6 +34,54 @@ test('a piece larger than all memory of the thread, and a hasher that is dropped
   expect(await hasher.digest()).toBe(md5(content));
   const dropped = hashing.start(undefined);
   await dropped.update(content.subarray(0, 3 * mebibyte));
-  dropped.drop();
+  await dropped.drop();
   expect(await hashInPieces(content, content.length, 65_536)).toBe(md5(content));
+});
+
+describe('bytes that are written too', () => {
+  const content = randomBytes(20 * mebibyte);
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'cloud-hashing-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test('from where that was asked for; those before are only hashed', async () => {
+    const file = join(folder, 'whole');
+    const before = content.subarray(0, mebibyte + 1);
+    writeFileSync(file, before);
+    const handle = openSync(file, 'r+');
+    const hasher = hashing.start(content.length);
+    await hasher.update(before);
+    hasher.writeTo?.(handle, before.length);
+    for (let at = before.length; at < content.length; at += 100_003) await hasher.update(content.subarray(at, at + 100_003));
+    expect(await hasher.digest()).toBe(md5(content));
+    closeSync(handle);
+    expect(readFileSync(file).equals(content)).toBe(true);
+  });
+
+  test('what was taken before it was dropped is in the file', async () => {
+    const file = join(folder, 'part');
+    const handle = openSync(file, 'w');
+    const hasher = hashing.start(content.length);
+    hasher.writeTo?.(handle, 0);
+    await hasher.update(content.subarray(0, 3 * mebibyte + 5));
+    await hasher.drop();
+    closeSync(handle);
+    expect(readFileSync(file).equals(content.subarray(0, 3 * mebibyte + 5))).toBe(true);
+  });
+
+  test('a full disk ends it with the error of the system', async () => {
+    const handle = openSync('/dev/full', 'w');
+    const hasher = hashing.start(content.length);
+    hasher.writeTo?.(handle, 0);
+    const write = async (): Promise<string> => {
+      await hasher.update(content);
+      return await hasher.digest();
+    };
+    await expect(write()).rejects.toMatchObject({ code: 'ENOSPC', syscall: 'write' });
+    await hasher.drop();
+    closeSync(handle);
+    expect(await hashInPieces(content, content.length, 65_536)).toBe(md5(content));
+  });
 });

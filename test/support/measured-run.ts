@@ -1,0 +1,65 @@
+import { existsSync, openSync, closeSync, readFileSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { Sandbox } from './sandbox.ts';
+
+/** What a line of the shell printed and what it cost. */
+export interface MeasuredRun {
+  readonly stdout: string;
+  readonly seconds: number;
+  /** Most memory of the program, bytes. */
+  readonly peak: number;
+}
+
+/** Most memory of a process, bytes; unlike what the system tells a parent, without that of the process that started it. */
+function readPeak(statusFile: string): number {
+  const status = readFileSync(statusFile, 'utf8');
+  const [, kibibytes] = /VmHWM:\s+(\d+) kB/.exec(status) ?? [];
+  if (kibibytes === undefined) throw new Error(`no VmHWM in ${statusFile}: ${JSON.stringify(status)}`);
+  return Number(kibibytes) * 1024;
+}
+
+/** Most memory that the local service has used so far, bytes. */
+export function peakOfService(user: Sandbox): number {
+  return readPeak(`/proc/${user.local.pid}/status`);
+}
+
+/** Runs a line of bash with one `cloud` in it, which must end well and say nothing on stderr. */
+export async function measureRun(user: Sandbox, line: string): Promise<MeasuredRun> {
+  const hook = join(user.home, 'peak.cjs');
+  const file = join(user.home, 'peak');
+  const write = `require('fs').writeFileSync(${JSON.stringify(file)}, require('fs').readFileSync('/proc/self/status'))`;
+  writeFileSync(hook, `require('node:worker_threads').isMainThread && process.on('exit', () => ${write});`);
+  rmSync(file, { force: true });
+  const started = performance.now();
+  const { code, stdout, stderr } = await user.shell(`set -o pipefail; ${line}`, { env: { NODE_OPTIONS: `--require "${hook}"` } });
+  const seconds = (performance.now() - started) / 1000;
+  expect([line, code, stderr.slice(0, 2000)]).toEqual([line, 0, '']);
+  return { stdout, seconds, peak: readPeak(file) };
+}
+
+/** A request as the log of the local service has it. */
+export interface LoggedRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly status: number;
+}
+
+/** Follows the log of the local service; each call gives the requests to the object storage since the one before. */
+export function followRequests(user: Sandbox): () => LoggedRequest[] {
+  const file = join(user.local.dataDir, 'service.log');
+  let at = existsSync(file) ? statSync(file).size : 0;
+  return () => {
+    const log = openSync(file, 'r');
+    try {
+      const content = Buffer.alloc(statSync(file).size - at);
+      const length = readSync(log, content, 0, content.length, at);
+      const end = content.subarray(0, length).lastIndexOf('\n') + 1;
+      at += end;
+      const lines = content.toString('utf8', 0, end).matchAll(/ storage ([A-Z]+) (\S+) (\d{3}) /g);
+      return [...lines].map(([, method = '', target = '', status]) => ({ method, target, status: Number(status) }));
+    } finally {
+      closeSync(log);
+    }
+  };
+}
