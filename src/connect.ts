@@ -89,6 +89,10 @@ function readUrl(settings: Sources, service: ServiceName): URL {
   const text = requireSetting(settings, name, service === 'compute' ? 'address of the compute service' : 'address of the object storage');
   if (!URL.canParse(text)) throw new UsageError(`${settings[name]?.source ?? name}: "${text}" is not a URL`);
   const url = new URL(text);
+  if (url.username !== '' || url.password !== '')
+    throw new UsageError(`${settings[name]?.source ?? name}: the URL holds a name or password, which these services do not take`, {
+      hint: 'requests are signed with a key: leave out what stands before the @',
+    });
   checkTransport(url, settings.allowHttp !== undefined && readFlag(settings.allowHttp));
   return url;
 }

@@ -102,7 +102,7 @@ function listSigned(parsed: ParsedSignature, request: SignableRequest): string[]
 
 function readSigned(name: string, { method, target, headers }: SignableRequest): string {
   if (name === '(request-target)') return `${method.toLowerCase()} ${target}`;
-  const value = headers[name];
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
   if (value === undefined) throw new AuthorizationSyntaxError(`the header ${name} is signed but missing`);
   return value;
 }

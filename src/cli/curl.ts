@@ -1,4 +1,5 @@
 import type { Outgoing } from '../client/send.ts';
+import { redactSecrets } from './redact.ts';
 
 /** Thrown instead of sending, when a command is only to print its request. */
 export class CurlPrinted extends Error {
@@ -16,7 +17,10 @@ export function quoteShell(word: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The request as a curl command that works for as long as its date is accepted. A streamed body is read from stdin. */
+/**
+ * The request as a curl command that works for as long as its date is accepted. A streamed body is read from stdin; a password has to be put
+ * in by hand: what is printed lands in terminals' memories and shells' histories.
+ */
 export function printCurl(
   { method, url, headers, body }: Outgoing,
   { ca, insecure }: { ca?: string | undefined; insecure: boolean },
@@ -26,7 +30,7 @@ export function printCurl(
   if (ca !== undefined) words.push('--cacert', ca);
   if (insecure) words.push('--insecure');
   for (const [name, value] of Object.entries(headers)) if (name !== 'content-length') words.push('-H', `${name}: ${value}`);
-  if (body instanceof Uint8Array) words.push('--data-binary', Buffer.from(body).toString());
+  if (body instanceof Uint8Array) words.push('--data-binary', redactSecrets(Buffer.from(body).toString()));
   else if (body !== undefined) words.push('--data-binary', '@-');
   return [...words, url.href].map(quoteShell).join(' ');
 }

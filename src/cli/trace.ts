@@ -2,11 +2,10 @@ import type { TraceEvent } from '../client/client.ts';
 import { explain } from '../errors.ts';
 import type { Body, ByteStream, Headers } from '../api/message.ts';
 import { escapeControl } from '../output/escape.ts';
+import { redactSecrets } from './redact.ts';
 
 /** Most bytes of a body that are shown. */
 const shown = 4096;
-/** JSON fields that hold secrets. */
-const secrets = /("(?:password|password_confirmation)"\s*:\s*)"(?:[^"\\]|\\.)*"/g;
 
 function redactHeader(name: string, value: string): string {
   if (name !== 'authorization') return value;
@@ -18,7 +17,7 @@ function redactUrl(url: URL): string {
 }
 
 function printBody(raw: Uint8Array): string {
-  return Buffer.from(raw.subarray(0, shown)).toString().replace(secrets, '$1"(redacted)"');
+  return redactSecrets(Buffer.from(raw.subarray(0, shown)).toString());
 }
 
 function isText(headers: Headers): boolean {

@@ -117,7 +117,8 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
   ): Promise<R> {
     for (let attempt = 1; ; attempt += 1) {
       const { method, target, headers, body, signal: own } = make();
-      const url = new URL(base + withRoles(endpoint, target), endpoint.url);
+      // Never as a relative reference: one that begins with two slashes would name another host.
+      const url = new URL(endpoint.url.origin + base + withRoles(endpoint, target));
       const outgoing: Outgoing = { method, url, headers: { ...(await standardHeaders(endpoint)), ...headers }, body, signal: own };
       let retryAfter: string | undefined;
       try {

@@ -41,8 +41,11 @@ function compileKey({ key }: Key): KeyObject {
   return keyObject;
 }
 
+/** A date of HTTP, or of ISO 8601. `Date.parse` alone finds dates in almost any text, such as one that was signed to say something else. */
+const dateForm = /^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? |\d{4}-)/u;
+
 function checkDate(date: string, now: number, refusals: SignatureRefusals): void {
-  const time = Date.parse(date);
+  const time = dateForm.test(date) ? Date.parse(date) : NaN;
   if (Number.isNaN(time)) throw refusals.syntax(`the date "${date}" is not a date`);
   // Dates of requests have whole seconds; so has the clock that they are compared with.
   const skew = Math.floor(time / 1000) - Math.floor(now / 1000);

@@ -215,9 +215,14 @@ function writeCommonHeaders<T extends Operations>(options: ServiceOptions<T>, { 
   };
 }
 
-/** A target that can be shown: whoever has the signature of a pre-signed URL can use it; passwords may come in a query too. */
+/**
+ * A target that can be shown: whoever has the signature of a pre-signed URL can use it; passwords may come in a query too. Bytes that a
+ * terminal may take for orders are percent-encoded.
+ */
 function redactTarget(target: string): string {
-  return target.replace(/([?&](?:signature|password|password_confirmation)=)[^&]*/giu, '$1...');
+  return target
+    .replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent)
+    .replace(/([?&](?:signature|password|password_confirmation)=)[^&]*/giu, '$1...');
 }
 
 /** Makes a service of its operations and their handlers. */

@@ -5,7 +5,7 @@ import {
   createReadStream,
   fchmodSync,
   futimesSync,
-  openSync,
+  lstatSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -20,6 +20,7 @@ import type { Engine, Ticket } from './engine.ts';
 import { createFileWriter, writeSize } from './file-writer.ts';
 import type { Hasher } from './hashing.ts';
 import { unfinishedName } from './local-walk.ts';
+import { createOwn, sizeOfOwn } from './partial-file.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
 import { checkInterrupted, mayTryAgain, tryAgain } from './retry.ts';
 
@@ -33,6 +34,8 @@ export interface FetchOptions {
   readonly continues?: boolean;
   /** Set the permission bits that were kept with the object. */
   readonly modes?: boolean;
+  /** One of a tree, whose name the service gave: a link in its place is replaced, never followed. */
+  readonly inTree?: boolean;
 }
 
 /** A file that was written. */
@@ -50,9 +53,6 @@ const worthKeeping = 1024 * 1024;
 
 /** An object of at most this size is held in memory until it is whole, bytes. */
 const smallSize = 256 * 1024;
-
-/** Never through a link that somebody else put there. */
-const createFlags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
 
 /** Where a file is written before it is whole: the same for the same version of an object, so that the next run finds it. */
 function nameUnfinished(file: string, etag: string | undefined): string {
@@ -97,8 +97,8 @@ async function writeThrough(engine: Engine, opened: Opened, file: string, ticket
 async function takeBeginning(opened: Opened, file: string, unfinished: string, { continues = false }: FetchOptions): Promise<number> {
   const { etag, size } = opened;
   if (etag === undefined || size === undefined) return 0;
-  if (continues && sizeOf(file) > sizeOf(unfinished) && sizeOf(file) <= size) await rename(file, unfinished);
-  const there = sizeOf(unfinished);
+  if (continues && sizeOf(file) > sizeOfOwn(unfinished) && sizeOf(file) <= size) await rename(file, unfinished);
+  const there = sizeOfOwn(unfinished);
   return there <= size ? there : 0;
 }
 
@@ -118,7 +118,8 @@ async function writePieces(pieces: AsyncIterable<Uint8Array>, handle: FileHandle
 }
 
 async function writeUnfinished(engine: Engine, opened: Opened, unfinished: string, start: number, ticket: Ticket): Promise<number> {
-  const handle = await open(unfinished, start > 0 ? createFlags : createFlags | constants.O_TRUNC, 0o666);
+  if (start === 0) closeSync(createOwn(unfinished));
+  const handle = await open(unfinished, constants.O_RDWR | constants.O_NOFOLLOW);
   try {
     const hasher = await hashStart(engine, unfinished, start, opened.size);
     ticket.move(start);
@@ -157,7 +158,7 @@ function readMode(value: string | undefined): number | undefined {
 /** Writes a small object in one go: much quicker than in steps, of which each waits for a thread. */
 function writeSmall(pieces: readonly Uint8Array[], file: string, unfinished: string, { mtime, mode }: Properties): number {
   const content = Buffer.concat(pieces);
-  const descriptor = openSync(unfinished, createFlags | constants.O_TRUNC, 0o666);
+  const descriptor = createOwn(unfinished);
   try {
     for (let at = 0; at < content.length;) at += writeSync(descriptor, content, at);
     if (mode !== undefined) fchmodSync(descriptor, mode);
@@ -181,21 +182,21 @@ function mayGoOn(file: string, { size, continues = false }: FetchOptions): boole
 /** Asks for the object; for its headers alone when some of its bytes may be there already. */
 async function openForFile(engine: Engine, source: RemotePath, file: string, options: FetchOptions): Promise<Opened> {
   const head = mayGoOn(file, options) ? await openHead(engine, source) : undefined;
-  const hasBeginning = head !== undefined && (options.continues === true || sizeOf(nameUnfinished(file, head.etag)) > 0);
+  const hasBeginning = head !== undefined && (options.continues === true || sizeOfOwn(nameUnfinished(file, head.etag)) > 0);
   if (hasBeginning && (options.etag === undefined || options.etag === head.etag)) return head;
   return await openObject(engine, source, options.etag);
 }
 
 async function fetchOnce(engine: Engine, source: RemotePath, file: string, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
   const opened = await openForFile(engine, source, file, options);
-  const target = statSync(file, { throwIfNoEntry: false });
+  const target = (options.inTree === true ? lstatSync : statSync)(file, { throwIfNoEntry: false });
   if (target?.isDirectory() === true) {
     await closeBody(opened.body);
     throw new LocalError(`${file} is a directory: ${printRemotePath(source)} cannot be written there`);
   }
   const mtime = readMtime(opened.headers['m-mtime']);
   const fetched = { path: printRemotePath(source), file, size: opened.size ?? 0, etag: opened.etag, mtime };
-  if (target?.isFile() === false) {
+  if (target?.isFile() === false && options.inTree !== true) {
     await writeThrough(engine, opened, file, ticket);
     return fetched;
   }

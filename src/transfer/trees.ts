@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Engine } from './engine.ts';
 import { createFolder, type Folder } from './folders.ts';
+import { makeLocalFolder } from './local-folders.ts';
 import { walkLocal, type LocalWalkOptions } from './local-walk.ts';
 import { joinPath, type RemotePath } from './path.ts';
 import type { FileSource } from './source.ts';
@@ -51,13 +52,18 @@ export async function* planGet(
   options: WalkOptions & { onError: (error: unknown) => Promise<void> | void },
 ): AsyncGenerator<GetStep> {
   mkdirSync(root, { recursive: true });
+  /** A directory that cannot be written to. */
+  let closed: string | undefined;
   for await (const { kind, entry, path, rel } of walkRemote(storage, source, options)) {
     const file = join(root, rel);
-    if (kind === 'object') yield { source: path, file, size: entry.size };
+    if (closed !== undefined) {
+      if (kind === 'leave' && rel === closed) closed = undefined;
+    } else if (kind === 'object') yield { source: path, file, size: entry.size };
     else if (kind === 'enter') {
       try {
-        mkdirSync(file, { recursive: true });
+        makeLocalFolder(file);
       } catch (error) {
+        closed = rel;
         await options.onError(error);
       }
     }

@@ -117,6 +117,7 @@ async function fetchOne(
     size: Number.isNaN(size) ? undefined : size,
     continues: options.continue,
     modes: options.modes,
+    inTree: options.recursive,
   });
 }
 

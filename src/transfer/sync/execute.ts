@@ -1,5 +1,4 @@
-import { mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { rmdirSync, rmSync, statSync } from 'node:fs';
 import type { Headers } from '../../api/message.ts';
 import { ApiError, isSystemError, LocalError, UsageError } from '../../errors.ts';
 import type { Engine } from '../engine.ts';
@@ -7,6 +6,7 @@ import { fetchFile } from '../fetch-file.ts';
 import { createFolder, type Folder } from '../folders.ts';
 import { inspect } from '../inspect.ts';
 import { linkObject } from '../link.ts';
+import { makeLocalFolder, makeWay } from '../local-folders.ts';
 import { hashFile } from '../local-walk.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 import { tryAgain } from '../retry.ts';
@@ -136,8 +136,8 @@ async function checkLocal(
 
 async function getFile(engine: Engine, source: RemotePath, file: string, step: Step, options: CopyOptions): Promise<Done> {
   if ((await checkLocal(engine, file, step.target, source)) === 'done') return {};
-  mkdirSync(dirname(file), { recursive: true });
-  const fetched = await fetchFile(engine, source, file, { size: step.size, etag: step.source?.etag, modes: options.modes });
+  makeWay(file, step.rel);
+  const fetched = await fetchFile(engine, source, file, { size: step.size, etag: step.source?.etag, modes: options.modes, inTree: true });
   const { mtimeMs } = statSync(file);
   return { known: fetched.etag === undefined ? undefined : { etag: fetched.etag, mtime: Math.floor(mtimeMs) } };
 }
@@ -198,7 +198,7 @@ async function makeLocal(engine: Engine, file: string, replacing: Expected | und
     await checkLocal(engine, file, replacing);
     rmSync(file);
   }
-  mkdirSync(file, { recursive: true });
+  makeLocalFolder(file);
 }
 
 /** Does a step. `folder` is the directory that it goes into, when that has to be made first. */

@@ -1,0 +1,30 @@
+import { lstatSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { LocalError } from '../errors.ts';
+
+function refuseLink(folder: string): void {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+  throw new LocalError(`${folder} is a link: nothing is written through it`, {
+    hint: 'remove the link, or name the directory that it leads to',
+  });
+}
+
+/** Makes a directory of a tree that is being written. @throws {LocalError} where a link would lead out of the tree */
+export function makeLocalFolder(folder: string): void {
+  refuseLink(folder);
+  mkdirSync(folder, { recursive: true });
+}
+
+/**
+ * Makes the directories on the way to a file of a tree.
+ * @param rel path below the root of the tree; the root itself may be a link
+ * @throws {LocalError} where a link would lead out of the tree
+ */
+export function makeWay(file: string, rel: string): void {
+  const parts = rel.split('/').slice(0, -1);
+  if (file.endsWith(`/${rel}`)) {
+    const root = file.slice(0, -rel.length - 1);
+    for (const [at] of parts.entries()) refuseLink(join(root, ...parts.slice(0, at + 1)));
+  }
+  mkdirSync(dirname(file), { recursive: true });
+}
