@@ -33,7 +33,7 @@ function describe(value: unknown): string {
 /** Reads YAML, of which JSON is a part. @throws {UsageError} with line and column of the first mistake */
 async function parseYaml(text: string): Promise<unknown> {
   const { parseDocument } = await import('yaml');
-  const document = parseDocument(text, { prettyErrors: false });
+  const document = parseDocument(text, { prettyErrors: false, logLevel: 'error' });
   const [error] = document.errors;
   if (error) {
     const before = text.slice(0, error.pos[0]).split('\n');

@@ -41,7 +41,7 @@ export function useHere(): Here {
         return { stream, isTerminal, columns: () => 80 };
       };
       const stop = new AbortController();
-      const limit = setTimeout(() => stop.abort(), 3000);
+      const limit = setTimeout(() => stop.abort(), 15_000);
       const code = await run({
         argv,
         env: { HOME: home, CLOUD_ACCOUNT: 'demo', CLOUD_KEY_FILE: keyFile, NO_COLOR: '1', ...env },

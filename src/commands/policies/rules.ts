@@ -69,7 +69,7 @@ function readLines(text: string): RuleSet {
 /** YAML that is a record or a list; undefined for anything else, which is rules one a line. */
 async function parseStructure(text: string): Promise<unknown> {
   const { parseDocument } = await import('yaml');
-  const document = parseDocument(text);
+  const document = parseDocument(text, { logLevel: 'error' });
   if (document.errors.length > 0) return undefined;
   let value: unknown;
   try {

@@ -77,3 +77,13 @@ test('null means not given, headers are no fields of a record', async () => {
   expect(await read('name: null', schema)).toEqual({});
   await expect(read('ifMatch: a', schema)).rejects.toThrow('ifMatch: is not a known field');
 });
+
+test('a key that is a list is refused in words, without a warning of Node.js', async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', note);
+  await refuse('[a, "\\e[2J"]: b\n');
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('warning', note);
+  expect(warnings).toEqual([]);
+});
