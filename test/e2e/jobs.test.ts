@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ const script = 'echo "$(wc -l) lines of $(basename "$MANTA_INPUT_OBJECT")"\n';
 
 beforeAll(async () => {
   for (const [name, content] of Object.entries({ ...logs, 'count.sh': script })) user.write(name, content);
-  await user.cloud(['stor', 'mkdir', 'logs']);
+  await user.cloud(['stor', 'mkdir', '-p', 'logs/older']);
   const put = await user.cloud(['stor', 'put', ...Object.keys(logs), 'count.sh', 'logs/']);
   if (put.code !== 0) throw new Error(put.stderr);
 });
@@ -43,9 +43,15 @@ test('word count of a pattern: the outputs come in the order of the inputs, name
 
 test('grep with a reduce that sums, and a chain of three phases', async () => {
   const sum = "awk '{s+=$1} END {print s}'";
-  expect(await run('--map', 'grep -c ERROR', '--reduce', sum, 'logs/a.txt', 'logs/b.txt')).toMatchObject({ code: 0, stdout: '3\n' });
   const chain = ['--map', 'cat', '--map', 'grep ERROR', '--reduce', 'sort -r | head -n 1'];
-  expect(await run(...chain, 'logs/a.txt', 'logs/b.txt')).toMatchObject({ code: 0, stdout: 'ERROR two\n' });
+  const outcomes = await Promise.all([
+    run('--map', 'grep -c ERROR', '--reduce', sum, 'logs/a.txt', 'logs/b.txt'),
+    run(...chain, 'logs/a.txt', 'logs/b.txt'),
+  ]);
+  expect(outcomes).toMatchObject([
+    { code: 0, stdout: '3\n' },
+    { code: 0, stdout: 'ERROR two\n' },
+  ]);
 });
 
 test('two reducers share the inputs: two outputs', async () => {
@@ -70,21 +76,26 @@ test('some inputs fail: the others are printed, the failures are told with what 
   expect(stderr).toMatch(/phase 0: \/demo\/stor\/logs\/missing: .* \(EJ_NOENT\)\n/);
   expect(stderr).toMatch(/cloud jobs run .*: 2 of 4 inputs failed\nhint: cloud jobs errors [0-9a-f-]{36} --stderr\n$/);
   const id = idIn(stderr);
-  const failed = (await user.cloud(['jobs', 'failures', id, '-o', 'name'])).stdout;
-  expect(failed.trim().split('\n').toSorted()).toEqual(['/demo/stor/logs/missing', '/demo/stor/logs/odd 100% name.txt']);
-  const errors = await user.json<{ code: string; stderrText?: string }[]>('jobs', 'errors', id, '--stderr');
+  const [failed, errors, told] = await Promise.all([
+    user.cloud(['jobs', 'failures', id, '-o', 'name']),
+    user.json<{ code: string; stderrText?: string }[]>('jobs', 'errors', id, '--stderr'),
+    user.cloud(['jobs', 'errors', id, '--stderr']),
+  ]);
+  expect(failed.stdout.trim().split('\n').toSorted()).toEqual(['/demo/stor/logs/missing', '/demo/stor/logs/odd 100% name.txt']);
   expect(errors.find((error) => error.code === 'UserTaskError')?.stderrText).toBe('nothing here\n');
-  const told = await user.cloud(['jobs', 'errors', id, '--stderr']);
   expect(told.stdout).toContain('  | nothing here\n');
 });
 
 test('all inputs fail: exit code 1; a failing init, a command that dumps core, a directory', async () => {
-  const init = await run('--map', 'wc', '--init', 'echo no network >&2; false', 'logs/a.txt');
+  const [init, core, directory] = await Promise.all([
+    run('--map', 'wc', '--init', 'echo no network >&2; false', 'logs/a.txt'),
+    run('--map', 'kill -ABRT $$', 'logs/a.txt'),
+    run('--map', 'wc', 'logs'),
+  ]);
   expect([init.code, init.stdout]).toEqual([1, '']);
-  expect(init.stderr).toMatch(/\(TaskInitError\)\n/);
-  const core = await run('--map', 'kill -ABRT $$', 'logs/a.txt');
-  expect([core.code, core.stderr.includes('user command terminated by SIGABRT')]).toEqual([1, true]);
-  const directory = await run('--map', 'wc', 'logs');
+  expect(init.stderr).toMatch(/init command exited with code 1 \(TaskInitError\)\n {2}\| no network\n/);
+  expect([core.code, core.stderr.includes('user command terminated by SIGABRT (UserTaskError)')]).toEqual([1, true]);
+  expect(directory.stderr).toContain('phase 0: /demo/stor/logs: a directory, not an object: "/demo/stor/logs" (EJ_NOENT)\n');
   expect([directory.code, directory.stderr.includes('1 of 1 inputs failed')]).toEqual([1, true]);
 });
 
@@ -118,12 +129,26 @@ test('a binary input goes through a job byte for byte', async () => {
 });
 
 test('inputs through a pipe, a job without inputs, and errors before anything is created', async () => {
-  const piped = await user.shell(`printf 'logs/a.txt\\n~~/stor/logs/b.txt\\n' | cloud jobs run --map cat --reduce 'wc -l'`);
+  const [piped, none, nothing, phaseless] = await Promise.all([
+    user.shell(`printf 'logs/a.txt\\n~~/stor/logs/b.txt\\n' | cloud jobs run --map cat --reduce 'wc -l'`),
+    run('--reduce', 'echo "$(wc -c) bytes"'),
+    run('--map', 'wc', 'logs/*.nothing'),
+    run('logs/a.txt'),
+  ]);
   expect([piped.code, piped.stdout.trim()]).toEqual([0, '5']);
-  expect(await run('--reduce', 'echo "$(wc -c) bytes"')).toMatchObject({ code: 0, stdout: '0 bytes\n' });
-  expect(await run('--map', 'wc', 'logs/*.nothing')).toMatchObject({ code: 3, stdout: '' });
-  const none = await run('logs/a.txt');
-  expect([none.code, none.stderr.split('\n')[0]]).toEqual([2, 'cloud jobs run logs/a.txt: the job has no phase']);
+  expect(none).toMatchObject({ code: 0, stdout: '0 bytes\n' });
+  expect(nothing).toMatchObject({ code: 3, stdout: '' });
+  expect([phaseless.code, phaseless.stderr.split('\n')[0]]).toEqual([2, 'cloud jobs run logs/a.txt: the job has no phase']);
+});
+
+test('a pattern stands for objects: directories that fit are left out, with a word about it', async () => {
+  const [some, only] = await Promise.all([run('--map', 'basename "$MANTA_INPUT_OBJECT"', 'logs/[ao]*'), run('--map', 'wc', 'log?')]);
+  expect([some.code, some.stdout]).toEqual([0, 'a.txt\nodd 100% name.txt\n']);
+  expect(some.stderr).toMatch(/^logs\/\[ao\]\*: left out a directory: inputs of a job are objects\nCreated job /);
+  expect([only.code, only.stderr.split('\n').slice(0, 2)]).toEqual([
+    3,
+    ["cloud jobs run --map wc 'log?': log? matches only a directory: inputs of a job are objects", "hint: what is in them: 'log?/*'"],
+  ]);
 });
 
 test('a job step by step: create, add, watch, end, wait, outputs; found by name', async () => {
@@ -193,45 +218,48 @@ test('cancel ends a job; cancelling twice, an unknown job and a bad phase are on
   const id = stdout.trim();
   expect((await user.cloud(['jobs', 'cancel', id, '--wait'])).stderr).toBe(`Cancelled job ${id}\n`);
   expect((await user.json<Job>('jobs', 'get', id)).cancelled).toBe(true);
-  const twice = await user.cloud(['jobs', 'cancel', id]);
+  const [twice, waited] = await Promise.all([user.cloud(['jobs', 'cancel', id]), user.cloud(['jobs', 'wait', id])]);
   expect([twice.code, twice.stderr.includes('InvalidJobState'), twice.stderr.trim().split('\n').length]).toEqual([1, true, 1]);
-  const waited = await user.cloud(['jobs', 'wait', id]);
   expect([waited.code, waited.stderr.includes(`job ${id} was cancelled`)]).toEqual([1, true]);
   const nobody = '00000000-0000-4000-8000-000000000000';
-  for (const words of [
-    ['get', nobody],
-    ['end', nobody],
-    ['cancel', nobody],
-    ['outputs', nobody],
-    ['add', nobody, 'logs/a.txt'],
-  ]) {
-    const { code, stderr } = await user.cloud(['jobs', ...words]);
-    expect([code, stderr]).toEqual([3, expect.stringContaining(`job ${nobody} does not exist`)]);
-  }
-  const empty = await user.cloud(['jobs', 'create', '--from', '-'], { input: 'phases: [{ exec: "" }]' });
+  const [empty, bad, ...strangers] = await Promise.all([
+    user.cloud(['jobs', 'create', '--from', '-'], { input: 'phases: [{ exec: "" }]' }),
+    user.cloud(['jobs', 'create', '--map', 'wc', '--count', '2']),
+    ...[['get'], ['cancel'], ['outputs'], ['add', 'logs/a.txt']].map(([verb = '', ...rest]) => user.cloud(['jobs', verb, nobody, ...rest])),
+  ]);
+  for (const { code, stderr } of strangers) expect([code, stderr]).toEqual([3, expect.stringContaining(`job ${nobody} does not exist`)]);
   expect([empty.code, empty.stderr]).toEqual([1, expect.stringMatching(/phases\[0\]\.exec .* \(InvalidJob, request [^)]*\)\n$/)]);
-  const bad = await user.cloud(['jobs', 'create', '--map', 'wc', '--count', '2']);
   expect([bad.code, bad.stderr.split('\n')[0]]).toEqual([2, expect.stringContaining('--count is for reduce phases')]);
 });
 
 /** Runs a line until it has said something on stderr, then interrupts it. */
 async function interrupt(line: string, word: string): Promise<{ code: number; stderr: string }> {
-  const script = `: >said; ${line} 2>said & until grep -q "${word}" said; do sleep 0.05; done; kill -INT $!; wait $!; echo $?`;
+  const said = `said-${randomUUID()}`;
+  const script = `: >${said}; ${line} 2>${said} & until grep -q "${word}" ${said}; do sleep 0.05; done; kill -INT $!; wait $!; echo $?`;
   const { stdout } = await user.shell(script);
-  return { code: Number(stdout), stderr: readFileSync(join(user.home, 'said'), 'utf8') };
+  return { code: Number(stdout), stderr: readFileSync(join(user.home, said), 'utf8') };
 }
 
-test('Ctrl-C leaves the job alone and says how to go on', async () => {
-  const running = await interrupt("cloud jobs run -v --map 'sleep 1000' logs/a.txt", 'live/status');
-  const id = idIn(running.stderr);
+test('failures are told while the job runs; Ctrl-C leaves it alone and says how to go on', async () => {
+  const exec = 'grep -q two || { echo why >&2; exit 3; }; sleep 1000';
+  const [running, feeding] = await Promise.all([
+    interrupt(`cloud jobs run --map '${exec}' logs/a.txt logs/b.txt`, '| why'),
+    interrupt('cloud jobs run --map cat - < <(echo logs/a.txt; sleep 2)', 'Created job'),
+  ]);
+  const [id, open] = [idIn(running.stderr), idIn(feeding.stderr)];
   expect(running).toEqual({ code: 130, stderr: expect.stringContaining(`no longer waiting: job ${id} goes on`) });
+  expect(running.stderr).toContain('phase 0: /demo/stor/logs/a.txt: user command exited with code 3 (UserTaskError)\n  | why\n');
   expect(running.stderr).toContain(`cloud jobs wait ${id}`);
-  const waited = await user.cloud(['jobs', 'wait', id, '--wait-timeout', '200ms']);
-  expect([waited.code, waited.stderr.includes('is not done after 200ms')]).toEqual([6, true]);
-  expect((await user.cloud(['jobs', 'cancel', id, '--wait'])).code).toBe(0);
-  const feeding = await interrupt('cloud jobs run --map cat - < <(echo logs/a.txt; sleep 2)', 'Created job');
-  const open = idIn(feeding.stderr);
   expect(feeding).toEqual({ code: 130, stderr: expect.stringContaining(`job ${open} still waits for inputs`) });
-  await user.cloud(['jobs', 'end', open]);
-  expect((await user.cloud(['jobs', 'wait', open])).code).toBe(0);
+  const [waited] = await Promise.all([user.cloud(['jobs', 'wait', id, '--wait-timeout', '200ms']), user.cloud(['jobs', 'end', open])]);
+  expect([waited.code, waited.stderr.includes('is not done after 200ms')]).toEqual([6, true]);
+  const [cancelled, done] = await Promise.all([user.cloud(['jobs', 'cancel', id, '--wait']), user.cloud(['jobs', 'wait', open])]);
+  expect([cancelled.code, done.code]).toEqual([0, 0]);
+});
+
+test('many failures: the first ten are told, the others counted', async () => {
+  const paths = Array.from({ length: 13 }, (_, at) => `none/${at}\n`).join('');
+  const { code, stderr } = await user.cloud(['jobs', 'run', '--map', 'wc'], { input: paths });
+  expect([code, stderr.split('\n').filter((line) => line.includes('(EJ_NOENT)')).length]).toEqual([1, 10]);
+  expect(stderr).toMatch(/\n\.\.\. and 3 more: cloud jobs errors [0-9a-f-]{36} --stderr\n/);
 });

@@ -4,6 +4,7 @@ import { changeCommand, createAttempts } from '../../cli/shapes.ts';
 import { UsageError } from '../../errors.ts';
 import { record, records } from '../../output/kinds.ts';
 import { createJob } from './create.ts';
+import { createTeller } from './failures.ts';
 import { explainJob, findJob, readJob } from './find.ts';
 import { feedInputs, gatherInputs } from './inputs.ts';
 import { jobOptions, readNewJob } from './phases.ts';
@@ -37,7 +38,7 @@ export const add = command({
   description: 'Inputs are processed as they arrive; the job goes on to wait for more until its input is ended.',
   arguments: {
     job: one(jobArgument, { values: 'job' }),
-    input: some('Object, or pattern in quotes; - for paths on stdin, also read when there is no argument and no terminal', {
+    input: some('Object, or pattern of objects in quotes; - for paths on stdin, also read when there is no argument and no terminal', {
       values: 'path',
     }),
   },
@@ -115,16 +116,18 @@ export const cancel = command({
 export const wait = command({
   summary: 'Wait until jobs are done',
   description:
-    'Shows how far they are on stderr. Ctrl-C ends the waiting, not the jobs. Failures are told with what the tasks wrote to stderr; exit code 5 means that some inputs failed, 1 that all did, 6 that the waiting took too long.',
+    'Shows how far they are on stderr. Ctrl-C ends the waiting, not the jobs. Failures are told as they happen, with what the tasks wrote to stderr: the first ten; exit code 5 means that some inputs failed, 1 that all did, 6 that the waiting took too long.',
   arguments: { job: many(jobArgument, { values: 'job' }) },
   options: { waitTimeout },
   run: async (invocation) => {
     const { args, options, note } = invocation;
     const attempts = createAttempts(invocation, args.job.length);
     const jobs = await attempts.each(args.job, async (word) => {
-      const job = await waitForJob(invocation, await findJob(invocation, word), options.waitTimeout);
-      note(`Job ${job.id} ${describeEnd(job)}`);
-      await checkJob(invocation, job);
+      const id = await findJob(invocation, word);
+      const teller = createTeller(invocation, id);
+      const job = await waitForJob(invocation, id, options.waitTimeout, teller.tell);
+      note(`Job ${id} ${describeEnd(job)}`);
+      await checkJob(invocation, job, { teller });
       return job;
     });
     attempts.finish();

@@ -1,10 +1,14 @@
 import { addAbortSignal } from 'node:stream';
 import type { ByteStream } from '../../api/message.ts';
+import type { Context } from '../../cli/command.ts';
 import { readLines } from '../../client/reply.ts';
-import { InterruptedError, UsageError } from '../../errors.ts';
-import { expandPattern } from '../../transfer/glob.ts';
+import { InterruptedError, NotFoundError, UsageError } from '../../errors.ts';
+import { expandEntries } from '../../transfer/glob.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import type { JobContext } from './find.ts';
+
+/** What finding inputs needs. */
+type InputContext = JobContext & Pick<Context, 'note'>;
 
 /** Whole paths of inputs, in pieces as they become known. */
 export type Inputs = AsyncIterable<string[]> | Iterable<string[]>;
@@ -55,18 +59,32 @@ async function* readStdin({ world, account }: JobContext): AsyncGenerator<string
   if (piece.length > 0) yield piece;
 }
 
-/** The paths that a word names: one, or those that fit its pattern. @throws {NotFoundError} when none fits */
-async function expandWord({ storage, account }: JobContext, word: string): Promise<string[]> {
+/**
+ * The paths that a word names: one, or the objects that fit its pattern; directories that fit are told and left out, for a job
+ * cannot read them. One that is written out goes in, and shows among the failures.
+ * @throws {NotFoundError} when none fits
+ */
+async function expandWord({ storage, account, note }: InputContext, word: string): Promise<string[]> {
   const found = [];
-  for await (const path of expandPattern(storage, readRemotePath(word, account))) found.push(readInputPath(printRemotePath(path), account));
-  return found;
+  let directories = 0;
+  for await (const { path, type } of expandEntries(storage, readRemotePath(word, account))) {
+    if (type === 'directory') directories += 1;
+    else found.push(readInputPath(printRemotePath(path), account));
+  }
+  if (directories === 0) return found;
+  const what = directories === 1 ? 'a directory' : `${directories} directories`;
+  if (found.length > 0) {
+    note(`${word}: left out ${what}: inputs of a job are objects`);
+    return found;
+  }
+  throw new NotFoundError(`${word} matches only ${what}: inputs of a job are objects`, { hint: `what is in them: '${word}/*'` });
 }
 
 /**
  * The inputs that words name: paths, patterns, `-` for the lines of stdin, which also speaks when there is no word and no terminal.
  * Words are checked and patterns expanded at once: before a job is made for them.
  */
-export async function gatherInputs(context: JobContext, words: readonly string[]): Promise<Inputs> {
+export async function gatherInputs(context: InputContext, words: readonly string[]): Promise<Inputs> {
   const { isTerminal } = context.world.stdin;
   if (words.length === 0) return isTerminal ? [] : readStdin(context);
   const pieces = [];

@@ -6,6 +6,7 @@ import { bytes, record } from '../../output/kinds.ts';
 import { withSpinner } from '../../output/spinner.ts';
 import { readContents } from './contents.ts';
 import { createJob } from './create.ts';
+import { createTeller, type FailureTeller } from './failures.ts';
 import { readJob, type JobContext } from './find.ts';
 import { feedInputs, gatherInputs, type Inputs } from './inputs.ts';
 import { jobOptions, readNewJob } from './phases.ts';
@@ -63,21 +64,21 @@ async function sortOutputs(outputs: AsyncIterable<string>, places: Fed['places']
   return all.toSorted((a, b) => (a.place === b.place ? 0 : a.place - b.place)).map(({ path }) => path);
 }
 
-/** The content of all outputs; then the failures are told. */
-async function* printOutputs(context: Context, job: Job, { count, places }: Fed): AsyncGenerator<Uint8Array> {
+/** The content of all outputs; then the failures that were not told yet. */
+async function* printOutputs(context: Context, job: Job, { count, places }: Fed, teller: FailureTeller): AsyncGenerator<Uint8Array> {
   if (readCounts(job).outputs !== 0) {
     const outputs = readStream(context, job.id, 'outputs', false);
     yield* readContents(context, places.size > 1 ? await sortOutputs(outputs, places) : outputs);
   }
-  await checkJob(context, job, count);
+  await checkJob(context, job, { teller, inputs: count });
 }
 
 export const run = command({
   summary: 'Run a job on objects and print what comes out',
   description:
-    'Creates the job, adds the inputs, waits, and writes the content of the outputs to stdout, in the order of the inputs where each input has its own. Failures are told on stderr with what the task wrote there. Exit code 5 means that some inputs failed, 1 that all did.\nOptions of a phase stand after its --map or --reduce; those before the first phase hold for all phases.\nEach command runs in bash with the object on stdin; a reduce has all its inputs on stdin, one after the other. $MANTA_INPUT_FILE names the input as a file, and an asset is at $MANTA_ASSETS followed by its path.\nCtrl-C ends the waiting, not the job.',
+    'Creates the job, adds the inputs, waits, and writes the content of the outputs to stdout, in the order of the inputs where each input has its own. Failures are told on stderr as they happen, with what the task wrote there: the first ten. Exit code 5 means that some inputs failed, 1 that all did.\nOptions of a phase stand after its --map or --reduce; those before the first phase hold for all phases.\nEach command runs in bash with the object on stdin; a reduce has all its inputs on stdin, one after the other. $MANTA_INPUT_FILE names the input as a file, and an asset is at $MANTA_ASSETS followed by its path.\nCtrl-C ends the waiting, not the job.',
   arguments: {
-    input: some('Object, or pattern in quotes; - for paths on stdin, also read when there is no argument and no terminal', {
+    input: some('Object, or pattern of objects in quotes; - for paths on stdin, also read when there is no argument and no terminal', {
       values: 'path',
     }),
   },
@@ -96,9 +97,10 @@ export const run = command({
     note(`Created job ${id}`);
     const fed = await feedAll(invocation, id, inputs);
     if (options.detach) return record(await readJob(invocation, id), { id: 'id' });
-    const done = await waitForJob(invocation, id, options.waitTimeout);
+    const teller = createTeller(invocation, id);
+    const done = await waitForJob(invocation, id, options.waitTimeout, teller.tell);
     note(`Job ${id} ${describeEnd(done)}`);
-    return bytes(printOutputs(invocation, done, fed));
+    return bytes(printOutputs(invocation, done, fed, teller));
   },
   examples: [
     { line: "cloud jobs run --map wc 'logs/*.txt'", help: 'A command for each object of a pattern' },

@@ -5,15 +5,13 @@ import { exitCodes, PartialError } from '../../errors.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { ApiError } from '../../errors.ts';
 import { readRemotePath } from '../../transfer/path.ts';
+import type { FailureTeller } from './failures.ts';
 import type { JobContext } from './find.ts';
 import { readStream } from './streams.ts';
 import { readCounts } from './wait.ts';
 
-type Talk = Pick<Context, 'warn' | 'global'>;
+type Talk = Pick<Context, 'warn'>;
 
-/** Failures that are told in full after a run, and the last lines of each task's stderr. */
-const toldFailures = 10;
-const toldLines = 20;
 /** Bytes of a task's stderr that are read. */
 const largestStderr = 16 * 1024 * 1024;
 
@@ -23,14 +21,14 @@ export function describeError({ phaseNum, input, what, message, code }: JobError
   return `${place.join(': ')}: ${message} (${code})`;
 }
 
-/** What a failed task wrote to its stderr; undefined when nothing was saved. */
+/** What a failed task wrote to its stderr; undefined when nothing was saved, or when it may not be read. */
 export async function readStderr({ storage, account }: JobContext, { stderr }: JobError): Promise<string | undefined> {
   if (stderr === undefined) return undefined;
   try {
     const { body } = await storage.getObject(readRemotePath(stderr, account));
     return Buffer.from(await readAll(body, largestStderr)).toString();
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
+    if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return undefined;
     throw error;
   }
 }
@@ -42,41 +40,27 @@ export function quoteStderr(text: string, most = Infinity): string[] {
   return [...(left > 0 ? [`  | ... ${left} lines before`] : []), ...lines.slice(left).map((line) => `  | ${escapeControl(line)}`)];
 }
 
-/** Tells the first failures of a job on stderr, with what their tasks wrote there. Returns how many there are in all. */
-async function tellFailures(context: JobContext & Talk, id: string): Promise<number> {
-  let count = 0;
-  for await (const error of readStream(context, id, 'errors', false)) {
-    count += 1;
-    if (count > toldFailures) continue;
-    context.warn(describeError(error));
-    const text = await readStderr(context, error);
-    if (text !== undefined && text !== '') for (const line of quoteStderr(text, toldLines)) context.warn(line);
-  }
-  if (count > toldFailures) context.warn(`... and ${count - toldFailures} more: cloud jobs errors ${id} --stderr`);
-  return count;
-}
-
 async function countRecords(context: JobContext & Talk, id: string, name: 'inputs' | 'failures' | 'outputs'): Promise<number> {
   let count = 0;
   for await (const _ of readStream(context, id, name, false)) count += 1;
   return count;
 }
 
-function isForPrograms({ output, json }: Context['global']): boolean {
-  return json || output === 'json' || output === 'jsonl';
-}
-
 /**
  * Ends the work on a job that is done: with an error when it was cancelled or inputs failed.
  * @throws {PartialError} exit code 5 when some inputs failed, 1 when all did or nothing came out
  */
-export async function checkJob(context: JobContext & Talk, job: Job, inputs?: number): Promise<void> {
+export async function checkJob(
+  context: JobContext & Talk,
+  job: Job,
+  { teller, inputs }: { teller: FailureTeller; inputs?: number },
+): Promise<void> {
   const { id } = job;
   const hint = `cloud jobs errors ${id} --stderr`;
   if (job.cancelled) throw new PartialError(`job ${id} was cancelled`, { allFailed: exitCodes.failed, hint: `cloud jobs get ${id}` });
   const counts = readCounts(job);
   if (counts.errors === 0) return;
-  const errors = isForPrograms(context.global) && counts.errors !== undefined ? counts.errors : await tellFailures(context, id);
+  const errors = await teller.finish(job);
   if (errors === 0) return;
   const failed = await countRecords(context, id, 'failures');
   const all = inputs ?? (await countRecords(context, id, 'inputs'));

@@ -69,13 +69,19 @@ export function hintAttach(id: string): string {
   return `to go on waiting: cloud jobs wait ${id}; to see its outputs then: cloud jobs outputs ${id} --cat; to end it: cloud jobs cancel ${id}`;
 }
 
-/** Waits for a job behind a spinner. Ctrl-C ends the waiting, not the job. */
-export async function waitForJob(context: JobContext & Pick<Context, 'global'>, id: string, timeout: number | undefined): Promise<Job> {
+/** Waits for a job behind a spinner, and shows each of its states before the last to `onState`. Ctrl-C ends the waiting, not the job. */
+export async function waitForJob(
+  context: JobContext & Pick<Context, 'global'>,
+  id: string,
+  timeout: number | undefined,
+  onState: (job: Job) => Promise<void> = async () => undefined,
+): Promise<Job> {
   const { stderr, env } = context.world;
   async function look(update: (text: string) => void): Promise<Job> {
     let last: Job | undefined;
     for await (const job of pollJob(context, id, timeout)) {
       update(`job ${id.slice(0, 8)}: ${describeProgress(job)}`);
+      if (job.state !== 'done') await onState(job);
       last = job;
     }
     return last ?? (await readJob(context, id));

@@ -12,7 +12,7 @@ export interface ScriptedService {
   /** What came in: `METHOD /path?query`, and its body. */
   readonly requests: { line: string; body: string }[];
   readonly warnings: string[];
-  readonly context: JobContext & { warn: (message: string) => void };
+  readonly context: JobContext & { warn: (message: string) => void; note: (message: string) => void };
 }
 
 interface Answer {
@@ -72,7 +72,7 @@ export function createScripted(stdin = ''): ScriptedService {
     interrupted: new AbortController().signal,
     stdin: { stream: Readable.from([Buffer.from(stdin)]), isTerminal: false },
   };
-  const context = { storage: client, account: 'demo', world, warn: (message: string) => void warnings.push(message) };
+  const context = { storage: client, account: 'demo', world, warn: (message: string) => void warnings.push(message), note: () => undefined };
   return { answers, requests, warnings, context: context as unknown as ScriptedService['context'] };
 }
 

@@ -1,0 +1,68 @@
+import type { Job, JobError } from '../../api/objects.ts';
+import type { Context } from '../../cli/command.ts';
+import { isTransient } from '../../client/network-error.ts';
+import { ApiError } from '../../errors.ts';
+import type { JobContext } from './find.ts';
+import { createReader } from './streams.ts';
+import { describeError, quoteStderr, readStderr } from './verdict.ts';
+import { readCounts } from './wait.ts';
+
+/** Failures that are told in full, and the last lines of each task's stderr. */
+const toldFailures = 10;
+const toldLines = 20;
+
+/** Tells the first failures of a job on stderr, each once, with what its task wrote there. */
+export interface FailureTeller {
+  /** Tells what is new of a job that runs. */
+  tell(job: Job): Promise<void>;
+  /** Tells the rest of a job that is done, many by their number alone. Returns how many there are in all. */
+  finish(job: Job): Promise<number>;
+}
+
+function isForPrograms({ output, json }: Context['global']): boolean {
+  return json || output === 'json' || output === 'jsonl';
+}
+
+/** What tells the failures of a job; it is silent where the output is for programs. */
+export function createTeller(context: JobContext & Pick<Context, 'warn' | 'global'>, id: string): FailureTeller {
+  const reader = createReader(context, id, 'errors');
+  const isSilent = isForPrograms(context.global);
+  let count = 0;
+  /** Errors that the service counted when they were last read. */
+  let known: number | undefined = 0;
+
+  async function tellOne(error: JobError): Promise<void> {
+    count += 1;
+    if (isSilent || count > toldFailures) return;
+    context.warn(describeError(error));
+    const text = await readStderr(context, error);
+    if (text !== undefined && text !== '') for (const line of quoteStderr(text, toldLines)) context.warn(line);
+  }
+
+  async function tellNew(isDone: boolean): Promise<void> {
+    for await (const error of reader.readNew(isDone)) await tellOne(error);
+  }
+
+  return {
+    tell: async (job) => {
+      const { errors } = readCounts(job);
+      if (isSilent || count >= toldFailures || (errors !== undefined && errors === known)) return;
+      try {
+        await tellNew(false);
+        known = errors;
+      } catch (error) {
+        // The job goes on, and so does the waiting for it: what cannot be read now is told at the end.
+        if (!(error instanceof ApiError) && !isTransient(error)) throw error;
+      }
+    },
+    finish: async (job) => {
+      const { errors } = readCounts(job);
+      if (errors !== undefined && (isSilent || count >= toldFailures)) count = errors;
+      else await tellNew(true);
+      if (count > toldFailures && !isSilent) {
+        context.warn(`... and ${count - toldFailures} more: cloud jobs errors ${job.id} --stderr`);
+      }
+      return count;
+    },
+  };
+}
