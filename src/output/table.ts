@@ -29,17 +29,28 @@ interface Layout {
   right: boolean;
 }
 
+/** What a cell shows, and the columns that it takes: measuring costs most of a table, so it is done once. */
+interface Cell {
+  readonly text: string;
+  readonly width: number;
+}
+
 /** Cells of numbers are recognised by the values when the column does not say. */
 function isNumeric(column: Column, rows: readonly Row[]): boolean {
   if (column.as !== undefined) return column.as === 'number' || column.as === 'size';
-  const values = rows.map((row) => readField(row, column.key)).filter((value) => value !== undefined && value !== null);
-  return values.length > 0 && values.every((value) => typeof value === 'number');
+  let found = false;
+  for (const row of rows) {
+    const value = readField(row, column.key) ?? undefined;
+    if (value !== undefined && typeof value !== 'number') return false;
+    found ||= value !== undefined;
+  }
+  return found;
 }
 
-function layOut(column: Column, index: number, rows: readonly Row[], cells: readonly string[][], header: boolean): Layout {
+function layOut(column: Column, index: number, rows: readonly Row[], cells: readonly Cell[][], header: boolean): Layout {
   const title = column.title ?? titleOf(column.key);
   let width = header ? measure(title) : 0;
-  for (const line of cells) width = Math.max(width, measure(line[index] ?? ''));
+  for (const line of cells) width = Math.max(width, line[index]?.width ?? 0);
   return { column, title, width, right: isNumeric(column, rows) };
 }
 
@@ -58,21 +69,27 @@ function fitLayouts(layouts: readonly Layout[], id: string, available: number): 
 }
 
 /** A cell in its column: cut on a terminal, filled with spaces. */
-function fitCell(cell: string, { width, right }: Layout, cut: boolean): string {
-  const missing = width - measure(cell);
-  if (missing < 0) return cut ? pad(truncate(cell, width), width, right) : cell;
-  return right ? ' '.repeat(missing) + cell : cell + ' '.repeat(missing);
+function fitCell({ text, width: own }: Cell, { width, right }: Layout, cut: boolean): string {
+  const missing = width - own;
+  if (missing < 0) return cut ? pad(truncate(text, width), width, right) : text;
+  return right ? ' '.repeat(missing) + text : text + ' '.repeat(missing);
 }
 
-function joinCells(cells: readonly string[], layouts: readonly Layout[], cut: boolean): string {
+function joinCells(cells: readonly Cell[], layouts: readonly Layout[], cut: boolean): string {
   let line = '';
-  for (const [index, layout] of layouts.entries()) line += (index === 0 ? '' : gap) + fitCell(cells[index] ?? '', layout, cut);
+  let before = '';
+  for (const [index, cell] of cells.entries()) {
+    const layout = layouts[index];
+    if (layout !== undefined) line += before + fitCell(cell, layout, cut);
+    before = gap;
+  }
   return line.trimEnd();
 }
 
 /** Writes the rows as a borderless table: an upper-case header, columns two spaces apart, numbers to the right, no trailing spaces. */
 export async function writeTable(rows: Rows, columns: readonly Column[], style: TableStyle, writer: Writer): Promise<void> {
-  const writeCells = (row: Row): string[] => columns.map(({ key, as }) => writeCell(readField(row, key), as, style));
+  const measureCell = (text: string): Cell => ({ text, width: measure(text) });
+  const writeCells = (row: Row): Cell[] => columns.map(({ key, as }) => measureCell(writeCell(readField(row, key), as, style)));
   let early: Row[] | undefined = [];
   let layouts: Layout[] = [];
 
@@ -82,12 +99,15 @@ export async function writeTable(rows: Rows, columns: readonly Column[], style: 
     if (style.columns !== undefined) fitLayouts(layouts, style.id, style.columns);
     if (style.header)
       await writeLine(
-        layouts.map(({ title }) => title),
+        layouts.map(({ title }) => measureCell(title)),
         style.paint.bold,
       );
-    for (const line of cells) await writeLine(line);
+    for (const line of cells) {
+      const full = writeLine(line);
+      if (full !== undefined) await full;
+    }
   }
-  function writeLine(cells: readonly string[], paint = (text: string): string => text): Promise<void> | undefined {
+  function writeLine(cells: readonly Cell[], paint = (text: string): string => text): Promise<void> | undefined {
     return writer.write(`${paint(joinCells(cells, layouts, style.columns !== undefined))}\n`);
   }
 
