@@ -72,7 +72,13 @@ export function createScripted(stdin = ''): ScriptedService {
     interrupted: new AbortController().signal,
     stdin: { stream: Readable.from([Buffer.from(stdin)]), isTerminal: false },
   };
-  const context = { storage: client, account: 'demo', world, warn: (message: string) => void warnings.push(message), note: () => undefined };
+  const context = {
+    storage: client,
+    account: 'demo',
+    world,
+    warn: (message: string) => void warnings.push(message),
+    note: () => undefined,
+  };
   return { answers, requests, warnings, context: context as unknown as ScriptedService['context'] };
 }
 
