@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
+import { exitCodes } from './errors.ts';
 import { run } from './run.ts';
 import type { OutputStream } from './world.ts';
 
@@ -46,6 +47,9 @@ const code = run({
   program: process.argv[1] ?? '',
   interrupted: interruption.signal,
 });
+
+// A program that ends because nothing is left to wait for has not done its work.
+process.exitCode = exitCodes.failed;
 
 /** Milliseconds after the work is done within which connections and look-ups of names must have ended by themselves. */
 const grace = 100;

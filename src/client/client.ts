@@ -4,6 +4,7 @@ import type { InputOf, Operation, Operations, ResultOf, ServiceName } from '../a
 import type { storage } from '../api/storage.ts';
 import { ApiError, InterruptedError, NetworkError, UsageError } from '../errors.ts';
 import { warnOfEffect } from './network-error.ts';
+import { limitTime } from './max-time.ts';
 import { buildRequest, encodePart } from './request.ts';
 import { readError, readResult } from './reply.ts';
 import { backOff, mayRetry, readRetryAfter, type RetryPolicy } from './retry.ts';
@@ -37,7 +38,7 @@ export interface ClientOptions {
   readonly send: Send;
   readonly retry: RetryPolicy;
   readonly now: () => number;
-  /** Longest time of a request with its reply's head, milliseconds. */
+  /** Longest time of a request with its reply, milliseconds. */
   readonly maxTime?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly trace?: ((event: TraceEvent) => void) | undefined;
@@ -93,19 +94,16 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
 
   async function exchange(outgoing: Outgoing, attempt: number): Promise<Reply> {
     const started = now();
-    const limit = maxTime === undefined ? undefined : AbortSignal.timeout(maxTime);
-    const signals = [signal, outgoing.signal, limit].filter((one) => one !== undefined);
+    const limit = maxTime === undefined ? undefined : limitTime(maxTime, outgoing.url);
+    const signals = [signal, outgoing.signal, limit?.signal].filter((one) => one !== undefined);
     trace?.({ kind: 'request', outgoing, attempt });
     try {
       const reply = await send({ ...outgoing, ...(signals.length > 0 && { signal: AbortSignal.any(signals) }) });
       trace?.({ kind: 'reply', outgoing, reply, milliseconds: now() - started });
-      return reply;
+      return limit ? { ...reply, body: limit.watch(reply.body) } : reply;
     } catch (error) {
       if (signal?.aborted === true) throw new InterruptedError('interrupted', { cause: error });
-      if (limit?.aborted === true) {
-        throw new NetworkError(`${outgoing.url.host} did not finish in time`, { code: 'MaxTime', hint: 'allow more time with --max-time' });
-      }
-      throw error;
+      throw limit ? limit.explain(error) : error;
     }
   }
 
@@ -156,7 +154,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
         if (reply.status < 400 && reply.status !== 304) throw redirected(reply, url);
         throw await readError(reply, { url, now });
       }
-      const value = await readResult(options.head === true ? 'empty' : operation.result, reply, { url, now });
+      const value = await readResult(options.head === true ? 'empty' : operation.result, reply, { url, now }, operation.shape);
       return { status: reply.status, headers: reply.headers, value };
     });
   }

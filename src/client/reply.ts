@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto';
 import { readAliases, specifiedCode } from '../api/aliases.ts';
 import { BodyTooLarge, readAll, type ByteStream, type Reply } from '../api/message.ts';
+import type { Field } from '../api/fields.ts';
 import type { ResultKind } from '../api/operation.ts';
 import { ApiError, NetworkError, type FieldError } from '../errors.ts';
 
 /** Largest JSON reply that is read, bytes: an endless one must not fill the memory. */
-const largestJson = 256 * 1024 * 1024;
+const largestJson = 128 * 1024 * 1024;
+/** Deepest nesting of a large JSON reply; each level costs the parser far more than its byte. */
+const deepestJson = 1000;
+const largeJson = 256 * 1024;
+/** Most characters of a message that a service sends. */
+const longestMessage = 1000;
+const longestCode = 100;
 /** Largest line of a stream of records, bytes. */
 const largestLine = 1024 * 1024;
 /** Seconds that a request's date may be off; section 5 of the compute document. */
@@ -28,10 +35,18 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A text that a service sent, cut where nobody would read on. */
+function shorten(text: string, most = longestMessage): string {
+  return text.length > most ? `${text.slice(0, most)}...` : text;
+}
+
 function readFieldErrors(value: unknown): FieldError[] {
   if (!Array.isArray(value)) return [];
-  const read = (word: unknown): string => (typeof word === 'string' ? word : '');
-  return value.filter(isRecord).map(({ field, code, message }) => ({ field: read(field), code: read(code), message: read(message) }));
+  const read = (word: unknown): string => (typeof word === 'string' ? shorten(word, longestCode * 3) : '');
+  return value
+    .slice(0, 100)
+    .filter(isRecord)
+    .map(({ field, code, message }) => ({ field: read(field), code: read(code), message: read(message) }));
 }
 
 const statusWords: Readonly<Record<number, string>> = {
@@ -72,7 +87,10 @@ export async function readError(reply: Reply, { url, now }: Origin): Promise<Api
   }
   if (isRecord(body) && typeof body['code'] === 'string') {
     const message = typeof body['message'] === 'string' && body['message'] !== '' ? body['message'] : `refused with status ${reply.status}`;
-    return new ApiError(reply.status, specifiedCode(body['code']), message, { requestId, errors: readFieldErrors(body['errors']) });
+    return new ApiError(reply.status, specifiedCode(shorten(body['code'], longestCode)), shorten(message), {
+      requestId,
+      errors: readFieldErrors(body['errors']),
+    });
   }
   if (raw.length === 0) return new ApiError(reply.status, fallback, `${url.host} answered with status ${reply.status}`, { requestId });
   return new ApiError(
@@ -97,11 +115,33 @@ async function readJson(reply: Reply, { url }: Origin): Promise<unknown> {
   }
   const announced = reply.headers['content-md5'];
   if (announced !== undefined && announced !== createHash('md5').update(raw).digest('base64')) throw damaged(url);
+  if (raw.length > largeJson && isTooDeep(raw)) throw notJson(reply, url, undefined);
   try {
     return JSON.parse(Buffer.from(raw).toString());
   } catch (error) {
     throw notJson(reply, url, error);
   }
+}
+
+/** Whether JSON is nested more deeply than any reply of the services is. */
+function isTooDeep(raw: Uint8Array): boolean {
+  let depth = 0;
+  let inText = false;
+  for (let at = 0; at < raw.length; at += 1) {
+    const byte = raw[at];
+    if (byte === 0x22) inText = !inText;
+    else if (inText) at += byte === 0x5c ? 1 : 0;
+    else if (byte === 0x5b || byte === 0x7b) depth += 1;
+    else if (byte === 0x5d || byte === 0x7d) depth -= 1;
+    if (depth > deepestJson) return true;
+  }
+  return false;
+}
+
+/** Whether JSON is what an operation answers, as far as a command would trip over anything else: a list of records, or a record. */
+function fitsShape(value: unknown, shape: Field | undefined): boolean {
+  if (shape?.kind === 'list') return Array.isArray(value) && value.every((item) => fitsShape(item, shape.item));
+  return shape?.kind !== 'object' || isRecord(value);
 }
 
 function damaged(url: URL): NetworkError {
@@ -131,6 +171,13 @@ function notJson(reply: Reply, url: URL, cause: unknown): NetworkError {
   });
 }
 
+function unexpected(url: URL): NetworkError {
+  return new NetworkError(`the reply of ${url.host} is JSON, but not what was asked for`, {
+    code: 'UnreadableReply',
+    hint: `check the URL: ${url.origin} may not be the service`,
+  });
+}
+
 /** The lines of a stream, without their ends. */
 export async function* readLines(body: ByteStream): AsyncGenerator<string> {
   const decoder = new TextDecoder();
@@ -150,19 +197,23 @@ export async function* readLines(body: ByteStream): AsyncGenerator<string> {
 async function* readRecords(reply: Reply, { url }: Origin): AsyncGenerator<unknown> {
   for await (const line of readLines(reply.body)) {
     if (line.trim() === '') continue;
+    let value: unknown;
     try {
-      yield JSON.parse(line);
+      value = JSON.parse(line);
     } catch (error) {
       throw notJson(reply, url, error);
     }
+    if (!isRecord(value)) throw unexpected(url);
+    yield value;
   }
 }
 
 /** The result of an operation in the form that its declaration says. The body is read to its end but where it is the result. */
-export async function readResult(kind: ResultKind, reply: Reply, origin: Origin): Promise<unknown> {
+export async function readResult(kind: ResultKind, reply: Reply, origin: Origin, shape?: Field): Promise<unknown> {
   const { headers, status } = reply;
   if (kind === 'json') {
     const value = await readJson(reply, origin);
+    if (!fitsShape(value, shape)) throw unexpected(origin.url);
     return Array.isArray(value) ? value.map(readAliases) : readAliases(value);
   }
   if (kind === 'records') return { headers, records: readRecords(reply, origin) };

@@ -2,6 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { Headers, Reply } from '../api/message.ts';
 import { NetworkError } from '../errors.ts';
+import { watchSilence } from './silence.ts';
 import { takePieces } from './take-pieces.ts';
 import { toNetworkError } from './network-error.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
@@ -14,9 +15,14 @@ function readHeaders(message: http.IncomingMessage): Headers {
   return headers;
 }
 
-async function* readBody(message: http.IncomingMessage, request: http.ClientRequest, url: URL): AsyncGenerator<Uint8Array> {
+async function* readBody(
+  message: http.IncomingMessage,
+  request: http.ClientRequest,
+  url: URL,
+  idleTimeout: number,
+): AsyncGenerator<Uint8Array> {
   try {
-    yield* takePieces(message);
+    yield* watchSilence(takePieces(message), idleTimeout, () => message.destroy(createIdleError()));
   } catch (error) {
     throw toNetworkError(error, url);
   } finally {
@@ -24,6 +30,10 @@ async function* readBody(message: http.IncomingMessage, request: http.ClientRequ
     if (!request.writableEnded && isRefusal(message)) request.destroy();
   }
   if (!message.complete) throw toNetworkError(Object.assign(new Error('truncated'), { code: 'TruncatedReply' }), url);
+}
+
+function createIdleError(): Error {
+  return Object.assign(new Error('idle'), { code: 'IDLE' });
 }
 
 function isRefusal(message: http.IncomingMessage | undefined): boolean {
@@ -70,6 +80,7 @@ export function createHttpsSender(options: SendOptions): Sender {
       let reply: http.IncomingMessage | undefined;
       const fail = (error: unknown): void => {
         clearTimeout(connecting);
+        clearTimeout(answering);
         request.destroy();
         reject(toNetworkError(error, url));
       };
@@ -84,17 +95,27 @@ export function createHttpsSender(options: SendOptions): Sender {
         });
       });
       request.setTimeout(options.idleTimeout, () => {
-        const error = Object.assign(new Error('idle'), { code: 'IDLE' });
-        if (reply) reply.destroy(error);
-        else fail(error);
+        if (reply) reply.destroy(createIdleError());
+        else fail(createIdleError());
       });
+      // What is no reply, however much of it comes, is silence too.
+      let answering: NodeJS.Timeout | undefined;
+      request.once('finish', () => {
+        if (!reply) answering = setTimeout(() => fail(createIdleError()), options.idleTimeout);
+      });
+      request.on('upgrade', () => fail(Object.assign(new Error('upgrade'), { code: 'HPE_UNEXPECTED_UPGRADE' })));
       request.on('error', (error) => {
         if (!reply) fail(error);
       });
       request.on('response', (message) => {
         reply = message;
         clearTimeout(connecting);
-        resolve({ status: message.statusCode ?? 0, headers: readHeaders(message), body: readBody(message, request, url) });
+        clearTimeout(answering);
+        resolve({
+          status: message.statusCode ?? 0,
+          headers: readHeaders(message),
+          body: readBody(message, request, url, options.idleTimeout),
+        });
       });
       if (body === undefined || body instanceof Uint8Array) {
         request.end(body);

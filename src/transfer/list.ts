@@ -10,6 +10,9 @@ const pageSize = 1000;
 /** A page with fewer entries than any service grants may be known to be the only one by the total that comes with it. */
 const smallestPage = 256;
 
+/** Most characters of the texts in a page: far more than any has, so that one without end does not fill the memory. */
+const largestPage = 64 * 1024 * 1024;
+
 /** Entries of a directory from a marker on. */
 interface Page {
   entries: Entry[];
@@ -22,13 +25,24 @@ function checkEntry(entry: Entry, directory: RemotePath): void {
   throw new NetworkError(`the listing of ${printRemotePath(directory)} has a record without a name or type`, { code: 'UnreadableReply' });
 }
 
+/** About how much memory an entry takes. */
+function measureEntry(entry: Entry): number {
+  let size = 100;
+  for (const value of Object.values(entry)) if (typeof value === 'string') size += value.length;
+  return size;
+}
+
 /** Reads one page. The marker is included in a page, so its repetition is dropped; the end is a page that brings nothing new. */
 async function readPage(storage: StorageClient, directory: RemotePath, marker: string | undefined): Promise<Page> {
   const { account, path } = directory;
   const { headers, records } = await storage.listDirectory({ account, path, limit: pageSize, marker });
   const entries = [];
+  let size = 0;
   for await (const entry of records) {
     checkEntry(entry, directory);
+    size += measureEntry(entry);
+    if (size > largestPage)
+      throw new NetworkError(`the listing of ${printRemotePath(directory)} does not end where a page should`, { code: 'ReplyTooLarge' });
     if (entry.name !== marker) entries.push(entry);
   }
   const total = Number(headers['result-set-size'] ?? NaN);
