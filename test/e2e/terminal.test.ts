@@ -42,9 +42,29 @@ describe('at a terminal', () => {
     session.type('Passw0rd-of-mine\r');
     await session.until(/(?:again|epeat|twice|once more).*: $/i);
     session.type('Passw0rd-of-mine\r');
-    const { code, text } = await session.end();
-    expect(text).not.toContain('Passw0rd');
+    const { code, raw } = await session.end();
+    expect(raw).not.toContain('Passw0rd');
     expect(code).toBe(0);
+  });
+
+  it('refuses passwords that differ, and leaves the terminal with echo when it is interrupted', async () => {
+    const echo = `stty -a | tr ' ;' '\\n' | grep -x -e echo -e -echo`;
+    const differing = open(`cloud users create twofaced --email s@example.com; echo "ended $?"; ${echo}`);
+    await differing.until(/assword.*: $/);
+    differing.type('Passw0rd-of-mine\r');
+    await differing.until(/again: $/);
+    differing.type('Passw0rd-of-yours\r');
+    const { text, raw } = await differing.end();
+    expect(text).toMatch(/: the passwords differ: nothing was done\nended 2\necho\n$/);
+    expect(raw).not.toContain('Passw0rd');
+    expect((await user.cloud(['users', 'get', 'twofaced'])).code).toBe(3);
+    const interrupted = open(`cloud users create twofaced --email s@example.com; echo "ended $?"; ${echo}`);
+    await interrupted.until(/assword.*: $/);
+    interrupted.type('Passw0rd\u0003');
+    const end = await interrupted.end();
+    expect(end.text).toMatch(/ended 130\necho\n$/);
+    expect(end.raw).not.toContain('Passw0rd');
+    expect((await user.cloud(['users', 'get', 'twofaced'])).code).toBe(3);
   });
 
   it('colours, unless the user or the terminal does not want it', async () => {

@@ -51,6 +51,25 @@ export const local: Guide = {
       ],
     },
     {
+      title: 'Instances to make images of',
+      blocks: [
+        'There are instances, stopped and prepared, that have the same ids everywhere. From some no image can be made: the making ends in the error that the name says.',
+        { lines: ['cloud images create 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 1.0.0 --wait'] },
+        {
+          terms: [
+            ['6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001', 'web-1, of base-64'],
+            ['6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0002', 'db-1, of debian-12'],
+            ['6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0003', 'fails-PrepareImageDidNotRun'],
+            ['6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0004', 'fails-VmHasNoOrigin'],
+            ['6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0005', 'fails-NotSupported'],
+            ['6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0006', 'fails-InternalError'],
+            ['6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0007', 'fails-InsufficientServerVersionError'],
+            ['6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0008', 'fails-NotAvailable'],
+          ],
+        },
+      ],
+    },
+    {
       title: 'Safety',
       blocks: [
         'It listens on this machine only, unless `--host` says otherwise. Jobs run shell commands of whoever may create them: where others can reach the service they are off, unless `--allow-jobs` is given. As many tasks run at once as there are cores (`--job-slots`), each for an hour at most (`--job-time-limit`).',

@@ -25,7 +25,7 @@ function printImage(image: object): string {
 export const create = changeCommand({
   summary: 'Create an image from an instance',
   description:
-    'The instance has to be prepared and stopped. The service makes the image in the background: with --wait the command ends when it is active, or says why it failed.',
+    'The instance has to be prepared and stopped. The service makes the image in the background: with --wait the command ends when it is active, or says why it failed. The API has no list of instances; cloud help local-service names those of cloud local.',
   arguments: { machine: one('UUID of the instance'), name: one('Name of the image'), version: one('Version of the image') },
   options: { ...imageOptions, acl: texts('Account that may use it', { placeholder: 'UUID' }), ...waitOptions },
   id: 'id',
@@ -33,7 +33,9 @@ export const create = changeCommand({
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
     const { machine, name, version } = args;
-    if (!isUuid(machine)) throw new UsageError(`"${machine}" is not the UUID of an instance`);
+    if (!isUuid(machine)) {
+      throw new UsageError(`"${machine}" is not the UUID of an instance`, { hint: 'those of cloud local: cloud help local-service' });
+    }
     const fields = await readFields(invocation, options);
     const acl = options.acl.length > 0 ? readAccounts(options.acl) : fields.acl;
     const image = await compute.createImageFromMachine({ account, ...fields, machine, name, version, acl });

@@ -1,9 +1,18 @@
 import { describe, expect, test } from 'vitest';
+import { local as guide } from '../../../src/cli/guides/local.ts';
 import { createFaults } from '../../../src/server/fidelity.ts';
 import { createTestService } from '../../support/service.ts';
 import { invalid, machineOf, missing, operatorImage, second, useImages, type Shown } from './image-service.ts';
 
 const images = useImages();
+
+test('the guide to the local service names every instance', async () => {
+  const machines = await images.service.store.db.selectFrom('machines').select(['id', 'name']).distinct().execute();
+  const told = guide.sections.flatMap(({ blocks }) => blocks.flatMap((block) => (typeof block === 'object' && 'terms' in block ? block.terms : [])));
+  const named = new Map(told.map(([id, text]) => [id, text.split(',')[0]]));
+  expect(machines.length).toBeGreaterThan(2);
+  for (const { id, name } of machines) expect(named.get(id)).toBe(name);
+});
 
 describe('creation', () => {
   test('answers at once, goes through creating to active, and has a file', async () => {

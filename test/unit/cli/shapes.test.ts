@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deleteCommand } from '../../../src/cli/shapes.ts';
+import { deleteCommand, findNamed } from '../../../src/cli/shapes.ts';
 import { NotFoundError, PartialError } from '../../../src/errors.ts';
 
 type Delete = ReturnType<typeof deleteCommand>;
@@ -53,4 +53,16 @@ test('with --wait it waits until reads are without what was deleted', async () =
   const { remove, log } = createDelete(2);
   expect(await run(remove, ['a', 'c'], true, log)).toBeUndefined();
   expect(log.slice(-3)).toEqual(['shown a,c', 'shown a,c', 'shown a,c']);
+});
+
+test('the beginning of an id that begins two is ambiguous, and both are named', () => {
+  const things = ['11111111-0000', '11111111-2222', '33333333-0000'].map((id, at) => ({ id, name: `thing${at}` }));
+  expect(findNamed(things, '33333333', 'thing')).toBe(things[2]);
+  expect(findNamed(things, '3333333', 'thing')).toBeUndefined();
+  expect(() => findNamed(things, '11111111', 'thing')).toThrow(
+    expect.objectContaining({
+      message: 'thing "11111111" is ambiguous: 11111111-0000 (thing0), 11111111-2222 (thing1)',
+      hint: 'give the full id',
+    }) as Error,
+  );
 });
