@@ -33,6 +33,12 @@ async function run(...words: string[]): Promise<{ code: number | null; stdout: s
   return { code, stdout, stderr };
 }
 
+/** Processes with just this command line; ps is the witness. */
+function countProcesses(line: string): number {
+  const lines = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).split('\n');
+  return lines.filter((each) => each.trim() === line).length;
+}
+
 const idIn = (stderr: string): string => /job ([0-9a-f-]{36})/.exec(stderr)?.[1] ?? '';
 
 test('word count of a pattern: the outputs come in the order of the inputs, names with spaces and % included', async () => {
@@ -213,10 +219,15 @@ test('get -o yaml goes back into create --from; a typo is answered with the near
   ]);
 });
 
-test('cancel ends a job; cancelling twice, an unknown job and a bad phase are one clear line each', async () => {
-  const { stdout } = await user.cloud(['jobs', 'run', '--map', 'sleep 1000', 'logs/a.txt', '--detach', '-o', 'name']);
+test('cancel ends a job with the grandchildren of its tasks within 2 s; cancelling twice, an unknown job and a bad phase are one clear line each', async () => {
+  const waiting = `sleep ${process.pid}.4716`;
+  const exec = `setsid ${waiting} & (${waiting}; true) & ${waiting}`;
+  const { stdout } = await user.cloud(['jobs', 'run', '--map', exec, 'logs/a.txt', '--detach', '-o', 'name']);
   const id = stdout.trim();
-  expect((await user.cloud(['jobs', 'cancel', id, '--wait'])).stderr).toBe(`Cancelled job ${id}\n`);
+  await expect.poll(() => countProcesses(waiting), { timeout: 20_000 }).toBe(3);
+  expect((await user.cloud(['jobs', 'cancel', id])).stderr).toBe(`Cancelled job ${id}\n`);
+  await expect.poll(() => countProcesses(waiting), { timeout: 2000 }).toBe(0);
+  await expect.poll(async () => (await user.json<Job>('jobs', 'get', id)).state, { timeout: 20_000 }).toBe('done');
   expect((await user.json<Job>('jobs', 'get', id)).cancelled).toBe(true);
   const [twice, waited] = await Promise.all([user.cloud(['jobs', 'cancel', id]), user.cloud(['jobs', 'wait', id])]);
   expect([twice.code, twice.stderr.includes('InvalidJobState'), twice.stderr.trim().split('\n').length]).toEqual([1, true, 1]);
