@@ -175,7 +175,8 @@ async function* printDone(context: Context, done: AsyncIterable<Change>): AsyncG
 
 export const rbac = group({
   summary: 'Access control of the account as one document',
-  description: 'The document has the users with their keys, the policies, the roles and the role tags.',
+  description:
+    'The document has the users with their keys, the policies, the roles and the role tags of what the compute service has. Role tags of directories and objects are no part of it: cloud stor roles.',
   commands: {
     export: command({
       summary: 'Write users with their keys, policies, roles and role tags as one YAML document',

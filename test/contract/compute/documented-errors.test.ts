@@ -105,10 +105,8 @@ beforeAll(async () => {
   const { service } = images;
   const user = { login: 'alice', email: 'a@example.com', password: 'open sesame 1' };
   userId = ((await service.compute('POST', '/my/users', { json: user })).json as { id: string }).id;
-  expect((await service.compute('POST', '/my/roles', { json: { name: 'dev' } })).status).toBe(201);
-  expect((await service.compute('POST', '/my/policies', { json: { name: 'p', rules: ['CAN listkeys'] } })).status).toBe(201);
-  const { status } = await service.compute('POST', `/my/images?action=import-from-datacenter&datacenter=east-1-2&id=${second(3)}`);
-  expect(status).toBe(201);
+  await service.compute('POST', '/my/roles', { json: { name: 'dev' } });
+  await service.compute('POST', `/my/images?action=import-from-datacenter&datacenter=east-1-2&id=${second(3)}`);
 });
 
 /** What stands in a path for an input of it that exists. */
