@@ -123,7 +123,8 @@ export class ApiError extends CloudError {
 
   get exitCode(): number {
     if (this.status === 404) return exitCodes.notFound;
-    if (this.status === 401 || this.status === 403) return exitCodes.notAllowed;
+    // The object storage answers 400 to a date that is off; it is the same refusal.
+    if (this.status === 401 || this.status === 403 || this.code === 'ClockSkew') return exitCodes.notAllowed;
     return exitCodes.failed;
   }
 }

@@ -42,6 +42,16 @@ async function writeSmall(file: string, bytes: Uint8Array): Promise<Omit<StoredB
   return { size: bytes.length, md5: createHash('md5').update(bytes).digest('base64') };
 }
 
+/** Whether a file was written before a time. One that is removed meanwhile is none. */
+async function isOlder(file: string, before: number): Promise<boolean> {
+  try {
+    return (await stat(file)).mtimeMs < before;
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
 async function removeIfThere(file: string): Promise<void> {
   try {
     await unlink(file);
@@ -145,7 +155,7 @@ export async function openFileBytes(dir: string): Promise<ByteStore> {
     async *list(before = Infinity) {
       for await (const folder of await opendir(root)) {
         for await (const file of await opendir(join(root, folder.name))) {
-          if (before === Infinity || (await stat(join(root, folder.name, file.name))).mtimeMs < before) yield file.name;
+          if (before === Infinity || (await isOlder(join(root, folder.name, file.name), before))) yield file.name;
         }
       }
     },
