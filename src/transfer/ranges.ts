@@ -13,7 +13,7 @@ export interface Version {
 }
 
 /** Bytes in a range of a large object. */
-const usualRange = 8 * 1024 * 1024;
+const usualRange = 4 * 1024 * 1024;
 
 /** Asks for the bytes from `start` up to, not including, `end`; it must still be the same object. */
 async function askRange(
