@@ -223,10 +223,19 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
     return { authorize: async () => (await (making ??= make())).headers(), tryOtherForm, remember };
   }
 
+  const signings = new Map<ServiceName, ReturnType<typeof createSigning>>();
+
+  /** The same for all clients of a service: one signature serves all requests of a second. */
+  function findSigning(service: ServiceName): ReturnType<typeof createSigning> {
+    const signing = signings.get(service) ?? createSigning(service);
+    signings.set(service, signing);
+    return signing;
+  }
+
   function client<T extends Operations>(table: T, service: ServiceName, bulk: boolean): Client<T> {
     const values = settings();
     const url = readUrl(values, service);
-    const signing = createSigning(service);
+    const signing = findSigning(service);
     const send = async (outgoing: Outgoing) => {
       if (curl)
         throw new CurlPrinted(
