@@ -84,9 +84,12 @@ function judge({ method, isSound }: RandomRequest, reply: RawReply): string | un
   const { status, isWhole, hung } = reply;
   if (hung) return `no answer within ${limit} ms`;
   if (status === 0) return isSound ? 'the connection ended without an answer' : undefined;
-  // Whoever breaks a request off may get a broken answer, but never two in one.
-  const isDoubled = reply.body.length > Number(reply.headers.get('content-length') ?? Infinity);
-  if (isSound ? !isWhole : isDoubled) return `the answer ${status} is ${isDoubled ? 'followed by more' : 'not whole'}`;
+  if (isSound && !isWhole) return `the answer ${status} is not whole`;
+  // Whoever breaks a request off may get a broken answer; behind a whole one stands only that to what was sent behind the request.
+  const more = reply.after.toString('latin1');
+  // What could not be read as HTTP is answered as if it were no HEAD.
+  if (method !== 'HEAD' && more !== '' && !more.startsWith('HTTP/1.1 4'))
+    return `the answer ${status} is followed by ${JSON.stringify(more.slice(0, 200))}`;
   if (status >= 500 && !allowed.has(status)) return `the answer is ${status}: ${reply.body.toString().slice(0, 300)}`;
   if (status >= 400 && method !== 'HEAD' && reply.body.length > 0 && !isErrorBody(reply))
     return `the answer ${status} has no code and message`;

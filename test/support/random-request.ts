@@ -26,6 +26,9 @@ export interface RandomRequest {
   readonly isSound: boolean;
 }
 
+/** Characters of a target that leave room for headers: more than 16 KiB of both is refused while the rest is still being sent. */
+const longestTarget = 12_000;
+
 /** What replies told of: ids that later requests use. */
 export type Known = Set<string>;
 
@@ -345,10 +348,10 @@ export async function drawRequest(next: () => number, known: Known, signers: Ran
   const { service } = operation;
   const content = drawContent(draw, operation);
   const method = draw.chance(0.96) ? operation.method : draw.pick(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE']);
-  const plain = `${drawPath(draw, operation, known)}${drawQuery(draw, operation)}`.slice(0, 12_000);
+  const plain = `${drawPath(draw, operation, known)}${drawQuery(draw, operation)}`.slice(0, longestTarget);
   const isPresigned = draw.chance(0.04);
   const signed = isPresigned ? await signers.presign(service, method, plain) : plain;
-  const target = isPresigned && draw.chance(0.3) ? damageTarget(draw, signed) : signed;
+  const target = isPresigned && draw.chance(0.3) ? damageTarget(draw, signed).slice(0, longestTarget) : signed;
   const headers = [...drawHeaders(draw, operation, content), ...(isPresigned ? [] : await drawSigning(draw, service, signers))];
   const body = content?.bytes ?? Buffer.alloc(0);
   const isChunked = content !== undefined && draw.chance(0.2);

@@ -6,6 +6,8 @@ export interface RawReply {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
+  /** What came behind the body. */
+  readonly after: Buffer;
   /** Whether the body is as long as the reply says. */
   readonly isWhole: boolean;
   readonly milliseconds: number;
@@ -38,22 +40,24 @@ function joinChunks(bytes: Buffer): Buffer | undefined {
   }
 }
 
-type Read = Pick<RawReply, 'status' | 'headers' | 'body' | 'isWhole'>;
+type Read = Pick<RawReply, 'status' | 'headers' | 'body' | 'after' | 'isWhole'>;
+
+const nothing = Buffer.alloc(0);
 
 /** What has come, taken apart; interim replies are dropped. */
 function readReply(bytes: Buffer, method: string): Read {
   const end = bytes.indexOf('\r\n\r\n');
-  if (end === -1) return { status: 0, headers: new Map(), body: bytes, isWhole: false };
+  if (end === -1) return { status: 0, headers: new Map(), body: bytes, after: nothing, isWhole: false };
   const { status, headers } = readHead(bytes.subarray(0, end).toString('latin1'));
   const rest = bytes.subarray(end + 4);
   if (status >= 100 && status < 200) return readReply(rest, method);
-  if (method === 'HEAD' || status === 204 || status === 304) return { status, headers, body: Buffer.alloc(0), isWhole: true };
+  if (method === 'HEAD' || status === 204 || status === 304) return { status, headers, body: nothing, after: rest, isWhole: true };
   if (headers.get('transfer-encoding') === 'chunked') {
     const body = joinChunks(rest);
-    return { status, headers, body: body ?? rest, isWhole: body !== undefined };
+    return { status, headers, body: body ?? rest, after: nothing, isWhole: body !== undefined };
   }
   const length = Number(headers.get('content-length') ?? NaN);
-  return { status, headers, body: rest, isWhole: rest.length === length };
+  return { status, headers, body: rest.subarray(0, length), after: rest.subarray(length), isWhole: rest.length >= length };
 }
 
 /** How bytes are sent and the answer is awaited. */
