@@ -11,13 +11,69 @@ function nameChunk({ moduleIds }) {
 }
 const heavy = ['mime', 'undici', 'ora', 'sshpk', 'cli-table3', 'yaml', 'kysely', 'chalk', 'commander'];
 
+/**
+ * Modules that are always loaded together stand in one file: each file costs a third of a millisecond. What a group holds must
+ * not load more than its users need: test/e2e/startup.test.ts holds the limits.
+ */
+const groups = [
+  // Every command line, help and completion.
+  group(
+    'start',
+    'main',
+    'run',
+    'errors',
+    'nearest',
+    'world',
+    'commands/index',
+    'cli/(tree|globals|parameters|curl)',
+    'config/settings',
+    'output/(colour|kinds|escape|field|units|writer)',
+  ),
+  // Every noun.
+  group(
+    'nouns',
+    'cli/(command|shapes|prompt|input)',
+    'output/(units|field)',
+    'api/(aliases|compute|fields|message|objects|operation|resources|storage)',
+    'client/(network-error|request)',
+    'transfer/path',
+  ),
+  // Every request.
+  group('session', 'context', 'connect', 'cli/trace', 'client/(client|reply|retry|send)', 'config/(files|paths|profiles)'),
+  group('config', 'config/(files|paths|profiles)'),
+  group('signing', 'auth/(authorization|der|find|fingerprint|key-folder|key-id|private-key|public-key|signer|wire|openssh-file)'),
+  // Every result.
+  group('render', 'output/(card|cell|data|render|rows|table|width)'),
+];
+
+function group(name, ...files) {
+  return { name, test: new RegExp(`/src/(?:${files.join('|')})\\.ts$`) };
+}
+
+/** Loads modules of Node.js when they are first used: a command uses few of those that its chunks (and commander) name. */
+function deferBuiltins(code) {
+  const declarations = code.matchAll(/^\s*(?:let|const) (node_\w+|childProcess) = (require\("node:[^"]+"\));$/gm);
+  return [...declarations].reduce((rest, [line, name, load]) => {
+    const [uses, members] = [`\\b${name}\\b`, `\\b${name}\\.`].map((pattern) => rest.match(new RegExp(pattern, 'g'))?.length ?? 0);
+    // One use is the declaration; one that is no member needs the module itself.
+    if (uses !== members + 1) return rest;
+    const deferred = `let ${name} = () => { const loaded = ${load}; ${name} = () => loaded; return loaded; };`;
+    return rest
+      .replace(line, '')
+      .replace(new RegExp(`\\b${name}\\.`, 'g'), `(${name}()).`)
+      .replace(/^/, `${deferred}\n`);
+  }, code);
+}
+
 mkdirSync('dist', { recursive: true });
 writeFileSync('dist/package.json', '{ "type": "commonjs" }\n');
 
 export default {
-  input: { main: 'src/main.ts', generate: 'src/generate.ts' },
+  input: { start: 'src/start.ts', generate: 'src/generate.ts' },
   platform: 'node',
+  preserveEntrySignatures: false,
   plugins: [
+    { name: 'defer-builtins', renderChunk: deferBuiltins },
     {
       name: 'remove-old-chunks',
       // After the new ones are written: a program that runs meanwhile finds its files for as long as possible.
@@ -33,6 +89,7 @@ export default {
     format: 'cjs',
     entryFileNames: '[name].js',
     chunkFileNames: nameChunk,
+    codeSplitting: { groups, includeDependenciesRecursively: false },
     minify: { compress: true, mangle: false, codegen: true },
     dynamicImportInCjs: false,
     comments: { legal: true },

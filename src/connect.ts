@@ -7,9 +7,10 @@ import { CurlPrinted, printCurl } from './cli/curl.ts';
 import { askSecret, canAsk } from './cli/prompt.ts';
 import { createTrace } from './cli/trace.ts';
 import { checkTransport, createClient, isLoopback, type Client, type ClientOptions } from './client/client.ts';
-import type { Outgoing, Sender, SendOptions } from './client/send.ts';
+import type { Outgoing, Sender, SendOptions, SessionMemory } from './client/send.ts';
 import type { Paths } from './config/paths.ts';
 import { kebab, readCount, readFlag, settings as settingTable, type Sources } from './config/settings.ts';
+import { openCache } from './config/cache.ts';
 import { readJsonFile, writeFileAtomically } from './config/files.ts';
 import type { ApiError } from './errors.ts';
 import { UsageError } from './errors.ts';
@@ -58,6 +59,21 @@ function requireSetting(settings: Sources, name: 'url' | 'storUrl', words: strin
   const found = settings[name];
   if (found === undefined) throw explainMissing(settings, name, words);
   return found.value;
+}
+
+/** Longest time that a TLS session is tried again, milliseconds: services commonly keep theirs for five minutes. */
+const sessionLife = 280_000;
+
+/** The TLS sessions of earlier runs. Which authorities were trusted belongs to a session: it is never resumed where others are. */
+function openSessions(folder: string, { env, now }: World, ca: string | undefined): (url: URL) => SessionMemory {
+  const cache = openCache(folder, JSON.stringify([env['NODE_EXTRA_CA_CERTS'] ?? '', ca ?? '']), now, sessionLife);
+  return ({ host }) => ({
+    read: () => {
+      const { session, since } = (cache.read(host) ?? {}) as { session?: string; since?: number };
+      return session === undefined ? undefined : { session: Buffer.from(session, 'base64'), age: now() - (since ?? 0) };
+    },
+    write: (session) => cache.write(host, { session: session.toString('base64'), since: now() }),
+  });
 }
 
 function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
@@ -114,11 +130,13 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
     if (insecure && senders.size === 0)
       warn('TLS certificates are not checked (--insecure): anybody on the way can read and change what is sent');
     const idleTimeout = parseDuration(values.timeout?.value ?? '60s');
+    const ca = readAuthority(values);
     return {
       connectTimeout: Math.min(10_000, idleTimeout),
       idleTimeout,
-      ca: readAuthority(values),
+      ca,
       insecure,
+      sessions: openSessions(join(paths.cache, 'tls'), world, ca),
       connections: bulk ? bulkConnections : 8,
     };
   }
@@ -205,11 +223,11 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
       return createAuthorizer({ signer, service, keyId, now: world.now, window, form: form ?? 'legacy' });
     }
 
-    function tryOtherForm(error: ApiError): boolean {
+    function tryOtherForm(error: ApiError, authorization: string): boolean {
       const refused = error.status === 401 || (error.status === 400 && error.code === 'InvalidHeader');
-      if (!refused || service !== 'compute' || !usesCurve || form !== 'legacy') return false;
-      form = 'draft';
-      making = undefined;
+      if (!refused || service !== 'compute' || !usesCurve || authorization.includes('signature="')) return false;
+      // Of several requests at once, the first that is refused changes the form for all.
+      if (form === 'legacy') [form, making] = ['draft', undefined];
       return true;
     }
 
@@ -236,12 +254,25 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
     const values = settings();
     const url = readUrl(values, service);
     const signing = findSigning(service);
+    let prepared = bulk || curl;
+    /** Connects while the signature is made: loading what signs takes as long as the greetings. */
+    const authorize: typeof signing.authorize = async () => {
+      if (!prepared) {
+        prepared = true;
+        const sender = await loadSender(url, bulk);
+        sender.prepare?.(url);
+      }
+      return await signing.authorize();
+    };
     const send = async (outgoing: Outgoing) => {
       if (curl)
         throw new CurlPrinted(
           printCurl(outgoing, { ca: values.ca?.value, insecure: values.insecure !== undefined && readFlag(values.insecure) }),
         );
-      const reply = await (await loadSender(url, bulk)).send(outgoing);
+      const sent = (await loadSender(url, bulk)).send(outgoing);
+      // What most replies are shown with is loaded while the service works.
+      if (!bulk) void import('./output/render.ts');
+      const reply = await sent;
       if (reply.status < 400) signing.remember();
       return reply;
     };
@@ -249,7 +280,7 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
       endpoint: {
         service,
         url,
-        authorize: signing.authorize,
+        authorize,
         roles: values.role?.value.split(',').filter((name) => name !== '') ?? [],
         apiVersion: values.apiVersion?.value ?? '*',
         tryOtherForm: signing.tryOtherForm,

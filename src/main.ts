@@ -1,16 +1,40 @@
 import { setMaxListeners } from 'node:events';
+import { fstatSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isatty } from 'node:tty';
 import { exitCodes } from './errors.ts';
 import { run } from './run.ts';
 import type { OutputStream } from './world.ts';
 
 /** The process's streams, clock and signals as the world that the program runs in. Nothing else touches `process`. */
 
-function outputStream(stream: NodeJS.WriteStream & { fd: number }): OutputStream {
-  // Errors of a stream come through its write callbacks too; without a listener they would end the process.
-  stream.on('error', () => undefined);
-  return { stream, isTerminal: isatty(stream.fd), columns: () => stream.columns || 80, rows: () => stream.rows || 24 };
+/** Whether a file descriptor is a terminal. Most that are none are told from one without loading what knows terminals. */
+function isTerminal(fd: number): boolean {
+  try {
+    if (!fstatSync(fd).isCharacterDevice()) return false;
+  } catch {
+    return false;
+  }
+  return process.getBuiltinModule('node:tty').isatty(fd);
+}
+
+/** A stream of the process, made when something is first written to it: that loads a good part of Node.js. */
+function outputStream(fd: number, open: () => NodeJS.WriteStream): OutputStream {
+  let opened: NodeJS.WriteStream | undefined;
+  const get = (): NodeJS.WriteStream => {
+    if (opened) return opened;
+    opened = open();
+    // Errors of a stream come through its write callbacks too; without a listener they would end the process.
+    opened.on('error', () => undefined);
+    return opened;
+  };
+  return {
+    get stream() {
+      return get();
+    },
+    isTerminal: isTerminal(fd),
+    columns: () => get().columns || 80,
+    rows: () => get().rows || 24,
+  };
 }
 
 const interruption = new AbortController();
@@ -34,10 +58,10 @@ const code = run({
     get stream() {
       return process.stdin;
     },
-    isTerminal: isatty(0),
+    isTerminal: isTerminal(0),
   },
-  stdout: outputStream(process.stdout),
-  stderr: outputStream(process.stderr),
+  stdout: outputStream(1, () => process.stdout),
+  stderr: outputStream(2, () => process.stderr),
   now: Date.now,
   cwd: process.cwd(),
   home: homedir(),

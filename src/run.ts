@@ -8,6 +8,7 @@ import { colourEnabled } from './output/colour.ts';
 import type { Format, Output, RenderOptions } from './output/kinds.ts';
 import { text } from './output/kinds.ts';
 import type { Paged } from './output/pager.ts';
+import { createWriter, writeText } from './output/writer.ts';
 import type { World } from './world.ts';
 
 /** Version of this program; the build puts it in. */
@@ -53,6 +54,12 @@ function readList(value: unknown): string[] | undefined {
 
 async function show(output: Output, globals: Readonly<Record<string, unknown>>, world: World): Promise<void> {
   if (output.kind === 'none') return;
+  if (output.kind === 'text') {
+    const writer = createWriter(world.stdout.stream);
+    await writeText(output.text, writer);
+    await writer.close();
+    return;
+  }
   const { render } = await import('./output/render.ts');
   const columns = readList(globals['columns']);
   const options: RenderOptions = {

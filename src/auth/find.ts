@@ -88,7 +88,7 @@ async function inspectOrNote(path: string, problems: string[]): Promise<KeyFile 
 async function openStored(keys: readonly StoredKey[], wanted: string, search: KeySearch, problems: string[]): Promise<Signer | undefined> {
   for (const { path, name } of keys) {
     if (isHardwareType(name)) throw explainUnusable(name, path);
-    if (!(await hasFile(path))) {
+    if (!hasFile(path)) {
       problems.push(`${path}.pub is that key's public half, but its private half ${path} is not there`);
       continue;
     }
@@ -119,7 +119,7 @@ async function findDefault(search: KeySearch): Promise<Signer> {
   const problems: string[] = [];
   for (const name of defaultNames) {
     const path = join(search.sshDir, name);
-    const file = (await hasFile(path)) ? await inspectOrNote(path, problems) : undefined;
+    const file = hasFile(path) ? await inspectOrNote(path, problems) : undefined;
     if (file !== undefined) return openKeyFile(file, search);
   }
   const agent = await viewAgent(search.agentSocket);

@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { KeyError } from '../errors.ts';
 import { inspectKeyFile, readKeyText, type KeyFile } from './private-key.ts';
@@ -24,9 +24,9 @@ function describeFile({ path, publicKey }: KeyFile): StoredKey | undefined {
   return publicKey && { path, ...readKeyLine(publicKey.openssh) };
 }
 
-async function readPublicLine(path: string): Promise<StoredKey | undefined> {
+function readPublicLine(path: string): StoredKey | undefined {
   try {
-    const { text } = await readKeyText(path);
+    const { text } = readKeyText(path);
     return { path: path.slice(0, -'.pub'.length), ...readKeyLine(text) };
   } catch {
     return undefined;
@@ -35,7 +35,7 @@ async function readPublicLine(path: string): Promise<StoredKey | undefined> {
 
 async function readPrivateFile(path: string, problems: string[]): Promise<StoredKey | undefined> {
   try {
-    const { text } = await readKeyText(path);
+    const { text } = readKeyText(path);
     if (!text.includes('PRIVATE KEY-----')) return undefined;
     const key = describeFile(await inspectKeyFile(path));
     if (key === undefined) problems.push(`${path} is encrypted and has no .pub file beside it, so only --key-file can name it`);
@@ -46,18 +46,20 @@ async function readPrivateFile(path: string, problems: string[]): Promise<Stored
   }
 }
 
-async function listNames(folder: string): Promise<string[]> {
+function listNames(folder: string): string[] {
   try {
-    return (await readdir(folder)).filter((name) => !others.test(name)).sort();
+    return readdirSync(folder)
+      .filter((name) => !others.test(name))
+      .sort();
   } catch {
     return [];
   }
 }
 
 /** Whether a file is there. */
-export async function hasFile(path: string): Promise<boolean> {
+export function hasFile(path: string): boolean {
   try {
-    return (await stat(path)).isFile();
+    return statSync(path).isFile();
   } catch {
     return false;
   }
@@ -65,9 +67,9 @@ export async function hasFile(path: string): Promise<boolean> {
 
 /** Looks through a directory: `.pub` files first, then private keys without one. Broken files are passed over, a missing directory is empty. */
 export async function readKeyFolder(folder: string): Promise<KeyFolder> {
-  const names = await listNames(folder);
+  const names = listNames(folder);
   const problems: string[] = [];
-  const known = await Promise.all(names.filter((name) => name.endsWith('.pub')).map((name) => readPublicLine(join(folder, name))));
+  const known = names.filter((name) => name.endsWith('.pub')).map((name) => readPublicLine(join(folder, name)));
   const keys = known.filter((key) => key !== undefined);
   const described = new Set(keys.map(({ path }) => path));
   const bare = names.map((name) => join(folder, name)).filter((path) => !path.endsWith('.pub') && !described.has(path));

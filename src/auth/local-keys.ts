@@ -65,6 +65,6 @@ async function listAgent(socket: string | undefined): Promise<KeyLine[]> {
 /** The private keys at hand, the agent's first (`cloud keys local`). An agent that does not answer has none; public halves alone do not count. */
 export async function listLocalKeys({ agentSocket, sshDir }: { agentSocket?: string | undefined; sshDir: string }): Promise<LocalKey[]> {
   const [held, { keys }] = await Promise.all([listAgent(agentSocket), readKeyFolder(sshDir)]);
-  const present = await Promise.all(keys.map(async (key) => ((await hasFile(key.path)) ? [await describeStoredKey(key)] : [])));
+  const present = await Promise.all(keys.map(async (key) => (hasFile(key.path) ? [await describeStoredKey(key)] : [])));
   return [...held.map(describeAgentKey), ...present.flat()];
 }

@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { open, type FileHandle } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { CloudError, describeSystemError, isSystemError, KeyError } from '../errors.ts';
 import { openOpensshFile, readOpensshFile, type OpensshFile } from './openssh-file.ts';
 import {
@@ -25,6 +25,8 @@ export interface KeyFile {
   exposed: boolean;
   /** Absent when only the passphrase would show it: an encrypted PEM file without a `.pub` file beside it. */
   publicKey?: PublicKey;
+  /** The key itself, where reading the file has opened it. */
+  keyObject?: KeyObject;
   openssh?: OpensshFile;
 }
 
@@ -34,24 +36,24 @@ const largest = 64 * 1024;
 const attempts = 3;
 
 /** Reads a small regular file; the mode tells whether others can read it. @throws {InvalidKeyError} for directories, sockets and large files. */
-export async function readKeyText(path: string): Promise<{ text: string; exposed: boolean }> {
-  let handle: FileHandle | undefined;
+export function readKeyText(path: string): { text: string; exposed: boolean } {
+  // Small files, read at once: loading what reads them otherwise takes longer. A named pipe that nobody writes to must not be waited for.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    handle = await open(path, 'r');
-    const stats = await handle.stat();
+    const stats = fstatSync(file);
     if (!stats.isFile() || stats.size > largest) throw new InvalidKeyError('not a private key file');
     const own = process.getuid === undefined || stats.uid === process.getuid();
     const exposed = process.platform !== 'win32' && own && (stats.mode & 0o077) !== 0;
-    return { text: await handle.readFile('latin1'), exposed };
+    return { text: readFileSync(file, 'latin1'), exposed };
   } finally {
-    await handle?.close();
+    closeSync(file);
   }
 }
 
 /** The `.pub` file beside a private key; undefined when there is none or it is broken. */
-export async function readPublicFile(path: string): Promise<PublicKey | undefined> {
+export function readPublicFile(path: string): PublicKey | undefined {
   try {
-    return readPublicKey((await readKeyText(path)).text);
+    return readPublicKey(readKeyText(path).text);
   } catch {
     return undefined;
   }
@@ -72,7 +74,7 @@ function refusePublicKey(path: string): KeyError {
  */
 export async function inspectKeyFile(path: string): Promise<KeyFile> {
   try {
-    const { text, exposed } = await readKeyText(path);
+    const { text, exposed } = readKeyText(path);
     if (text.includes('-----BEGIN OPENSSH PRIVATE KEY-----')) return inspectOpenssh(path, text, exposed);
     if (/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/.test(text)) return await inspectPem(path, text, exposed);
     if (/^\s*(?:sk-)?(?:ssh|ecdsa)-\S+ /.test(text)) throw refusePublicKey(path);
@@ -92,9 +94,12 @@ function inspectOpenssh(path: string, text: string, exposed: boolean): KeyFile {
 }
 
 async function inspectPem(path: string, text: string, exposed: boolean): Promise<KeyFile> {
-  const encrypted = isEncryptedPem(text);
-  const publicKey = encrypted ? await readPublicFile(`${path}.pub`) : await derivePublicKey(createPrivateKey(text));
-  return { path, text, exposed, encrypted, ...(publicKey && { publicKey }) };
+  if (isEncryptedPem(text)) {
+    const publicKey = readPublicFile(`${path}.pub`);
+    return { path, text, exposed, encrypted: true, ...(publicKey && { publicKey }) };
+  }
+  const keyObject = createPrivateKey(text);
+  return { path, text, exposed, encrypted: false, publicKey: await derivePublicKey(keyObject), keyObject };
 }
 
 async function openFile({ text, openssh }: KeyFile, passphrase: string | undefined): Promise<{ keyObject: KeyObject; comment: string }> {
@@ -127,6 +132,7 @@ function refuseExposed({ path, exposed }: KeyFile): void {
 export async function unlockKeyFile(file: KeyFile, askPassphrase?: AskPassphrase): Promise<Signer> {
   refuseExposed(file);
   if (file.publicKey?.type === 'ed25519') return createIdleSigner(file.publicKey, file.path);
+  if (file.publicKey && file.keyObject) return createKeySigner(file.keyObject, file.publicKey, file.path);
   try {
     const { keyObject, comment } = await (file.encrypted ? openEncrypted(file, askPassphrase) : openFile(file, undefined));
     const publicKey = await derivePublicKey(keyObject, comment);

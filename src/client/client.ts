@@ -28,8 +28,8 @@ export interface Endpoint {
   readonly roles: readonly string[];
   /** Range of API versions; compute only. */
   readonly apiVersion: string;
-  /** Called when a service refuses a signature: true when another form of it is worth a try. */
-  readonly tryOtherForm?: (error: ApiError) => boolean;
+  /** Called when a service refuses a signature, with the header that had it: true when another form of it is worth a try. */
+  readonly tryOtherForm?: (error: ApiError, authorization: string) => boolean;
 }
 
 /** What a client needs from its surroundings. */
@@ -124,7 +124,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
         retryAfter = reply.headers['retry-after'];
         return await accept(reply, url);
       } catch (error) {
-        const otherForm = error instanceof ApiError && endpoint.tryOtherForm?.(error) === true;
+        const otherForm = error instanceof ApiError && endpoint.tryOtherForm?.(error, outgoing.headers['authorization'] ?? '') === true;
         if (!kind.replayable || attempt > retry.retries + 1) throw kind.idempotent ? error : warnOfEffect(error);
         if (otherForm) continue;
         if (attempt > retry.retries || !mayRetry(error, kind)) throw kind.idempotent ? error : warnOfEffect(error);

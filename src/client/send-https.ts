@@ -1,13 +1,15 @@
-import http from 'node:http';
-import https from 'node:https';
+import { Agent as PlainAgent, request as requestPlain, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as SecureAgent, request as requestSecure } from 'node:https';
+import type { Duplex } from 'node:stream';
 import type { Headers, Reply } from '../api/message.ts';
 import { NetworkError } from '../errors.ts';
 import { watchSilence } from './silence.ts';
 import { takePieces } from './take-pieces.ts';
 import { toNetworkError } from './network-error.ts';
+import { prepareConnection, type Prepared } from './prepare.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
 
-function readHeaders(message: http.IncomingMessage): Headers {
+function readHeaders(message: IncomingMessage): Headers {
   const headers: Headers = {};
   for (const [name, value] of Object.entries(message.headers)) {
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
@@ -16,8 +18,8 @@ function readHeaders(message: http.IncomingMessage): Headers {
 }
 
 async function* readBody(
-  message: http.IncomingMessage,
-  request: http.ClientRequest,
+  message: IncomingMessage,
+  request: ClientRequest,
   url: URL,
   idleTimeout: number,
 ): AsyncGenerator<Uint8Array> {
@@ -36,12 +38,12 @@ function createIdleError(): Error {
   return Object.assign(new Error('idle'), { code: 'IDLE' });
 }
 
-function isRefusal(message: http.IncomingMessage | undefined): boolean {
+function isRefusal(message: IncomingMessage | undefined): boolean {
   return (message?.statusCode ?? 0) >= 300;
 }
 
 /** Writes a streamed body with back-pressure and ends the request; stops where the service refuses it in mid-body. */
-async function writeBody(request: http.ClientRequest, body: AsyncIterable<Uint8Array>, refused: () => boolean): Promise<void> {
+async function writeBody(request: ClientRequest, body: AsyncIterable<Uint8Array>, refused: () => boolean): Promise<void> {
   for await (const piece of body) {
     if (refused() || request.destroyed) return;
     if (request.write(piece)) continue;
@@ -56,28 +58,56 @@ async function writeBody(request: http.ClientRequest, body: AsyncIterable<Uint8A
   request.end();
 }
 
+/** An agent whose first connection to a host may have been prepared. */
+class PreparedAgent extends SecureAgent {
+  readonly #prepared = new Map<string, Prepared>();
+
+  prepare(url: URL, options: SendOptions): void {
+    const { hostname, port } = url;
+    const name = `${hostname.replace(/^\[|\]$/g, '')}:${port === '' ? 443 : port}`;
+    if (!this.#prepared.has(name)) this.#prepared.set(name, prepareConnection(url, options));
+  }
+
+  override createConnection(...[options, give]: Parameters<SecureAgent['createConnection']>): Duplex | null | undefined {
+    const name = `${options.host}:${options.port}`;
+    const prepared = this.#prepared.get(name);
+    if (!prepared || !give) return super.createConnection(options, give);
+    this.#prepared.delete(name);
+    prepared.take().then(
+      (socket) => give(null, socket ?? (super.createConnection(options) as Duplex)),
+      (error: Error) => give(error, undefined as never),
+    );
+    return undefined;
+  }
+
+  override destroy(): void {
+    for (const prepared of this.#prepared.values()) prepared.close();
+    super.destroy();
+  }
+}
+
 /** Sends with node:https: quick to load, for commands that make a request or a few. */
 export function createHttpsSender(options: SendOptions): Sender {
   const common = { keepAlive: true, maxSockets: options.connections };
-  const secure = new https.Agent({
+  const secure = new PreparedAgent({
     ...common,
     rejectUnauthorized: !options.insecure,
     ...(options.ca !== undefined && { ca: options.ca }),
   });
-  const plain = new http.Agent(common);
+  const plain = new PlainAgent(common);
 
   const connected = new WeakSet<object>();
 
   function send({ method, url, headers, body, signal }: Outgoing): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const isSecure = url.protocol === 'https:';
-      const request = (isSecure ? https : http).request(url, {
+      const request = (isSecure ? requestSecure : requestPlain)(url, {
         method,
         headers,
         agent: isSecure ? secure : plain,
         ...(signal && { signal }),
       });
-      let reply: http.IncomingMessage | undefined;
+      let reply: IncomingMessage | undefined;
       const fail = (error: unknown): void => {
         clearTimeout(connecting);
         clearTimeout(answering);
@@ -87,13 +117,15 @@ export function createHttpsSender(options: SendOptions): Sender {
       // A request that waits for a connection of others to become free has none of its own to time.
       let connecting: NodeJS.Timeout | undefined;
       request.on('socket', (socket) => {
-        if (connected.has(socket)) return;
+        if (connected.has(socket) || ('secureConnecting' in socket && socket.secureConnecting === false)) return;
         connecting = setTimeout(() => fail(Object.assign(new Error('connecting'), { code: 'ETIMEDOUT' })), options.connectTimeout);
         socket.once(isSecure ? 'secureConnect' : 'connect', () => {
           connected.add(socket);
           clearTimeout(connecting);
         });
       });
+      // A request that has no connection yet does not notice it.
+      signal?.addEventListener('abort', () => fail(signal.reason), { once: true });
       request.setTimeout(options.idleTimeout, () => {
         if (reply) reply.destroy(createIdleError());
         else fail(createIdleError());
@@ -132,6 +164,9 @@ export function createHttpsSender(options: SendOptions): Sender {
 
   return {
     send,
+    prepare: (url) => {
+      if (url.protocol === 'https:') secure.prepare(url, options);
+    },
     close: () => {
       secure.destroy();
       plain.destroy();

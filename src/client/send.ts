@@ -23,6 +23,15 @@ export interface SendOptions {
   insecure: boolean;
   /** Connections kept open to one host. */
   connections: number;
+  /** Where the TLS session with a host is kept from one run of the program to the next. */
+  sessions?: ((url: URL) => SessionMemory) | undefined;
+}
+
+/** A TLS session as bytes: whoever has them can be taken for the service by this user. */
+export interface SessionMemory {
+  /** Undefined when there is none, or none that is fresh. Its age is in milliseconds. */
+  read(): { session: Buffer; age: number } | undefined;
+  write(session: Buffer): void;
 }
 
 /**
@@ -35,6 +44,8 @@ export type Send = (outgoing: Outgoing) => Promise<Reply>;
 /** A way of sending that holds connections open between requests. */
 export interface Sender {
   readonly send: Send;
+  /** Begins to connect to the host of this URL, for the first request that goes there. */
+  readonly prepare?: (url: URL) => void;
   /** Closes idle connections, so that the process can end. */
   close(): void;
 }

@@ -1,16 +1,19 @@
+import { join } from 'node:path';
 import type { Context, Noun } from '../cli/command.ts';
+import { openCache } from '../config/cache.ts';
 import { findPaths } from '../config/paths.ts';
 import { openProfiles } from '../config/profiles.ts';
 import { resolveIdentity, resolveSettings, type SettingInputs, type SettingName } from '../config/settings.ts';
 import { escapeControl, hasControl } from '../output/escape.ts';
 import { createWriter } from '../output/writer.ts';
 import type { World } from '../world.ts';
-import { openCache } from './complete/cache.ts';
 import type { Candidate, Question } from './complete/candidate.ts';
 import { readGivenSettings } from './complete/line.ts';
 
 /** Longest time until the shell gets its prompt back, milliseconds. */
 const patience = 2000;
+/** How long an answer is good for, milliseconds: as long as somebody presses Tab again and again. */
+const freshness = 10_000;
 
 type Settings = Partial<Record<SettingName, string>>;
 
@@ -32,14 +35,20 @@ function hurry(world: World, ended: AbortSignal): World {
   const { stdin, stderr } = world;
   return {
     ...world,
-    // The stream is made when it is read, which never happens here.
+    // Streams are made when they are read, which does not happen here.
     stdin: {
       get stream() {
         return stdin.stream;
       },
       isTerminal: false,
     },
-    stderr: { ...stderr, isTerminal: false },
+    stderr: {
+      get stream() {
+        return stderr.stream;
+      },
+      isTerminal: false,
+      columns: stderr.columns,
+    },
     interrupted: ended,
   };
 }
@@ -65,7 +74,7 @@ function createQuestion(world: World, { nouns, open }: Program): { question: Que
   const given = readGivenSettings(words);
   const paths = findPaths(world.env, world.home);
   const { account, id } = describeConnection(resolveInputs(world, given, paths.config));
-  const cache = openCache(paths.cache, id, world.now);
+  const cache = openCache(join(paths.cache, 'completion'), id, world.now, freshness);
   let opened: Promise<Opened> | undefined;
   const globals = { ...given, timeout: `${patience}ms`, retries: '0', quiet: true, verbose: 0, curl: false };
   const ask: Question['ask'] = async (name, fetch) => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isSystemError, UsageError } from '../errors.ts';
@@ -21,16 +20,17 @@ export function readJsonFile(path: string): Record<string, unknown> | undefined 
   throw new UsageError(`${path}: not a JSON object`, { hint: 'mend the file or remove it' });
 }
 
-/** Writes a file whole or not at all, readable by the user only: a temporary name, flushed, then renamed. */
-export function writeFileAtomically(path: string, content: string): void {
+/** Writes a file whole or not at all, readable by the user only: a temporary name, flushed unless it may be lost, then renamed. */
+export function writeFileAtomically(path: string, content: string, { flush = true }: { flush?: boolean } = {}): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const temporary = `${path}.${randomUUID()}`;
+  // Nobody else has this name: the file must not exist. Loading what makes better random numbers takes longer than all the rest.
+  const temporary = `${path}.${Math.random().toString(36).slice(2)}`;
   try {
     const file = openSync(temporary, 'wx', 0o600);
     try {
       // Until all is written: a disk that is nearly full takes a part.
       writeFileSync(file, content);
-      fsyncSync(file);
+      if (flush) fsyncSync(file);
     } finally {
       closeSync(file);
     }

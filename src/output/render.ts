@@ -16,7 +16,7 @@ import { columnOf, pickFields } from './field.ts';
 import type { Column, Output, Records, RenderOptions, Row, Rows, Single } from './kinds.ts';
 import { collectRows, findFields, listFields, sortRows } from './rows.ts';
 import { writeTable, type TableStyle } from './table.ts';
-import { createWriter, type Writer } from './writer.ts';
+import { createWriter, writeText, type Writer } from './writer.ts';
 
 type Format = RenderOptions['format'];
 
@@ -124,8 +124,7 @@ async function writeOutput(
     case 'record':
       return renderRecord(output, options, out, writer);
     case 'text':
-      if (output.text !== '') await writer.write(output.text.endsWith('\n') ? output.text : `${output.text}\n`);
-      return undefined;
+      return writeText(output.text, writer);
     case 'bytes':
       for await (const piece of output.body) await writer.writeBytes(piece);
       return undefined;

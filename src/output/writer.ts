@@ -118,3 +118,8 @@ export function createWriter(stream: Writable): Writer {
     },
   };
 }
+
+/** Writes text of our own as it is; a newline is added when it ends without one. */
+export async function writeText(text: string, writer: Writer): Promise<void> {
+  if (text !== '') await writer.write(text.endsWith('\n') ? text : `${text}\n`);
+}

@@ -46,7 +46,7 @@ describe('the package', () => {
     const paths = packed.files.map(({ path }) => path);
     for (const path of [
       'bin/cloud',
-      'dist/main.js',
+      'dist/start.js',
       'completions/cloud.bash',
       'completions/_cloud',
       'completions/cloud.fish',

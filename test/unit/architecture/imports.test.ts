@@ -104,7 +104,7 @@ describe('who may import whom', () => {
     expect([...packages].filter((name) => name !== 'commander')).toEqual([]);
   });
 
-  test('process is used by main.ts and the generator only, but for what keys and files need to know of the user and the service of its machine', () => {
+  test('process is used by main.ts, what starts it and the generator only, but for what keys and files need to know of the user and the service of its machine', () => {
     const wrong = files.filter((file) => {
       const text = readFileSync(join(source, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
       return /(?<![.\w'])process\.(?=[a-z])(?!env\['CLOUD_VERSION'\])/.test(text);
@@ -115,6 +115,7 @@ describe('who may import whom', () => {
       'main.ts',
       'server/jobs/detect-isolation.ts',
       'server/store/database.ts',
+      'start.ts',
       'transfer/partial-file.ts',
     ]);
   });

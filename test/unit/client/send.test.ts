@@ -1,6 +1,7 @@
 import { createServer as createSecure } from 'node:https';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createNet, type AddressInfo, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAll, streamOf } from '../../../src/api/message.ts';
 import { createAuthority, createServerCertificate } from '../../../src/auth/authority.ts';
@@ -10,6 +11,7 @@ import type { Sender, SendOptions } from '../../../src/client/send.ts';
 
 const options: SendOptions = { connectTimeout: 2000, idleTimeout: 1000, ca: undefined, insecure: false, connections: 4 };
 let authority = '';
+let own = { certificate: '', key: '' };
 let secure = '';
 let plain = '';
 const closers: (() => void)[] = [];
@@ -39,7 +41,10 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     response.end('{"code":"DirectoryDoesNotExist","message":"no"}');
     request.resume();
   } else {
-    response.writeHead(204, { 'x-twice': ['a', 'b'] });
+    response.writeHead(204, {
+      'x-twice': ['a', 'b'],
+      ...('isSessionReused' in request.socket && { 'x-resumed': String((request.socket as TLSSocket).isSessionReused()) }),
+    });
     response.end();
   }
 }
@@ -58,11 +63,92 @@ async function listen(server: ReturnType<typeof createServer>): Promise<number> 
 beforeAll(async () => {
   const made = await createAuthority('Test');
   authority = made.certificate;
-  const { certificate, key } = await createServerCertificate(made, ['localhost']);
-  secure = `https://localhost:${await listen(createSecure({ cert: certificate, key }, answer))}`;
+  own = await createServerCertificate(made, ['localhost']);
+  secure = `https://localhost:${await listen(createSecure({ cert: own.certificate, key: own.key }, answer))}`;
   plain = `http://127.0.0.1:${await listen(createServer(answer))}`;
 });
 afterAll(() => closers.forEach((close) => close()));
+
+describe('a connection that is prepared', () => {
+  const useMemory = (): { sessions: NonNullable<SendOptions['sessions']>; kept: Buffer[] } => {
+    const kept: Buffer[] = [];
+    const read = (): { session: Buffer; age: number } | undefined => kept[0] && { session: kept[0], age: 0 };
+    return { kept, sessions: () => ({ read, write: (session) => void kept.unshift(session) }) };
+  };
+  /** Whether the service says that the session was resumed. */
+  const ask = async (url: string, given: Partial<SendOptions>): Promise<string | undefined> => {
+    const sender = createHttpsSender({ ...options, ca: authority, ...given });
+    sender.prepare?.(new URL(url));
+    const { headers, body } = await sender.send({ method: 'GET', url: new URL(url), headers: {} });
+    await readAll(body);
+    // The session comes after the greetings; the reply may be first.
+    await new Promise((done) => {
+      setTimeout(done, 20);
+    });
+    sender.close();
+    return headers['x-resumed'];
+  };
+
+  test('resumes the session of the one before, which is kept once', async () => {
+    const { sessions, kept } = useMemory();
+    expect([await ask(secure, { sessions }), await ask(secure, { sessions }), kept.length]).toEqual(['false', 'true', 1]);
+  });
+
+  test('is checked anew when the service does not know the session any more', async () => {
+    const { sessions, kept } = useMemory();
+    const other = await createAuthority('Other');
+    const { certificate, key } = await createServerCertificate(other, ['localhost']);
+    const stranger = `https://localhost:${await listen(createSecure({ cert: certificate, key }, answer))}`;
+    await ask(secure, { sessions });
+    await expect(ask(stranger, { sessions })).rejects.toThrow('is not signed by a trusted authority');
+    expect(await ask(stranger, { sessions, ca: other.certificate })).toBe('false');
+    expect(kept).toHaveLength(2);
+  });
+
+  test('keeps no session of a service that is not checked', async () => {
+    const { sessions, kept } = useMemory();
+    await ask(secure, { sessions, ca: undefined, insecure: true });
+    expect(kept).toEqual([]);
+  });
+
+  test('fails as the request that uses it, and the next one connects by itself', async () => {
+    const sender = createHttpsSender({ ...options, ca: authority });
+    const url = new URL('https://localhost:1');
+    sender.prepare?.(url);
+    for (const _ of [1, 2])
+      await expect(sender.send({ method: 'GET', url, headers: {} })).rejects.toThrow('nothing answers at localhost:1');
+    sender.close();
+  });
+
+  test('that was closed before it was used is replaced', async () => {
+    const sender = createHttpsSender({ ...options, ca: authority });
+    let meet: (socket: Socket) => void = () => undefined;
+    const server = createSecure({ cert: own.certificate, key: own.key }, answer).once('secureConnection', (socket) => meet(socket));
+    const url = new URL(`https://localhost:${await listen(server)}`);
+    const connected = new Promise<Socket>((done) => (meet = done));
+    sender.prepare?.(url);
+    (await connected).destroy();
+    await new Promise((done) => {
+      setTimeout(done, 50);
+    });
+    expect((await sender.send({ method: 'GET', url, headers: {} })).status).toBe(204);
+    sender.close();
+  });
+
+  test('is given up with the request that waits for it', async () => {
+    const hole = createNet(() => undefined);
+    await new Promise<void>((done) => {
+      hole.listen(0, '127.0.0.1', done);
+    });
+    const url = new URL(`https://localhost:${(hole.address() as AddressInfo).port}`);
+    const sender = createHttpsSender({ ...options, ca: authority });
+    sender.prepare?.(url);
+    const sent = sender.send({ method: 'GET', url, headers: {}, signal: AbortSignal.timeout(50) });
+    await expect(sent).rejects.toThrow('aborted due to timeout');
+    sender.close();
+    hole.close();
+  });
+});
 
 describe.each([
   ['node:https', (given: SendOptions): Sender => createHttpsSender(given)],

@@ -16,7 +16,7 @@ import { loadPrivateKey } from '../../../src/auth/private-key.ts';
 import { InvalidKeyError, readPublicKey } from '../../../src/auth/public-key.ts';
 import { readRecord } from '../../../src/cli/from.ts';
 import { readError, readLines, readResult } from '../../../src/client/reply.ts';
-import { openCache } from '../../../src/commands/complete/cache.ts';
+import { openCache } from '../../../src/config/cache.ts';
 import { document } from '../../../src/commands/rbac/document.ts';
 import { createMemory } from '../../../src/commands/stor/engine.ts';
 import { openProfiles } from '../../../src/config/profiles.ts';

@@ -1,13 +1,11 @@
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJsonFile, writeFileAtomically } from '../../config/files.ts';
+import { readJsonFile, writeFileAtomically } from './files.ts';
 
-/** How long an answer is good for, milliseconds: as long as somebody presses Tab again and again. */
-const freshness = 10_000;
 /** Files from which on old ones are removed. */
 const manyFiles = 50;
 
-/** Answers of the last seconds, in the user's own cache folder. */
+/** Answers of services in the user's own cache folder, good for a while. */
 export interface Cache {
   /** Undefined when there is no fresh answer. */
   read(name: string): unknown;
@@ -22,15 +20,14 @@ function hash(text: string): string {
   return (value >>> 0).toString(16).padStart(8, '0');
 }
 
-function removeOld(folder: string, now: number): void {
+function removeOld(folder: string, oldest: number): void {
   const files = readdirSync(folder);
   if (files.length < manyFiles) return;
-  for (const file of files.map((name) => join(folder, name))) if (statSync(file).mtimeMs < now - freshness) rmSync(file, { force: true });
+  for (const file of files.map((name) => join(folder, name))) if (statSync(file).mtimeMs < oldest) rmSync(file, { force: true });
 }
 
-/** Opens the answers that were given to one account by one cloud. */
-export function openCache(cacheDir: string, connection: string, now: () => number): Cache {
-  const folder = join(cacheDir, 'completion');
+/** Opens the answers in a folder that were given over one connection. @param freshness milliseconds that they are good for */
+export function openCache(folder: string, connection: string, now: () => number, freshness: number): Cache {
   const keyOf = (name: string): string => `${connection} ${name}`;
   const fileOf = (name: string): string => join(folder, `${hash(keyOf(name))}.json`);
   return {
@@ -45,10 +42,10 @@ export function openCache(cacheDir: string, connection: string, now: () => numbe
     },
     write: (name, answer) => {
       try {
-        writeFileAtomically(fileOf(name), JSON.stringify({ key: keyOf(name), time: now(), answer }));
-        removeOld(folder, now());
+        writeFileAtomically(fileOf(name), JSON.stringify({ key: keyOf(name), time: now(), answer }), { flush: false });
+        removeOld(folder, now() - freshness);
       } catch {
-        // A disk that is full or read-only: the next Tab asks again.
+        // A disk that is full or read-only: the next run asks again.
       }
     },
   };

@@ -1,0 +1,82 @@
+import { connect, type TLSSocket } from 'node:tls';
+import type { SendOptions } from './send.ts';
+
+/** Milliseconds after which a connection that nobody used yet may be one that the service has given up. */
+const shelfLife = 4000;
+/** Milliseconds after which a session that is still good is replaced by the newer one that the service offers. */
+const renewal = 60_000;
+
+function isAddress(hostname: string): boolean {
+  return hostname.startsWith('[') || /^\d+(\.\d+){3}$/.test(hostname);
+}
+
+/**
+ * One connection with TLS, checked. With a session to resume no authority is loaded at all: either the service proves that it is the one that was
+ * checked when the session began, or the connection fails.
+ */
+function open(url: URL, { ca, insecure, connectTimeout }: SendOptions, session?: Buffer): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const socket = connect({
+      host,
+      port: Number(url.port === '' ? 443 : url.port),
+      servername: isAddress(url.hostname) ? '' : host,
+      ALPNProtocols: ['http/1.1'],
+      rejectUnauthorized: !insecure,
+      ...(session ? { session, ca: [] } : ca !== undefined && { ca }),
+    });
+    socket.setNoDelay(true);
+    const timer = setTimeout(() => socket.destroy(Object.assign(new Error('connecting'), { code: 'ETIMEDOUT' })), connectTimeout);
+    // Stays: what happens before a request uses the connection is noticed by that request.
+    socket.on('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    socket.once('secureConnect', () => {
+      clearTimeout(timer);
+      resolve(socket);
+    });
+  });
+}
+
+/** A service that does not know the session any more shows its certificate, which nobody is there to check; other failures stay failures. */
+function ignoreForgotten(error: NodeJS.ErrnoException): undefined {
+  if (error.syscall !== undefined || error.code === 'ETIMEDOUT') throw error;
+}
+
+async function openChecked(url: URL, options: SendOptions): Promise<TLSSocket> {
+  const memory = options.insecure ? undefined : options.sessions?.(url);
+  const known = memory?.read();
+  const resumed = known && (await open(url, options, known.session).catch(ignoreForgotten));
+  const socket = resumed ?? (await open(url, options));
+  const isWanted = resumed === undefined || (known?.age ?? 0) > renewal;
+  if (memory && isWanted) socket.once('session', (session) => memory.write(session));
+  return socket;
+}
+
+/** A connection that is made while the request for it is still being signed. */
+export interface Prepared {
+  /** The connection, once: undefined when it is no longer good. @throws what went wrong while it was made */
+  take(): Promise<TLSSocket | undefined>;
+  close(): void;
+}
+
+/** Begins to connect. */
+export function prepareConnection(url: URL, options: SendOptions): Prepared {
+  let since = Infinity;
+  const opening = openChecked(url, options).then((socket) => {
+    since = Date.now();
+    return socket;
+  });
+  // A failure belongs to the request that takes the connection.
+  opening.catch(() => undefined);
+  return {
+    take: async () => {
+      const socket = await opening;
+      if (socket.writable && Date.now() - since < shelfLife) return socket;
+      socket.destroy();
+      return undefined;
+    },
+    close: () => void opening.then((socket) => socket.destroy()).catch(() => undefined),
+  };
+}
