@@ -37,49 +37,51 @@ function outputStream(fd: number, open: () => NodeJS.WriteStream): OutputStream 
   };
 }
 
-const interruption = new AbortController();
-// Each transfer that waits listens to it: many are no mistake.
-setMaxListeners(0, interruption.signal);
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const) {
-  process.on(signal, () => {
-    // The second time there is no more waiting for an orderly end.
-    if (interruption.signal.aborted) process.exit(code);
-    interruption.abort();
-  });
+/** What ends when somebody interrupts the process. */
+function listenForInterruption(): AbortSignal {
+  const interruption = new AbortController();
+  // Each transfer that waits listens to it: many are no mistake.
+  setMaxListeners(0, interruption.signal);
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    process.on(signal, () => {
+      // The second time there is no more waiting for an orderly end.
+      if (interruption.signal.aborted) process.exit(code);
+      interruption.abort();
+    });
+  }
+  return interruption.signal;
 }
-
-const code = run({
-  argv: process.argv.slice(2),
-  env: process.env,
-  stdin: {
-    get stream() {
-      return process.stdin;
-    },
-    isTerminal: isTerminal(0),
-  },
-  stdout: outputStream(1, () => process.stdout),
-  stderr: outputStream(2, () => process.stderr),
-  now: Date.now,
-  cwd: process.cwd(),
-  home: homedir(),
-  pid: process.pid,
-  kill: (pid, signal) => void process.kill(pid, signal),
-  executable: process.execPath,
-  program: process.argv[1] ?? '',
-  interrupted: interruption.signal,
-});
-
-// A program that ends because nothing is left to wait for has not done its work.
-process.exitCode = exitCodes.failed;
 
 /** Milliseconds after the work is done within which connections and look-ups of names must have ended by themselves. */
 const grace = 100;
 
-void code.then((exitCode) => {
-  process.exitCode = exitCode;
+/** Runs the program in this process, to its end. */
+export async function main(): Promise<void> {
+  // A program that ends because nothing is left to wait for has not done its work.
+  process.exitCode = exitCodes.failed;
+  process.exitCode = await run({
+    argv: process.argv.slice(2),
+    env: process.env,
+    stdin: {
+      get stream() {
+        return process.stdin;
+      },
+      isTerminal: isTerminal(0),
+    },
+    stdout: outputStream(1, () => process.stdout),
+    stderr: outputStream(2, () => process.stderr),
+    now: Date.now,
+    cwd: process.cwd(),
+    home: homedir(),
+    pid: process.pid,
+    kill: (pid, signal) => void process.kill(pid, signal),
+    executable: process.execPath,
+    program: process.argv[1] ?? '',
+    interrupted: listenForInterruption(),
+  });
   // Nothing waits for the network at exit.
   setTimeout(() => process.exit(), grace).unref();
-});
+}

@@ -82,4 +82,4 @@ function start(): void {
 }
 
 start();
-void import('./main.ts');
+void import('./main.ts').then(({ main }) => main());

@@ -388,7 +388,7 @@ test('notes of unfinished uploads, of synchronising and of completion that are d
       writeFileSync(join(folder, 'memory'), `${text}\n["a","e",1]\n`);
       expect((await collect(readMemory(join(folder, 'memory')))).at(-1)).toEqual({ rel: 'a', etag: 'e', mtime: 1 });
       expectOwn(() => readStep(text, 1), UsageError);
-      const cache = openCache(folder, 'here', () => 1000);
+      const cache = openCache(folder, 'here', () => 1000, 10_000);
       cache.write('name', ['answer']);
       expect(cache.read('name')).toEqual(['answer']);
     }),
