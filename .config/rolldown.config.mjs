@@ -25,7 +25,7 @@ const groups = [
     'nearest',
     'world',
     'commands/index',
-    'cli/(tree|globals|parameters|curl)',
+    'cli/(tree|globals|parameters|curl|redact)',
     'config/settings',
     'output/(colour|kinds|escape|field|units|writer)',
   ),
@@ -39,8 +39,7 @@ const groups = [
     'transfer/path',
   ),
   // Every request.
-  group('session', 'context', 'connect', 'cli/trace', 'client/(client|reply|retry|send)', 'config/(files|paths|profiles)'),
-  group('config', 'config/(files|paths|profiles)'),
+  group('session', 'context', 'connect', 'cli/trace', 'client/(?!send-|prepare|silence|take-)[a-z-]+', 'config/[a-z]+'),
   group('signing', 'auth/(authorization|der|find|fingerprint|key-folder|key-id|private-key|public-key|signer|wire|openssh-file)'),
   // Every result.
   group('render', 'output/(card|cell|data|render|rows|table|width)'),
@@ -65,6 +64,15 @@ function deferBuiltins(code) {
   }, code);
 }
 
+/** Files that load each other work or fail by the order in which they are asked for: such a grouping is refused. */
+function refuseCircles(bundle) {
+  const follow = (file, path) => {
+    if (path.includes(file)) throw new Error(`chunks load each other: ${[...path, file].join(' > ')}: change the groups`);
+    for (const next of bundle[file]?.imports ?? []) follow(next, [...path, file]);
+  };
+  for (const file of Object.keys(bundle)) follow(file, []);
+}
+
 mkdirSync('dist', { recursive: true });
 writeFileSync('dist/package.json', '{ "type": "commonjs" }\n');
 
@@ -74,6 +82,7 @@ export default {
   preserveEntrySignatures: false,
   plugins: [
     { name: 'defer-builtins', renderChunk: deferBuiltins },
+    { name: 'refuse-circles', generateBundle: (_, bundle) => refuseCircles(bundle) },
     {
       name: 'remove-old-chunks',
       // After the new ones are written: a program that runs meanwhile finds its files for as long as possible.
