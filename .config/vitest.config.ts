@@ -19,6 +19,8 @@ export default defineConfig({
     maxWorkers: 4,
     // Machines of CI are shared and noisy: what fails once there is tried once more, and the report shows it.
     retry: process.env['CI'] === 'true' ? 1 : 0,
+    // What was found instead is shown whole.
+    chaiConfig: { truncateThreshold: 4000 },
     globalSetup: 'test/support/global-setup.ts',
     projects: [
       project('unit', 10_000, shared),

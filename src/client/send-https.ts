@@ -17,12 +17,7 @@ function readHeaders(message: IncomingMessage): Headers {
   return headers;
 }
 
-async function* readBody(
-  message: IncomingMessage,
-  request: ClientRequest,
-  url: URL,
-  idleTimeout: number,
-): AsyncGenerator<Uint8Array> {
+async function* readBody(message: IncomingMessage, request: ClientRequest, url: URL, idleTimeout: number): AsyncGenerator<Uint8Array> {
   try {
     yield* watchSilence(takePieces(message), idleTimeout, () => message.destroy(createIdleError()));
   } catch (error) {

@@ -53,7 +53,9 @@ beforeAll(async () => {
   const listing = await services.send('storage', 'GET', '/demo/stor/many');
   await services.close();
   const file = user.write('bare.cjs', bareServer);
-  bare = spawn(process.execPath, [file, user.local.keyFile, user.write('listing', listing.bytes)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  bare = spawn(process.execPath, [file, user.local.keyFile, user.write('listing', listing.bytes)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   bareUrl = await new Promise((resolve) => {
     bare.stdout?.once('data', (port: Buffer) => resolve(`http://127.0.0.1:${port.toString().trim()}`));
   });
@@ -85,7 +87,12 @@ async function measure(local: LocalInfo, ask: Ask, expected: number): Promise<nu
 /** What is asked for, the status that answers it, and the least ratio to the bare server. */
 const works: readonly [string, Ask, number, number][] = [
   ['signed GET of 4 KiB', (services, number) => services.send('storage', 'GET', `/demo/stor/many/${number % entries}`), 200, 0.25],
-  ['signed PUT of 4 KiB, on the disk', (services, number) => services.send('storage', 'PUT', `/demo/stor/puts/${number}`, { body: content }), 204, 0.1],
+  [
+    'signed PUT of 4 KiB, on the disk',
+    (services, number) => services.send('storage', 'PUT', `/demo/stor/puts/${number}`, { body: content }),
+    204,
+    0.1,
+  ],
   [`signed listing of ${entries} entries`, (services) => services.send('storage', 'GET', '/demo/stor/many'), 200, 0.1],
 ];
 

@@ -8,7 +8,9 @@ const images = useImages();
 
 test('the guide to the local service names every instance', async () => {
   const machines = await images.service.store.db.selectFrom('machines').select(['id', 'name']).distinct().execute();
-  const told = guide.sections.flatMap(({ blocks }) => blocks.flatMap((block) => (typeof block === 'object' && 'terms' in block ? block.terms : [])));
+  const told = guide.sections.flatMap(({ blocks }) =>
+    blocks.flatMap((block) => (typeof block === 'object' && 'terms' in block ? block.terms : [])),
+  );
   const named = new Map(told.map(([id, text]) => [id, text.split(',')[0]]));
   expect(machines.length).toBeGreaterThan(2);
   for (const { id, name } of machines) expect(named.get(id)).toBe(name);
