@@ -5,6 +5,7 @@ import { flag } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { NotFoundError, UsageError } from '../../errors.ts';
 import { bytes, record } from '../../output/kinds.ts';
+import { findLogs, logFileOf } from './log-file.ts';
 import { findRunning } from './running.ts';
 import { checkStopped, dataDirOf, dataOption } from './service.ts';
 
@@ -58,13 +59,19 @@ export const status = command({
   ],
 });
 
+async function* readAll(files: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const file of files) yield* createReadStream(file);
+}
+
 export const logs = command({
   summary: 'Print what the services logged',
+  description: 'Of a service that local start started: its latest requests, 64 MiB of them or more.',
   options: dataOption,
   run: async (invocation) => {
-    const file = join(dataDirOf(invocation, invocation.options.data), 'service.log');
-    if (!existsSync(file)) throw new NotFoundError(`${file} does not exist`, { hint: 'cloud local start' });
-    return bytes(createReadStream(file));
+    const dataDir = dataDirOf(invocation, invocation.options.data);
+    const files = findLogs(dataDir);
+    if (files.length === 0) throw new NotFoundError(`${logFileOf(dataDir)} does not exist`, { hint: 'cloud local start' });
+    return bytes(readAll(files));
   },
   examples: [
     { line: 'cloud local logs | tail', help: 'The latest' },

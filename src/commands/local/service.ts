@@ -10,6 +10,7 @@ import { writeFileAtomically } from '../../config/files.ts';
 import { LocalError, UsageError, WaitError } from '../../errors.ts';
 import { record } from '../../output/kinds.ts';
 import { withSpinner } from '../../output/spinner.ts';
+import { logFileOf, watchLog } from './log-file.ts';
 import { findRunning, instanceHeader, isAlive, readRunFile, runFile, waitUntil, type Running } from './running.ts';
 
 /** Longest time that a service may take to start or stop, milliseconds. */
@@ -125,7 +126,12 @@ export const serve = command({
   options: serveOptions,
   run: async (invocation) => {
     const { options, world, note } = invocation;
-    const log = (line: string): void => note(`${new Date(world.now()).toISOString()} ${line}`);
+    const watch = watchLog(dataDirOf(invocation, options.data));
+    const log = (text: string): void => {
+      const line = `${new Date(world.now()).toISOString()} ${text}`;
+      watch(line);
+      note(line);
+    };
     const { service, instance } = await openService(invocation, options, log);
     const { close, ...told } = service;
     const running: Running = { ...told, startedAt: new Date(told.startedAt).toISOString(), pid: world.pid, instance };
@@ -177,7 +183,7 @@ function explainEnd(dataDir: string, logFile: string): string {
 async function launch(context: Context, dataDir: string, options: ServeOptions): Promise<Running> {
   const { world } = context;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const logFile = join(dataDir, 'service.log');
+  const logFile = logFileOf(dataDir);
   const log = openSync(logFile, 'a', 0o600);
   const words = serveWords(dataDir, options, context.settingGiven('account'));
   const child = spawn(world.executable, [world.program, ...words], {
