@@ -1,6 +1,7 @@
 import { writeAliases } from '../api/aliases.ts';
 import { streamOf, type Body, type Headers, type Request } from '../api/message.ts';
 import { placeOf, type Operation } from '../api/operation.ts';
+import { UsageError } from '../errors.ts';
 
 /** Percent-encodes one path segment or query part; also `! ' ( ) *`, which the pre-signed forms want encoded. */
 export function encodePart(text: string): string {
@@ -23,12 +24,25 @@ export function encodeQuery(pairs: Readonly<Record<string, unknown>>): string {
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 
+/** @throws {UsageError} for a name that would make the path that of something else: URLs take `.` and `..` for steps, also encoded */
+function requireName(name: string): void {
+  if (name === '' || name === '.' || name === '..') throw new UsageError(`"${name}" is no name`);
+}
+
+function encodeRest(path: string): string {
+  const names = path.split('/').filter((name) => name !== '');
+  names.forEach(requireName);
+  return encodePath(path);
+}
+
 function buildPath(operation: Operation, input: Readonly<Record<string, unknown>>): string {
   const parts = operation.segments.map(({ kind, text }) => {
     if (kind === 'literal') return text;
     const value = input[text];
     if (typeof value !== 'string') throw new TypeError(`${operation.name}: path input ${text} is missing`);
-    return kind === 'rest' ? encodePath(value) : encodePart(value);
+    if (kind === 'rest') return encodeRest(value);
+    requireName(value);
+    return encodePart(value);
   });
   return `/${parts.filter((part) => part !== '').join('/')}`;
 }

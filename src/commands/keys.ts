@@ -5,6 +5,7 @@ import { readInput } from '../cli/input.ts';
 import { maybe, text, texts } from '../cli/parameters.ts';
 import { changeCommand, deleteCommand, getCommand, listCommand } from '../cli/shapes.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
+import { askOrSearch } from './rbac/find.ts';
 
 /** SHA256 fingerprint of a key in OpenSSH format, as ssh-keygen prints it. */
 function computeSha256(openssh: string): string {
@@ -12,9 +13,15 @@ function computeSha256(openssh: string): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
 }
 
+/** A whole MD5 fingerprint as the service writes it; undefined for every other word. */
+export function readFingerprint(word: string): string | undefined {
+  const fingerprint = word.replace(/^MD5:/i, '').toLowerCase();
+  return /^[\da-f]{2}(:[\da-f]{2}){15}$/.test(fingerprint) ? fingerprint : undefined;
+}
+
 /** Finds a key by fingerprint or name. @throws {UsageError} when several keys have the name */
 export function findKey(keys: readonly Key[], word: string, hint = 'cloud keys list'): Key {
-  const fingerprint = word.replace(/^MD5:/i, '').toLowerCase();
+  const fingerprint = readFingerprint(word);
   const exact = keys.find((key) => key.fingerprint === fingerprint || computeSha256(key.key) === word);
   if (exact) return exact;
   const named = keys.filter(({ name }) => name === word);
@@ -93,7 +100,11 @@ export const keys = group({
       values: 'key',
       id: 'fingerprint',
       shape: keyShape,
-      fetch: async ({ compute, account }, word) => findKey(await compute.listKeys({ account }), word),
+      fetch: async ({ compute, account }, word) => {
+        const search = async (): Promise<Key> => findKey(await compute.listKeys({ account }), word);
+        const key = readFingerprint(word);
+        return key === undefined ? await search() : await askOrSearch(() => compute.getKey({ account, key }), search);
+      },
       examples: [
         { line: 'cloud keys get laptop', help: 'A key by its name' },
         { line: 'cloud keys get laptop -j --columns key', help: 'Its public key as JSON' },

@@ -62,6 +62,12 @@ const refused: readonly [line: string, message: string, hint?: string][] = [
   ['images update web@1.0.0 --from acl.yaml', '"alice" is not the UUID of an account'],
   ['images create web-1 web 2.0.0', '"web-1" is not the UUID of an instance', 'cloud help local-service'],
   ['roles update dev --remove-member bob', 'bob is not a member of role dev'],
+  ['users keys create .. one.pub', '".." is no name'],
+  ['users keys create . one.pub', '"." is no name'],
+  ['roles tags set keys/.. dev', '".." is no name'],
+  ['users get ..', '".." is no name'],
+  ['packages get ..', '".." is no name'],
+  ['datacenters get .', '"." is no name'],
   ['users delete alice', 'there is no terminal to confirm it', 'add --yes'],
   ['users password alice', 'there is no terminal', '--password-stdin or --password-file'],
 ];

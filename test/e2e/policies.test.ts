@@ -100,3 +100,25 @@ test('a refused sub-user is pointed to the question that explains the refusal, a
   expect((await user.shell(line)).stdout).toContain('Role lister would allow it, but is not active: ask for it with --role lister.');
   expect((await asAlice('keys', 'list', '--role', 'lister')).code).toBe(0);
 });
+
+test('a sub-user who may see one thing and list nothing sees it', async () => {
+  const rule = 'CAN getkey, getuser, getuserkey, getrole AND getpolicy';
+  const { id } = await user.json<Policy>('policies', 'create', 'one', '--rule', rule, '--wait');
+  await user.json('roles', 'create', 'one', '--default-member', 'alice', '--policy', 'one', '--wait');
+  const key = join(user.home, 'alice.pem');
+  const fingerprint = (await user.cloud(['users', 'keys', 'list', 'alice', '-o', 'name'])).stdout.trim();
+  const own = user.local.keyId;
+  for (const path of ['users/alice', `users/alice/keys/${fingerprint}`, `keys/${own}`, 'roles/one', 'policies/one'])
+    await user.json('roles', 'tags', 'set', path, 'one');
+  const asAlice = (line: string) => user.cloud([...line.split(' '), '-o', 'name', '--user', 'alice', '--key-file', key]);
+  for (const [line, name] of [
+    ['users get alice', 'alice'],
+    [`users keys get alice ${fingerprint}`, fingerprint],
+    [`keys get MD5:${own}`, own],
+    ['roles get one', 'one'],
+    [`policies get ${id}`, 'one'],
+  ])
+    expect(await asAlice(line ?? '')).toMatchObject({ code: 0, stdout: `${name}\n`, stderr: '' });
+  const other = await asAlice('roles get lister');
+  expect([other.code, other.stderr]).toEqual([4, expect.stringContaining('/demo/roles/lister (getrole)')]);
+});

@@ -1,6 +1,7 @@
 import { existsSync, openSync, closeSync, readFileSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import type { ServiceName } from '../../src/api/operation.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /** What a line of the shell printed and what it cost. */
@@ -45,8 +46,8 @@ export interface LoggedRequest {
   readonly status: number;
 }
 
-/** Follows the log of the local service; each call gives the requests to the object storage since the one before. */
-export function followRequests(user: Sandbox): () => LoggedRequest[] {
+/** Follows the log of the local service; each call gives the requests to one of its services since the one before. */
+export function followRequests(user: Sandbox, service: ServiceName = 'storage'): () => LoggedRequest[] {
   const file = join(user.local.dataDir, 'service.log');
   let at = existsSync(file) ? statSync(file).size : 0;
   return () => {
@@ -56,8 +57,10 @@ export function followRequests(user: Sandbox): () => LoggedRequest[] {
       const length = readSync(log, content, 0, content.length, at);
       const end = content.subarray(0, length).lastIndexOf('\n') + 1;
       at += end;
-      const lines = content.toString('utf8', 0, end).matchAll(/ storage ([A-Z]+) (\S+) (\d{3}) /g);
-      return [...lines].map(([, method = '', target = '', status]) => ({ method, target, status: Number(status) }));
+      const lines = content.toString('utf8', 0, end).matchAll(/ (compute|storage) ([A-Z]+) (\S+) (\d{3}) /g);
+      return [...lines]
+        .filter(([, name]) => name === service)
+        .map(([, , method = '', target = '', status]) => ({ method, target, status: Number(status) }));
     } finally {
       closeSync(log);
     }

@@ -18,6 +18,7 @@ import { answerPreflight } from '../../src/server/storage/cors.ts';
 import { createStorageHandlers, entryAt } from '../../src/server/storage/index.ts';
 import { openStore, type LocalStore } from '../../src/server/store/open.ts';
 import type { AccountRow } from '../../src/server/store/schema.ts';
+import { carryOverHttp } from './over-http.ts';
 
 /** A key of a test with what the services know it by. */
 export interface TestKey {
@@ -157,12 +158,19 @@ function createSend(service: ServiceName, handle: Service, key: TestKey): Send {
 export interface TestOptions {
   readonly now?: () => number;
   readonly settings?: ServiceSettings;
+  /** Whether requests to the compute service go through a socket. */
+  readonly overHttp?: boolean;
   /** Starts what runs jobs; without it no job can be created. */
   readonly startJobs?: (store: LocalStore, dir: string) => JobEngine;
 }
 
 /** Makes a store in a temporary directory with the accounts `demo` and `other` and the sample cloud, and both services over it. */
-export async function createTestService({ now = Date.now, settings = {}, startJobs }: TestOptions = {}): Promise<TestService> {
+export async function createTestService({
+  now = Date.now,
+  settings = {},
+  overHttp = false,
+  startJobs,
+}: TestOptions = {}): Promise<TestService> {
   const dir = await mkdtemp(join(tmpdir(), 'cloud-service-'));
   const store = await openStore(dir);
   const [key, otherKey] = [createRsaKey(), createRsaKey()];
@@ -189,8 +197,9 @@ export async function createTestService({ now = Date.now, settings = {}, startJo
       answerPreflight,
     }),
   };
+  const carried = overHttp ? await carryOverHttp(handlers.compute) : undefined;
   return {
-    compute: createSend('compute', handlers.compute, key),
+    compute: createSend('compute', carried?.handle ?? handlers.compute, key),
     storage: createSend('storage', handlers.storage, key),
     handlers,
     account,
@@ -201,6 +210,7 @@ export async function createTestService({ now = Date.now, settings = {}, startJo
     dir,
     log,
     close: async () => {
+      await carried?.close();
       await jobs?.close();
       await store.close();
       await rm(dir, { recursive: true, force: true });

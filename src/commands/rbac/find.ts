@@ -1,14 +1,40 @@
 import type { Policy, User } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { findNamed } from '../../cli/shapes.ts';
-import { NotFoundError } from '../../errors.ts';
-import { listRoles, type Role } from './role.ts';
+import { ApiError, NotFoundError } from '../../errors.ts';
+import { listRoles, readRole, type Role } from './role.ts';
 
 type Session = Pick<Context, 'compute' | 'account'>;
 
 /** Whether a word is a whole UUID. */
 export function isUuid(word: string): boolean {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(word);
+}
+
+/** Whether a word may be an id or the beginning of one. */
+export function isIdLike(word: string): boolean {
+  return /^[\da-f-]{8,}$/i.test(word);
+}
+
+function isRefused(error: unknown, ...statuses: readonly number[]): error is ApiError {
+  return error instanceof ApiError && statuses.includes(error.status);
+}
+
+/**
+ * Asks for one thing by its whole name: a sub-user may have the right to see it and none to list all. When it is not found so, may not
+ * be asked for, or cannot stand in a path, it is searched in the list; where that is forbidden too, the first refusal says more.
+ */
+export async function askOrSearch<T>(ask: () => Promise<T>, search: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (refusal) {
+    if (!isRefused(refusal, 400, 403, 404)) throw refusal;
+    try {
+      return await search();
+    } catch (error) {
+      throw isRefused(error, 403) ? refusal : error;
+    }
+  }
 }
 
 function requireFound<T>(found: T | undefined, noun: string, word: string, list: string): T {
@@ -33,7 +59,9 @@ export function requireUser(users: readonly User[], word: string): User {
 
 /** Finds a sub-user by login, id or the beginning of its id. @throws {NotFoundError} when there is none */
 export async function findUser({ compute, account }: Session, word: string): Promise<User> {
-  return requireUser(await compute.listUsers({ account }), word);
+  const search = async (): Promise<User> => requireUser(await compute.listUsers({ account }), word);
+  if (isIdLike(word) && !isUuid(word)) return await search();
+  return await askOrSearch(() => compute.getUser({ account, user: word }), search);
 }
 
 /** The role of a list that a name, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
@@ -43,7 +71,10 @@ export function requireRole(roles: readonly Role[], word: string): Role {
 
 /** Finds a role by name, id or the beginning of its id. @throws {NotFoundError} when there is none */
 export async function findRole(session: Session, word: string): Promise<Role> {
-  return requireRole((await listRoles(session)).roles, word);
+  const { compute, account } = session;
+  const search = async (): Promise<Role> => requireRole((await listRoles(session)).roles, word);
+  if (isIdLike(word) && !isUuid(word)) return await search();
+  return await askOrSearch(async () => readRole(await compute.getRole({ account, role: word })), search);
 }
 
 /** The policy of a list that a name, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
@@ -53,5 +84,6 @@ export function requirePolicy(policies: readonly Policy[], word: string): Policy
 
 /** Finds a policy by name, id or the beginning of its id. @throws {NotFoundError} when there is none */
 export async function findPolicy({ compute, account }: Session, word: string): Promise<Policy> {
-  return requirePolicy(await compute.listPolicies({ account }), word);
+  const search = async (): Promise<Policy> => requirePolicy(await compute.listPolicies({ account }), word);
+  return isUuid(word) ? await askOrSearch(() => compute.getPolicy({ account, policy: word }), search) : await search();
 }

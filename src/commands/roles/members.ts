@@ -1,13 +1,8 @@
 import type { User } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
-import { requireUser } from '../rbac/find.ts';
+import { isIdLike, requireUser } from '../rbac/find.ts';
 import { parseMember, printMember, type Member } from '../rbac/role.ts';
-
-/** Whether a word may be an id or the beginning of one. */
-function isIdLike(word: string): boolean {
-  return /^[\da-f-]{8,}$/i.test(word);
-}
 
 /** A member from what the user typed: ids and beginnings of ids are looked up, logins are for the service to know. */
 function resolveMember(users: readonly User[], word: string, isDefault: boolean): Member {

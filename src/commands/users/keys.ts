@@ -4,8 +4,8 @@ import { flag, many, one } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { changeCommand, createAttempts, listFieldNames } from '../../cli/shapes.ts';
 import { record, records } from '../../output/kinds.ts';
-import { findKey, keyColumns, keyOptions, readAttestation, readPublicKeyText } from '../keys.ts';
-import { findUser, isUuid } from '../rbac/find.ts';
+import { findKey, keyColumns, keyOptions, readAttestation, readFingerprint, readPublicKeyText } from '../keys.ts';
+import { askOrSearch, findUser, isIdLike, isUuid } from '../rbac/find.ts';
 
 const userHelp = 'Login, id, or beginning of an id';
 const keyHelp = 'Name, or MD5 or SHA256 fingerprint';
@@ -13,7 +13,7 @@ const keyHelp = 'Name, or MD5 or SHA256 fingerprint';
 /** What the path of a user's keys wants: logins and ids as they are, anything else looked up. */
 async function resolveUser(context: Context, word: string): Promise<string> {
   // A login is asked for directly: a user that was just created may be missing from lists.
-  return isUuid(word) || !/^[\da-f-]{8,}$/i.test(word) ? word : (await findUser(context, word)).id;
+  return isUuid(word) || !isIdLike(word) ? word : (await findUser(context, word)).id;
 }
 
 async function listKeys(context: Context, word: string): Promise<{ user: string; keys: Key[] }> {
@@ -43,9 +43,13 @@ export const userKeys = group({
       aliases: ['show'],
       arguments: { user: one(userHelp, { values: 'user' }), key: one(keyHelp, { values: 'user-key' }) },
       run: async (invocation) => {
-        const { user, key } = invocation.args;
-        const { keys } = await listKeys(invocation, user);
-        return record(findKey(keys, key, `cloud users keys list ${user}`), { id: 'fingerprint', ...listFieldNames(keyShape) });
+        const { account, args, compute } = invocation;
+        const user = await resolveUser(invocation, args.user);
+        const search = async (): Promise<Key> =>
+          findKey(await compute.listUserKeys({ account, user }), args.key, `cloud users keys list ${args.user}`);
+        const key = readFingerprint(args.key);
+        const found = key === undefined ? await search() : await askOrSearch(() => compute.getUserKey({ account, user, key }), search);
+        return record(found, { id: 'fingerprint', ...listFieldNames(keyShape) });
       },
       examples: [
         { line: 'cloud users keys get alice laptop', help: 'A key by its name' },

@@ -5,7 +5,7 @@ import { createEcdsaKey } from '../../support/service.ts';
 import { machineOf, operatorImage, second, useImages } from './image-service.ts';
 
 /**
- * Every error that section 4 of the compute document names at an operation, provoked by a plain signed request. What it says of all of them
+ * Every error that section 4 of the compute document names at an operation, provoked by a plain signed request over HTTP. What it says of all of them
  * (a named object that does not exist, a parameter that is missing, a request that is not signed) is derived from the operations.
  */
 

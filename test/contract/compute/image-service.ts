@@ -23,7 +23,7 @@ export const operatorImage = '04f66d5e-0a32-4af3-a1f9-3bd80f95f0e1';
 export const missing = { status: 404, code: 'ResourceNotFound' };
 export const invalid = { status: 409, code: 'InvalidArgument' };
 
-/** A service whose clock stands still but for the making of images, which takes a second. */
+/** A service behind a socket whose clock stands still but for the making of images, which takes a second. */
 export interface ImageService {
   readonly service: TestService;
   readonly now: () => number;
@@ -42,7 +42,7 @@ export function useImages(): ImageService {
   let service: TestService;
   let time = Date.now();
   beforeAll(async () => {
-    service = await createTestService({ now: () => time, settings: { imageTime: 1000 } });
+    service = await createTestService({ now: () => time, settings: { imageTime: 1000 }, overHttp: true });
   });
   afterAll(() => service.close());
   return {

@@ -53,6 +53,14 @@ describe('the request of an operation', () => {
     expect(body instanceof Uint8Array).toBe(false);
   });
 
+  test.each(['', '.', '..'])('%j as a name would make the path that of something else: no request', (name) => {
+    expect(() => buildRequest(compute.createUserKey, { account: 'my', user: name, key: 'x' })).toThrow(`"${name}" is no name`);
+    expect(() => buildRequest(compute.listKeys, { account: name })).toThrow(`"${name}" is no name`);
+    if (name === '') return;
+    for (const path of [name, `stor/${name}`, `stor/${name}/a`])
+      expect(() => buildRequest(storage.deleteObject, { account: 'demo', path })).toThrow(`"${name}" is no name`);
+  });
+
   test('a missing path input is a fault of the program, not a request', () => {
     expect(() => buildRequest(compute.getKey, { account: 'my' })).toThrow('getKey: path input key is missing');
   });
