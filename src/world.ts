@@ -37,3 +37,13 @@ export interface World {
   /** Aborted by Ctrl-C (SIGINT) and SIGTERM. */
   readonly interrupted: AbortSignal;
 }
+
+/** Whether a process exists. */
+export function isAlive({ kill }: Pick<World, 'kill'>, pid: number): boolean {
+  try {
+    kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

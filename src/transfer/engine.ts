@@ -24,6 +24,13 @@ export interface Memory {
   remove(name: string): void;
 }
 
+/** Processes of this machine: what one that is gone has left may be gone on with, what a living one does must not be. */
+export interface Processes {
+  /** Number of this one. */
+  readonly own: number;
+  readonly isAlive: (pid: number) => boolean;
+}
+
 /** What transfers work with. */
 export interface Engine extends Patience {
   readonly storage: StorageClient;
@@ -38,6 +45,7 @@ export interface Engine extends Patience {
   /** Waits until so many bytes may move; absent: nothing holds them back. */
   readonly throttle: ((bytes: number) => Promise<void> | undefined) | undefined;
   readonly hashing: Hashing;
+  readonly processes: Processes;
 }
 
 const silentTicket: Ticket = { move: () => undefined, end: () => undefined };

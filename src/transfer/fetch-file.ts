@@ -1,4 +1,3 @@
-import { createHash, randomUUID } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -6,21 +5,19 @@ import {
   fchmodSync,
   futimesSync,
   lstatSync,
-  readdirSync,
   renameSync,
   rmSync,
   statSync,
   writeSync,
 } from 'node:fs';
-import { chmod, open, rename, rm, utimes, type FileHandle } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { ApiError, InterruptedError, isSystemError, LocalError } from '../errors.ts';
+import { chmod, open, rm, truncate, utimes, type FileHandle } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { ApiError, InterruptedError, isSystemError, LocalError, NetworkError } from '../errors.ts';
 import { closeBody, openHead, openObject, readObject, type Opened } from './download.ts';
 import type { Engine, Ticket } from './engine.ts';
 import { createFileWriter, writeSize } from './file-writer.ts';
 import type { Hasher } from './hashing.ts';
-import { unfinishedName } from './local-walk.ts';
-import { createOwn, sizeOfOwn } from './partial-file.ts';
+import { claim, createOwn, findLeft, hasUnfinished, nameUnfinished, sizeOfOwn } from './partial-file.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
 import { checkInterrupted, mayTryAgain, tryAgain } from './retry.ts';
 
@@ -54,15 +51,6 @@ const worthKeeping = 1024 * 1024;
 /** An object of at most this size is held in memory until it is whole, bytes. */
 const smallSize = 256 * 1024;
 
-/** Where a file is written before it is whole: the same for the same version of an object, so that the next run finds it. */
-function nameUnfinished(file: string, etag: string | undefined): string {
-  const id = createHash('sha256')
-    .update(`${basename(file)}\n${etag ?? randomUUID()}`)
-    .digest('hex')
-    .slice(0, 20);
-  return join(dirname(file), `.cloud-${id}.part`);
-}
-
 /** Milliseconds since the epoch of an `m-mtime` header: ISO 8601, or seconds. */
 export function readMtime(value: string | undefined): number | undefined {
   if (value === undefined || value === '') return undefined;
@@ -93,13 +81,27 @@ async function writeThrough(engine: Engine, opened: Opened, file: string, ticket
   }
 }
 
-/** What is there already of the object: left by an interrupted run, or with `continues` the file itself. */
-async function takeBeginning(opened: Opened, file: string, unfinished: string, { continues = false }: FetchOptions): Promise<number> {
+/** What is there already of an object. */
+interface Beginning {
+  readonly length: number;
+  /** True when it was the file itself, which comes back when nothing is made of it. */
+  readonly isFile: boolean;
+}
+
+const nothing: Beginning = { length: 0, isFile: false };
+
+/** Takes what is there already of the object: left by an interrupted run, or with `continues` the file itself. */
+function takeBeginning(engine: Engine, opened: Opened, file: string, unfinished: string, { continues = false }: FetchOptions): Beginning {
   const { etag, size } = opened;
-  if (etag === undefined || size === undefined) return 0;
-  if (continues && sizeOf(file) > sizeOfOwn(unfinished) && sizeOf(file) <= size) await rename(file, unfinished);
-  const there = sizeOfOwn(unfinished);
-  return there <= size ? there : 0;
+  if (etag === undefined || size === undefined) return nothing;
+  const [longest, ...others] = findLeft(file, etag, engine.processes);
+  const left = longest === undefined ? 0 : sizeOfOwn(longest);
+  const isFile = continues && sizeOf(file) > left && sizeOf(file) <= size;
+  const taken = isFile ? file : longest;
+  if (taken === undefined || !claim(taken, unfinished)) return nothing;
+  for (const useless of isFile && longest !== undefined ? [longest, ...others] : others) rmSync(useless, { force: true });
+  const length = sizeOfOwn(unfinished);
+  return length <= size ? { length, isFile } : nothing;
 }
 
 /** Writes pieces here while the next ones come; gives the end of what was written. */
@@ -175,14 +177,13 @@ function writeSmall(pieces: readonly Uint8Array[], file: string, unfinished: str
 
 /** Whether an earlier run may have left the beginning of this file. */
 function mayGoOn(file: string, { size, continues = false }: FetchOptions): boolean {
-  if (continues) return true;
-  return (size === undefined || size >= worthKeeping) && readdirSync(dirname(file)).some((name) => unfinishedName.test(name));
+  return continues || ((size === undefined || size >= worthKeeping) && hasUnfinished(file));
 }
 
 /** Asks for the object; for its headers alone when some of its bytes may be there already. */
 async function openForFile(engine: Engine, source: RemotePath, file: string, options: FetchOptions): Promise<Opened> {
   const head = mayGoOn(file, options) ? await openHead(engine, source) : undefined;
-  const hasBeginning = head !== undefined && (options.continues === true || sizeOfOwn(nameUnfinished(file, head.etag)) > 0);
+  const hasBeginning = head !== undefined && (options.continues === true || findLeft(file, head.etag, engine.processes).length > 0);
   if (hasBeginning && (options.etag === undefined || options.etag === head.etag)) return head;
   return await openObject(engine, source, options.etag);
 }
@@ -200,8 +201,9 @@ async function fetchOnce(engine: Engine, source: RemotePath, file: string, optio
     await writeThrough(engine, opened, file, ticket);
     return fetched;
   }
-  const unfinished = nameUnfinished(file, opened.etag);
+  const unfinished = nameUnfinished(file, opened.etag, engine.processes);
   const properties = { mtime, mode: options.modes === true ? readMode(opened.headers['m-mode']) : undefined };
+  let beginning = nothing;
   let moved = 0;
   const counting: Ticket = {
     ...ticket,
@@ -217,21 +219,35 @@ async function fetchOnce(engine: Engine, source: RemotePath, file: string, optio
       writeSmall(pieces, file, unfinished, properties);
       return fetched;
     }
-    const start = await takeBeginning(opened, file, unfinished, options);
-    fetched.size = await writeUnfinished(engine, opened, unfinished, start, counting);
+    beginning = takeBeginning(engine, opened, file, unfinished, options);
+    fetched.size = await writeUnfinished(engine, opened, unfinished, beginning.length, counting);
     if (properties.mode !== undefined) await chmod(unfinished, properties.mode);
     if (mtime !== undefined) await utimes(unfinished, mtime / 1000, mtime / 1000);
-    await rename(unfinished, file);
-    return fetched;
+    if (claim(unfinished, file)) return fetched;
+    throw new NetworkError(`another process has taken what was written of ${file}`, { code: 'CannotResume' });
   } catch (error) {
     ticket.move(-moved);
     if (engine.signal?.aborted === true && !(error instanceof InterruptedError)) {
-      if (!isKept(new InterruptedError('interrupted'), opened, unfinished)) await rm(unfinished, { force: true });
+      if (!isKept(new InterruptedError('interrupted'), opened, unfinished)) await giveUp(unfinished, file, beginning);
       checkInterrupted(engine.signal, error);
     }
-    if (!isKept(error, opened, unfinished)) await rm(unfinished, { force: true });
+    if (!isKept(error, opened, unfinished)) await giveUp(unfinished, file, beginning);
     throw error;
   }
+}
+
+/** Removes what is not worth to be kept. A file that was taken as the beginning is as it was. */
+async function giveUp(unfinished: string, file: string, { isFile, length }: Beginning): Promise<void> {
+  if (isFile && lstatSync(file, { throwIfNoEntry: false }) === undefined && sizeOfOwn(unfinished) >= length) {
+    await truncate(unfinished, length);
+    claim(unfinished, file);
+  }
+  await rm(unfinished, { force: true });
+}
+
+/** What has gone into a pipe or a device cannot be taken back: it is never begun again. */
+function isReplaceable(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() !== false;
 }
 
 /**
@@ -242,7 +258,17 @@ async function fetchOnce(engine: Engine, source: RemotePath, file: string, optio
 export async function fetchFile(engine: Engine, source: RemotePath, file: string, options: FetchOptions = {}): Promise<Fetched> {
   const ticket = engine.monitor.begin(printRemotePath(source), options.size);
   try {
-    const fetched = await tryAgain(() => fetchOnce(engine, source, file, options, ticket), engine);
+    const patience = isReplaceable(file) ? engine : { ...engine, retries: 0 };
+    let { continues = false } = options;
+    const fetched = await tryAgain(async () => {
+      try {
+        return await fetchOnce(engine, source, file, { ...options, continues }, ticket);
+      } catch (error) {
+        // What was there is no beginning of the object.
+        if (isDamaged(error)) continues = false;
+        throw error;
+      }
+    }, patience);
     ticket.end('done');
     return fetched;
   } catch (error) {

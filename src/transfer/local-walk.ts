@@ -4,6 +4,7 @@ import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isSystemError, LocalError } from '../errors.ts';
 import { compareNames } from './order.ts';
+import { unfinishedName } from './partial-file.ts';
 
 /** Something that a walk of a local tree comes by. */
 export interface LocalVisit {
@@ -28,9 +29,6 @@ export interface LocalWalkOptions {
 
 /** Files whose properties are asked for at once. */
 const batchSize = 64;
-
-/** Files of this program that wait to be completed; no part of a tree. */
-export const unfinishedName = /^\.cloud-[0-9a-f]{20}\.part$/;
 
 async function inspectLocal(file: string): Promise<Stats | Error> {
   try {

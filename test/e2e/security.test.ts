@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, lstatSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
@@ -63,9 +63,10 @@ test('a file that somebody else has put under the name of an unfinished one is n
   const name = execFileSync('bash', ['-c', `printf 'large\\n%s' '${etag}' | sha256sum | cut -c1-20`])
     .toString()
     .trim();
-  const planted = join(user.home, 'shared', `.cloud-${name}.part`);
+  const planted = join(user.home, 'shared', `.cloud-${name}-99999999-0123abcd.part`);
   writeFileSync(join(user.home, 'victim'), 'mine');
   symlinkSync(join(user.home, 'victim'), planted);
+  linkSync(join(user.home, 'victim'), planted.replace('0123abcd', 'abcd0123'));
   expect((await user.cloud(['stor', 'get', '-q', 'large', 'shared/large'])).code).toBe(0);
   expect(readFileSync(join(user.home, 'victim'), 'utf8')).toBe('mine');
   expect(statSync(join(user.home, 'shared', 'large')).size).toBe(3_000_000);

@@ -49,16 +49,6 @@ export function readRunFile(dataDir: string): Running | undefined {
   return readJsonFile(`${dataDir}/${runFile}`) as Running | undefined;
 }
 
-/** Whether a process exists. */
-export function isAlive({ kill }: Pick<World, 'kill'>, pid: number): boolean {
-  try {
-    kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Waits until a condition holds, asking every 20 ms. False when `limit` milliseconds passed or the user interrupted. */
 export async function waitUntil(world: Pick<World, 'now' | 'interrupted'>, limit: number, holds: () => boolean): Promise<boolean> {
   const end = world.now() + limit;

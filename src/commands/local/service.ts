@@ -10,8 +10,9 @@ import { writeFileAtomically } from '../../config/files.ts';
 import { LocalError, UsageError, WaitError } from '../../errors.ts';
 import { record } from '../../output/kinds.ts';
 import { withSpinner } from '../../output/spinner.ts';
+import { isAlive } from '../../world.ts';
 import { logFileOf, watchLog } from './log-file.ts';
-import { findRunning, instanceHeader, isAlive, readRunFile, runFile, waitUntil, type Running } from './running.ts';
+import { findRunning, instanceHeader, readRunFile, runFile, waitUntil, type Running } from './running.ts';
 
 /** Longest time that a service may take to start or stop, milliseconds. */
 const patience = 20_000;

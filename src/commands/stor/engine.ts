@@ -7,6 +7,7 @@ import { isSystemError, PartialError, UsageError } from '../../errors.ts';
 import { createThrottle, silent, type Engine, type Memory, type Monitor } from '../../transfer/engine.ts';
 import { createHashing } from '../../transfer/hashing.ts';
 import { checkPartSize } from '../../transfer/multipart.ts';
+import { isAlive } from '../../world.ts';
 import { rmSync } from 'node:fs';
 
 /** Options of every command that moves bytes. */
@@ -68,6 +69,7 @@ export function createEngine(
     monitor: monitor ?? silent,
     memory: createMemory(paths.state),
     hashing: createHashing(),
+    processes: { own: world.pid, isAlive: (pid) => isAlive(world, pid) },
     throttle: values.bwlimit === undefined ? undefined : createThrottle(values.bwlimit, world.now),
     retries: retries === undefined ? 0 : readCount(retries),
     signal: world.interrupted,

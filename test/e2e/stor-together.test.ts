@@ -1,0 +1,88 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, expect, test } from 'vitest';
+import { startFaultProxy } from '../support/fault-proxy.ts';
+import { useLocal } from '../support/sandbox.ts';
+
+/** What several processes do at the same time, and what one that is interrupted leaves. */
+
+const user = useLocal('--http');
+const large = randomBytes(3_000_000);
+
+beforeAll(async () => {
+  user.write('large', large);
+  await user.cloud(['stor', 'put', '-q', 'large', 'large']);
+});
+
+function start(...words: string[]): ChildProcess {
+  return spawn(join(user.home, 'bin/cloud'), words, { cwd: user.home, env: user.env, stdio: ['pipe', 'ignore', 'pipe'] });
+}
+
+function waitForEnd(child: ChildProcess): Promise<{ code: number | null; stderr: string }> {
+  const pieces: Buffer[] = [];
+  child.stderr?.on('data', (piece: Buffer) => pieces.push(piece));
+  return new Promise((resolve) => void child.on('close', (code) => resolve({ code, stderr: Buffer.concat(pieces).toString() })));
+}
+
+function unfinished(folder: string): string[] {
+  return existsSync(join(user.home, folder)) ? readdirSync(join(user.home, folder)).filter((name) => name.endsWith('.part')) : [];
+}
+
+async function waitFor(holds: () => boolean): Promise<void> {
+  const end = Date.now() + 20_000;
+  while (!holds() && Date.now() < end) await sleep(5);
+  expect(holds()).toBe(true);
+}
+
+test('two that write the same file at once: each ends well, and the file is never half', async () => {
+  await user.shell('mkdir both');
+  const first = start('stor', 'get', 'large', 'both/large', '-q', '--bwlimit', '2M');
+  await waitFor(() => unfinished('both').length === 1);
+  const slow = start('stor', 'get', 'large', 'both/large', '-q', '--bwlimit', '500K');
+  await waitFor(() => unfinished('both').length === 2 || existsSync(join(user.home, 'both/large')));
+  expect(await waitForEnd(first)).toEqual({ code: 0, stderr: '' });
+  expect(statSync(join(user.home, 'both/large')).size).toBe(large.length);
+  slow.kill('SIGKILL');
+  await waitForEnd(slow);
+  expect(readFileSync(join(user.home, 'both/large')).equals(large)).toBe(true);
+});
+
+test('what a dead process left is gone on with, what a living one writes is not', async () => {
+  await user.shell('mkdir left');
+  const dead = start('stor', 'get', 'large', 'left/large', '-q', '--bwlimit', '2M');
+  await waitFor(() => unfinished('left').some((name) => statSync(join(user.home, 'left', name)).size > 1_000_000));
+  dead.kill('SIGKILL');
+  await waitForEnd(dead);
+  const alive = start('stor', 'get', 'large', 'left/large', '-q', '--bwlimit', '1M');
+  const [before = ''] = unfinished('left');
+  await waitFor(() => unfinished('left').length === 1 && unfinished('left')[0] !== before);
+  expect((await user.cloud(['stor', 'get', 'large', 'left/large', '-q'])).code).toBe(0);
+  expect(await waitForEnd(alive)).toEqual({ code: 0, stderr: '' });
+  expect(readFileSync(join(user.home, 'left/large')).equals(large)).toBe(true);
+  expect(unfinished('left')).toEqual([]);
+});
+
+test('what went into a pipe is not sent again: its reader gets no byte twice, and the damage is an error', async () => {
+  let left = 1;
+  const proxy = await startFaultProxy(user.local.storUrl, (method) => (method === 'GET' && left-- > 0 ? 'flip down' : 'none'), 1);
+  const { stdout, stderr } = await user.shell(
+    `mkfifo pipe; cat pipe > through & cloud stor get large pipe --stor-url ${proxy.url} -q; echo $?; wait; wc -c < through`,
+  );
+  await proxy.close();
+  expect(stdout.split('\n')).toEqual(['1', String(large.length), '']);
+  expect(stderr).toContain('damaged');
+});
+
+test('a file that --continue was to go on with is as it was when that fails', async () => {
+  user.write('mine', 'mine');
+  const proxy = await startFaultProxy(user.local.storUrl, (method) => (method === 'GET' ? 'flip down' : 'none'), 1);
+  const words = ['stor', 'get', 'large', 'mine', '--continue', '--retries', '1', '-q', '--stor-url', proxy.url];
+  const { code } = await user.cloud(words);
+  await proxy.close();
+  expect(code).toBe(1);
+  expect(readFileSync(join(user.home, 'mine'), 'utf8')).toBe('mine');
+  expect(unfinished('.')).toEqual([]);
+});
