@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { BodyTooLarge, readAll } from '../api/message.ts';
-import { describeSystemError, isSystemError, UsageError } from '../errors.ts';
+import { describeSystemError, InterruptedError, isSystemError, UsageError } from '../errors.ts';
 import type { World } from '../world.ts';
 
 /** Largest input that is read whole, bytes. */
@@ -16,9 +17,18 @@ function refuseLarge(name: string): UsageError {
   return new UsageError(`${name}: has more than the ${largest / 1024 ** 2} MiB that are read`);
 }
 
-async function readStdin({ stdin }: World): Promise<Buffer> {
+/** What comes from stdin. When the user interrupts, there is no waiting for more of it. */
+export function openStdin({ stdin, interrupted }: Pick<World, 'stdin' | 'interrupted'>): Readable {
+  const { stream } = stdin;
+  const stop = (): void => void stream.destroy(new InterruptedError('interrupted'));
+  interrupted.addEventListener('abort', stop, { once: true });
+  if (interrupted.aborted) stop();
+  return stream;
+}
+
+async function readStdin(world: World): Promise<Buffer> {
   try {
-    return Buffer.from(await readAll(stdin.stream as AsyncIterable<Uint8Array>, largest));
+    return Buffer.from(await readAll(openStdin(world), largest));
   } catch (error) {
     throw error instanceof BodyTooLarge ? refuseLarge('stdin') : error;
   }

@@ -53,6 +53,8 @@ export interface CallOptions {
   /** Makes the body afresh for each try; without it, a request with a stream is tried once. */
   body?: () => Body;
   signal?: AbortSignal;
+  /** Takes back what was begun: it is done also after the user has interrupted. */
+  cleansUp?: boolean;
 }
 
 /** A reply's status and headers beside the result that was read from it. */
@@ -92,17 +94,17 @@ async function standardHeaders({ service, roles, apiVersion, authorize }: Endpoi
 function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: ClientOptions) {
   const base = endpoint.url.pathname.replace(/\/+$/, '');
 
-  async function exchange(outgoing: Outgoing, attempt: number): Promise<Reply> {
+  async function exchange(outgoing: Outgoing, attempt: number, stop: AbortSignal | undefined): Promise<Reply> {
     const started = now();
     const limit = maxTime === undefined ? undefined : limitTime(maxTime, outgoing.url);
-    const signals = [signal, outgoing.signal, limit?.signal].filter((one) => one !== undefined);
+    const signals = [stop, outgoing.signal, limit?.signal].filter((one) => one !== undefined);
     trace?.({ kind: 'request', outgoing, attempt });
     try {
       const reply = await send({ ...outgoing, ...(signals.length > 0 && { signal: AbortSignal.any(signals) }) });
       trace?.({ kind: 'reply', outgoing, reply, milliseconds: now() - started });
       return limit ? { ...reply, body: limit.watch(reply.body) } : reply;
     } catch (error) {
-      if (signal?.aborted === true) throw new InterruptedError('interrupted', { cause: error });
+      if (stop?.aborted === true) throw new InterruptedError('interrupted', { cause: error });
       throw limit ? limit.explain(error) : error;
     }
   }
@@ -110,9 +112,10 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
   /** One try after the other, each signed afresh, until `accept` takes a reply or there is no hope. */
   async function attemptAll<R>(
     make: () => { method: string; target: string; headers: Headers; body?: Body | undefined; signal?: AbortSignal | undefined },
-    kind: { idempotent: boolean; reads: boolean; replayable: boolean },
+    kind: { idempotent: boolean; reads: boolean; replayable: boolean; cleansUp?: boolean | undefined },
     accept: (reply: Reply, url: URL) => Promise<R>,
   ): Promise<R> {
+    const stop = kind.cleansUp === true ? undefined : signal;
     for (let attempt = 1; ; attempt += 1) {
       const { method, target, headers, body, signal: own } = make();
       // Never as a relative reference: one that begins with two slashes would name another host.
@@ -120,7 +123,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
       const outgoing: Outgoing = { method, url, headers: { ...(await standardHeaders(endpoint)), ...headers }, body, signal: own };
       let retryAfter: string | undefined;
       try {
-        const reply = await exchange(outgoing, attempt);
+        const reply = await exchange(outgoing, attempt, stop);
         retryAfter = reply.headers['retry-after'];
         return await accept(reply, url);
       } catch (error) {
@@ -130,7 +133,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
         if (attempt > retry.retries || !mayRetry(error, kind)) throw kind.idempotent ? error : warnOfEffect(error);
         const wait = backOff(retry, attempt, readRetryAfter(retryAfter, now()));
         trace?.({ kind: 'retry', outgoing, error, wait });
-        await retry.sleep(wait, signal);
+        await retry.sleep(wait, stop);
       }
     }
   }
@@ -148,7 +151,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
     };
     const replayable =
       operation.body !== 'bytes' && operation.body !== 'lines' ? true : options.body !== undefined || input['body'] instanceof Uint8Array;
-    const kind = { idempotent: operation.idempotent, reads: operation.method === 'GET', replayable };
+    const kind = { idempotent: operation.idempotent, reads: operation.method === 'GET', replayable, cleansUp: options.cleansUp };
     return await attemptAll(make, kind, async (reply, url) => {
       if (reply.status >= 300 && reply.status !== operation.status) {
         if (reply.status < 400 && reply.status !== 304) throw redirected(reply, url);

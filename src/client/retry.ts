@@ -13,8 +13,8 @@ export interface RetryPolicy {
   random: () => number;
 }
 
-/** Statuses that mean `later`: nothing was done. 449 asks for another version, never for another try. */
-const later = new Set([420, 429, 502, 503, 504]);
+/** Statuses that mean `later`: nothing was done. 408 is a body that did not come. 449 asks for another version, never for another try. */
+const later = new Set([408, 420, 429, 502, 503, 504]);
 
 interface Attempt {
   idempotent: boolean;

@@ -53,7 +53,7 @@ const silentTicket: Ticket = { move: () => undefined, end: () => undefined };
 /** Nobody watches. */
 export const silent: Monitor = { expect: () => undefined, begin: () => silentTicket };
 
-/** Lets so many bytes move in a second, over all transfers together. */
+/** Lets so many bytes move in a second, over all transfers together. `now` never goes back, as clocks may. */
 export function createThrottle(bytesPerSecond: number, now: () => number): NonNullable<Engine['throttle']> {
   let free = now();
   return (bytes) => {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { ByteStream } from '../api/message.ts';
-import { ApiError, isSystemError, LocalError, UsageError } from '../errors.ts';
+import { ApiError, LocalError, UsageError } from '../errors.ts';
 import type { Engine, Ticket } from './engine.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
 import { drainPool } from './pool.ts';
 import { tryAgain } from './retry.ts';
 import { checkUnchanged, readFilePart, watchBytes, type FileSource, type StreamSource } from './source.ts';
-import { findUnfinished, nameUpload, noteParts, type Unfinished } from './unfinished.ts';
+import { openUpload, type Unfinished } from './unfinished.ts';
 import { abortUpload, commitUpload, createUpload, putPart, type Part } from './upload-parts.ts';
 import type { PutOptions, Stored } from './upload.ts';
 
@@ -77,15 +77,14 @@ async function sendParts(work: Work, upload: Unfinished, noteSoon: () => void): 
   return numbers.map((number) => upload.parts[number]?.etag ?? '');
 }
 
-/** Whether it cannot be remembered what was sent, because the disk is full or cannot be written. */
-function isNotRemembered(error: unknown): boolean {
-  return isSystemError(error) && ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES'].includes(error.code ?? '');
-}
+/** Refusals that say nothing of the upload: of the signature, of the time, of too many requests. */
+const passing = new Set([401, 408, 420, 429]);
 
 /** Whether an upload is worth nothing any more: it would be refused again, or its file is another one. */
 function isHopeless(error: unknown): boolean {
-  const isRefused = error instanceof ApiError && error.status >= 400 && error.status < 500 && ![420, 429].includes(error.status);
-  return isRefused || error instanceof LocalError;
+  if (!(error instanceof ApiError)) return error instanceof LocalError;
+  const isForNow = passing.has(error.status) || error.code === 'ClockSkew';
+  return error.status >= 400 && error.status < 500 && !isForNow;
 }
 
 /**
@@ -99,31 +98,21 @@ export async function uploadParts(
   options: PutOptions,
   ticket: Ticket,
 ): Promise<Stored> {
-  const name = nameUpload(source, target, options);
-  const partSize = choosePartSize(source.size, engine.partSize);
-  const earlier = await findUnfinished(engine, source, name);
-  const upload: Unfinished = earlier ?? {
-    name,
-    place: await createUpload(engine.storage, target, options),
-    partSize,
-    parts: {},
-  };
-  const note = noteParts(engine, upload, { target: printRemotePath(target), file: source.file, size: source.size });
+  const { upload, notes } = await openUpload(engine, source, target, options, choosePartSize(source.size, engine.partSize));
   try {
-    note.now();
-    const etags = await sendParts({ engine, source, ticket }, upload, note.soon);
+    notes.now();
+    const etags = await sendParts({ engine, source, ticket }, upload, notes.soon);
     checkUnchanged(source);
-    note.now();
+    notes.now();
     const { etag, md5 } = await tryAgain(() => commitUpload(engine.storage, upload.place, etags), engine);
-    engine.memory.remove(name);
+    notes.drop();
     return { path: printRemotePath(target), size: source.size, etag, md5 };
   } catch (error) {
-    // No later run could find the parts of one that was never noted; one that was noted stays as it was.
-    const isLost = isNotRemembered(error) && earlier === undefined;
-    if (isHopeless(error) || isLost) {
-      engine.memory.remove(name);
+    // No later run could find the parts of one that was never noted.
+    if (isHopeless(error) || !notes.areKept) {
+      notes.drop();
       await abortUpload(engine.storage, upload.place);
-    } else if (!isNotRemembered(error)) note.now();
+    } else notes.now();
     throw error;
   }
 }

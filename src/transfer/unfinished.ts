@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Entry } from '../api/objects.ts';
-import { ApiError, NetworkError } from '../errors.ts';
+import { ApiError, isSystemError, NetworkError } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { hashFile } from './local-walk.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
 import type { FileSource } from './source.ts';
-import { listParts, partsDirectory, readPlace, type Part, type UploadPlace } from './upload-parts.ts';
+import { createUpload, listParts, partsDirectory, readPlace, type Part, type UploadPlace } from './upload-parts.ts';
 import type { PutOptions } from './upload.ts';
 
 /** An upload that is on its way, as it is remembered until it is committed. */
@@ -17,11 +17,14 @@ export interface Unfinished {
   readonly parts: Record<number, Part>;
 }
 
+/** Milliseconds after which a note is taken for left, though the process that wrote it seems to live: numbers are used again. */
+const longestSilence = 3_600_000;
+
 /** Milliseconds between two notes of a growing upload. */
 const notePause = 1000;
 
 /** The name under which the upload of this file, as it is now, to this path is remembered. */
-export function nameUpload(source: FileSource, target: RemotePath, { headers, copies }: PutOptions): string {
+function nameUpload(source: FileSource, target: RemotePath, { headers, copies }: PutOptions): string {
   const { file, size, mtime } = source;
   const what = JSON.stringify([printRemotePath(target), file, size, mtime, headers, copies]);
   return `uploads/${createHash('sha256').update(what).digest('hex').slice(0, 32)}`;
@@ -66,9 +69,20 @@ function readNoted(noted: Record<string, unknown> | undefined): { place?: Upload
   }
 }
 
+/** Whether another process, which is still there, sends the parts of a noted upload. */
+function isInUse({ processes }: Engine, noted: Record<string, unknown> | undefined): boolean {
+  const { pid, at } = noted ?? {};
+  if (typeof pid !== 'number' || typeof at !== 'number' || pid === processes.own) return false;
+  return Date.now() - at < longestSilence && processes.isAlive(pid);
+}
+
 /** What an earlier run began and did not finish for this file; undefined when there is nothing to go on with. */
-export async function findUnfinished(engine: Engine, source: FileSource, name: string): Promise<Unfinished | undefined> {
-  const noted = engine.memory.read(name);
+export async function findUnfinished(
+  engine: Engine,
+  source: FileSource,
+  name: string,
+  noted: Record<string, unknown> | undefined,
+): Promise<Unfinished | undefined> {
   const { place, partSize } = readNoted(noted);
   if (place === undefined || partSize === undefined) return undefined;
   if (!(await isOpen(engine, place))) {
@@ -84,18 +98,62 @@ export async function findUnfinished(engine: Engine, source: FileSource, name: s
   return { name, place, partSize, parts };
 }
 
-/** Notes an upload for a later run, at most once in a second. */
-export function noteParts({ memory }: Pick<Engine, 'memory'>, upload: Unfinished, about: object): { soon(): void; now(): void } {
+/** Keeps what a later run has to know of an upload. */
+export interface Notes {
+  /** Notes the parts, at most once in a second. */
+  soon(): void;
+  now(): void;
+  /** Forgets the upload. */
+  drop(): void;
+  /** Whether a later run will find it. */
+  readonly areKept: boolean;
+}
+
+/**
+ * The upload of a file: the one that an earlier run left, or a new one. One that another process is sending is left to that process: each
+ * would store parts that the other has named already.
+ */
+export async function openUpload(
+  engine: Engine,
+  source: FileSource,
+  target: RemotePath,
+  options: PutOptions,
+  partSize: number,
+): Promise<{ upload: Unfinished; notes: Notes }> {
+  const name = nameUpload(source, target, options);
+  const noted = engine.memory.read(name);
+  const isOwn = !isInUse(engine, noted);
+  const earlier = isOwn ? await findUnfinished(engine, source, name, noted) : undefined;
+  const upload = earlier ?? { name, place: await createUpload(engine.storage, target, options), partSize, parts: {} };
+  const about = { target: printRemotePath(target), file: source.file, size: source.size };
+  return { upload, notes: isOwn ? keepNotes(engine, upload, about, earlier !== undefined) : noNotes };
+}
+
+const noNotes: Notes = { soon: () => undefined, now: () => undefined, drop: () => undefined, areKept: false };
+
+function keepNotes({ memory, processes }: Engine, upload: Unfinished, about: object, areThere: boolean): Notes {
   let last = 0;
+  let areKept = areThere;
   const now = (): void => {
     last = performance.now();
     const { account, path } = partsDirectory(upload.place);
-    memory.write(upload.name, { ...about, partsDirectory: `/${account}/${path}`, partSize: upload.partSize, parts: upload.parts });
+    const state = { partsDirectory: `/${account}/${path}`, partSize: upload.partSize, parts: upload.parts };
+    try {
+      memory.write(upload.name, { ...about, ...state, pid: processes.own, at: Date.now() });
+      areKept = true;
+    } catch (error) {
+      // Without notes the file is stored as well; it can only not be gone on with.
+      if (!isSystemError(error)) throw error;
+    }
   };
   return {
     now,
     soon: () => {
       if (performance.now() - last > notePause) now();
+    },
+    drop: () => memory.remove(upload.name),
+    get areKept() {
+      return areKept;
     },
   };
 }

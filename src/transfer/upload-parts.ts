@@ -104,10 +104,13 @@ export async function commitUpload(
   return { etag: reply['etag'] ?? '', md5: reply['computed-md5'] ?? '' };
 }
 
-/** Gives up an upload; when that fails too, what is left of it is in `cloud mpu list`. */
+/** Longest time that giving up takes, milliseconds: somebody may wait for the program to end. */
+const abortTime = 10_000;
+
+/** Gives up an upload, also when the user has interrupted; when that fails too, what is left of it is in `cloud mpu list`. */
 export async function abortUpload(storage: StorageClient, place: UploadPlace): Promise<void> {
   try {
-    await storage.abortMultipartUpload(place);
+    await storage.abortMultipartUpload(place, { cleansUp: true, signal: AbortSignal.timeout(abortTime) });
   } catch (error) {
     if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
   }

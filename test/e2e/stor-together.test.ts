@@ -86,3 +86,60 @@ test('a file that --continue was to go on with is as it was when that fails', as
   expect(readFileSync(join(user.home, 'mine'), 'utf8')).toBe('mine');
   expect(unfinished('.')).toEqual([]);
 });
+
+/** Interrupts a command that has got some input and waits for more of it. */
+async function interruptIdle(line: string, input: Uint8Array): Promise<number | null> {
+  const child = start(...line.split(' '));
+  const ended = new Promise<number | null>((resolve) => void child.on('exit', resolve));
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.write(input);
+  await sleep(1500);
+  child.kill('SIGINT');
+  const late = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  const code = await ended;
+  clearTimeout(late);
+  child.stdin?.destroy();
+  return code;
+}
+
+test('Ctrl-C ends what waits for more of a pipe, and the parts that were sent are given up', async () => {
+  const parts = Buffer.alloc(40 * 1024 * 1024);
+  const none = Buffer.alloc(0);
+  const codes = await Promise.all([
+    interruptIdle('stor put - idle', parts),
+    interruptIdle('mpu upload - idle', none),
+    interruptIdle('stor run -', none),
+    interruptIdle('api PUT /demo/stor/x --input -', none),
+  ]);
+  expect(codes).toEqual([130, 130, 130, 130]);
+  expect(await user.json('mpu', 'list')).toEqual([]);
+});
+
+test('two that upload the same file at once: each makes the object, and nothing is left', { timeout: 60_000 }, async () => {
+  user.write('parts', randomBytes(12_000_000));
+  const first = start('mpu', 'upload', 'parts', 'parts', '--part-size', '5M', '--bwlimit', '6M');
+  const notes = join(user.home, '.local/state/cloud/uploads');
+  await waitFor(() => existsSync(notes) && readdirSync(notes).some((name) => name.endsWith('.json')));
+  const second = start('mpu', 'upload', 'parts', 'parts', '--part-size', '5M', '--bwlimit', '6M');
+  const ends = await Promise.all([waitForEnd(first), waitForEnd(second)]);
+  expect(ends.map(({ code, stderr }) => [code, stderr])).toEqual([0, 0].map((code) => [code, 'parts -> /demo/stor/parts\n']));
+  expect((await user.shell('cloud stor get parts | cmp - parts')).code).toBe(0);
+  expect(await user.json('mpu', 'list')).toEqual([]);
+  expect(readdirSync(notes)).toEqual([]);
+});
+
+test('where nothing can be remembered, transfers do their work all the same', { timeout: 60_000 }, async () => {
+  user.write('no-folder', '');
+  const env = { XDG_STATE_HOME: join(user.home, 'no-folder') };
+  user.write('few/a', 'a');
+  for (const words of [
+    ['mpu', 'upload', 'large', 'unnoted'],
+    ['stor', 'sync', 'few', 'stor:few'],
+    ['stor', 'sync', 'stor:few', 'few-back'],
+  ]) {
+    const { code, stderr } = await user.cloud([...words, '-q'], { env });
+    expect([code, stderr]).toEqual([0, '']);
+  }
+  expect((await user.cloud(['stor', 'get', 'unnoted'])).bytes.equals(large)).toBe(true);
+  expect((await user.cloud(['stor', 'cat', 'few/a'])).stdout).toBe('a');
+});

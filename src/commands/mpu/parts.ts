@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ByteStream } from '../../api/message.ts';
 import { command } from '../../cli/command.ts';
-import { resolvePath } from '../../cli/input.ts';
+import { openStdin, resolvePath } from '../../cli/input.ts';
 import { flag, one } from '../../cli/parameters.ts';
 import { UsageError } from '../../errors.ts';
 import { record, records } from '../../output/kinds.ts';
@@ -49,7 +49,7 @@ export const putPart = command({
     const engine = createEngine(invocation, options, { bulk: false });
     const source = args.file === '-' ? undefined : openSource(args.file, resolvePath(world, args.file));
     const place = await findUpload(storage, account, args.id);
-    const content = source?.kind === 'file' ? undefined : await readPiped(source?.open() ?? (world.stdin.stream as ByteStream));
+    const content = source?.kind === 'file' ? undefined : await readPiped(source?.open() ?? openStdin(world));
     const size = source?.kind === 'file' ? source.size : (content?.length ?? 0);
     if (size < smallestPart) warn(`part ${number} has ${size} bytes: only the last part may have fewer than 5 MiB`);
     const part = await tryAgain(async () => {
@@ -98,7 +98,7 @@ export const upload = command({
     const target = readRemotePath(args.path, account);
     const source: Source =
       args.file === '-'
-        ? { kind: 'stream', label: 'stdin', open: () => world.stdin.stream as ByteStream }
+        ? { kind: 'stream', label: 'stdin', open: () => openStdin(world) }
         : openSource(args.file, resolvePath(world, args.file));
     const kept = source.kind === 'file' ? keepProperties(source, false) : {};
     const headers = { ...kept, ...(await chooseHeaders(options, source.kind === 'file' ? source.file : baseName(target))) };

@@ -44,7 +44,14 @@ export function createMemory(folder: string): Memory {
       }
     },
     write: (name, value) => writeFileAtomically(locate(name), `${JSON.stringify(value)}\n`),
-    remove: (name) => rmSync(locate(name), { force: true }),
+    remove: (name) => {
+      try {
+        rmSync(locate(name), { force: true });
+      } catch (error) {
+        // What cannot be forgotten is found to be done by the next run.
+        if (!isSystemError(error)) throw error;
+      }
+    },
   };
 }
 
@@ -70,7 +77,7 @@ export function createEngine(
     memory: createMemory(paths.state),
     hashing: createHashing(),
     processes: { own: world.pid, isAlive: (pid) => isAlive(world, pid) },
-    throttle: values.bwlimit === undefined ? undefined : createThrottle(values.bwlimit, world.now),
+    throttle: values.bwlimit === undefined ? undefined : createThrottle(values.bwlimit, () => performance.now()),
     retries: retries === undefined ? 0 : readCount(retries),
     signal: world.interrupted,
   };

@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
-import type { ByteStream } from '../../api/message.ts';
 import { command, type Context } from '../../cli/command.ts';
-import { resolvePath } from '../../cli/input.ts';
+import { openStdin, resolvePath } from '../../cli/input.ts';
 import { flag, many, size, text } from '../../cli/parameters.ts';
 import { ApiError, UsageError } from '../../errors.ts';
 import type { Engine } from '../../transfer/engine.ts';
@@ -9,6 +8,7 @@ import { makeFolder } from '../../transfer/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { baseName, joinPath, parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { runPool } from '../../transfer/pool.ts';
+import { isConditionFailed } from '../../transfer/refusal.ts';
 import { openSource, type Source } from '../../transfer/source.ts';
 import { planPut, type PutStep } from '../../transfer/trees.ts';
 import { uploadObject, type PutOptions, type Stored } from '../../transfer/upload.ts';
@@ -38,17 +38,12 @@ async function readPutOptions(values: PutValues, source: Source, target: RemoteP
   };
 }
 
-/** Whether a condition failed; services answer 409 or 412. */
-function isRefused(error: unknown): error is ApiError {
-  return error instanceof ApiError && (error.status === 409 || error.status === 412);
-}
-
 /** Says in plain words that an object is already there. */
 async function explainExisting<T>(path: RemotePath, noClobber: boolean, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!noClobber || !isRefused(error)) throw error;
+    if (!noClobber || !isConditionFailed(error)) throw error;
     throw new ApiError(error.status, error.code, `${printRemotePath(path)} exists: left alone`, { requestId: error.requestId });
   }
 }
@@ -83,9 +78,7 @@ async function putNamed(
   options: PutValues & { parents: boolean },
 ): Promise<Stored> {
   const source: Source =
-    label === '-'
-      ? { kind: 'stream', label: 'stdin', open: () => world.stdin.stream as ByteStream }
-      : openSource(label, resolvePath(world, label));
+    label === '-' ? { kind: 'stream', label: 'stdin', open: () => openStdin(world) } : openSource(label, resolvePath(world, label));
   const parent = parentOf(target);
   const makes = options.parents && parent !== undefined && parent.path.includes('/');
   if (makes) await makeFolder(engine.storage, parent, { parents: true });
@@ -112,7 +105,7 @@ async function putInFolder(
       return await uploadObject(engine, step.source, step.target, putOptions);
     } catch (error) {
       // Of a tree, what is there already is left alone without a word.
-      if (options.noClobber && isRefused(error)) return undefined;
+      if (options.noClobber && isConditionFailed(error)) return undefined;
       throw error;
     }
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { command, type Context } from '../../cli/command.ts';
-import { resolvePath } from '../../cli/input.ts';
+import { openStdin, resolvePath } from '../../cli/input.ts';
 import { flag, number, one, text, texts } from '../../cli/parameters.ts';
 import { UsageError } from '../../errors.ts';
 import { records, type Output, type Row } from '../../output/kinds.ts';
@@ -259,7 +259,7 @@ export const runPlan = command({
   options: { ...copyOptions, ...transferOptions },
   run: async (invocation) => {
     const { args, options, world } = invocation;
-    const open = (): Readable => (args.file === '-' ? world.stdin.stream : createReadStream(resolvePath(world, args.file)));
+    const open = (): Readable => (args.file === '-' ? openStdin(world) : createReadStream(resolvePath(world, args.file)));
     // The whole plan is read before the first step: a mistake in it changes nothing.
     if (args.file !== '-') for await (const step of readPlan(open())) void step;
     return await runTransfers(invocation, options, { only: false, bulk: true }, stepShape, ({ engine, tally }) =>

@@ -9,6 +9,7 @@ import { linkObject } from '../link.ts';
 import { makeLocalFolder, makeWay } from '../local-folders.ts';
 import { hashFile } from '../local-walk.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
+import { isConditionFailed } from '../refusal.ts';
 import { tryAgain } from '../retry.ts';
 import { openSource, type FileSource } from '../source.ts';
 import { uploadObject } from '../upload.ts';
@@ -73,10 +74,6 @@ export interface Done {
   readonly known?: Omit<Known, 'rel'> | undefined;
 }
 
-function isRefused(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 412 || error.status === 409);
-}
-
 function wasChanged(path: string): LocalError {
   return new LocalError(`${path} is not as it was when this was planned: left alone`);
 }
@@ -105,7 +102,7 @@ async function putFile(engine: Engine, file: string, target: RemotePath, step: S
     });
     return { known: { etag, mtime, ...(md5 !== '' && { md5 }) } };
   } catch (error) {
-    if (!isRefused(error)) throw error;
+    if (!isConditionFailed(error)) throw error;
     // It may have been done already: by an earlier run of the plan, or by a try whose reply was lost.
     const etag = await holdsFile(engine, target, source);
     if (etag === undefined) throw wasChanged(printRemotePath(target));
@@ -168,7 +165,7 @@ async function deleteRemote(engine: Engine, path: RemotePath, expected: Expected
     await tryAgain(() => engine.storage.deleteObject({ ...path, ifMatch }), engine);
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return;
-    if (isRefused(error)) throw wasChanged(printRemotePath(path));
+    if (isConditionFailed(error)) throw wasChanged(printRemotePath(path));
     throw error;
   }
 }

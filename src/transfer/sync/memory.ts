@@ -1,5 +1,5 @@
 import { createReadStream, mkdirSync } from 'node:fs';
-import { open, rename, type FileHandle } from 'node:fs/promises';
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { isSystemError } from '../../errors.ts';
@@ -25,7 +25,7 @@ function readLine(line: string): Known | undefined {
   }
 }
 
-/** What an earlier run wrote, in the order of `comparePaths`. A line that cannot be read is as good as none. */
+/** What an earlier run wrote, in the order of `comparePaths`. A line, or a file, that cannot be read is as good as none. */
 export async function* readMemory(file: string): AsyncGenerator<Known> {
   try {
     for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
@@ -33,7 +33,7 @@ export async function* readMemory(file: string): AsyncGenerator<Known> {
       if (known) yield known;
     }
   } catch (error) {
-    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
+    if (!isSystemError(error)) throw error;
   }
 }
 
@@ -46,33 +46,50 @@ export interface MemoryWriter {
 
 const pieceSize = 64 * 1024;
 
-/** @param id makes the temporary name this run's own */
+const forgetful: MemoryWriter = { note: () => Promise.resolve(), close: () => Promise.resolve() };
+
+/**
+ * Begins the memory of a run. Where it cannot be written (no space, no right) the run does its work without: the next one asks again.
+ * @param id makes the temporary name this run's own
+ */
 export async function createMemoryWriter(file: string, id: string): Promise<MemoryWriter> {
   const temporary = `${file}.${id}`;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const handle: FileHandle = await open(temporary, 'w', 0o600);
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    return writeTo(file, temporary, await open(temporary, 'w', 0o600));
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    return forgetful;
+  }
+}
+
+function writeTo(file: string, temporary: string, handle: FileHandle): MemoryWriter {
   let text = '';
-  const flush = async (): Promise<void> => {
+  let isFailed = false;
+  async function flush(): Promise<void> {
     const piece = text;
     text = '';
-    await handle.writeFile(piece);
-  };
+    try {
+      if (!isFailed) await handle.writeFile(piece);
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      isFailed = true;
+    }
+  }
   let last = '';
-  const note = async ({ rel, etag, mtime, md5 }: Known): Promise<void> => {
+  async function note({ rel, etag, mtime, md5 }: Known): Promise<void> {
     last = rel;
     text += `${JSON.stringify([rel, etag, mtime, ...(md5 === undefined ? [] : [md5])])}\n`;
     if (text.length > pieceSize) await flush();
-  };
-  return {
-    note,
-    close: async (isWhole) => {
-      if (!isWhole) {
-        const reached = last;
-        for await (const known of readMemory(file)) if (comparePaths(known.rel, reached) > 0) await note(known);
-      }
-      await flush();
-      await handle.close();
-      await rename(temporary, file);
-    },
-  };
+  }
+  async function close(isWhole: boolean): Promise<void> {
+    if (!isWhole) {
+      const reached = last;
+      for await (const known of readMemory(file)) if (comparePaths(known.rel, reached) > 0) await note(known);
+    }
+    await flush();
+    await handle.close();
+    await (isFailed ? rm(temporary, { force: true }) : rename(temporary, file));
+  }
+  return { note, close };
 }
