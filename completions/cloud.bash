@@ -180,7 +180,7 @@ _cloud_place() {
     'keys list') options="$_cloud_shared" ;;
     'keys get') options="$_cloud_shared" ;;
     'keys create') options="--name --attestation+ $_cloud_shared" ;;
-    'keys delete') options="-y,--yes $_cloud_shared" ;;
+    'keys delete') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
     'keys local') options="$_cloud_shared" ;;
     'users') commands='list get create update password delete keys' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
     'users list') options="$_cloud_shared" ;;
@@ -188,19 +188,19 @@ _cloud_place() {
     'users create') options="--email --company-name --first-name --last-name --address --postal-code --city --state --country --phone --from --password-stdin --password-file --wait --wait-timeout $_cloud_shared" ;;
     'users update') options="--login --email --company-name --first-name --last-name --address --postal-code --city --state --country --phone --from --wait --wait-timeout $_cloud_shared" ;;
     'users password') options="--password-stdin --password-file $_cloud_shared" ;;
-    'users delete') options="-y,--yes --wait --wait-timeout $_cloud_shared" ;;
+    'users delete') options="-y,--yes -n,--dry-run --wait --wait-timeout $_cloud_shared" ;;
     'users keys') commands='list get create delete' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
     'users keys list') options="$_cloud_shared" ;;
     'users keys get') options="$_cloud_shared" ;;
     'users keys create') options="--name --attestation+ $_cloud_shared" ;;
-    'users keys delete') options="-y,--yes $_cloud_shared" ;;
+    'users keys delete') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
     'roles') commands='list get create update edit delete tags' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
     'roles list') options="$_cloud_shared" ;;
     'roles get') options="$_cloud_shared" ;;
     'roles create') options="--member+ --default-member+ --policy+ --from --wait --wait-timeout $_cloud_shared" ;;
     'roles update') options="--name --add-member+ --add-default-member+ --remove-member+ --add-policy+ --remove-policy+ --from --wait --wait-timeout $_cloud_shared" ;;
     'roles edit') options="--wait --wait-timeout $_cloud_shared" ;;
-    'roles delete') options="-y,--yes --wait --wait-timeout $_cloud_shared" ;;
+    'roles delete') options="-y,--yes -n,--dry-run --wait --wait-timeout $_cloud_shared" ;;
     'roles tags') commands='get set add remove' aliases='get=show remove=rm' options="$_cloud_shared" ;;
     'roles tags get') options="$_cloud_shared" ;;
     'roles tags set') options="$_cloud_shared" ;;
@@ -212,7 +212,7 @@ _cloud_place() {
     'policies create') options="--rule+ --description --from --wait --wait-timeout $_cloud_shared" ;;
     'policies update') options="--name --description --add-rule+ --remove-rule+ --from --wait --wait-timeout $_cloud_shared" ;;
     'policies edit') options="--wait --wait-timeout $_cloud_shared" ;;
-    'policies delete') options="-y,--yes --wait --wait-timeout $_cloud_shared" ;;
+    'policies delete') options="-y,--yes -n,--dry-run --wait --wait-timeout $_cloud_shared" ;;
     'policies check') options="$_cloud_shared" ;;
     'policies simulate') options="--with-role+ --at --source --from --expect $_cloud_shared" ;;
     'rbac') commands='export diff apply schema' options="$_cloud_shared" ;;
@@ -235,7 +235,7 @@ _cloud_place() {
     'images tags set') options="$_cloud_shared" ;;
     'images tags unset') options="$_cloud_shared" ;;
     'images wait') options="--state --wait-timeout $_cloud_shared" ;;
-    'images delete') options="-y,--yes $_cloud_shared" ;;
+    'images delete') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
     'packages') commands='list get' aliases='list=ls get=show' options="$_cloud_shared" ;;
     'packages list') options="--name --version --group --memory --disk --swap --lwps --vcpus --flexible-disk,--no-flexible-disk --brand $_cloud_shared" ;;
     'packages get') options="$_cloud_shared" ;;
@@ -306,7 +306,7 @@ _cloud_place() {
     'profile create') options="--stor-key-id --allow-http --stor-ecdsa --sign-window --no-test --use --force $_cloud_shared" ;;
     'profile edit') options="--stor-key-id --allow-http --stor-ecdsa --sign-window --unset $_cloud_shared" ;;
     'profile use') options="$_cloud_shared" ;;
-    'profile delete') options="-y,--yes $_cloud_shared" ;;
+    'profile delete') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
     'profile import') options="--force $_cloud_shared" ;;
     'env') options="$_cloud_shared" ;;
     'local') commands='start stop status serve try logs seed reset' options="$_cloud_shared" ;;

@@ -14,7 +14,7 @@ import { openCache } from './config/cache.ts';
 import { readJsonFile, writeFileAtomically } from './config/files.ts';
 import type { ApiError } from './errors.ts';
 import { UsageError } from './errors.ts';
-import { parseDuration } from './output/units.ts';
+import { parseLimit } from './output/units.ts';
 import type { World } from './world.ts';
 
 /** What connections are made from. */
@@ -129,7 +129,7 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
     const insecure = values.insecure !== undefined && readFlag(values.insecure);
     if (insecure && senders.size === 0)
       warn('TLS certificates are not checked (--insecure): anybody on the way can read and change what is sent');
-    const idleTimeout = parseDuration(values.timeout?.value ?? '60s');
+    const idleTimeout = parseLimit(values.timeout?.value ?? '60s');
     const ca = readAuthority(values);
     return {
       connectTimeout: Math.min(10_000, idleTimeout),
@@ -289,7 +289,7 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
       retry: { retries: values.retries ? readCount(values.retries) : 0, base: 200, most: 20_000, sleep, random: Math.random },
       now: world.now,
       signal: world.interrupted,
-      ...(values.maxTime && { maxTime: parseDuration(values.maxTime.value) }),
+      ...(values.maxTime && { maxTime: parseLimit(values.maxTime.value) }),
       ...(verbose > 0 && { trace: createTrace(verbose, (line) => void world.stderr.stream.write(`${line}\n`)) }),
     };
     return createClient(table, options);

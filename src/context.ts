@@ -20,18 +20,27 @@ function lazily<T>(make: () => T): () => T {
 /** What the service says when a sub-user may not do something: the path and the action. */
 const refusal = /to access (\/\S+) \((\w+)\)/;
 
-/** The refusal of a sub-user's request, with the command that says why: the account can run it. Everything else as it is. */
+/** The refusal of a sub-user's request, with the command that says why, which the account can run. Everything else as it is. */
 export function explainRefusal(error: unknown, { settings }: Pick<Context, 'settings'>): unknown {
-  if (!(error instanceof ApiError) || error.status !== 403 || error.hint !== undefined) return error;
+  if (!(error instanceof ApiError) || error.hint !== undefined) return error;
   const { user: signer, role } = settings();
   const user = signer?.value;
   if (user === undefined) return error;
+  if (error.status === 401) {
+    const line = `cloud users keys list ${quoteShell(user)}`;
+    return withHint(error, `a key of ${user} must sign: --key-file FILE or --key-id FINGERPRINT; the account sees which: ${line}`);
+  }
+  if (error.status !== 403) return error;
   const [, path = '', action = ''] = refusal.exec(error.message) ?? [];
   if (action === '') return error;
   const roles = role === undefined ? '' : ` --with-role ${quoteShell(role.value)}`;
   const line = `cloud policies simulate ${quoteShell(user)} ${action} ${quoteShell(path)}${roles}`;
+  return withHint(error, `the account sees why with: ${line}`);
+}
+
+function withHint(error: ApiError, hint: string): ApiError {
   const { status, code, message, requestId, errors } = error;
-  return new ApiError(status, code, message, { requestId, errors, cause: error, hint: `the account sees why with: ${line}` });
+  return new ApiError(status, code, message, { requestId, errors, cause: error, hint });
 }
 
 /** What a command works with, made from the process and the global options; and how to let go of it. */

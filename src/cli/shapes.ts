@@ -33,6 +33,8 @@ export function listFieldNames(shape: Field | undefined): { fields?: readonly st
 
 interface ListSpec<O extends Options> extends Shape, Shown {
   options?: O;
+  /** What tables are sorted by without `--sort`. */
+  order?: string;
   fetch: (invocation: Invocation<Record<never, never>, O>) => Promise<Rows> | Rows;
 }
 
@@ -41,13 +43,15 @@ export function listCommand<const O extends Options = Record<never, never>>({
   columns,
   id,
   shape,
+  order,
   fetch,
   ...rest
 }: ListSpec<O>): Command<Record<never, never>, O> {
   return command({
     aliases: ['ls'],
     ...rest,
-    run: async (invocation) => records(await fetch(invocation), { columns, id, ...listFieldNames(shape) }),
+    run: async (invocation) =>
+      records(await fetch(invocation), { columns, id, ...(order !== undefined && { order }), ...listFieldNames(shape) }),
   });
 }
 
@@ -133,25 +137,34 @@ interface Target {
   label: string;
 }
 
-const deleteOptions = { yes: flag('Do not ask', { short: 'y' }), ...waitOptions };
+const deleteOptions = {
+  yes: flag('Do not ask', { short: 'y' }),
+  dryRun: flag('Only show what would be deleted', { short: 'n' }),
+  ...waitOptions,
+};
 
 /** A command that deletes resources: it finds all of them, asks once, and tries each. */
 export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>): Command<Arguments, typeof deleteOptions> {
   const { argument, help, values, noun, read, resolve, remove, isShown, ...rest } = spec;
   const named: Record<string, Argument> = { [argument]: many(help, { ...(values && { values }) }) };
-  const { yes } = deleteOptions;
+  const { yes, dryRun } = deleteOptions;
   return command({
     aliases: ['rm'],
     ...rest,
     arguments: named,
     // Without `--wait` its values are never looked at.
-    options: isShown ? deleteOptions : ({ yes } as typeof deleteOptions),
+    options: isShown ? deleteOptions : ({ yes, dryRun } as typeof deleteOptions),
     run: async (invocation) => {
       const names = [...new Set(invocation.args[argument] as string[])];
       const attempts = createAttempts(invocation, names.length);
       const list = await read(invocation);
       const targets = await attempts.each(names, async (name) => await resolve(list, name, invocation));
       const labels = targets.map(({ label }) => label).join(', ');
+      if (invocation.options.dryRun) {
+        for (const { label } of targets) invocation.note(`Would delete ${noun} ${label}`);
+        attempts.finish();
+        return undefined;
+      }
       if (!invocation.options.yes && targets.length > 0) await confirm(invocation.world, `Delete ${noun} ${labels}?`);
       const gone = await attempts.each(targets, async ({ id, label }) => {
         await remove(invocation, id);

@@ -68,7 +68,10 @@ const call = command({
     const path = args.path ?? args.method;
     if (!methods.includes(method))
       throw new UsageError(`"${args.method}" is not an HTTP method`, { hint: `there are ${methods.join(', ')}` });
-    if (!path.startsWith('/')) throw new UsageError(`"${path}" does not begin with a slash`, { hint: `cloud api ${method} /my/${path}` });
+    if (!path.startsWith('/')) {
+      const whole = /^(my|--ping)(\/|\?|$)/.test(path) ? `/${path}` : `/my/${path}`;
+      throw new UsageError(`"${path}" does not begin with a slash`, { hint: `cloud api ${method} ${whole}` });
+    }
     const fields = await readFields(invocation, options.field, options.jsonField);
     const hasFields = Object.keys(fields).length > 0;
     if (hasFields && options.input !== undefined) throw new UsageError('fields and --input contradict each other');

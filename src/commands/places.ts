@@ -1,7 +1,7 @@
 import { compute } from '../api/compute.ts';
 import { group } from '../cli/command.ts';
 import { getCommand, listCommand } from '../cli/shapes.ts';
-import { NotFoundError } from '../errors.ts';
+import { ApiError, NotFoundError } from '../errors.ts';
 
 interface Place {
   name: string;
@@ -38,8 +38,14 @@ export const datacenters = group({
       values: 'datacenter',
       id: 'url',
       fetch: async (context, name) => {
-        const { headers } = await context.compute.answer(compute.getDatacenter, { account: context.account, name });
-        return { name, url: headers['location'] ?? '' };
+        try {
+          const { headers } = await context.compute.answer(compute.getDatacenter, { account: context.account, name });
+          return { name, url: headers['location'] ?? '' };
+        } catch (error) {
+          if (!(error instanceof ApiError) || error.status !== 404) throw error;
+          const { code, requestId } = error;
+          throw new ApiError(404, code, `datacenter "${name}" does not exist`, { requestId, hint: 'cloud datacenters list', cause: error });
+        }
       },
       examples: [
         { line: 'cloud datacenters get local-1', help: 'Its name and address' },

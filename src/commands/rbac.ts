@@ -2,7 +2,7 @@ import { command, group, type Context } from '../cli/command.ts';
 import { duration, flag, one } from '../cli/parameters.ts';
 import { confirm } from '../cli/prompt.ts';
 import { pollUntil } from '../cli/wait.ts';
-import { explain, LocalError } from '../errors.ts';
+import { ApiError, explain, LocalError } from '../errors.ts';
 import { bytes, record, records, text, type Output } from '../output/kinds.ts';
 import type { Change } from './rbac/change.ts';
 import type { RbacDocument } from './rbac/document.ts';
@@ -78,6 +78,13 @@ interface Work {
   options: ApplyOptions;
 }
 
+/** The refusal of a step, with what the step is about. */
+function nameStep(error: unknown, { kind, name }: Change): unknown {
+  if (!(error instanceof ApiError)) return error;
+  const { status, code, message, requestId, errors, hint } = error;
+  return new ApiError(status, code, `${kind} ${name}: ${message}`, { requestId, errors, hint, cause: error });
+}
+
 /** Does one step after the other and shows each; stops at the first refusal and says what was not done. */
 async function* applyChanges(context: Context, work: Work): AsyncGenerator<Change & { status: string }> {
   const { changes, executor } = work;
@@ -85,7 +92,7 @@ async function* applyChanges(context: Context, work: Work): AsyncGenerator<Chang
     try {
       await executor.execute(change.step);
     } catch (error) {
-      if (at === 0) throw error;
+      if (at === 0) throw nameStep(error, change);
       await context.fail(error, `${change.kind} ${change.name}`);
       const left = changes.slice(at).map(({ kind, name }) => `${kind} ${name}`);
       context.warn(`${at} of ${changes.length} changes are done. Not done: ${left.join(', ')}. The same command goes on from here`);

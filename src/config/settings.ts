@@ -97,12 +97,18 @@ export const settings = {
   timeout: {
     kind: 'duration',
     placeholder: 'DURATION',
-    help: 'Longest time without anything from the service',
+    help: 'Longest time without anything from the service; 0 for any',
     env: 'CLOUD_TIMEOUT',
     default: '60s',
     ...everywhere,
   },
-  maxTime: { kind: 'duration', placeholder: 'DURATION', help: 'Longest time of a whole request', env: 'CLOUD_MAX_TIME', ...everywhere },
+  maxTime: {
+    kind: 'duration',
+    placeholder: 'DURATION',
+    help: 'Longest time of a whole request; 0 for any',
+    env: 'CLOUD_MAX_TIME',
+    ...everywhere,
+  },
   retries: { kind: 'number', placeholder: 'N', help: 'Tries after a failed one', env: 'CLOUD_RETRIES', default: '3', ...everywhere },
 } as const satisfies Record<string, Setting>;
 

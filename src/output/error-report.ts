@@ -23,9 +23,11 @@ function describeOrigin({ code, status, requestId }: Explanation): string {
 async function writeText(explanation: Explanation, { command, colour }: ReportOptions): Promise<string> {
   const { message, hint, errors = [] } = explanation;
   const paint = await createPaint(colour);
+  // What the first line says is not said again.
+  const more = errors.filter((error) => !message.includes(error.message));
   const lines = [
     `${paint.red(`${escapeControl(command)}:`)} ${escapeControl(message + describeOrigin(explanation))}`,
-    ...errors.map(({ field, code, message }) => escapeControl(`  ${field}: ${message} (${code})`)),
+    ...more.map(({ field, code, message }) => escapeControl(`  ${field}: ${message} (${code})`)),
     ...(hint?.split('\n').map((line) => `${paint.cyan('hint:')} ${escapeControl(line)}`) ?? []),
   ];
   return `${lines.join('\n')}\n`;

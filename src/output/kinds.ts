@@ -33,6 +33,8 @@ export interface Records {
   readonly id: string;
   /** Fields that a row may have beside the columns, so that `--columns` knows a field that no row happens to have. */
   readonly fields?: readonly string[];
+  /** What tables are sorted by without `--sort`, where the order of the service says nothing to people. */
+  readonly order?: string;
 }
 
 /** One object. */

@@ -87,8 +87,9 @@ async function writeRows(selected: Selected, id: string, options: RenderOptions,
 }
 
 async function renderRecords(output: Records, options: RenderOptions, out: OutputStream, writer: Writer): Promise<void> {
-  const sorted =
-    options.sort === undefined || options.sort.length === 0 ? output.rows : await sortRows(output.rows, options.sort, listDeclared(output));
+  const usual = options.format === 'table' && output.order !== undefined ? [output.order] : [];
+  const order = options.sort === undefined || options.sort.length === 0 ? usual : options.sort;
+  const sorted = order.length === 0 ? output.rows : await sortRows(output.rows, order, listDeclared(output));
   const selected = await selectColumns(sorted, output, options);
   if (options.format !== 'table') return writeRows(selected, output.id, options, out.isTerminal, writer);
   return writeTable(selected.rows, selected.columns ?? [], await chooseStyle(output.id, options, out), writer);

@@ -82,6 +82,14 @@ export function parseDuration(text: string): number {
   return Math.round(sum);
 }
 
+/** The longest time that a timer can be set to, milliseconds: what is longer would end at once. */
+const longestTimer = 2 ** 31 - 1;
+
+/** A duration as a limit for a timer, milliseconds; 0 is none. @throws {UsageError} as {@link parseDuration} */
+export function parseLimit(text: string): number {
+  return Math.min(parseDuration(text) || longestTimer, longestTimer);
+}
+
 const ageUnits = [
   ['y', 365 * day],
   ['d', day],

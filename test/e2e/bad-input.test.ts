@@ -68,6 +68,8 @@ const refused: readonly [line: string, message: string, hint?: string][] = [
   ['users get ..', '".." is no name'],
   ['packages get ..', '".." is no name'],
   ['datacenters get .', '"." is no name'],
+  ['api my/keys', '"my/keys" does not begin with a slash', 'cloud api GET /my/keys'],
+  ['api keys', '"keys" does not begin with a slash', 'cloud api GET /my/keys'],
   ['users delete alice', 'there is no terminal to confirm it', 'add --yes'],
   ['users password alice', 'there is no terminal', '--password-stdin or --password-file'],
 ];

@@ -94,6 +94,8 @@ test('a refused sub-user is pointed to the question that explains the refusal, a
   expect(refused.code).toBe(4);
   const line = /hint: the account sees why with: (cloud policies simulate alice listkeys \/\S+)/.exec(refused.stderr)?.[1] ?? '';
   expect((await user.shell(line)).stdout).toBe('Denied: alice may not listkeys /demo/keys.\nNo role is active.\n');
+  const unsigned = await user.cloud(['keys', 'list', '--user', 'alice']);
+  expect([unsigned.code, unsigned.stderr]).toEqual([4, expect.stringContaining('\nhint: a key of alice must sign: --key-file FILE')]);
   await user.json('policies', 'create', 'list', '--rule', 'CAN listkeys', '--wait');
   await user.json('roles', 'create', 'lister', '--member', 'alice', '--policy', 'list', '--wait');
   await user.json('roles', 'tags', 'set', 'keys', 'lister');

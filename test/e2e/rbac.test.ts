@@ -88,6 +88,8 @@ test('a refusal stops the work, says what is not done, and the same command goes
   expect([code, JSON.parse(stdout)]).toEqual([5, [expect.objectContaining({ status: 'done', kind: 'policy', name: 'good' })]]);
   expect(stderr).toContain('policy bad: ');
   expect(stderr).toContain('1 of 3 changes are done. Not done: policy bad, role last.');
+  const again = await user.cloud(['rbac', 'apply', bad]);
+  expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/^cloud rbac apply \S+: policy bad: rules\[0\]: [^\n]*\n$/)]);
   const mended = user.write('bad.yaml', readFileSync(bad, 'utf8').replace('CAN listkeys getkey AND', 'CAN getkey'));
   expect((await user.cloud(['rbac', 'apply', mended])).stderr).toBe('2 changes done\n');
 });

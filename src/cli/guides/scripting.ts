@@ -34,7 +34,7 @@ export const scripting: Guide = {
       title: 'Without a terminal',
       blocks: [
         'Nothing is asked where there is no terminal: deleting needs `--yes`, a password comes from `--password-stdin` or `--password-file`, a passphrase from the ssh-agent. Progress is shown on terminals only.',
-        { lines: ['cloud keys list -o name | xargs -r cloud keys delete --yes --dry-run 2>/dev/null || true'] },
+        { lines: ['cloud keys list -o name | xargs -r cloud keys delete --dry-run'] },
       ],
     },
     {

@@ -37,6 +37,7 @@ export const list = listCommand({
   },
   columns: jobColumns,
   id: 'id',
+  order: 'timeCreated',
   fetch: (invocation) => {
     const { global, options } = invocation;
     const { state, name } = options;

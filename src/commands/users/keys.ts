@@ -80,7 +80,7 @@ export const userKeys = group({
       summary: 'Remove SSH keys from a sub-user',
       aliases: ['rm'],
       arguments: { user: one(userHelp, { values: 'user' }), key: many(keyHelp, { values: 'user-key' }) },
-      options: { yes: flag('Do not ask', { short: 'y' }) },
+      options: { yes: flag('Do not ask', { short: 'y' }), dryRun: flag('Only show what would be deleted', { short: 'n' }) },
       run: async (invocation) => {
         const { args, options, account, compute, world, note } = invocation;
         const { user, keys } = await listKeys(invocation, args.user);
@@ -90,6 +90,11 @@ export const userKeys = group({
           Promise.resolve().then(() => findKey(keys, word, `cloud users keys list ${args.user}`)),
         );
         const labels = found.map(({ name }) => name).join(', ');
+        if (options.dryRun) {
+          for (const { name } of found) note(`Would delete key ${name}`);
+          attempts.finish();
+          return undefined;
+        }
         if (!options.yes && found.length > 0) await confirm(world, `Delete key ${labels} of ${args.user}?`);
         await attempts.each(found, async ({ name, fingerprint }) => {
           await compute.deleteUserKey({ account, user, key: fingerprint });

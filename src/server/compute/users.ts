@@ -65,7 +65,7 @@ export const getUser: Handler<typeof compute.getUser> = async ({ user: name, mem
 
 function checkLogin(login: string): void {
   if (/^[a-z][a-z0-9_.@-]{2,31}$/iu.test(login)) return;
-  throw new ApiError(409, 'InvalidArgument', 'login must be a letter, then letters, digits, _ . @ -, 3 to 32 characters in all', {
+  throw new ApiError(409, 'InvalidArgument', 'login must be a letter, then letters, digits, _ . @ -, 3 to 32 characters', {
     errors: [{ field: 'login', code: 'InvalidArgument', message: 'must be a letter, then letters, digits, _ . @ -, 3 to 32 characters' }],
   });
 }

@@ -31,10 +31,10 @@ function createDelete(shownFor = 0): { remove: Delete; log: string[] } {
   return { remove, log };
 }
 
-async function run({ run: start }: Delete, letter: string[], wait: boolean, log: string[]): Promise<unknown> {
+async function run({ run: start }: Delete, letter: string[], given: object, log: string[]): Promise<unknown> {
   const context = {
     args: { letter },
-    options: { yes: true, wait, waitTimeout: undefined },
+    options: { yes: true, dryRun: false, wait: false, waitTimeout: undefined, ...given },
     global: { quiet: true },
     world: { now: Date.now, interrupted: new AbortController().signal, stderr: { isTerminal: false }, env: {} },
     note: (message: string) => log.push(message),
@@ -45,13 +45,19 @@ async function run({ run: start }: Delete, letter: string[], wait: boolean, log:
 
 test('what several names mean is looked up in one list', async () => {
   const { remove, log } = createDelete();
-  expect(await run(remove, ['a', 'b', 'a', 'd'], false, log)).toBeInstanceOf(PartialError);
+  expect(await run(remove, ['a', 'b', 'a', 'd'], {}, log)).toBeInstanceOf(PartialError);
   expect(log).toEqual(['read', 'letter "d" does not exist', 'remove a', 'Deleted letter a', 'remove b', 'Deleted letter b']);
+});
+
+test('with --dry-run nothing is asked or deleted, and what does not exist is told', async () => {
+  const { remove, log } = createDelete();
+  expect(await run(remove, ['a', 'd'], { dryRun: true, yes: false }, log)).toBeInstanceOf(PartialError);
+  expect(log).toEqual(['read', 'letter "d" does not exist', 'Would delete letter a']);
 });
 
 test('with --wait it waits until reads are without what was deleted', async () => {
   const { remove, log } = createDelete(2);
-  expect(await run(remove, ['a', 'c'], true, log)).toBeUndefined();
+  expect(await run(remove, ['a', 'c'], { wait: true }, log)).toBeUndefined();
   expect(log.slice(-3)).toEqual(['shown a,c', 'shown a,c', 'shown a,c']);
 });
 

@@ -34,6 +34,13 @@ test('wrong fields have a line each', async () => {
   );
 });
 
+test('what the first line says of a field is not said again', async () => {
+  const errors = ['must be a letter', 'is too long'].map((message) => ({ field: 'login', code: 'Invalid', message }));
+  expect(await report(explain(new ApiError(409, 'InvalidArgument', 'login must be a letter', { errors })))).toBe(
+    'cloud keys get laptop: login must be a letter (InvalidArgument)\n  login: is too long (Invalid)\n',
+  );
+});
+
 test.each(['json', 'jsonl'] as const)('with %s it is one JSON object on one line', async (format) => {
   const text = await report({ ...refused, message: 'a\u009bb\nc' }, format);
   expect(text.split('\n')).toHaveLength(2);

@@ -18,6 +18,13 @@ const image: Row = {
 };
 const list = (...rows: Row[]) => records(rows, shape);
 
+test('tables have the usual order of their records, everything else the order of arrival', async () => {
+  const output = records([{ name: 'b' }, { name: 'a' }], { columns: ['name'], id: 'name', order: 'name' });
+  expect(await pipe(output, 'table')).toBe('NAME\na\nb\n');
+  expect(await pipe(output, 'table', { sort: ['-name'] })).toBe('NAME\nb\na\n');
+  expect(await pipe(output, 'name')).toBe('b\na\n');
+});
+
 describe('an empty list', () => {
   test.each([
     ['table', 'NAME  SIZE  CREATED  PUBLIC\n'],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../../src/errors.ts';
-import { formatAge, formatDuration, formatRate, formatSize, parseDuration, parseSize } from '../../../src/output/units.ts';
+import { formatAge, formatDuration, formatRate, formatSize, parseDuration, parseLimit, parseSize } from '../../../src/output/units.ts';
 
 describe('sizes', () => {
   test.each([
@@ -74,6 +74,10 @@ describe('durations', () => {
   test.each(['', 's', '-1s', '1x', '1h30', '1 000', 'soon', '9'.repeat(30)])('"%s" is refused with examples', (text) => {
     expect(() => parseDuration(text)).toThrow(UsageError);
     expect(() => parseDuration(text)).toThrow(expect.objectContaining({ hint: expect.stringContaining('1h30m') as string }));
+  });
+
+  test('as a limit 0 is none, and none is longer than a timer can be', () => {
+    expect(['1500ms', '0', '0s', '60d', '1w'].map(parseLimit)).toEqual([1500, 2 ** 31 - 1, 2 ** 31 - 1, 2 ** 31 - 1, 604_800_000]);
   });
 
   test.each([
