@@ -171,7 +171,8 @@ test('damaged key files of every form are a KeyError', { timeout: 30_000 }, asyn
 });
 
 async function readText(text: string): Promise<unknown> {
-  const world = { cwd: folder, home: folder, stdin: { stream: Readable.from([Buffer.from(text)]), isTerminal: false } };
+  const stdin = { stream: Readable.from([Buffer.from(text)]), isTerminal: false };
+  const world = { cwd: folder, home: folder, stdin, interrupted: new AbortController().signal };
   return readRecord(world as unknown as World, '-', fc.sample(fc.boolean(), 1)[0] === true ? document : storage.createJob.fields);
 }
 
