@@ -1,4 +1,5 @@
 import { connect, type TLSSocket } from 'node:tls';
+import { openTappable } from './direct.ts';
 import type { SendOptions } from './send.ts';
 
 /** Milliseconds after which a connection that nobody used yet may be one that the service has given up. */
@@ -17,14 +18,9 @@ function isAddress(hostname: string): boolean {
 function open(url: URL, { ca, insecure, connectTimeout }: SendOptions, session?: Buffer): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const host = url.hostname.replace(/^\[|\]$/g, '');
-    const socket = connect({
-      host,
-      port: Number(url.port === '' ? 443 : url.port),
-      servername: isAddress(url.hostname) ? '' : host,
-      ALPNProtocols: ['http/1.1'],
-      rejectUnauthorized: !insecure,
-      ...(session ? { session, ca: [] } : ca !== undefined && { ca }),
-    });
+    const where = { host, port: Number(url.port === '' ? 443 : url.port), servername: isAddress(url.hostname) ? '' : host };
+    const trust = { rejectUnauthorized: !insecure, ...(session ? { session, ca: [] } : ca !== undefined && { ca }) };
+    const socket = openTappable({ ...where, ...trust, ALPNProtocols: ['http/1.1'] }, connect);
     socket.setNoDelay(true);
     const timer = setTimeout(() => socket.destroy(Object.assign(new Error('connecting'), { code: 'ETIMEDOUT' })), connectTimeout);
     // Stays: what happens before a request uses the connection is noticed by that request.

@@ -1,8 +1,10 @@
 import { Agent as PlainAgent, request as requestPlain, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as SecureAgent, request as requestSecure } from 'node:https';
 import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import type { Headers, Reply } from '../api/message.ts';
 import { NetworkError } from '../errors.ts';
+import { openTappable, takeDirectly } from './direct.ts';
 import { watchSilence } from './silence.ts';
 import { takePieces } from './take-pieces.ts';
 import { toNetworkError } from './network-error.ts';
@@ -17,16 +19,27 @@ function readHeaders(message: IncomingMessage): Headers {
   return headers;
 }
 
-async function* readBody(message: IncomingMessage, request: ClientRequest, url: URL, idleTimeout: number): AsyncGenerator<Uint8Array> {
+/** A body as it comes. Whether its bytes can be taken directly has to be decided when its head has come, before anybody asks for it. */
+function openBody(message: IncomingMessage, request: ClientRequest, url: URL, idleTimeout: number): AsyncGenerator<Uint8Array> {
+  return readBody(message, request, url, idleTimeout, takeDirectly(message, request.method));
+}
+
+async function* readBody(
+  message: IncomingMessage,
+  request: ClientRequest,
+  url: URL,
+  idleTimeout: number,
+  direct: AsyncGenerator<Uint8Array> | undefined,
+): AsyncGenerator<Uint8Array> {
   try {
-    yield* watchSilence(takePieces(message), idleTimeout, () => message.destroy(createIdleError()));
+    yield* watchSilence(direct ?? takePieces(message), idleTimeout, () => message.destroy(createIdleError()));
   } catch (error) {
     throw toNetworkError(error, url);
   } finally {
     // A refusal in mid-body leaves the request unfinished. It is never ended then: a shorter body would look whole.
     if (!request.writableEnded && isRefusal(message)) request.destroy();
   }
-  if (!message.complete) throw toNetworkError(Object.assign(new Error('truncated'), { code: 'TruncatedReply' }), url);
+  if (!direct && !message.complete) throw toNetworkError(Object.assign(new Error('truncated'), { code: 'TruncatedReply' }), url);
 }
 
 function createIdleError(): Error {
@@ -66,10 +79,11 @@ class PreparedAgent extends SecureAgent {
   override createConnection(...[options, give]: Parameters<SecureAgent['createConnection']>): Duplex | null | undefined {
     const name = `${options.host}:${options.port}`;
     const prepared = this.#prepared.get(name);
-    if (!prepared || !give) return super.createConnection(options, give);
+    const connect = (): TLSSocket => openTappable(options, (all) => super.createConnection(all) as TLSSocket);
+    if (!prepared || !give) return connect();
     this.#prepared.delete(name);
     prepared.take().then(
-      (socket) => give(null, socket ?? (super.createConnection(options) as Duplex)),
+      (socket) => give(null, socket ?? connect()),
       (error: Error) => give(error, undefined as never),
     );
     return undefined;
@@ -141,7 +155,7 @@ export function createHttpsSender(options: SendOptions): Sender {
         resolve({
           status: message.statusCode ?? 0,
           headers: readHeaders(message),
-          body: readBody(message, request, url, options.idleTimeout),
+          body: openBody(message, request, url, options.idleTimeout),
         });
       });
       if (body === undefined || body instanceof Uint8Array) {

@@ -28,6 +28,9 @@ const threadSize = 16 * 1024 * 1024;
 /** Bytes that are handed to the thread at once. */
 const slotSize = 1024 * 1024;
 
+/** Bytes that are written at once: for larger writes some systems look for memory in one large piece, and take several times as long. */
+const writeSize = 64 * 1024;
+
 /** Slots of one hasher: some are hashed while the next is filled. */
 const slotCount = 3;
 
@@ -42,7 +45,7 @@ const { writeSync } = require('node:fs');
 const jobs = new Map();
 function write(job, bytes) {
   for (let at = 0; at < bytes.length;) {
-    const count = writeSync(job.file, bytes, at, bytes.length - at, job.position);
+    const count = writeSync(job.file, bytes, at, Math.min(${writeSize}, bytes.length - at), job.position);
     at += count;
     job.position += count;
   }
