@@ -30,6 +30,11 @@ function nameUpload(source: FileSource, target: RemotePath, { headers, copies }:
   return `uploads/${createHash('sha256').update(what).digest('hex').slice(0, 32)}`;
 }
 
+/** Whether an earlier run noted that it had begun to send this file in parts. */
+export function isBegun({ memory }: Engine, source: FileSource, target: RemotePath, options: PutOptions): boolean {
+  return memory.read(nameUpload(source, target, options)) !== undefined;
+}
+
 function readParts(value: unknown): Record<number, Part> {
   if (typeof value !== 'object' || value === null) return {};
   const valid = Object.entries(value as Record<string, Partial<Part> | null>).filter(

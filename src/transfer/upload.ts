@@ -8,6 +8,7 @@ import { inspect } from './inspect.ts';
 import { largeFile, uploadParts, uploadStream } from './multipart.ts';
 import { parentOf, printRemotePath, type RemotePath } from './path.ts';
 import { tryAgain } from './retry.ts';
+import { mayBeQuick, uploadQuickly } from './upload-quick.ts';
 import { readFilePart, readSmallFile, watchBytes, type FileSource, type Source, type StreamSource } from './source.ts';
 
 /** How an object is stored. */
@@ -100,6 +101,21 @@ function putFile(engine: Engine, source: FileSource, target: RemotePath, options
   }, engine);
 }
 
+/** Sends a large file in one request; undefined when it has to go in parts. */
+async function putQuickly(
+  engine: Engine,
+  source: FileSource,
+  target: RemotePath,
+  options: PutOptions,
+  ticket: Ticket,
+): Promise<Stored | undefined> {
+  if (!mayBeQuick(engine, source, target, options)) return undefined;
+  return await uploadQuickly(engine, source, ticket, async (watched) => {
+    const reply = await engine.storage.putObject({ ...describePut(target, options), body: watched.body(), length: source.size });
+    return confirmStored(reply, target, await watched.seen());
+  });
+}
+
 /** Sends bytes that come once, chunked: what depends on a condition cannot be sent in parts. */
 async function putStream(engine: Engine, source: StreamSource, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
   const watched = watchBytes(source.open, { label: source.label, size: undefined }, engine, ticket);
@@ -122,7 +138,8 @@ async function uploadSource(engine: Engine, source: Source, target: RemotePath, 
     throw new UsageError(`${source.label} has ${source.size} bytes, more than --max-size`);
   const inParts = options.alwaysInParts === true || (source.size >= largeFile && !isConditional(options));
   if (inParts || source.size > askFirst) await checkAcceptable(engine.storage, target, options);
-  if (inParts) return await uploadParts(engine, source, target, options, ticket);
+  if (inParts)
+    return (await putQuickly(engine, source, target, options, ticket)) ?? (await uploadParts(engine, source, target, options, ticket));
   return await putFile(engine, source, target, options, ticket);
 }
 

@@ -14,8 +14,7 @@ import { startAgent } from '../unit/auth/witness.ts';
 /**
  * Speed of transfers as ratios to what others reach in the same run, against the same service, at three sizes a factor of ten apart.
  * One MD5 of 256 MiB takes about as long as all of curl's download from a service on the same machine, so that nobody who checks what
- * came can be as quick: that is held against curl and a checksum of the file. A large file goes up in parts, of which the service has to
- * compute each one's MD5 and that of the whole.
+ * came can be as quick: that is held against curl and a checksum of the file. A file of 256 MiB goes up in one request where that is quick.
  */
 
 const user = useLocal();
@@ -117,7 +116,7 @@ test.each(largeSizes)('%d bytes down and up, as curl does it with the same URLs 
     ours: `${rate(size, sent)}, ${inMemory(up.peak)}`,
     theirs: rate(size, theirs),
     ratio: theirs / sent,
-    ...(isLargest && { least: 0.6 }),
+    ...(isLargest && { least: 0.8 }),
   });
 });
 

@@ -120,7 +120,7 @@ function checkContradictions(options: PutValues & { recursive: boolean }, count:
 export const put = command({
   summary: 'Store files and trees as objects',
   description:
-    'The service checks what it stores: its MD5 is compared with that of the bytes that were read. Files of 128 MiB and more go in parts, several at once; the same command again goes on where an interrupted one stopped. The modification time is kept in m-mtime.',
+    'The service checks what it stores: its MD5 is compared with that of the bytes that were read. Files of 128 MiB and more go in parts, several at once (those up to 512 MiB in one request while that is quick); the same command again goes on with the parts of an interrupted one. The modification time is kept in m-mtime.',
   arguments: {
     file: many('File or, with -r, directory, and last the path of the object or a directory; - for stdin', { values: 'file-or-path' }),
   },

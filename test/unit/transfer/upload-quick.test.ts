@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { closeSync, ftruncateSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { ApiError, NetworkError } from '../../../src/errors.ts';
+import type { Engine, Ticket } from '../../../src/transfer/engine.ts';
+import { createHashing } from '../../../src/transfer/hashing.ts';
+import type { FileSource, Watched } from '../../../src/transfer/source.ts';
+import { mayBeQuick, uploadQuickly } from '../../../src/transfer/upload-quick.ts';
+
+const mebibyte = 1024 * 1024;
+const size = 130 * mebibyte;
+const target = { account: 'demo', path: 'stor/x' };
+const engine = {
+  hashing: createHashing(),
+  memory: { read: () => undefined },
+  partSize: undefined,
+  throttle: undefined,
+} as unknown as Engine;
+let folder: string;
+let source: FileSource;
+let moved = 0;
+const ticket: Ticket = { move: (bytes) => void (moved += bytes), end: () => undefined };
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cloud-quick-'));
+  const file = join(folder, 'sparse');
+  const descriptor = openSync(file, 'w');
+  ftruncateSync(descriptor, size);
+  closeSync(descriptor);
+  source = { kind: 'file', label: 'sparse', file, size, mtime: statSync(file).mtimeMs, mode: 0o644 };
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+beforeEach(() => {
+  moved = 0;
+});
+
+/** Reads a body as a service does; `pause` milliseconds for each mebibyte. */
+async function read(watched: Watched, pause: number, most = Infinity): Promise<number> {
+  let length = 0;
+  for await (const piece of watched.body()) {
+    length += piece.length;
+    if (pause > 0 && length % mebibyte === 0) await sleep(pause);
+    if (length >= most) break;
+  }
+  return length;
+}
+
+test('a quick request has all of the file, whose MD5 is known at its end', async () => {
+  const file = join(folder, 'short');
+  writeFileSync(file, Buffer.alloc(15 * mebibyte));
+  const short = { ...source, file, size: 15 * mebibyte };
+  const sent = await uploadQuickly(engine, short, ticket, async (watched) => {
+    const length = await read(watched, 0);
+    return { length, ...(await watched.seen()) };
+  });
+  expect(sent).toEqual({ length: short.size, size: short.size, md5: createHash('md5').update(readFileSync(file)).digest('base64') });
+  expect(moved).toBe(short.size);
+});
+
+test('a slow one is given up soon, and counts for nothing', async () => {
+  let sent = 0;
+  const started = performance.now();
+  const given = await uploadQuickly(engine, source, ticket, async (watched) => {
+    sent = await read(watched, 50);
+    return sent;
+  });
+  expect([given, sent, moved]).toEqual([undefined, 0, 0]);
+  expect(performance.now() - started).toBeLessThan(5000);
+});
+
+test('one that breaks leaves it to parts; one that is refused does not', async () => {
+  const failWith = (error: Error) => async (watched: Watched) => {
+    await read(watched, 0, 8 * mebibyte);
+    throw error;
+  };
+  expect(await uploadQuickly(engine, source, ticket, failWith(new NetworkError('cut', { code: 'ECONNRESET' })))).toBe(undefined);
+  expect(moved).toBe(0);
+  const refusal = new ApiError(403, 'AuthorizationFailed', 'no');
+  await expect(uploadQuickly(engine, source, ticket, failWith(refusal))).rejects.toBe(refusal);
+});
+
+test('an interrupted one ends with the interruption', async () => {
+  const stop = new AbortController();
+  const send = async (watched: Watched): Promise<void> => {
+    await read(watched, 0, 8 * mebibyte);
+    stop.abort();
+    throw new NetworkError('cut', { code: 'ECONNRESET' });
+  };
+  await expect(uploadQuickly({ ...engine, signal: stop.signal }, source, ticket, send)).rejects.toMatchObject({ message: 'interrupted' });
+});
+
+test.each<[string, Partial<Engine>, Partial<FileSource>, boolean, boolean]>([
+  ['a large file', {}, {}, false, true],
+  ['one that parts are wanted for', {}, {}, true, false],
+  ['parts of a given size', { partSize: 5 * mebibyte }, {}, false, false],
+  ['a limited rate', { throttle: () => undefined }, {}, false, false],
+  ['a file of a gibibyte', {}, { size: 1024 * mebibyte }, false, false],
+  ['one that was begun in parts', { memory: { ...engine.memory, read: () => ({ parts: {} }) } }, {}, false, false],
+])('whether one request may do: %s', (_, given, file, alwaysInParts, expected) => {
+  expect(mayBeQuick({ ...engine, ...given }, { ...source, ...file }, target, { headers: {}, alwaysInParts })).toBe(expected);
+});
