@@ -1,5 +1,5 @@
 import type { Headers } from '../api/message.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, NetworkError } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { openObject, readObject } from './download.ts';
 import { encodeRemotePath, printRemotePath, type RemotePath } from './path.ts';
@@ -35,7 +35,7 @@ async function copyThrough(engine: Engine, source: RemotePath, target: RemotePat
   try {
     const reply = await tryAgain(async () => {
       const opened = await openObject(engine, source);
-      return await engine.storage.putObject({
+      const stored = await engine.storage.putObject({
         ...target,
         headers: pickStoredHeaders(opened.headers),
         durabilityLevel: opened.headers['durability-level'],
@@ -43,6 +43,9 @@ async function copyThrough(engine: Engine, source: RemotePath, target: RemotePat
         length: opened.size,
         body: readObject(engine, opened, { ticket }),
       });
+      const { 'computed-md5': computed = opened.md5 } = stored;
+      if (computed === opened.md5 || opened.md5 === undefined) return stored;
+      throw new NetworkError(`${printRemotePath(target)} was damaged on its way: the service has another MD5`, { code: 'DamagedUpload' });
     }, engine);
     ticket.end('done');
     return { how: 'copy', etag: reply['etag'] ?? '' };

@@ -23,22 +23,33 @@ export interface LocalVisit {
 export interface LocalWalkOptions {
   /** Called for what cannot be read, and for what is neither file nor directory; the walk goes on without it. */
   readonly onError: (error: unknown) => Promise<void> | void;
-  /** Directories that are not entered. */
+  /** What is left out, whatever it is: directories are visited and not entered. */
   readonly prune?: (rel: string) => boolean;
 }
 
 /** Files whose properties are asked for at once. */
 const batchSize = 64;
 
-async function inspectLocal(file: string): Promise<Stats | Error> {
+/** Something that no object can stand for: a link to a directory, a socket, a name that is not UTF-8. It is there, and takes no part. */
+export class NoPartError extends LocalError {}
+
+async function inspectLink(file: string): Promise<Stats | Error> {
   try {
-    const stats = await lstat(file);
-    if (!stats.isSymbolicLink()) return stats;
     const target = await stat(file);
     // A link to a directory may lead back up, and a tree would never end.
     return target.isDirectory()
-      ? new LocalError(`${file} is a link to a directory: left out`, { hint: 'name the directory itself' })
+      ? new NoPartError(`${file} is a link to a directory: left out`, { hint: 'name the directory itself' })
       : target;
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ENOENT') return new NoPartError(`${file} is a link to nothing: left out`, { cause: error });
+    throw error;
+  }
+}
+
+async function inspectLocal(file: string): Promise<Stats | Error> {
+  try {
+    const stats = await lstat(file);
+    return stats.isSymbolicLink() ? await inspectLink(file) : stats;
   } catch (error) {
     if (isSystemError(error)) return error;
     throw error;
@@ -52,7 +63,7 @@ async function readNames(folder: string, onError: LocalWalkOptions['onError']): 
     const name = raw.toString();
     if (unfinishedName.test(name)) continue;
     if (Buffer.from(name).equals(raw)) names.push(name);
-    else await onError(new LocalError(`${join(folder, name)}: the name is not UTF-8: left out`));
+    else await onError(new NoPartError(`${join(folder, name)}: the name is not UTF-8: left out`));
   }
   return names.sort(compareNames);
 }
@@ -96,7 +107,7 @@ export async function* walkLocal(root: string, { onError, prune = () => false }:
     const file = join(folder, name);
     const rel = level.rel === '' ? name : `${level.rel}/${name}`;
     if (stats === undefined || stats instanceof Error) {
-      await onError(stats);
+      if (!prune(rel)) await onError(stats);
       continue;
     }
     const visit = { file, rel, size: stats.size, mtime: stats.mtimeMs, mode: stats.mode & 0o7777 };
@@ -107,7 +118,7 @@ export async function* walkLocal(root: string, { onError, prune = () => false }:
       const below = prune(rel) ? undefined : await openLevel(file, rel, entered);
       if (below) levels.push(below);
       else yield { ...entered, kind: 'leave' };
-    } else await onError(new LocalError(`${file} is neither a file nor a directory: left out`));
+    } else if (!prune(rel)) await onError(new NoPartError(`${file} is neither a file nor a directory: left out`));
   }
 }
 

@@ -17,7 +17,9 @@ export function readRemotePath(text: string, account: string): RemotePath {
   if (typed.includes('\0')) throw new UsageError(`${JSON.stringify(text)}: a path has no NUL character`);
   const absolute = /^~~(\/|$)/.test(typed) ? `/${account}${typed.slice(2)}` : typed.startsWith('/') ? typed : `/${account}/stor/${typed}`;
   const [login = '', ...parts] = absolute.split('/').filter((part) => part !== '');
-  if (parts.some((part) => part === '.' || part === '..')) throw new UsageError(`${text}: "." and ".." are no names in the object storage`);
+  if (parts.some((part) => part === '.' || part === '..')) {
+    throw new UsageError(`${text}: "." and ".." are no names in the object storage`, { hint: 'your stor directory is stor:' });
+  }
   if (login === '') throw new UsageError(`${text}: names no account`, { hint: 'give a path such as logs/a.gz or /login/stor/logs/a.gz' });
   return { account: login, path: parts.join('/') };
 }

@@ -1,7 +1,8 @@
 import { ApiError } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { drainPool } from './pool.ts';
-import type { RemotePath } from './path.ts';
+import { printRemotePath, type RemotePath } from './path.ts';
+import { isConditionFailed } from './refusal.ts';
 import { tryAgain } from './retry.ts';
 import { walkRemote, type Visit } from './walk.ts';
 
@@ -21,11 +22,17 @@ export interface RemovalReport {
   readonly failed: (error: unknown, path: RemotePath) => Promise<void>;
 }
 
-/** Removes one entry; when it is gone already that is as good. */
-export async function removeEntry({ storage, ...engine }: Pick<Engine, 'storage' | 'retries' | 'signal'>, path: RemotePath): Promise<void> {
+/** Removes one entry, with `etag` only that version of it; when it is gone already that is as good. */
+export async function removeEntry(
+  { storage, ...engine }: Pick<Engine, 'storage' | 'retries' | 'signal'>,
+  path: RemotePath,
+  etag?: string,
+): Promise<void> {
   try {
-    await tryAgain(() => storage.deleteObject(path), engine);
+    await tryAgain(() => storage.deleteObject({ ...path, ifMatch: etag }), engine);
   } catch (error) {
+    if (isConditionFailed(error))
+      throw new ApiError(error.status, error.code, `${printRemotePath(path)} was changed meanwhile: left alone`, { cause: error });
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -142,4 +142,22 @@ test('where nothing can be remembered, transfers do their work all the same', { 
   }
   expect((await user.cloud(['stor', 'get', 'unnoted'])).bytes.equals(large)).toBe(true);
   expect((await user.cloud(['stor', 'cat', 'few/a'])).stdout).toBe('a');
+});
+
+test('find --delete leaves alone what was changed since it was found', async () => {
+  await user.cloud(['stor', 'put', '-', 'old.tmp'], { input: 'old' });
+  let left = 1;
+  const proxy = await startFaultProxy(
+    user.local.storUrl,
+    (method) => {
+      if (method === 'DELETE' && left-- > 0)
+        execFileSync(join(user.home, 'bin/cloud'), ['stor', 'put', '-', 'old.tmp'], { env: user.env, input: 'new' });
+      return 'none';
+    },
+    1,
+  );
+  const { code, stderr } = await user.cloud(['stor', 'find', '--name', '*.tmp', '--type', 'f', '--delete', '-y', '--stor-url', proxy.url]);
+  await proxy.close();
+  expect([code, stderr.includes('old.tmp was changed meanwhile')]).toEqual([1, true]);
+  expect((await user.cloud(['stor', 'cat', 'old.tmp'])).stdout).toBe('new');
 });

@@ -172,10 +172,11 @@ export const find = command({
       const engine = createEngine(invocation, {}, { bulk: true });
       await drainPool(
         found(),
-        async ({ path }) => {
+        async ({ path, type, etag }) => {
           const [, account = '', ...parts] = path.split('/');
           const isRemoved = await tally.attempt(path, async () => {
-            await removeEntry(engine, { account, path: parts.join('/') });
+            // What was changed since may be nothing that would be found.
+            await removeEntry(engine, { account, path: parts.join('/') }, type === 'object' ? etag : undefined);
             return true;
           });
           if (isRemoved === true) note(`Deleted ${path}`);

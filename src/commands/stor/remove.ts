@@ -77,16 +77,17 @@ export const remove = command({
     if (rootless) throw new UsageError(`${printRemotePath(rootless.path)} cannot be deleted: it is a root of the account`);
     if (!options.yes && targets.length > 0) await confirm(world, `Delete ${describe(targets, options.recursive)}?`);
     const tally = createTally(invocation, targets.length === 1 && search.failed === 0 && !options.recursive);
-    let removed = 0;
     for (const { path, type } of targets) {
       if (type === 'directory' && options.recursive) {
+        let removed = 0;
+        const before = tally.failed;
         await removeTree(engine, path, {
           removed: () => {
             removed += 1;
           },
           failed: (error, at) => tally.fail(error, printRemotePath(at)),
         });
-        if (tally.failed === 0) note(`Deleted ${printRemotePath(path)} (${removed} entries)`);
+        if (tally.failed === before) note(`Deleted ${printRemotePath(path)} (${removed} entries)`);
         continue;
       }
       await tally.attempt(printRemotePath(path), async () => {
@@ -95,7 +96,6 @@ export const remove = command({
         } catch (error) {
           throw explainFull(error, path);
         }
-        removed += 1;
         note(`Deleted ${printRemotePath(path)}`);
       });
     }

@@ -1,5 +1,7 @@
+import { isSystemError } from '../../errors.ts';
 import type { Engine } from '../engine.ts';
 import type { Folder } from '../folders.ts';
+import { NoPartError } from '../local-walk.ts';
 import { runOrdered, runPool } from '../pool.ts';
 import { decideCopy, decideRemoval, type Task } from './decide.ts';
 import { createFolders, executeStep, type CopyOptions, type Done, type Folders } from './execute.ts';
@@ -57,6 +59,11 @@ interface State {
   readonly late: Step[];
 }
 
+/** What takes no part stays as it is, unless something is to come to its place, which fails by itself; what is gone is not there. */
+function isHarmless(error: unknown): boolean {
+  return error instanceof NoPartError || (isSystemError(error) && error.code === 'ENOENT');
+}
+
 function isBelow(rel: string, directory: string | undefined): boolean {
   return directory !== undefined && rel.startsWith(`${directory}/`);
 }
@@ -86,7 +93,7 @@ export async function* syncSides(engine: Engine, options: SyncOptions): AsyncGen
     const to = options.isEmpty
       ? nothing<Item>()
       : listItems(engine, task.to, filter, (error) => {
-          throw error;
+          if (!isHarmless(error)) throw error;
         });
     yield* mergeSides(from, to, options.memory === undefined ? nothing<Known>() : readMemory(options.memory));
   }
