@@ -4,7 +4,7 @@ import { measureRun, peakOfService } from '../support/measured-run.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { scale } from '../support/scale.ts';
 
-/** Inputs of a job through a pipe: as many as there are, in the memory of a few. */
+/** Inputs of a job: as many through a pipe as there are, in the memory of a few; and a large one, byte for byte. */
 
 const user = useLocal();
 const count = scale(50_000, 1_000_000);
@@ -34,4 +34,16 @@ test(`${count} paths go from a pipe into a job, and back, in bounded memory`, { 
     expect(peak, name).toBeLessThan(most);
   }
   report('proof', { name: `time for ${count} inputs of a job from a pipe`, ours: `${added.seconds.toFixed(1)} s` });
+});
+
+test('100 MB of random bytes go through a job, and come out of it in bounded memory', { timeout: 290_000 }, async () => {
+  await user.shell('head -c 100000000 /dev/urandom > large && cloud stor put -q large large');
+  const { peak } = await measureRun(user, "cloud jobs run -q --map cat --map 'tee copy' large > back");
+  expect((await user.shell('cmp large back')).code).toBe(0);
+  report('proof', {
+    name: 'a binary input of 100 MB through two phases of a job: memory of the program',
+    ours: `${Math.round(peak / mebibyte)} MiB`,
+    promise: `identical bytes, under ${mostOfTool / mebibyte} MiB`,
+  });
+  expect(peak).toBeLessThan(mostOfTool);
 });
