@@ -134,7 +134,9 @@ export function createHttpsSender(options: SendOptions): Sender {
         });
       });
       // A request that has no connection yet does not notice it.
-      signal?.addEventListener('abort', () => fail(signal.reason), { once: true });
+      const stop = (): void => fail(signal?.reason);
+      signal?.addEventListener('abort', stop, { once: true });
+      request.once('close', () => signal?.removeEventListener('abort', stop));
       request.setTimeout(options.idleTimeout, () => {
         if (reply) reply.destroy(createIdleError());
         else fail(createIdleError());

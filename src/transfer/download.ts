@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { streamOf, type Headers } from '../api/message.ts';
 import type { Download } from '../api/operation.ts';
 import { NetworkError } from '../errors.ts';
@@ -112,6 +113,33 @@ async function* readOn(engine: Engine, opened: Opened, start: number): AsyncGene
   yield* read(engine, version, at, version.size);
 }
 
+function checkLength({ path, size }: Opened, received: number): void {
+  if (size === undefined || received === size) return;
+  throw new NetworkError(`${printRemotePath(path)} came with ${received} of ${size} bytes`, { code: 'TruncatedReply' });
+}
+
+function checkMd5({ path, md5 }: Opened, computed: string): void {
+  if (md5 === undefined || md5 === computed) return;
+  throw new NetworkError(`${printRemotePath(path)} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
+}
+
+/**
+ * All bytes of a small object, of which a broken connection is not taken up again: far quicker than in steps.
+ * @throws {NetworkError} unless the announced length has come and its MD5 is right
+ */
+export async function readSmallObject({ throttle }: Engine, opened: Opened, ticket: Ticket): Promise<Buffer> {
+  const pieces = [];
+  for await (const piece of opened.body ?? streamOf()) {
+    if (throttle) await throttle(piece.length);
+    ticket.move(piece.length);
+    pieces.push(piece);
+  }
+  const content = Buffer.concat(pieces);
+  checkLength(opened, content.length);
+  checkMd5(opened, createHash('md5').update(content).digest('base64'));
+  return content;
+}
+
 /** How bytes of an object are read. */
 export interface Reading {
   /** Bytes that are there already, and their hash. */
@@ -126,7 +154,6 @@ export interface Reading {
  */
 export async function* readObject(engine: Engine, opened: Opened, reading: Reading = {}): AsyncGenerator<Uint8Array> {
   const { start = 0, hasher = engine.hashing.start(opened.size), ticket } = reading;
-  const path = printRemotePath(opened.path);
   let received = start;
   try {
     for await (const piece of readOn(engine, opened, start)) {
@@ -137,10 +164,8 @@ export async function* readObject(engine: Engine, opened: Opened, reading: Readi
       ticket?.move(piece.length);
       yield piece;
     }
-    if (opened.size !== undefined && received !== opened.size)
-      throw new NetworkError(`${path} came with ${received} of ${opened.size} bytes`, { code: 'TruncatedReply' });
-    if (opened.md5 !== undefined && opened.md5 !== (await hasher.digest()))
-      throw new NetworkError(`${path} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
+    checkLength(opened, received);
+    if (opened.md5 !== undefined) checkMd5(opened, await hasher.digest());
   } finally {
     await hasher.drop();
   }

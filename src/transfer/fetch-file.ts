@@ -12,8 +12,9 @@ import {
 } from 'node:fs';
 import { chmod, open, rm, truncate, utimes, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { readAll } from '../api/message.ts';
 import { ApiError, InterruptedError, isSystemError, LocalError, NetworkError } from '../errors.ts';
-import { closeBody, openHead, openObject, readObject, type Opened } from './download.ts';
+import { closeBody, openHead, openObject, readObject, readSmallObject, type Opened } from './download.ts';
 import type { Engine, Ticket } from './engine.ts';
 import { createFileWriter, writeSize } from './file-writer.ts';
 import type { Hasher } from './hashing.ts';
@@ -158,8 +159,7 @@ function readMode(value: string | undefined): number | undefined {
 }
 
 /** Writes a small object in one go: much quicker than in steps, of which each waits for a thread. */
-function writeSmall(pieces: readonly Uint8Array[], file: string, unfinished: string, { mtime, mode }: Properties): number {
-  const content = Buffer.concat(pieces);
+function writeSmall(content: Uint8Array, file: string, unfinished: string, { mtime, mode }: Properties): void {
   const descriptor = createOwn(unfinished);
   try {
     for (let at = 0; at < content.length;) at += writeSync(descriptor, content, at);
@@ -172,7 +172,6 @@ function writeSmall(pieces: readonly Uint8Array[], file: string, unfinished: str
     closeSync(descriptor);
   }
   renameSync(unfinished, file);
-  return content.length;
 }
 
 /** Whether an earlier run may have left the beginning of this file. */
@@ -214,9 +213,10 @@ async function fetchOnce(engine: Engine, source: RemotePath, file: string, optio
   };
   try {
     if (opened.size !== undefined && opened.size <= smallSize) {
-      const pieces = [];
-      for await (const piece of readObject(engine, opened, { ticket: counting })) pieces.push(piece);
-      writeSmall(pieces, file, unfinished, properties);
+      const content = opened.body
+        ? await readSmallObject(engine, opened, counting)
+        : await readAll(readObject(engine, opened, { ticket: counting }));
+      writeSmall(content, file, unfinished, properties);
       return fetched;
     }
     beginning = takeBeginning(engine, opened, file, unfinished, options);
