@@ -185,7 +185,8 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
       import('./auth/key-id.ts'),
     ]);
     assertUsable(signer, service, { ecdsa: values.storEcdsa !== undefined && readFlag(values.storEcdsa) });
-    const user = values.user && { user: values.user.value };
+    // An empty one takes back the sub-user of a profile: the account itself signs.
+    const user = values.user?.value ? { user: values.user.value } : undefined;
     return { login, signer, keyId: writeKeyId(service, { account: login, ...user, key: signer.publicKey.fingerprints.md5 }) };
   }
 

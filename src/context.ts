@@ -24,8 +24,8 @@ const refusal = /to access (\/\S+) \((\w+)\)/;
 export function explainRefusal(error: unknown, { settings }: Pick<Context, 'settings'>): unknown {
   if (!(error instanceof ApiError) || error.hint !== undefined) return error;
   const { user: signer, role } = settings();
-  const user = signer?.value;
-  if (user === undefined) return error;
+  const user = signer?.value ?? '';
+  if (user === '') return error;
   if (error.status === 401) {
     const line = `cloud users keys list ${quoteShell(user)}`;
     return withHint(error, `a key of ${user} must sign: --key-file FILE or --key-id FINGERPRINT; the account sees which: ${line}`);

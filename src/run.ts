@@ -44,12 +44,12 @@ function chooseFormat(globals: Readonly<Record<string, unknown>>): Format {
 }
 
 function readList(value: unknown): string[] | undefined {
-  return typeof value === 'string'
-    ? value
-        .split(',')
-        .map((name) => name.trim())
-        .filter((name) => name !== '')
-    : undefined;
+  if (typeof value !== 'string') return undefined;
+  const names = value
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  return names.length === 0 ? undefined : names;
 }
 
 async function show(output: Output, globals: Readonly<Record<string, unknown>>, world: World): Promise<void> {
@@ -141,6 +141,7 @@ export async function run(world: World): Promise<number> {
       return exitCodes.done;
     }
     if (found.wantsHelp || found.node?.kind !== 'command') {
+      if (!found.wantsHelp && found.rest.length > 0) (await import('./cli/parser.ts')).checkGlobalOptions(found.path, found.rest);
       await show(await printHelp(found, world), globals, world);
       return exitCodes.done;
     }

@@ -106,6 +106,11 @@ function checkChoices(declared: AnyCommand, args: Readonly<Record<string, unknow
   }
 }
 
+/** Checks options where no command is named, which is asking for help. @throws {UsageError} for one that not every command has */
+export function checkGlobalOptions(path: readonly string[], rest: readonly string[]): void {
+  parseCommandLine({ kind: 'command', summary: '', arguments: {}, options: {}, examples: [], run: async () => undefined }, path, rest);
+}
+
 /** Parses what follows a command's words. @throws {UsageError} that names what is wrong. */
 export function parseCommandLine(declared: AnyCommand, path: readonly string[], rest: readonly string[]): Parsed {
   const line = ['cloud', ...path].join(' ');

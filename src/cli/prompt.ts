@@ -17,15 +17,17 @@ function readLine(world: World, question: string, hidden: boolean): Promise<stri
   world.stderr.stream.write(escapeControl(question));
   return new Promise((resolve, reject) => {
     const interrupt = (): void => stop(() => reject(new InterruptedError('interrupted')));
-    const stop = (settle: () => void): void => {
+    const stop = (settle: () => void, isShown = false): void => {
       world.interrupted.removeEventListener('abort', interrupt);
       settle();
-      reader.close();
-      if (hidden) world.stderr.stream.write('\n');
+      reader.off('close', end).close();
+      // The end of a line that is shown stands there already.
+      if (!isShown) world.stderr.stream.write('\n');
     };
-    reader.once('line', (line) => stop(() => resolve(line)));
+    const end = (): void => stop(() => reject(new InterruptedError('no answer')));
+    reader.once('line', (line) => stop(() => resolve(line), !hidden));
     reader.once('SIGINT', interrupt);
-    reader.once('close', () => reject(new InterruptedError('no answer')));
+    reader.once('close', end);
     world.interrupted.addEventListener('abort', interrupt, { once: true });
     if (world.interrupted.aborted) interrupt();
   });

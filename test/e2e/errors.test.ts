@@ -210,6 +210,8 @@ describe('the command line', () => {
     [['stor', 'put', 'nothing-here', 'x'], 'nothing-here: no such file or directory'],
     [['stor', 'ls', 'a/../b'], '"." and ".." are no names in the object storage'],
     [['api', 'my'], '"my" does not begin with a slash'],
+    [['--frobnicate'], 'unknown option --frobnicate', 'cloud --help'],
+    [['keys', '--jsno'], 'unknown option --jsno', 'did you mean --json?'],
   ])('%j', async (words, message, hint?: string) => {
     expectOneLine(await user.cloud(words), 2, message, hint);
   });

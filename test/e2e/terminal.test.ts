@@ -67,6 +67,18 @@ describe('at a terminal', () => {
     expect((await user.cloud(['users', 'get', 'twofaced'])).code).toBe(3);
   });
 
+  it.each(['\u0003', '\u0004'])('goes on at a new line when a question is answered by %j', async (key) => {
+    const asked = open('cloud keys delete demo@local');
+    await asked.until(/\[y\/N\] $/);
+    asked.type(key);
+    const { code, text } = await asked.end();
+    expect([code, text]).toEqual([
+      130,
+      expect.stringMatching(/\[y\/N\] (\^[CD])?\ncloud keys delete demo@local: (interrupted|no answer)\n$/),
+    ]);
+    expect((await user.cloud(['keys', 'get', 'demo@local'])).code).toBe(0);
+  });
+
   it('colours, unless the user or the terminal does not want it', async () => {
     const coloured = await open('cloud keys list --no-pager').end();
     expect(coloured.raw).toContain(`${escape}1m`);
