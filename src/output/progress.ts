@@ -6,13 +6,14 @@ import { pad, truncate } from './width.ts';
 /** A transfer that is under way. */
 interface Running {
   readonly label: string;
-  readonly size: number | undefined;
+  size: number | undefined;
   readonly since: number;
   moved: number;
 }
 
 /** What a transfer tells of itself. */
 interface Ticket {
+  expect(bytes: number): void;
   move(bytes: number): void;
   end(outcome: 'done' | 'failed' | 'skipped'): void;
 }
@@ -65,6 +66,10 @@ function describePart(moved: number, size: number | undefined): string {
   return `${String(percent).padStart(3)}% of ${formatSize(size)}`;
 }
 
+function countFiles(count: number): string {
+  return `${count} ${count === 1 ? 'file' : 'files'}`;
+}
+
 /** Draws transfers on a terminal: a line for each that takes long, and one for all. */
 export function createProgress(err: OutputStream, now: () => number): Progress {
   const running = new Set<Running>();
@@ -74,6 +79,8 @@ export function createProgress(err: OutputStream, now: () => number): Progress {
   let done = 0;
   let failed = 0;
   let expected = { files: 0, bytes: 0 };
+  /** Transfers that began, and how much those have whose size is known. */
+  let begun = { files: 0, bytes: 0 };
   let drawn = 0;
   let isClosed = false;
 
@@ -82,10 +89,17 @@ export function createProgress(err: OutputStream, now: () => number): Progress {
     drawn = 0;
   }
 
+  /** Bytes of everything; 0 when nobody knows how many files there are. What has not begun is taken for as large as the others. */
+  function measureAll(): number {
+    if (expected.files === 0) return 0;
+    const average = begun.files === 0 ? 0 : begun.bytes / begun.files;
+    return Math.max(expected.bytes, begun.bytes + average * Math.max(0, expected.files - begun.files));
+  }
+
   function describeTotal(at: number): string {
     const speed = rate.add(at, moved);
-    const files = expected.files > done + failed ? `${done} of ${expected.files} files` : `${done} ${done === 1 ? 'file' : 'files'}`;
-    const rest = expected.bytes - moved;
+    const files = expected.files > done + failed ? `${done} of ${countFiles(expected.files)}` : countFiles(done);
+    const rest = measureAll() - moved;
     const left = rest > 0 && speed > 0 ? `, ${formatDuration(Math.ceil(rest / speed) * 1000)} left` : '';
     const failures = failed > 0 ? `, ${failed} failed` : '';
     return `${files}, ${formatSize(moved)}, ${formatRate(speed)}${left}${failures}`;
@@ -116,13 +130,20 @@ export function createProgress(err: OutputStream, now: () => number): Progress {
       begin: (label, size) => {
         const transfer: Running = { label, size, since: now(), moved: 0 };
         running.add(transfer);
+        begun = { files: begun.files + 1, bytes: begun.bytes + (size ?? 0) };
+        const expectSize = (bytes: number): void => {
+          begun.bytes += bytes - (transfer.size ?? 0);
+          transfer.size = bytes;
+        };
         return {
+          expect: expectSize,
           move: (bytes) => {
             transfer.moved += bytes;
             moved += bytes;
           },
           end: (outcome) => {
             running.delete(transfer);
+            expectSize(transfer.moved);
             if (outcome === 'done') done += 1;
             if (outcome === 'failed') failed += 1;
           },
@@ -141,7 +162,7 @@ export function createProgress(err: OutputStream, now: () => number): Progress {
       const seconds = now() - started;
       const speed = seconds > 0 ? ` (${formatRate((moved / seconds) * 1000)})` : '';
       const failure = failures > 0 ? `, ${failures} failed` : '';
-      err.stream.write(`${done} ${done === 1 ? 'file' : 'files'}, ${formatSize(moved)} in ${formatDuration(seconds)}${speed}${failure}\n`);
+      err.stream.write(`${countFiles(done)}, ${formatSize(moved)} in ${formatDuration(seconds)}${speed}${failure}\n`);
     },
   };
 }

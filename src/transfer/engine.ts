@@ -4,6 +4,8 @@ import type { Patience } from './retry.ts';
 
 /** One transfer as those see it who watch. */
 export interface Ticket {
+  /** The size is known now. */
+  expect(bytes: number): void;
   /** Bytes that moved; negative when they have to move again. */
   move(bytes: number): void;
   end(outcome: 'done' | 'failed' | 'skipped'): void;
@@ -11,7 +13,7 @@ export interface Ticket {
 
 /** Who watches transfers. */
 export interface Monitor {
-  /** Files and bytes that are still to come. */
+  /** Files that there are in all, and their bytes; 0 when nobody knows those. */
   expect(files: number, bytes: number): void;
   /** A transfer begins; its size may be unknown. */
   begin(label: string, size: number | undefined): Ticket;
@@ -48,7 +50,7 @@ export interface Engine extends Patience {
   readonly processes: Processes;
 }
 
-const silentTicket: Ticket = { move: () => undefined, end: () => undefined };
+const silentTicket: Ticket = { expect: () => undefined, move: () => undefined, end: () => undefined };
 
 /** Nobody watches. */
 export const silent: Monitor = { expect: () => undefined, begin: () => silentTicket };

@@ -194,6 +194,7 @@ async function fetchOnce(engine: Engine, source: RemotePath, file: string, optio
     await closeBody(opened.body);
     throw new LocalError(`${file} is a directory: ${printRemotePath(source)} cannot be written there`);
   }
+  if (opened.size !== undefined) ticket.expect(opened.size);
   const mtime = readMtime(opened.headers['m-mtime']);
   const fetched = { path: printRemotePath(source), file, size: opened.size ?? 0, etag: opened.etag, mtime };
   if (target?.isFile() === false && options.inTree !== true) {

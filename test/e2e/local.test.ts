@@ -1,4 +1,4 @@
-import { readFileSync, statSync, truncateSync } from 'node:fs';
+import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createSandbox, useLocal, type LocalInfo } from '../support/sandbox.ts';
@@ -60,6 +60,14 @@ describe('the running service', () => {
     expect(rows.map(({ service }) => service)).toEqual(['compute', 'storage']);
     expect(rows.every(({ skew }) => Math.abs(skew) <= 2)).toBe(true);
   });
+});
+
+test('a profile that somebody made for another cloud is not written over', async () => {
+  const profile = join(user.home, '.config/cloud/profiles/work.json');
+  writeFileSync(profile, '{"url":"https://cloud.example.com","account":"jill"}');
+  const { code, stderr } = await user.cloud(['local', 'start', '--profile', 'work']);
+  expect([code, stderr.includes('profile "work" is for https://cloud.example.com')]).toEqual([2, true]);
+  expect(readFileSync(profile, 'utf8')).toContain('jill');
 });
 
 describe('the life of a service', () => {

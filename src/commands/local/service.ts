@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { command, type Context } from '../../cli/command.ts';
 import { readInput, resolvePath } from '../../cli/input.ts';
 import { duration, flag, number, text, texts, type Values } from '../../cli/parameters.ts';
-import { kebab, type SettingName } from '../../config/settings.ts';
+import { kebab } from '../../config/settings.ts';
 import { writeFileAtomically } from '../../config/files.ts';
 import { LocalError, UsageError, WaitError } from '../../errors.ts';
 import { record } from '../../output/kinds.ts';
 import { withSpinner } from '../../output/spinner.ts';
 import { isAlive } from '../../world.ts';
+import { checkProfile, writeProfile } from './profile.ts';
 import { logFileOf, watchLog } from './log-file.ts';
 import { findRunning, instanceHeader, readRunFile, runFile, waitUntil, type Running } from './running.ts';
 
@@ -207,21 +208,6 @@ async function launch(context: Context, dataDir: string, options: ServeOptions):
   return running;
 }
 
-/** Writes the profile by which the service is reached; the first profile becomes the current one. */
-function writeProfile({ profiles }: Context, name: string, running: Running, hasTls: boolean): void {
-  const values: Partial<Record<SettingName, string>> = {
-    account: running.account,
-    url: running.computeUrl,
-    storUrl: running.storUrl,
-    keyId: running.keyId,
-    storEcdsa: 'true',
-    ...(running.keyFile !== undefined && { keyFile: running.keyFile }),
-    ...(hasTls && running.caFile !== undefined && { ca: running.caFile }),
-  };
-  profiles.write({ name, values });
-  if (profiles.current() === undefined) profiles.use(name);
-}
-
 export const start = command({
   summary: 'Start both services on this machine',
   description:
@@ -231,6 +217,7 @@ export const start = command({
     const { options, world, note, global } = invocation;
     const dataDir = dataDirOf(invocation, options.data);
     const profile = invocation.settingGiven('profile') ?? 'local';
+    checkProfile(invocation, profile, dataDir);
     const before = await findRunning(dataDir);
     const running =
       before ??

@@ -108,6 +108,7 @@ export const upload = command({
       { only: true, bulk: true },
       { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' },
       async function* ({ engine, tally }) {
+        engine.monitor.expect(1, 0);
         const stored = await tally.attempt(args.file, async () => {
           const parent = parentOf(target);
           const makes = options.parents && parent?.path.includes('/') === true;

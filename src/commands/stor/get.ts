@@ -12,10 +12,12 @@ import { inspect } from '../../transfer/inspect.ts';
 import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { runPool } from '../../transfer/pool.ts';
 import { planGet, type GetStep } from '../../transfer/trees.ts';
+import { walkRemote } from '../../transfer/walk.ts';
 import { createEngine, transferOptions, type Tally } from './engine.ts';
 import { monitorTransfers } from './monitor.ts';
 import { missing, readPaths } from './paths.ts';
 import { runTransfers } from './show.ts';
+import { countAhead } from './totals.ts';
 
 /** Objects one after the other, as one stream. */
 async function* concatenate(engine: Engine, paths: readonly RemotePath[], close: () => void): AsyncGenerator<Uint8Array> {
@@ -84,6 +86,7 @@ async function* planSources(
   files: ReadonlyMap<RemotePath, string>,
   { recursive }: Wanted,
 ): AsyncGenerator<GetStep> {
+  if (!recursive) engine.monitor.expect(files.size, 0);
   for (const [source, file] of files) {
     if (!recursive) {
       yield { source, file, size: undefined };
@@ -95,7 +98,10 @@ async function* planSources(
       return there;
     });
     if (found?.type === 'object') yield { source, file, size: Number(found.headers['content-length'] ?? NaN) };
-    else if (found) yield* planGet(engine, source, file, { onError: (error) => tally.fail(error) });
+    else if (found) {
+      void countAhead(engine, walkRemote(engine.storage, source, { onError: () => undefined }));
+      yield* planGet(engine, source, file, { onError: (error) => tally.fail(error) });
+    }
   }
 }
 

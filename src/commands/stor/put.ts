@@ -7,6 +7,7 @@ import type { Engine } from '../../transfer/engine.ts';
 import { makeFolder } from '../../transfer/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { baseName, joinPath, parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { walkLocal } from '../../transfer/local-walk.ts';
 import { runPool } from '../../transfer/pool.ts';
 import { isConditionFailed } from '../../transfer/refusal.ts';
 import { openSource, type Source } from '../../transfer/source.ts';
@@ -17,6 +18,7 @@ import { isFolder } from './get.ts';
 import { chooseHeaders, keepProperties, storeOptions, type StoreValues } from './headers.ts';
 import { explainParent } from './paths.ts';
 import { runTransfers } from './show.ts';
+import { countAhead } from './totals.ts';
 
 interface PutValues extends StoreValues {
   readonly ifMatch: string | undefined;
@@ -150,11 +152,13 @@ export const put = command({
         const above = files.length > 1 ? path : parentOf(place(files[0] ?? ''));
         if (above?.path.includes('/') === true) await makeFolder(engine.storage, above, { parents: true });
       }
+      if (!options.recursive) engine.monitor.expect(files.length, 0);
       for (const label of files) {
         const local = label === '-' ? '' : resolvePath(world, label);
-        if (options.recursive && local !== '' && isFolder(local))
+        if (options.recursive && local !== '' && isFolder(local)) {
+          void countAhead(engine, walkLocal(local, { onError: () => undefined }));
           yield* planPut(engine, local, place(label), { onError: (error) => tally.fail(error) });
-        else yield { kind: 'named', label, target: place(label) };
+        } else yield { kind: 'named', label, target: place(label) };
       }
     }
 

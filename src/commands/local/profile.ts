@@ -1,0 +1,39 @@
+import type { Context } from '../../cli/command.ts';
+import type { SettingName } from '../../config/settings.ts';
+import { UsageError } from '../../errors.ts';
+import type { Running } from './running.ts';
+
+/** The profile by which a local service is reached. */
+
+const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+function isHere(url: string): boolean {
+  return URL.canParse(url) && loopback.test(new URL(url).hostname);
+}
+
+/** @throws {UsageError} when the profile is one that somebody made for another service: it would be lost */
+export function checkProfile({ profiles }: Pick<Context, 'profiles'>, name: string, dataDir: string): void {
+  if (!profiles.exists(name)) return;
+  const { url, storUrl, keyFile = '', ca = '' } = profiles.read(name).values;
+  const isOurs = [keyFile, ca].some((file) => file.startsWith(`${dataDir}/`));
+  const other = [url, storUrl].find((each) => each !== undefined && !isHere(each));
+  if (other === undefined || isOurs) return;
+  throw new UsageError(`profile "${name}" is for ${other}: it would be lost`, {
+    hint: 'give the profile of the local service another name: cloud local start --profile NAME',
+  });
+}
+
+/** Writes the profile by which the service is reached; the first profile becomes the current one. */
+export function writeProfile({ profiles }: Pick<Context, 'profiles'>, name: string, running: Running, hasTls: boolean): void {
+  const values: Partial<Record<SettingName, string>> = {
+    account: running.account,
+    url: running.computeUrl,
+    storUrl: running.storUrl,
+    keyId: running.keyId,
+    storEcdsa: 'true',
+    ...(running.keyFile !== undefined && { keyFile: running.keyFile }),
+    ...(hasTls && running.caFile !== undefined && { ca: running.caFile }),
+  };
+  profiles.write({ name, values });
+  if (profiles.current() === undefined) profiles.use(name);
+}
