@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { streamOf, type Headers } from '../api/message.ts';
 import type { Download } from '../api/operation.ts';
-import { NetworkError } from '../errors.ts';
+import { NetworkError, UsageError } from '../errors.ts';
+import { lacks } from './abilities.ts';
+import { closeBody } from './close-body.ts';
 import type { Engine, Ticket } from './engine.ts';
 import type { Hasher } from './hashing.ts';
 import { inspect } from './inspect.ts';
@@ -38,7 +40,7 @@ export async function openObject({ storage }: Pick<Engine, 'storage'>, path: Rem
   const { headers, body } = await storage.getObject({ ...path, ifMatch: etag });
   if (/type=directory/.test(headers['content-type'] ?? '')) {
     await closeBody(body);
-    throw new NetworkError(`${printRemotePath(path)} is a directory`, { code: 'IsDirectory', hint: 'to get a tree: cloud stor get -r' });
+    throw new UsageError(`${printRemotePath(path)} is a directory`, { hint: 'to get a tree: cloud stor get -r' });
   }
   const { etag: version, 'content-md5': md5, 'content-length': length } = headers;
   return { path, headers, etag: version, size: readLength(length), md5, body };
@@ -54,27 +56,14 @@ export async function openHead({ storage }: Pick<Engine, 'storage'>, path: Remot
   return { path, headers: found.headers, etag, size, md5, body: undefined };
 }
 
-/** Gives up a reply whose rest is not wanted. */
-export async function closeBody(body: Opened['body']): Promise<void> {
-  if (body === undefined) return;
-  const pieces = body[Symbol.asyncIterator]();
-  try {
-    // A stream that was never begun would keep its connection.
-    await pieces.next();
-    await pieces.return?.();
-  } catch {
-    // Nobody wanted it.
-  }
-}
-
 /** The bytes of one stream while that is quick enough. Counts them, so that what breaks or is slow can be taken up by other means. */
 async function* readStream(
-  { throttle, streams }: Engine,
+  { throttle, streams, storage }: Engine,
   pieces: AsyncIterable<Uint8Array>,
   rest: number | undefined,
   count: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array> {
-  const mayChange = rest !== undefined && rest >= largeSize && streams > 1 && throttle === undefined;
+  const mayChange = rest !== undefined && rest >= largeSize && streams > 1 && throttle === undefined && !lacks(storage, 'ranges');
   const started = performance.now();
   let received = 0;
   for await (const piece of pieces) {
@@ -105,7 +94,7 @@ async function* readOn(engine: Engine, opened: Opened, start: number): AsyncGene
     });
   } catch (error) {
     checkInterrupted(engine.signal, error);
-    if (at >= version.size || engine.retries === 0 || !mayTryAgain(error)) throw error;
+    if (at >= version.size || engine.retries === 0 || lacks(engine.storage, 'ranges') || !mayTryAgain(error)) throw error;
     await pauseBefore(1, engine.signal);
   }
   if (at >= version.size) return;

@@ -14,7 +14,9 @@ import { chmod, open, rm, truncate, utimes, type FileHandle } from 'node:fs/prom
 import { basename } from 'node:path';
 import { readAll } from '../api/message.ts';
 import { ApiError, InterruptedError, isSystemError, LocalError, NetworkError } from '../errors.ts';
-import { closeBody, openHead, openObject, readObject, readSmallObject, type Opened } from './download.ts';
+import { openHead, openObject, readObject, readSmallObject, type Opened } from './download.ts';
+import { lacks } from './abilities.ts';
+import { closeBody } from './close-body.ts';
 import type { Engine, Ticket } from './engine.ts';
 import { createFileWriter, writeSize } from './file-writer.ts';
 import type { Hasher } from './hashing.ts';
@@ -94,7 +96,7 @@ const nothing: Beginning = { length: 0, isFile: false };
 /** Takes what is there already of the object: left by an interrupted run, or with `continues` the file itself. */
 function takeBeginning(engine: Engine, opened: Opened, file: string, unfinished: string, { continues = false }: FetchOptions): Beginning {
   const { etag, size } = opened;
-  if (etag === undefined || size === undefined) return nothing;
+  if (etag === undefined || size === undefined || lacks(engine.storage, 'ranges')) return nothing;
   const [longest, ...others] = findLeft(file, etag, engine.processes);
   const left = longest === undefined ? 0 : sizeOfOwn(longest);
   const isFile = continues && sizeOf(file) > left && sizeOf(file) <= size;
@@ -140,12 +142,13 @@ async function writeUnfinished(engine: Engine, opened: Opened, unfinished: strin
 
 /** Whether the beginning of a file is worth to be kept after this failure. */
 function isKept(error: unknown, opened: Opened, unfinished: string): boolean {
-  const isCut = error instanceof InterruptedError || (mayTryAgain(error) && !isDamaged(error));
+  const isCut = error instanceof InterruptedError || (mayTryAgain(error) && !isWorthless(error));
   return isCut && opened.etag !== undefined && opened.size !== undefined && sizeOf(unfinished) >= worthKeeping;
 }
 
-function isDamaged(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'DamagedReply';
+/** Whether what is there of an object cannot be gone on with: it is damaged, or the service gives no parts. */
+function isWorthless(error: unknown): boolean {
+  return error instanceof NetworkError && ['DamagedReply', 'NoRanges'].includes(error.code);
 }
 
 /** Properties that a file is given when it is whole. */
@@ -181,7 +184,7 @@ function mayGoOn(file: string, { size, continues = false }: FetchOptions): boole
 
 /** Asks for the object; for its headers alone when some of its bytes may be there already. */
 async function openForFile(engine: Engine, source: RemotePath, file: string, options: FetchOptions): Promise<Opened> {
-  const head = mayGoOn(file, options) ? await openHead(engine, source) : undefined;
+  const head = mayGoOn(file, options) && !lacks(engine.storage, 'ranges') ? await openHead(engine, source) : undefined;
   const hasBeginning = head !== undefined && (options.continues === true || findLeft(file, head.etag, engine.processes).length > 0);
   if (hasBeginning && (options.etag === undefined || options.etag === head.etag)) return head;
   return await openObject(engine, source, options.etag);
@@ -266,7 +269,7 @@ export async function fetchFile(engine: Engine, source: RemotePath, file: string
         return await fetchOnce(engine, source, file, { ...options, continues }, ticket);
       } catch (error) {
         // What was there is no beginning of the object.
-        if (isDamaged(error)) continues = false;
+        if (isWorthless(error)) continues = false;
         throw error;
       }
     }, patience);

@@ -2,6 +2,8 @@ import type { Headers } from '../api/message.ts';
 import { storage as operations } from '../api/storage.ts';
 import type { StorageClient } from '../client/client.ts';
 import { ApiError } from '../errors.ts';
+import { lacks, noteLack } from './abilities.ts';
+import { closeBody } from './close-body.ts';
 import type { RemotePath } from './path.ts';
 
 /** What a path names, from the headers of a request without a body. */
@@ -10,10 +12,25 @@ export interface Inspected {
   headers: Headers;
 }
 
+/** The headers alone; where a service has no HEAD, those of a GET whose bytes are left. */
+async function askHeaders(storage: StorageClient, { account, path }: RemotePath): Promise<Headers> {
+  if (!lacks(storage, 'HEAD')) {
+    try {
+      return (await storage.answer(operations.getObject, { account, path }, { head: true })).headers;
+    } catch (error) {
+      if (!(error instanceof ApiError) || ![405, 501].includes(error.status)) throw error;
+      noteLack(storage, 'HEAD');
+    }
+  }
+  const { headers, body } = await storage.getObject({ account, path });
+  await closeBody(body);
+  return headers;
+}
+
 /** What a path names; undefined when there is nothing. */
-export async function inspect(storage: StorageClient, { account, path }: RemotePath): Promise<Inspected | undefined> {
+export async function inspect(storage: StorageClient, path: RemotePath): Promise<Inspected | undefined> {
   try {
-    const { headers } = await storage.answer(operations.getObject, { account, path }, { head: true });
+    const headers = await askHeaders(storage, path);
     const isDirectory = /type=directory/.test(headers['content-type'] ?? '');
     return { type: isDirectory ? 'directory' : 'object', headers };
   } catch (error) {

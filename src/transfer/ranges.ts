@@ -1,5 +1,7 @@
 import type { Download } from '../api/operation.ts';
 import { NetworkError } from '../errors.ts';
+import { lacks, noteLack } from './abilities.ts';
+import { closeBody } from './close-body.ts';
 import type { Engine } from './engine.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
 import { checkInterrupted, mayTryAgain, pauseBefore } from './retry.ts';
@@ -27,6 +29,8 @@ async function askRange(
   const reply = await storage.getObject(input, signal && { signal });
   const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(reply.headers['content-range'] ?? '') ?? [];
   if (reply.status === 206 && Number(first) === start && Number(last) === end - 1 && total === String(size)) return reply;
+  noteLack(storage, 'ranges');
+  await closeBody(reply.body);
   throw new NetworkError(`${printRemotePath(path)}: the service does not give a part of the object`, { code: 'NoRanges' });
 }
 
@@ -58,7 +62,7 @@ export async function* readRange(
     } catch (error) {
       checkInterrupted(engine.signal, error);
       if (at > before) attempt = 1;
-      if (at > end || attempt > engine.retries || !mayTryAgain(error)) throw error;
+      if (at > end || attempt > engine.retries || lacks(engine.storage, 'ranges') || !mayTryAgain(error)) throw error;
       await pauseBefore(attempt, engine.signal);
     }
   }

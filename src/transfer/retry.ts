@@ -17,7 +17,7 @@ const firstPause = 100;
 const longestPause = 10_000;
 
 /** Failures of the way, not of the request: what came or went was damaged or cut. */
-const damages = new Set(['TruncatedReply', 'DamagedReply', 'DamagedUpload', 'UnreadableReply', 'CannotResume']);
+const damages = new Set(['TruncatedReply', 'DamagedReply', 'DamagedUpload', 'UnreadableReply', 'CannotResume', 'NoRanges']);
 
 /** Whether a transfer that ended so may end better when it is done again. */
 export function mayTryAgain(error: unknown): boolean {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Headers } from '../../src/api/message.ts';
 import {
@@ -164,8 +165,10 @@ describe('signed URLs', () => {
 test('every reply carries the common headers', async () => {
   const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
   for (const target of ['/demo/stor', '/demo/stor/nothing']) {
-    const { headers } = await service.storage('GET', target, { headers: { 'x-request-id': id } });
+    const { headers, status, text } = await service.storage('GET', target, { headers: { 'x-request-id': id } });
     expect(Object.keys(headers)).toEqual(expect.arrayContaining(['server', 'x-request-id', 'x-response-time', 'x-server-name', 'date']));
     expect(headers['x-request-id']).toBe(id);
+    // Errors have the MD5 of what they say.
+    if (status >= 400) expect(headers['content-md5']).toBe(createHash('md5').update(text).digest('base64'));
   }
 });

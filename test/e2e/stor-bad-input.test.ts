@@ -1,0 +1,70 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+/** Bad input of the storage commands: one line that says what is wrong, at most one hint, and nothing changed. */
+
+const user = useLocal();
+const longName = 'y'.repeat(300);
+
+beforeAll(async () => {
+  mkdirSync(join(user.home, 'folder'));
+  user.write('f', 'content');
+  await user.cloud(['stor', 'mkdir', '-p', 'd/e', 'names', '-q']);
+  await user.cloud(['stor', 'put', 'f', 'd/object', '-q']);
+  await user.cloud(['stor', 'put', 'f', `names/${longName}`, '-q']);
+  await user.cloud(['stor', 'put', '-q', '--', 'f', 'names/-dash']);
+  await user.cloud(['stor', 'put', 'f', 'names/..ok', '-q']);
+});
+
+/** A command, its exit code, and what its message says. */
+const refused: readonly [words: string, code: number, message: string][] = [
+  ['put f d/../x', 2, '"." and ".." are no names'],
+  ['put f d/..', 2, '"." and ".." are no names'],
+  ['rm -y d/..', 2, '"." and ".." are no names'],
+  ['put f d/e/missing/x', 3, 'd/e/missing does not exist'],
+  ['put folder d/x', 2, 'folder is a directory'],
+  ['put f/x d/x', 2, 'f/x'],
+  ['put f d/object --copies 7', 2, '--copies: "7" is not a whole number from 1 to 6'],
+  ['put f d/object --copies 0', 2, '--copies: "0" is not a whole number from 1 to 6'],
+  ['put f d/object --part-size 1M', 2, 'at least 5 MiB'],
+  ['put f d/object --no-clobber --if-match e', 2, 'contradict each other'],
+  ['put f f d --if-match e', 2, 'for one file'],
+  ['put f d/object -P 0', 2, '"0" is not a whole number from 1 to 256'],
+  ['put f d/object --bwlimit 0', 2, 'nothing would move'],
+  ['get d out', 2, 'd is a directory'],
+  ['get d/object folder/none/', 2, 'no such directory'],
+  ['get d/object names/..ok both', 2, 'no such directory'],
+  ['get d/object out --continue --no-clobber', 2, 'contradict each other'],
+  ['get -r d -', 2, 'a tree cannot be written to stdout'],
+  ['cp d/object d/e/missing/x', 3, 'does not exist'],
+  ['ln d/e d/link', 2, 'only objects can be linked'],
+  ['mv d/nothing d/x', 3, 'd/nothing does not exist'],
+  ['ls d/nothing', 3, 'd/nothing does not exist'],
+  ['mkdir d/object', 2, 'is an object, not a directory'],
+  ['sync folder folder', 2, 'both directories are local'],
+];
+
+test('bad input is refused in one line, and nothing is changed', async () => {
+  const before = await user.json('stor', 'find', 'd');
+  const ask = async ([words]: (typeof refused)[number]) => await user.cloud(['stor', ...words.split(' ')]);
+  const outcomes = [];
+  for (let at = 0; at < refused.length; at += 4) outcomes.push(...(await Promise.all(refused.slice(at, at + 4).map(ask))));
+  for (const [at, { code, stdout, stderr }] of outcomes.entries()) {
+    const [words, expected, message] = refused[at] ?? ['', 0, ''];
+    expect([words, code, stdout, stderr]).toEqual([words, expected, '', expect.stringContaining(message)]);
+    const [first = '', second = 'hint: ', ...more] = stderr.trimEnd().split('\n');
+    expect([words, first.startsWith('cloud stor '), second.startsWith('hint: '), more]).toEqual([words, true, true, []]);
+  }
+  expect(await user.json('stor', 'find', 'd')).toEqual(before);
+  expect(readdirSync(user.home)).not.toContain('out');
+});
+
+test('a name that no local file can have is reported, and the others come', async () => {
+  const { code, stderr } = await user.cloud(['stor', 'get', '-r', 'names', 'out', '-q']);
+  expect([code, stderr]).toEqual([5, expect.stringContaining('the name is too long')]);
+  expect(readdirSync(join(user.home, 'out')).toSorted()).toEqual(['-dash', '..ok']);
+  expect(readFileSync(join(user.home, 'out/-dash'), 'utf8')).toBe('content');
+  expect((await user.cloud(['stor', 'cat', `names/${longName}`])).stdout).toBe('content');
+});
