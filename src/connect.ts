@@ -31,14 +31,16 @@ export interface ConnectOptions {
 
 /** Connections of one run of the program: made when first used, shared by all clients. */
 export interface Connections {
-  client<T extends Operations>(table: T, service: ServiceName, bulk: boolean): Client<T>;
+  /** @param bulk connections at most of the sender for bulk; that for few requests when absent */
+  client<T extends Operations>(table: T, service: ServiceName, bulk?: number): Client<T>;
   /** Makes a URL that needs no further signature. */
   presign(service: ServiceName, request: PresignedRequest): Promise<string>;
   close(): void;
 }
 
-/** Requests that bulk sending has under way at once. */
-const bulkConnections = 64;
+/** Connections to a host: of commands that make a few requests, and at most. */
+const fewConnections = 8;
+const mostConnections = 64;
 
 /** What is missing, and how to say it: once where there is a profile, with the way to begin where there is none. */
 export function explainMissing(settings: Sources, name: 'url' | 'storUrl' | 'account', words: string): UsageError {
@@ -125,7 +127,7 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
   const senders = new Map<string, Promise<Sender>>();
   const signers = new Map<string, Promise<Signer>>();
 
-  function sendOptions(values: Sources, bulk: boolean): SendOptions {
+  function sendOptions(values: Sources, connections: number): SendOptions {
     const insecure = values.insecure !== undefined && readFlag(values.insecure);
     if (insecure && senders.size === 0)
       warn('TLS certificates are not checked (--insecure): anybody on the way can read and change what is sent');
@@ -137,18 +139,18 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
       ca,
       insecure,
       sessions: openSessions(join(paths.cache, 'tls'), world, ca),
-      connections: bulk ? bulkConnections : 8,
+      connections,
     };
   }
 
-  function loadSender(url: URL, bulk: boolean): Promise<Sender> {
+  function loadSender(url: URL, bulk: number | undefined): Promise<Sender> {
     const throughProxy = usesProxy(url, world.env);
-    const kind = `${bulk || throughProxy} ${throughProxy}`;
+    const kind = `${bulk ?? 'few'} ${throughProxy}`;
     const known = senders.get(kind);
     if (known) return known;
-    const options = sendOptions(settings(), bulk);
+    const options = sendOptions(settings(), Math.min(bulk ?? fewConnections, mostConnections));
     const loading =
-      bulk || throughProxy
+      bulk !== undefined || throughProxy
         ? import('./client/send-undici.ts').then(({ createUndiciSender }) => createUndiciSender(options, throughProxy))
         : import('./client/send-https.ts').then(({ createHttpsSender }) => createHttpsSender(options));
     senders.set(kind, loading);
@@ -251,11 +253,11 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
     return signing;
   }
 
-  function client<T extends Operations>(table: T, service: ServiceName, bulk: boolean): Client<T> {
+  function client<T extends Operations>(table: T, service: ServiceName, bulk?: number): Client<T> {
     const values = settings();
     const url = readUrl(values, service);
     const signing = findSigning(service);
-    let prepared = bulk || curl;
+    let prepared = bulk !== undefined || curl;
     /** Connects while the signature is made: loading what signs takes as long as the greetings. */
     const authorize: typeof signing.authorize = async () => {
       if (!prepared) {
@@ -272,7 +274,7 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
         );
       const sent = (await loadSender(url, bulk)).send(outgoing);
       // What most replies are shown with is loaded while the service works.
-      if (!bulk) void import('./output/render.ts');
+      if (bulk === undefined) void import('./output/render.ts');
       const reply = await sent;
       if (reply.status < 400) signing.remember();
       return reply;

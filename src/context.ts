@@ -73,9 +73,8 @@ export function createContext(
     curl: global.curl,
     warn: write,
   });
-  const computeClient = lazily(() => connections.client(compute, 'compute', false));
-  const storageClient = lazily(() => connections.client(storage, 'storage', false));
-  const bulkStorage = lazily(() => connections.client(storage, 'storage', true));
+  const computeClient = lazily(() => connections.client(compute, 'compute'));
+  const storageClient = lazily(() => connections.client(storage, 'storage'));
 
   const others: (() => void)[] = [];
   const context: Context = {
@@ -91,11 +90,7 @@ export function createContext(
     get storage() {
       return storageClient();
     },
-    bulk: {
-      get storage() {
-        return bulkStorage();
-      },
-    },
+    bulk: (most) => connections.client(storage, 'storage', most),
     presign: connections.presign,
     get account() {
       const target = identity().target;

@@ -30,8 +30,8 @@ export interface Context {
   readonly settingGiven: (name: SettingName) => string | undefined;
   readonly compute: ComputeClient;
   readonly storage: StorageClient;
-  /** The same clients over the sender for bulk. */
-  readonly bulk: { readonly storage: StorageClient };
+  /** The same over the sender for bulk, with so many connections at most: each costs both sides a greeting. */
+  readonly bulk: (connections: number) => StorageClient;
   /** Makes a URL that needs no further signature: whoever has it can do what it says until it expires. */
   readonly presign: (service: ServiceName, request: PresignedRequest) => Promise<string>;
   /** Login of the account that is acted on. */

@@ -28,6 +28,9 @@ export interface TransferValues {
 
 const usualParallel = 16;
 
+/** Connections beside those of the files, for the listings of trees. */
+const listingConnections = 2;
+
 /** Parts or ranges of one file under way at once. */
 const usualStreams = 4;
 
@@ -68,9 +71,10 @@ export function createEngine(
   if (values.partSize !== undefined) checkPartSize(values.partSize);
   if (values.bwlimit === 0) throw new UsageError('--bwlimit: nothing would move at 0 bytes in a second');
   const { retries } = settings();
+  const parallel = values.parallel ?? usualParallel;
   return {
-    storage: bulk ? context.bulk.storage : context.storage,
-    parallel: values.parallel ?? usualParallel,
+    storage: bulk ? context.bulk(parallel + listingConnections) : context.storage,
+    parallel,
     streams: Math.min(values.parallel ?? (inOrder ? 1 : usualStreams), usualStreams),
     partSize: values.partSize,
     monitor: monitor ?? silent,
