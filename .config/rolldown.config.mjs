@@ -25,24 +25,32 @@ const groups = [
     'nearest',
     'world',
     'commands/index',
-    'cli/(tree|globals|parameters|curl|redact)',
+    'cli/(tree|globals|parameters|plain-line|curl|redact)',
     'config/settings',
-    'output/(colour|kinds|escape|field|units|writer)',
+    'output/(colour|kinds|escape|field|units|width|writer)',
   ),
   // Every noun.
   group(
     'nouns',
-    'cli/(command|shapes|prompt|input)',
-    'output/(units|field)',
-    'api/(aliases|compute|fields|message|objects|operation|resources|storage)',
-    'client/(network-error|request)',
-    'transfer/path',
+    'cli/(command|shapes|prompt|input|wait|from)',
+    'commands/(rbac/find|rbac/role|images/find)',
+    'output/(units|field|spinner)',
+    'api/(compute|fields|objects|resources|storage)',
+    'client/network-error',
   ),
+  // Every noun, and what is looked up for completion.
+  group('paths', 'config/(cache|files|paths|profiles)', 'client/request', 'transfer/path', 'api/(aliases|message|operation)'),
   // Every request.
-  group('session', 'context', 'connect', 'cli/trace', 'client/(?!send-|prepare|silence|take-)[a-z-]+', 'config/[a-z]+'),
-  group('signing', 'auth/(authorization|der|find|fingerprint|key-folder|key-id|private-key|public-key|signer|wire|openssh-file)'),
+  group(
+    'session',
+    'context',
+    'connect',
+    'cli/trace',
+    'client/(?!send-|prepare|silence|take-)[a-z-]+',
+    'auth/(authorization|der|find|fingerprint|key-folder|key-id|private-key|public-key|signer|wire|openssh-file)',
+  ),
   // Every result.
-  group('render', 'output/(card|cell|data|render|rows|table|width)'),
+  group('render', 'output/(card|cell|data|render|rows|table)'),
 ];
 
 function group(name, ...files) {

@@ -66,9 +66,12 @@ function requireSetting(settings: Sources, name: 'url' | 'storUrl', words: strin
 /** Longest time that a TLS session is tried again, milliseconds: services commonly keep theirs for five minutes. */
 const sessionLife = 280_000;
 
-/** The TLS sessions of earlier runs. Which authorities were trusted belongs to a session: it is never resumed where others are. */
-function openSessions(folder: string, { env, now }: World, ca: string | undefined): (url: URL) => SessionMemory {
-  const cache = openCache(folder, JSON.stringify([env['NODE_EXTRA_CA_CERTS'] ?? '', ca ?? '']), now, sessionLife);
+/**
+ * The TLS sessions of earlier runs. Which authorities were trusted belongs to a session: it is never resumed where others are. What another release of
+ * OpenSSL cannot read, it would report when the key is read.
+ */
+function openSessions(folder: string, { env, now, release }: World, ca: string | undefined): (url: URL) => SessionMemory {
+  const cache = openCache(folder, JSON.stringify([release, env['NODE_EXTRA_CA_CERTS'] ?? '', ca ?? '']), now, sessionLife);
   return ({ host }) => ({
     read: () => {
       const { session, since } = (cache.read(host) ?? {}) as { session?: string; since?: number };

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import { fstatSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { exitCodes } from './errors.ts';
+import { fstatSync, statSync, writeSync } from 'node:fs';
+import { devNull, homedir } from 'node:os';
+import { exitCodes, isSystemError } from './errors.ts';
 import { run } from './run.ts';
 import type { OutputStream } from './world.ts';
 
@@ -10,16 +10,30 @@ import type { OutputStream } from './world.ts';
 /** Whether a file descriptor is a terminal. Most that are none are told from one without loading what knows terminals. */
 function isTerminal(fd: number): boolean {
   try {
-    if (!fstatSync(fd).isCharacterDevice()) return false;
+    const stats = fstatSync(fd);
+    if (!stats.isCharacterDevice() || stats.rdev === statSync(devNull).rdev) return false;
   } catch {
     return false;
   }
   return process.getBuiltinModule('node:tty').isatty(fd);
 }
 
+/** Writes what a file descriptor takes at once; returns the rest. */
+function writeNow(fd: number, text: string): Uint8Array {
+  let rest: Uint8Array = Buffer.from(text);
+  try {
+    while (rest.length > 0) rest = rest.subarray(writeSync(fd, rest));
+  } catch (error) {
+    // Somebody made the pipe one that does not wait for its reader: the stream does.
+    if (!isSystemError(error) || error.code !== 'EAGAIN') throw error;
+  }
+  return rest;
+}
+
 /** A stream of the process, made when something is first written to it: that loads a good part of Node.js. */
-function outputStream(fd: number, open: () => NodeJS.WriteStream): OutputStream {
+function outputStream(fd: number, open: () => NodeJS.WriteStream): OutputStream & { isWritten: () => boolean } {
   let opened: NodeJS.WriteStream | undefined;
+  let terminal: boolean | undefined;
   const get = (): NodeJS.WriteStream => {
     if (opened) return opened;
     opened = open();
@@ -31,13 +45,18 @@ function outputStream(fd: number, open: () => NodeJS.WriteStream): OutputStream 
     get stream() {
       return get();
     },
-    isTerminal: isTerminal(fd),
+    // What the stream has yet to write comes first.
+    writeEarly: (text) => (opened ? Buffer.from(text) : writeNow(fd, text)),
+    get isTerminal() {
+      return (terminal ??= isTerminal(fd));
+    },
     columns: () => get().columns || 80,
     rows: () => get().rows || 24,
+    isWritten: () => opened === undefined || opened.writableLength === 0,
   };
 }
 
-/** What ends when somebody interrupts the process. */
+/** What ends when somebody interrupts the process. Until it is asked for, there is nothing to bring to an end, and signals do what they always do. */
 function listenForInterruption(): AbortSignal {
   const interruption = new AbortController();
   // Each transfer that waits listens to it: many are no mistake.
@@ -62,6 +81,9 @@ const grace = 100;
 export async function main(): Promise<void> {
   // A program that ends because nothing is left to wait for has not done its work.
   process.exitCode = exitCodes.failed;
+  const stdout = outputStream(1, () => process.stdout);
+  const stderr = outputStream(2, () => process.stderr);
+  let interrupted: AbortSignal | undefined;
   process.exitCode = await run({
     argv: process.argv.slice(2),
     env: process.env,
@@ -69,10 +91,12 @@ export async function main(): Promise<void> {
       get stream() {
         return process.stdin;
       },
-      isTerminal: isTerminal(0),
+      get isTerminal() {
+        return isTerminal(0);
+      },
     },
-    stdout: outputStream(1, () => process.stdout),
-    stderr: outputStream(2, () => process.stderr),
+    stdout,
+    stderr,
     now: Date.now,
     cwd: process.cwd(),
     home: homedir(),
@@ -80,8 +104,12 @@ export async function main(): Promise<void> {
     kill: (pid, signal) => void process.kill(pid, signal),
     executable: process.execPath,
     program: process.argv[1] ?? '',
-    interrupted: listenForInterruption(),
+    release: process.version,
+    get interrupted() {
+      return (interrupted ??= listenForInterruption());
+    },
   });
-  // Nothing waits for the network at exit.
+  // Nothing waits for the network at exit, only for a slow reader of what was written. Tidying up would take as long as a table.
+  if (stdout.isWritten() && stderr.isWritten()) process.exit();
   setTimeout(() => process.exit(), grace).unref();
 }

@@ -1,7 +1,7 @@
 import { nouns } from './commands/index.ts';
 import type { AnyCommand, Context, Invocation } from './cli/command.ts';
 import { CurlPrinted, quoteShell } from './cli/curl.ts';
-import type { Parsed } from './cli/parser.ts';
+import { parsePlainLine, type Parsed } from './cli/plain-line.ts';
 import { findCommand, type Found } from './cli/tree.ts';
 import { exitCodes, explain } from './errors.ts';
 import { colourEnabled } from './output/colour.ts';
@@ -55,7 +55,7 @@ function readList(value: unknown): string[] | undefined {
 async function show(output: Output, globals: Readonly<Record<string, unknown>>, world: World): Promise<void> {
   if (output.kind === 'none') return;
   if (output.kind === 'text') {
-    const writer = createWriter(world.stdout.stream);
+    const writer = createWriter(world.stdout);
     await writeText(output.text, writer);
     await writer.close();
     return;
@@ -90,6 +90,11 @@ async function page(world: World): Promise<Paged | undefined> {
 function isColoured(globals: Readonly<Record<string, unknown>>, world: World, stream: 'stdout' | 'stderr'): boolean {
   const wanted = globals['color'];
   return colourEnabled(wanted === 'always' || wanted === 'never' ? wanted : 'auto', world.env, world[stream].isTerminal);
+}
+
+async function parseOptions(declared: AnyCommand, { path, rest }: Found): Promise<Parsed> {
+  const { parseCommandLine } = await import('./cli/parser.ts');
+  return parseCommandLine(declared, path, rest);
 }
 
 async function runCommand(declared: AnyCommand, parsed: Parsed, context: Context): Promise<Output | undefined> {
@@ -145,8 +150,7 @@ export async function run(world: World): Promise<number> {
       await show(await printHelp(found, world), globals, world);
       return exitCodes.done;
     }
-    const { parseCommandLine } = await import('./cli/parser.ts');
-    const parsed = parseCommandLine(found.node, found.path, found.rest);
+    const parsed = parsePlainLine(found.node, found.rest) ?? (await parseOptions(found.node, found));
     if (parsed.wantsHelp) {
       await show(await printHelp(found, world), globals, world);
       return exitCodes.done;

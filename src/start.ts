@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, fstatSync, mkdirSync, openSync, readFileSync, readSync, renameSync, writeFileSync } from 'node:fs';
 import { Module } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { Script } from 'node:vm';
@@ -8,31 +8,56 @@ import { Script } from 'node:vm';
  * on; for older ones it is done here, for the files of this program only. They are named after their content, and V8 refuses what another release made.
  */
 
-type Compile = (this: NodeJS.Module, code: string, file: string) => unknown;
+/** What Node.js has for every module, although its documentation does not say so. */
+interface Loadable extends NodeJS.Module {
+  _compile(code: string, file: string): unknown;
+}
 
 /** The head of the file: name, begin and length of what was compiled. */
 type Head = [name: string, begin: number, length: number][];
 
-const program = __dirname;
+/** What an earlier run kept. */
+interface Kept {
+  readonly names: () => readonly string[];
+  readonly read: (name: string) => Buffer | undefined;
+}
 
-/** What an earlier run kept, by file name; nothing when others could have written it. */
-function readKept(file: string): Map<string, Buffer> {
+const program = __dirname;
+/** Holds the length of the head, and nearly always the head. */
+const firstRead = 8192;
+
+const nothing: Kept = { names: () => [], read: () => undefined };
+
+function readAt(file: number, position: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(length);
+  return bytes.subarray(0, readSync(file, bytes, 0, length, position));
+}
+
+/** Opens what an earlier run kept; nothing when others could have written it. */
+function openKept(path: string): Kept {
   try {
-    const { uid, mode } = statSync(file);
-    if (uid !== process.getuid?.() || (mode & 0o022) !== 0) return new Map();
-    const content = readFileSync(file);
-    const start = 4 + content.readUInt32LE(0);
-    const head = JSON.parse(content.toString('utf8', 4, start)) as Head;
-    return new Map(head.map(([name, begin, length]) => [name, content.subarray(start + begin, start + begin + length)]));
+    const file = openSync(path, 'r');
+    const { uid, mode } = fstatSync(file);
+    if (uid !== process.getuid?.() || (mode & 0o022) !== 0) return nothing;
+    const first = readAt(file, 0, firstRead);
+    const start = 4 + first.readUInt32LE(0);
+    const head = JSON.parse((start > first.length ? readAt(file, 0, start) : first).toString('utf8', 4, start)) as Head;
+    const places = new Map(head.map(([name, begin, length]) => [name, { begin, length }]));
+    return {
+      names: () => [...places.keys()],
+      read: (name) => {
+        const place = places.get(name);
+        return place && readAt(file, start + place.begin, place.length);
+      },
+    };
   } catch {
-    return new Map();
+    return nothing;
   }
 }
 
-function writeKept(file: string, kept: ReadonlyMap<string, Buffer>): void {
-  const current = [...kept].filter(([name]) => existsSync(join(program, name)));
+function writeKept(path: string, kept: ReadonlyMap<string, Buffer>): void {
   let begin = 0;
-  const head: Head = current.map(([name, { length }]) => {
+  const head: Head = [...kept].map(([name, { length }]) => {
     begin += length;
     return [name, begin - length, length];
   });
@@ -40,32 +65,50 @@ function writeKept(file: string, kept: ReadonlyMap<string, Buffer>): void {
   const size = Buffer.alloc(4);
   size.writeUInt32LE(text.length);
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(`${file}.${process.pid}`, Buffer.concat([size, text, ...current.map(([, code]) => code)]), { mode: 0o600 });
-    renameSync(`${file}.${process.pid}`, file);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(`${path}.${process.pid}`, Buffer.concat([size, text, ...kept.values()]), { mode: 0o600 });
+    renameSync(`${path}.${process.pid}`, path);
   } catch {
     // A disk that is full or read-only: the next run compiles again.
   }
 }
 
+/** Loads a file of this program. Node.js itself would look for it, and for what belongs to it, at several places. */
+function loadFile(id: string, parent: NodeJS.Module): unknown {
+  if (!id.startsWith('./')) return require(id);
+  const path = join(program, id);
+  const known = require.cache[path];
+  if (known !== undefined) return known.exports;
+  const module = new Module(path, parent) as Loadable;
+  const code = readFileSync(path, 'utf8');
+  require.cache[path] = module;
+  module._compile(code, path);
+  return module.exports;
+}
+
 function keepCompiled(file: string): void {
-  const kept = readKept(file);
+  const kept = openKept(file);
   const compiled = new Map<string, Script>();
-  const prototype = Module.prototype as unknown as { _compile: Compile };
+  const prototype = Module.prototype as unknown as Loadable;
   const compile = prototype._compile;
-  prototype._compile = function compileKept(code, path) {
+  prototype._compile = function compileKept(this: Loadable, code, path) {
     if (dirname(path) !== program) return compile.call(this, code, path);
     const name = basename(path);
-    const cachedData = kept.get(name);
+    const cachedData = kept.read(name);
     const script = new Script(Module.wrap(code), { filename: path, cachedData });
     if (cachedData === undefined || script.cachedDataRejected === true) compiled.set(name, script);
     const run = script.runInThisContext() as (...given: unknown[]) => unknown;
-    return run.call(this.exports, this.exports, (id: string) => this.require(id), this, path, program);
+    return run.call(this.exports, this.exports, (id: string) => loadFile(id, this), this, path, program);
   };
   process.on('exit', () => {
     if (compiled.size === 0) return;
-    for (const [name, script] of compiled) kept.set(name, script.createCachedData());
-    writeKept(file, kept);
+    const all = new Map<string, Buffer>();
+    for (const name of kept.names()) {
+      const code = existsSync(join(program, name)) ? kept.read(name) : undefined;
+      if (code !== undefined) all.set(name, code);
+    }
+    for (const [name, script] of compiled) all.set(name, script.createCachedData());
+    writeKept(file, all);
   });
 }
 

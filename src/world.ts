@@ -8,6 +8,8 @@ export interface InputStream {
 
 export interface OutputStream {
   readonly stream: Writable;
+  /** Writes what can be written without the stream, which takes long to load, and returns the rest; absent where there is only the stream. */
+  readonly writeEarly?: (text: string) => Uint8Array;
   readonly isTerminal: boolean;
   /** Columns of the terminal now; 80 where there is none. */
   readonly columns: () => number;
@@ -34,6 +36,8 @@ export interface World {
   /** How to run this program again, for `local start` and `local try`: the Node.js executable and the file it runs. */
   readonly executable: string;
   readonly program: string;
+  /** Release of Node.js: what it made for itself may mean nothing to another. */
+  readonly release: string;
   /** Aborted by Ctrl-C (SIGINT) and SIGTERM. */
   readonly interrupted: AbortSignal;
 }

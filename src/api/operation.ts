@@ -117,19 +117,22 @@ interface Builder<I> {
   bytes(): Operation<I, Download>;
 }
 
+function parseSegment(part: string): Segment {
+  if (part.startsWith(':')) return { kind: 'input', text: part.slice(1) };
+  if (part.startsWith('*')) return { kind: 'rest', text: part.slice(1) };
+  return { kind: 'literal', text: part };
+}
+
+/** The parameters of a route: plain words, so that nothing is loaded to read them. */
+function parseQuery(search: string): Record<string, string> {
+  return Object.fromEntries(search.split('&').map((pair) => pair.split('=')));
+}
+
 /** `POST /:account/images/:id?action=clone` taken apart. */
-function parseRoute(route: string): { method: string; path: string; segments: Segment[]; query: Record<string, string> } {
+function parseRoute(route: string): { method: string; path: string; query: Record<string, string> } {
   const [method = '', target = ''] = route.split(' ');
   const [path = '', search = ''] = target.split('?');
-  const segments = path
-    .split('/')
-    .slice(1)
-    .map((part): Segment => {
-      if (part.startsWith(':')) return { kind: 'input', text: part.slice(1) };
-      if (part.startsWith('*')) return { kind: 'rest', text: part.slice(1) };
-      return { kind: 'literal', text: part };
-    });
-  return { method, path, segments, query: Object.fromEntries(new URLSearchParams(search)) };
+  return { method, path, query: search === '' ? {} : parseQuery(search) };
 }
 
 /** Declares an operation by its route and what it takes; the builder's last call says what it answers. */
@@ -139,12 +142,17 @@ export function operation<const R extends string, const S extends Spec<Fields>>(
 ): Builder<Input<R, S extends { fields: infer F extends Fields } ? F : Record<never, never>, S>> {
   const { query, ...parsed } = parseRoute(route);
   const reads = parsed.method === 'GET';
+  let segments: Segment[] | undefined;
   const finish = (result: ResultKind, status: number, shape?: Field): Operation => ({
     service: 'compute',
     name: '',
     action: '',
     summary: spec.summary,
     ...parsed,
+    // A command uses one operation or two of all that are declared.
+    get segments() {
+      return (segments ??= parsed.path.split('/').slice(1).map(parseSegment));
+    },
     when: { ...spec.when, ...(Object.keys(query).length > 0 && { query }) },
     fields: spec.fields ?? {},
     body: spec.body ?? (reads || parsed.method === 'DELETE' ? 'none' : 'json'),
@@ -165,8 +173,8 @@ export function operation<const R extends string, const S extends Spec<Fields>>(
 
 /** A service's table of operations: gives each its name, its policy action and its service. */
 export function operations<const T extends Operations>(service: ServiceName, table: T): T {
-  const named = Object.entries(table).map(([name, declared]) => [name, { ...declared, service, name, action: name.toLowerCase() }]);
-  return Object.fromEntries(named) as T;
+  for (const [name, declared] of Object.entries(table)) Object.assign(declared, { service, name, action: name.toLowerCase() });
+  return table;
 }
 
 /** Where a request carries a field of this operation. */

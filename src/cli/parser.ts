@@ -5,16 +5,8 @@ import { parseDuration, parseSize } from '../output/units.ts';
 import type { AnyCommand } from './command.ts';
 import { globalOptions } from './globals.ts';
 import { kebab } from '../config/settings.ts';
-import type { Option, Options, Placed } from './parameters.ts';
-
-/** What was on the command line, by the declared names. */
-export interface Parsed {
-  args: Record<string, unknown>;
-  options: Record<string, unknown>;
-  /** The options that every command has. */
-  globals: Record<string, unknown>;
-  wantsHelp: boolean;
-}
+import type { Option, Placed } from './parameters.ts';
+import { collectValues, readArguments, type Parsed } from './plain-line.ts';
 
 /** Reads the text of an option's value. @throws {UsageError} naming the option. */
 function readValue(name: string, option: Option, value: string): unknown {
@@ -67,16 +59,6 @@ function addOption(commander: Commander, name: string, option: Option, hasLetter
   }
 }
 
-function collect(options: Options, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const defaults: Partial<Record<Option['kind'], unknown>> = { flag: false, count: 0, list: [] };
-  return Object.fromEntries(
-    Object.entries(options).map(([name, option]) => {
-      if (option.kind === 'negatable' && values[`no ${name}`] === true) return [name, false];
-      return [name, values[name] ?? (option.inOrder === true ? [] : defaults[option.kind])];
-    }),
-  );
-}
-
 /** commander's complaints in this program's words. */
 function toUsageError(error: CommanderError, declared: AnyCommand, line: string): UsageError {
   const quoted = /'([^']*)'/.exec(error.message)?.[1] ?? '';
@@ -95,17 +77,6 @@ function toUsageError(error: CommanderError, declared: AnyCommand, line: string)
   return new UsageError(error.message.replace(/^error: /, ''), { hint });
 }
 
-function checkChoices(declared: AnyCommand, args: Readonly<Record<string, unknown>>): void {
-  for (const [name, { choices }] of Object.entries(declared.arguments)) {
-    const value = args[name];
-    if (choices === undefined || typeof value !== 'string' || choices.includes(value)) continue;
-    const close = nearest(value, choices);
-    throw new UsageError(`${name.toUpperCase()}: "${value}" is not one of ${choices.join(', ')}`, {
-      hint: close && `did you mean ${close}?`,
-    });
-  }
-}
-
 /** Checks options where no command is named, which is asking for help. @throws {UsageError} for one that not every command has */
 export function checkGlobalOptions(path: readonly string[], rest: readonly string[]): void {
   parseCommandLine({ kind: 'command', summary: '', arguments: {}, options: {}, examples: [], run: async () => undefined }, path, rest);
@@ -116,6 +87,8 @@ export function parseCommandLine(declared: AnyCommand, path: readonly string[], 
   const line = ['cloud', ...path].join(' ');
   const commander = new Commander(line)
     .exitOverride()
+    // The help is printed by `help.ts`.
+    .configureHelp({ formatHelp: () => '' })
     .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
     .allowExcessArguments(false)
     .showSuggestionAfterError(false);
@@ -136,13 +109,11 @@ export function parseCommandLine(declared: AnyCommand, path: readonly string[], 
     if (error.code === 'commander.helpDisplayed') return { args: {}, options: {}, globals: {}, wantsHelp: true };
     throw toUsageError(error, declared, line);
   }
-  const args = Object.fromEntries(
-    Object.entries(declared.arguments).map(([name, { variadic }], at) => [
-      name,
-      commander.processedArgs[at] ?? (variadic ? [] : undefined),
-    ]),
-  );
-  checkChoices(declared, args);
   const values = commander.opts();
-  return { args, options: collect(declared.options, values), globals: collect(globalOptions, values), wantsHelp: false };
+  return {
+    args: readArguments(declared, commander.processedArgs),
+    options: collectValues(declared.options, values),
+    globals: collectValues(globalOptions, values),
+    wantsHelp: false,
+  };
 }

@@ -8,7 +8,7 @@ import { openTappable, takeDirectly } from './direct.ts';
 import { watchSilence } from './silence.ts';
 import { takePieces } from './take-pieces.ts';
 import { toNetworkError } from './network-error.ts';
-import { prepareConnection, type Prepared } from './prepare.ts';
+import { nameServer, prepareConnection, type Prepared } from './prepare.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
 
 function readHeaders(message: IncomingMessage): Headers {
@@ -114,17 +114,22 @@ export function createHttpsSender(options: SendOptions): Sender {
         method,
         headers,
         agent: isSecure ? secure : plain,
-        ...(signal && { signal }),
+        servername: nameServer(url),
       });
       let reply: IncomingMessage | undefined;
+      let connecting: NodeJS.Timeout | undefined;
+      let answering: NodeJS.Timeout | undefined;
       const fail = (error: unknown): void => {
         clearTimeout(connecting);
         clearTimeout(answering);
         request.destroy();
         reject(toNetworkError(error, url));
       };
+      const stop = (): void => {
+        if (reply) reply.destroy(signal?.reason as Error);
+        else fail(signal?.reason);
+      };
       // A request that waits for a connection of others to become free has none of its own to time.
-      let connecting: NodeJS.Timeout | undefined;
       request.on('socket', (socket) => {
         if (connected.has(socket) || ('secureConnecting' in socket && socket.secureConnecting === false)) return;
         connecting = setTimeout(() => fail(Object.assign(new Error('connecting'), { code: 'ETIMEDOUT' })), options.connectTimeout);
@@ -133,16 +138,14 @@ export function createHttpsSender(options: SendOptions): Sender {
           clearTimeout(connecting);
         });
       });
-      // A request that has no connection yet does not notice it.
-      const stop = (): void => fail(signal?.reason);
-      signal?.addEventListener('abort', stop, { once: true });
+      if (signal?.aborted === true) stop();
+      else signal?.addEventListener('abort', stop, { once: true });
       request.once('close', () => signal?.removeEventListener('abort', stop));
       request.setTimeout(options.idleTimeout, () => {
         if (reply) reply.destroy(createIdleError());
         else fail(createIdleError());
       });
       // What is no reply, however much of it comes, is silence too.
-      let answering: NodeJS.Timeout | undefined;
       request.once('finish', () => {
         if (!reply) answering = setTimeout(() => fail(createIdleError()), options.idleTimeout);
       });

@@ -108,10 +108,17 @@ async function find(world: World, program: Program): Promise<Candidate[]> {
  * tab and a description; WORDs are the rest of the command line up to there. Whatever goes wrong, it prints nothing and takes two seconds at most.
  */
 export async function complete(world: World, program: Program): Promise<void> {
-  const ended = AbortSignal.any([world.interrupted, AbortSignal.timeout(patience)]);
-  const late = new Promise<Candidate[]>((resolve) => ended.addEventListener('abort', () => resolve([]), { once: true }));
-  const found = await Promise.race([find(hurry(world, ended), program).catch(() => []), late]);
-  const writer = createWriter(world.stdout.stream);
+  const end = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Candidate[]>((resolve) => {
+    timer = setTimeout(() => {
+      end.abort();
+      resolve([]);
+    }, patience);
+  });
+  const found = await Promise.race([find(hurry(world, end.signal), program).catch(() => []), late]);
+  clearTimeout(timer);
+  const writer = createWriter(world.stdout);
   for (const candidate of found) await writer.write(printCandidate(candidate));
   await writer.close().catch(() => undefined);
 }

@@ -45,7 +45,7 @@ export async function reportError(explanation: Explanation, options: ReportOptio
   const isJson = options.format === 'json' || options.format === 'jsonl';
   const text = isJson ? writeJson(explanation) : await writeText(explanation, options);
   try {
-    const writer = createWriter(options.err.stream);
+    const writer = createWriter(options.err);
     await writer.write(text);
     await writer.close();
   } catch {

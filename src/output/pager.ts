@@ -61,7 +61,7 @@ export function openPager(command: string, { env, stdout }: Pick<World, 'env' | 
   stream.on('error', () => undefined);
 
   return {
-    out: { ...stdout, stream },
+    out: { stream, isTerminal: stdout.isTerminal, columns: stdout.columns },
     finish: async () => {
       if (pager) {
         pager.stdin.end();

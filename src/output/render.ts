@@ -138,7 +138,7 @@ async function writeOutput(
  */
 export async function render(output: Output, options: RenderOptions, out: OutputStream): Promise<void> {
   if (output.kind === 'none') return;
-  const writer = createWriter(out.stream);
+  const writer = createWriter(out);
   try {
     await writeOutput(output, options, out, writer);
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import type { OutputStream } from '../world.ts';
 
 /** Writes to a stream in large pieces and no faster than it takes them. */
 export interface Writer {
@@ -17,13 +18,14 @@ function describeClosed(): Error {
 }
 
 /**
- * A writer to a stream. Text is collected to pieces of 64 KiB, but waits at most until the program waits for something:
- * a record that has arrived is seen before the next one arrives.
+ * A writer to an output. Text is collected to pieces of 64 KiB, but waits at most until the program waits for something:
+ * a record that has arrived is seen before the next one arrives. The stream is opened for what cannot be written without.
  */
-export function createWriter(stream: Writable): Writer {
+export function createWriter(out: Pick<OutputStream, 'stream' | 'writeEarly'>): Writer {
+  let opened: Writable | undefined;
   let text = '';
   let turn: NodeJS.Immediate | undefined;
-  let failure: Error | undefined = stream.destroyed || stream.writableEnded ? describeClosed() : undefined;
+  let failure: Error | undefined;
   let blocked: Promise<void> | undefined;
   let release: (() => void) | undefined;
   let last: Promise<void> | undefined;
@@ -33,14 +35,20 @@ export function createWriter(stream: Writable): Writer {
     release?.();
   }
   const failClosed = (): void => fail(describeClosed());
-  stream.on('error', fail).on('close', failClosed);
+
+  function open(): Writable {
+    if (opened) return opened;
+    opened = out.stream;
+    if (opened.destroyed || opened.writableEnded) fail(describeClosed());
+    return opened.on('error', fail).on('close', failClosed);
+  }
 
   function unblock(): void {
     release?.();
     if (text !== '') schedule();
   }
 
-  function block(): void {
+  function block(stream: Writable): void {
     stream.once('drain', unblock);
     blocked = new Promise((resolve) => {
       release = () => {
@@ -51,12 +59,14 @@ export function createWriter(stream: Writable): Writer {
   }
 
   function send(piece: string | Uint8Array): Promise<void> | undefined {
+    const stream = open();
+    if (failure !== undefined) return undefined;
     last = new Promise((resolve) => {
       const more = stream.write(piece, (error) => {
         if (error) fail(error);
         resolve();
       });
-      if (!more && failure === undefined) block();
+      if (!more && failure === undefined) block(stream);
     });
     return blocked;
   }
@@ -106,14 +116,19 @@ export function createWriter(stream: Writable): Writer {
     async close() {
       try {
         check();
+        if (!opened && out.writeEarly !== undefined) {
+          const rest = out.writeEarly(text);
+          text = '';
+          if (rest.length > 0) await send(rest);
+        }
         await waitToFlush();
         await last;
         check();
         // After a failure the listener stays: the stream may still emit the error, which would end the process.
-        stream.off('error', fail);
+        opened?.off('error', fail);
       } finally {
         clearImmediate(turn);
-        stream.off('close', failClosed).off('drain', unblock);
+        opened?.off('close', failClosed).off('drain', unblock);
       }
     },
   };

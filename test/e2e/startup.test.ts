@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
@@ -34,4 +34,34 @@ test('--version does not even load the parser', () => {
 
 test.each([[['images', 'list']], [['keys', 'list', '-j']]])('%j loads commander alone of the outside packages', (words) => {
   expect(listLoaded(...words).filter((name) => packages.test(name))).toEqual([]);
+});
+
+test.each([[['images', 'list']], [['packages', 'list']]])('%j, without an option, loads no outside package', (words) => {
+  expect(listLoaded(...words).filter((name) => name.startsWith('npm-'))).toEqual([]);
+});
+
+test('short output to a pipe needs no stream', () => {
+  expect(listLoaded('--help').filter((name) => /^NativeModule (net|stream)$/.test(name))).toEqual([]);
+});
+
+test('a TLS session is kept for one release of Node.js: what another made would be reported as a broken key', async () => {
+  const folder = join(user.home, '.cache/cloud/tls');
+  await user.json('images', 'list');
+  const [kept = ''] = readdirSync(folder);
+  const hook = join(user.home, 'release.cjs');
+  writeFileSync(hook, `Object.defineProperty(process, 'version', { value: 'v0.0.0' });`);
+  execFileSync(process.execPath, ['--require', hook, program, 'images', 'list'], { env: user.env });
+  expect(readdirSync(folder)).toHaveLength(2);
+  expect(readdirSync(folder)).toContain(kept);
+});
+
+test('after a first command a TLS session is resumed', async () => {
+  await user.json('images', 'list');
+  const log = join(user.home, 'reused.txt');
+  const hook = join(user.home, 'reused.cjs');
+  const script = `const tls = require('node:tls'); const { connect } = tls; tls.connect = (...given) => { const socket = connect(...given);
+    socket.on('secureConnect', () => require('node:fs').appendFileSync(${JSON.stringify(log)}, socket.isSessionReused() + '\\n')); return socket; };`;
+  writeFileSync(hook, script);
+  execFileSync(process.execPath, ['--require', hook, program, 'images', 'list'], { env: user.env });
+  expect(readFileSync(log, 'utf8')).toBe('true\n');
 });

@@ -55,6 +55,7 @@ export function useHere(): Here {
         kill: () => undefined,
         executable: process.execPath,
         program: '',
+        release: process.version,
         interrupted: stop.signal,
       });
       clearTimeout(limit);

@@ -80,7 +80,7 @@ test('an error of the stream that comes after the last write is not lost', async
       setTimeout(() => done(Object.assign(new Error('no space'), { code: 'ENOSPC' })), 5);
     },
   });
-  const writer = createWriter(stream);
+  const writer = createWriter({ stream });
   await writer.write('x');
   await expect(writer.close()).rejects.toMatchObject({ code: 'ENOSPC' });
   await sleep(10);
@@ -88,7 +88,7 @@ test('an error of the stream that comes after the last write is not lost', async
 
 test('text and bytes keep their order', async () => {
   const out = createCapture();
-  const writer = createWriter(out.stream);
+  const writer = createWriter(out);
   await writer.write('a');
   await writer.writeBytes(Buffer.from('b'));
   await writer.write('c');
