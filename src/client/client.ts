@@ -54,8 +54,8 @@ export interface CallOptions {
   /** Makes the body afresh for each try; without it, a request with a stream is tried once. */
   body?: () => Body;
   signal?: AbortSignal;
-  /** Takes back what was begun: it is done also after the user has interrupted. */
-  cleansUp?: boolean;
+  /** Goes on after the user has interrupted: it takes back what was begun, or its effect would be lost track of. `signal` ends it. */
+  outlasts?: boolean;
 }
 
 /** A reply's status and headers beside the result that was read from it. */
@@ -117,10 +117,10 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
   /** One try after the other, each signed afresh, until `accept` takes a reply or there is no hope. */
   async function attemptAll<R>(
     make: () => { method: string; target: string; headers: Headers; body?: Body | undefined; signal?: AbortSignal | undefined },
-    kind: { idempotent: boolean; reads: boolean; replayable: boolean; cleansUp?: boolean | undefined },
+    kind: { idempotent: boolean; reads: boolean; replayable: boolean; outlasts?: boolean | undefined },
     accept: (reply: Reply, url: URL) => Promise<R>,
   ): Promise<R> {
-    const stop = kind.cleansUp === true ? undefined : signal;
+    const stop = kind.outlasts === true ? undefined : signal;
     for (let attempt = 1; ; attempt += 1) {
       const { method, target, headers, body, signal: own } = make();
       // Never as a relative reference: one that begins with two slashes would name another host.
@@ -156,7 +156,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
     };
     const replayable =
       operation.body !== 'bytes' && operation.body !== 'lines' ? true : options.body !== undefined || input['body'] instanceof Uint8Array;
-    const kind = { idempotent: operation.idempotent, reads: operation.method === 'GET', replayable, cleansUp: options.cleansUp };
+    const kind = { idempotent: operation.idempotent, reads: operation.method === 'GET', replayable, outlasts: options.outlasts };
     return await attemptAll(make, kind, async (reply, url) => {
       if (reply.status >= 300 && reply.status !== operation.status) {
         if (reply.status < 400 && reply.status !== 304) throw redirected(reply, url);

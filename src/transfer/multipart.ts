@@ -167,7 +167,7 @@ export async function uploadStream(
   if (first.done === true) return await putWhole(Buffer.alloc(0));
   if (first.value.isLast) return await tryAgain(() => putWhole(first.value.content), engine);
 
-  const place = await createUpload(engine.storage, target, options);
+  const place = await createUpload(engine, target, options);
   const etags: string[] = [];
   let total = 0;
   async function* all(): AsyncGenerator<{ number: number; content: Buffer }> {

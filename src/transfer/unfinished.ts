@@ -129,7 +129,7 @@ export async function openUpload(
   const noted = engine.memory.read(name);
   const isOwn = !isInUse(engine, noted);
   const earlier = isOwn ? await findUnfinished(engine, source, name, noted) : undefined;
-  const upload = earlier ?? { name, place: await createUpload(engine.storage, target, options), partSize, parts: {} };
+  const upload = earlier ?? { name, place: await createUpload(engine, target, options), partSize, parts: {} };
   const about = { target: printRemotePath(target), file: source.file, size: source.size };
   return { upload, notes: isOwn ? keepNotes(engine, upload, about, earlier !== undefined) : noNotes };
 }

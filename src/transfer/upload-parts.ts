@@ -6,6 +6,7 @@ import type { Engine } from './engine.ts';
 import { encodeHeaders } from './headers.ts';
 import { listEntries } from './list.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
+import { checkInterrupted } from './retry.ts';
 import type { PutOptions } from './upload.ts';
 
 /** Where the parts of an upload are: `/login/uploads/0f3/0f3c...` taken apart. */
@@ -47,16 +48,38 @@ export function partsDirectory({ account, prefix, id }: UploadPlace): RemotePath
   return { account, path: `uploads/${prefix}/${id}` };
 }
 
-/** Begins an upload. The request is never sent twice: each would make an upload. */
+/** Longest time that the beginning of an upload is waited for after the user has interrupted, milliseconds. */
+const creationTime = 3000;
+
+/** Ends some time after another signal. */
+function endLater(signal: AbortSignal): AbortSignal {
+  const late = new AbortController();
+  const end = (): void => void setTimeout(() => late.abort(), creationTime).unref();
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
+  return late.signal;
+}
+
+/**
+ * Begins an upload. The request is never sent twice: each would make an upload. An interruption does not end it, or nobody would know of
+ * the upload that the service has made.
+ */
 export async function createUpload(
-  storage: StorageClient,
+  { storage, signal }: Pick<Engine, 'storage' | 'signal'>,
   target: RemotePath,
   { headers, copies }: Pick<PutOptions, 'headers' | 'copies'>,
 ): Promise<UploadPlace> {
+  checkInterrupted(signal);
   const stored = { ...encodeHeaders(headers), ...(copies !== undefined && { 'durability-level': String(copies) }) };
   const { account } = target;
-  const created = await storage.createMultipartUpload({ account, objectPath: printRemotePath(target), headers: stored });
-  return readPlace(created.partsDirectory);
+  const input = { account, objectPath: printRemotePath(target), headers: stored };
+  try {
+    const created = await storage.createMultipartUpload(input, signal && { outlasts: true, signal: endLater(signal) });
+    return readPlace(created.partsDirectory);
+  } catch (error) {
+    checkInterrupted(signal, error);
+    throw error;
+  }
 }
 
 /** A part on its way: bytes that can be read again, and what went through. */
@@ -110,7 +133,7 @@ const abortTime = 10_000;
 /** Gives up an upload, also when the user has interrupted; when that fails too, what is left of it is in `cloud mpu list`. */
 export async function abortUpload(storage: StorageClient, place: UploadPlace): Promise<void> {
   try {
-    await storage.abortMultipartUpload(place, { cleansUp: true, signal: AbortSignal.timeout(abortTime) });
+    await storage.abortMultipartUpload(place, { outlasts: true, signal: AbortSignal.timeout(abortTime) });
   } catch (error) {
     if (!(error instanceof ApiError) && !(error instanceof NetworkError)) throw error;
   }

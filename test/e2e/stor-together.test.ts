@@ -93,7 +93,7 @@ async function interruptIdle(line: string, input: Uint8Array): Promise<number | 
   const ended = new Promise<number | null>((resolve) => void child.on('exit', resolve));
   child.stdin?.on('error', () => undefined);
   child.stdin?.write(input);
-  await sleep(1500);
+  await sleep(3000);
   child.kill('SIGINT');
   const late = setTimeout(() => child.kill('SIGKILL'), 10_000);
   const code = await ended;

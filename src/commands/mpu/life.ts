@@ -25,7 +25,10 @@ export const create = command({
   run: async (invocation) => {
     const { args, options, storage, account, note } = invocation;
     const target = readRemotePath(args.path, account);
-    const place = await createUpload(storage, target, { headers: await chooseHeaders(options, baseName(target)), copies: options.copies });
+    const place = await createUpload({ storage }, target, {
+      headers: await chooseHeaders(options, baseName(target)),
+      copies: options.copies,
+    });
     note(`Created upload ${place.id}`);
     const shown = { id: place.id, partsDirectory: printRemotePath(partsDirectory(place)), targetObject: printRemotePath(target) };
     return record(shown, { id: 'id' });
