@@ -45,6 +45,8 @@ const groups = [
     'session',
     'context',
     'connect',
+    'addresses',
+    'sign',
     'cli/trace',
     'client/(?!send-|prepare|silence|take-)[a-z-]+',
     'auth/(authorization|der|find|fingerprint|key-folder|key-id|private-key|public-key|signer|wire|openssh-file)',

@@ -1,29 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readUrl } from './addresses.ts';
 import type { Operations, ServiceName } from './api/operation.ts';
-import type { Signer } from './auth/signer.ts';
 import type { PresignedRequest } from './cli/command.ts';
 import { CurlPrinted, printCurl } from './cli/curl.ts';
-import { askSecret, canAsk } from './cli/prompt.ts';
 import { createTrace } from './cli/trace.ts';
-import { checkTransport, createClient, isLoopback, type Client, type ClientOptions } from './client/client.ts';
+import { createClient, isLoopback, type Client, type ClientOptions } from './client/client.ts';
 import type { Outgoing, Sender, SendOptions, SessionMemory } from './client/send.ts';
-import type { Paths } from './config/paths.ts';
-import { kebab, readCount, readFlag, settings as settingTable, type Sources } from './config/settings.ts';
+import { readCount, readFlag, type Sources } from './config/settings.ts';
 import { openCache } from './config/cache.ts';
-import { readJsonFile, writeFileAtomically } from './config/files.ts';
-import type { ApiError } from './errors.ts';
 import { UsageError } from './errors.ts';
 import { parseLimit } from './output/units.ts';
+import { createSignings, type SigningOptions } from './sign.ts';
 import type { World } from './world.ts';
 
 /** What connections are made from. */
-export interface ConnectOptions {
-  world: World;
-  paths: Paths;
-  settings: () => Sources;
-  /** Login that signs. */
-  signer: () => string | undefined;
+export interface ConnectOptions extends SigningOptions {
   verbose: number;
   curl: boolean;
   warn: (message: string) => void;
@@ -41,27 +33,6 @@ export interface Connections {
 /** Connections to a host: of commands that make a few requests, and at most. */
 const fewConnections = 8;
 const mostConnections = 64;
-
-/** What is missing, and how to say it: once where there is a profile, with the way to begin where there is none. */
-export function explainMissing(settings: Sources, name: 'url' | 'storUrl' | 'account', words: string): UsageError {
-  const profile = Object.values(settings).find(({ source }) => source.startsWith('profile '));
-  if (profile) {
-    const chosen = profile.source.slice('profile '.length);
-    return new UsageError(`${profile.source} has no ${words}`, {
-      hint: `cloud profile edit ${chosen} --${kebab(name)} ${settingTable[name].placeholder}`,
-    });
-  }
-  return new UsageError(`no ${words} is known: there is no profile yet`, {
-    hint: 'make a profile, which asks for what it needs: cloud profile create NAME\nor try everything on this machine: cloud local start',
-  });
-}
-
-/** The value of a setting that a request cannot do without. */
-function requireSetting(settings: Sources, name: 'url' | 'storUrl', words: string): string {
-  const found = settings[name];
-  if (found === undefined) throw explainMissing(settings, name, words);
-  return found.value;
-}
 
 /** Longest time that a TLS session is tried again, milliseconds: services commonly keep theirs for five minutes. */
 const sessionLife = 280_000;
@@ -105,19 +76,6 @@ function readAuthority(settings: Sources): string | undefined {
   }
 }
 
-function readUrl(settings: Sources, service: ServiceName): URL {
-  const name = service === 'compute' ? 'url' : 'storUrl';
-  const text = requireSetting(settings, name, service === 'compute' ? 'address of the compute service' : 'address of the object storage');
-  if (!URL.canParse(text)) throw new UsageError(`${settings[name]?.source ?? name}: "${text}" is not a URL`);
-  const url = new URL(text);
-  if (url.username !== '' || url.password !== '')
-    throw new UsageError(`${settings[name]?.source ?? name}: the URL holds a name or password, which these services do not take`, {
-      hint: 'requests are signed with a key: leave out what stands before the @',
-    });
-  checkTransport(url, settings.allowHttp !== undefined && readFlag(settings.allowHttp));
-  return url;
-}
-
 /** Whether requests to this host go through the proxy that the environment names; never to this machine itself. */
 function usesProxy(url: URL, env: World['env']): boolean {
   if (isLoopback(url)) return false;
@@ -126,9 +84,10 @@ function usesProxy(url: URL, env: World['env']): boolean {
 }
 
 /** Makes the connections of one run. Nothing is read, loaded or sent before the first request. */
-export function createConnections({ world, paths, settings, signer: signerLogin, verbose, curl, warn }: ConnectOptions): Connections {
+export function createConnections(options: ConnectOptions): Connections {
+  const { world, paths, settings, verbose, curl, warn } = options;
+  const signings = createSignings(options);
   const senders = new Map<string, Promise<Sender>>();
-  const signers = new Map<string, Promise<Signer>>();
 
   function sendOptions(values: Sources, connections: number): SendOptions {
     const insecure = values.insecure !== undefined && readFlag(values.insecure);
@@ -151,115 +110,19 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
     const kind = `${bulk ?? 'few'} ${throughProxy}`;
     const known = senders.get(kind);
     if (known) return known;
-    const options = sendOptions(settings(), Math.min(bulk ?? fewConnections, mostConnections));
+    const sending = sendOptions(settings(), Math.min(bulk ?? fewConnections, mostConnections));
     const loading =
       bulk !== undefined || throughProxy
-        ? import('./client/send-undici.ts').then(({ createUndiciSender }) => createUndiciSender(options, throughProxy))
-        : import('./client/send-https.ts').then(({ createHttpsSender }) => createHttpsSender(options));
+        ? import('./client/send-undici.ts').then(({ createUndiciSender }) => createUndiciSender(sending, throughProxy))
+        : import('./client/send-https.ts').then(({ createHttpsSender }) => createHttpsSender(sending));
     senders.set(kind, loading);
     return loading;
-  }
-
-  function loadSigner(service: ServiceName): Promise<Signer> {
-    const values = settings();
-    const keyId = (service === 'storage' ? values.storKeyId : undefined) ?? values.keyId;
-    const id = `${keyId?.value ?? ''} ${values.keyFile?.value ?? ''}`;
-    const known = signers.get(id);
-    if (known) return known;
-    const loading = import('./auth/find.ts').then(({ findSigner }) =>
-      findSigner({
-        sshDir: paths.ssh,
-        ...(keyId && { keyId: keyId.value }),
-        ...(values.keyFile && { keyFile: values.keyFile.value }),
-        ...(world.env['SSH_AUTH_SOCK'] !== undefined && { agentSocket: world.env['SSH_AUTH_SOCK'] }),
-        ...(canAsk(world) && { askPassphrase: (path: string) => askSecret(world, `Passphrase of ${path}`) }),
-      }),
-    );
-    signers.set(id, loading);
-    return loading;
-  }
-
-  /** Who signs for a service: the key, whether the service takes it, and the path by which it is known there. */
-  async function identify(service: ServiceName): Promise<{ login: string; signer: Signer; keyId: string }> {
-    const values = settings();
-    const login = signerLogin();
-    if (login === undefined) throw explainMissing(values, 'account', 'account');
-    const [signer, { assertUsable }, { writeKeyId }] = await Promise.all([
-      loadSigner(service),
-      import('./auth/signer.ts'),
-      import('./auth/key-id.ts'),
-    ]);
-    assertUsable(signer, service, { ecdsa: values.storEcdsa !== undefined && readFlag(values.storEcdsa) });
-    // An empty one takes back the sub-user of a profile: the account itself signs.
-    const user = values.user?.value ? { user: values.user.value } : undefined;
-    return { login, signer, keyId: writeKeyId(service, { account: login, ...user, key: signer.publicKey.fingerprints.md5 }) };
-  }
-
-  async function presignUrl(service: ServiceName, { methods, path, query = [], lifetime }: PresignedRequest): Promise<string> {
-    const [{ login, signer, keyId }, { presign }] = await Promise.all([identify(service), import('./auth/presign.ts')]);
-    const { origin, host, pathname } = readUrl(settings(), service);
-    const target = await presign({
-      service,
-      signer,
-      keyId,
-      methods,
-      host,
-      path: pathname.replace(/\/+$/, '') + path,
-      user: login,
-      expires: (world.now() + lifetime) / 1000,
-      query,
-    });
-    return origin + target;
-  }
-
-  /** Signs for one service; with an ECDSA key the later header form is tried when the first is refused, and remembered for the host. */
-  function createSigning(service: ServiceName) {
-    const memory = join(paths.state, 'signing.json');
-    const host = (): string => readUrl(settings(), service).host;
-    let form: 'legacy' | 'draft' | undefined;
-    let usesCurve = false;
-    let making: Promise<{ headers: () => Promise<{ date: string; authorization: string }> }> | undefined;
-
-    async function make() {
-      const values = settings();
-      const [{ signer, keyId }, { createAuthorizer }] = await Promise.all([identify(service), import('./auth/authorization.ts')]);
-      usesCurve = signer.publicKey.type === 'ecdsa';
-      if (usesCurve && service === 'compute') form ??= readJsonFile(memory)?.[host()] === 'draft' ? 'draft' : 'legacy';
-      const window = values.signWindow === undefined ? 0 : Math.min(240, readCount(values.signWindow));
-      return createAuthorizer({ signer, service, keyId, now: world.now, window, form: form ?? 'legacy' });
-    }
-
-    function tryOtherForm(error: ApiError, authorization: string): boolean {
-      const refused = error.status === 401 || (error.status === 400 && error.code === 'InvalidHeader');
-      if (!refused || service !== 'compute' || !usesCurve || authorization.includes('signature="')) return false;
-      // Of several requests at once, the first that is refused changes the form for all.
-      if (form === 'legacy') [form, making] = ['draft', undefined];
-      return true;
-    }
-
-    /** Keeps the form that a host accepted after it had refused the other. */
-    function remember(): void {
-      if (form === 'draft' && readJsonFile(memory)?.[host()] !== 'draft') {
-        writeFileAtomically(memory, `${JSON.stringify({ ...readJsonFile(memory), [host()]: 'draft' }, null, 2)}\n`);
-      }
-    }
-
-    return { authorize: async () => (await (making ??= make())).headers(), tryOtherForm, remember };
-  }
-
-  const signings = new Map<ServiceName, ReturnType<typeof createSigning>>();
-
-  /** The same for all clients of a service: one signature serves all requests of a second. */
-  function findSigning(service: ServiceName): ReturnType<typeof createSigning> {
-    const signing = signings.get(service) ?? createSigning(service);
-    signings.set(service, signing);
-    return signing;
   }
 
   function client<T extends Operations>(table: T, service: ServiceName, bulk?: number): Client<T> {
     const values = settings();
     const url = readUrl(values, service);
-    const signing = findSigning(service);
+    const signing = signings.find(service);
     let prepared = bulk !== undefined || curl;
     /** Connects while the signature is made: loading what signs takes as long as the greetings. */
     const authorize: typeof signing.authorize = async () => {
@@ -282,7 +145,7 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
       if (reply.status < 400) signing.remember();
       return reply;
     };
-    const options: ClientOptions = {
+    const clientOptions: ClientOptions = {
       endpoint: {
         service,
         url,
@@ -298,12 +161,12 @@ export function createConnections({ world, paths, settings, signer: signerLogin,
       ...(values.maxTime && { maxTime: parseLimit(values.maxTime.value) }),
       ...(verbose > 0 && { trace: createTrace(verbose, (line) => void world.stderr.stream.write(`${line}\n`)) }),
     };
-    return createClient(table, options);
+    return createClient(table, clientOptions);
   }
 
   return {
     client,
-    presign: presignUrl,
+    presign: signings.presign,
     close: () => {
       for (const sender of senders.values()) sender.then((open) => open.close()).catch(() => undefined);
     },

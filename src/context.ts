@@ -7,7 +7,8 @@ import { findPaths } from './config/paths.ts';
 import { openProfiles, type Profile } from './config/profiles.ts';
 import { resolveIdentity, resolveSettings, type SettingInputs, type Sources } from './config/settings.ts';
 import { ApiError } from './errors.ts';
-import { createConnections, explainMissing } from './connect.ts';
+import { explainMissing } from './addresses.ts';
+import { createConnections } from './connect.ts';
 import { escapeControl } from './output/escape.ts';
 import type { World } from './world.ts';
 
