@@ -7,6 +7,9 @@ const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u206
 // In JSON and YAML the control characters below 0x20 are escaped already, and line ends are the format's own.
 const unsafeInData = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
+/** What most text is: nothing to look for in it. */
+const printable = /^[ -~]*$/;
+
 const shortEscapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 function toHex(character: string, digits: number): string {
@@ -19,6 +22,7 @@ function escapeCharacter(character: string): string {
 
 /** Text on one line that a terminal shows as it is: `\n`, `\x1b`, `\u202e` instead of the characters. */
 export function escapeControl(text: string): string {
+  if (printable.test(text)) return text;
   return text.replace(unsafe, escapeCharacter);
 }
 

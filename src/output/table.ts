@@ -2,7 +2,7 @@ import { writeCell, type CellStyle } from './cell.ts';
 import type { Paint } from './colour.ts';
 import { readField, titleOf } from './field.ts';
 import type { Column, Row, Rows } from './kinds.ts';
-import { measure, pad, truncate } from './width.ts';
+import { measure, truncate } from './width.ts';
 import type { Writer } from './writer.ts';
 
 /** What a table looks like. */
@@ -31,8 +31,8 @@ interface Layout {
 
 /** What a cell shows, and the columns that it takes: measuring costs most of a table, so it is done once. */
 interface Cell {
-  readonly text: string;
-  readonly width: number;
+  text: string;
+  width: number;
 }
 
 /** Cells of numbers are recognised by the values when the column does not say. */
@@ -68,20 +68,30 @@ function fitLayouts(layouts: readonly Layout[], id: string, available: number): 
   }
 }
 
-/** A cell in its column: cut on a terminal, filled with spaces. */
-function fitCell({ text, width: own }: Cell, { width, right }: Layout, cut: boolean): string {
-  const missing = width - own;
-  if (missing < 0) return cut ? pad(truncate(text, width), width, right) : text;
-  return right ? ' '.repeat(missing) + text : text + ' '.repeat(missing);
+function blanks(count: number): string {
+  return count <= 0 ? '' : ' '.repeat(count);
 }
 
-function joinCells(cells: readonly Cell[], layouts: readonly Layout[], cut: boolean): string {
+/** Whether a line is wider than the terminal unless its cells are cut; one of a later row that has room is not cut. */
+function isTooWide(cells: readonly Cell[], layouts: readonly Layout[], columns: number): boolean {
+  let width = gap.length * (layouts.length - 1);
+  for (let index = 0; index < layouts.length; index += 1) width += Math.max(layouts[index]?.width ?? 0, cells[index]?.width ?? 0);
+  return width > columns;
+}
+
+/** Cells in their columns, without spaces at the end. */
+function joinCells(cells: readonly Cell[], layouts: readonly Layout[], columns: number | undefined): string {
+  const cuts = columns !== undefined && isTooWide(cells, layouts, columns);
   let line = '';
-  let before = '';
-  for (const [index, cell] of cells.entries()) {
-    const layout = layouts[index];
-    if (layout !== undefined) line += before + fitCell(cell, layout, cut);
-    before = gap;
+  let missing = 0;
+  for (let index = 0; index < layouts.length; index += 1) {
+    const [cell, layout] = [cells[index], layouts[index]];
+    if (cell === undefined || layout === undefined) continue;
+    const isCut = cuts && cell.width > layout.width;
+    const text = isCut ? truncate(cell.text, layout.width) : cell.text;
+    const rest = layout.width - (isCut ? measure(text) : cell.width);
+    line += blanks(layout.right ? missing + rest : missing) + text;
+    missing = gap.length + (layout.right ? 0 : Math.max(0, rest));
   }
   return line.trimEnd();
 }
@@ -89,12 +99,23 @@ function joinCells(cells: readonly Cell[], layouts: readonly Layout[], cut: bool
 /** Writes the rows as a borderless table: an upper-case header, columns two spaces apart, numbers to the right, no trailing spaces. */
 export async function writeTable(rows: Rows, columns: readonly Column[], style: TableStyle, writer: Writer): Promise<void> {
   const measureCell = (text: string): Cell => ({ text, width: measure(text) });
-  const writeCells = (row: Row): Cell[] => columns.map(({ key, as }) => measureCell(writeCell(readField(row, key), as, style)));
+  const makeCells = (): Cell[] => columns.map(() => ({ text: '', width: 0 }));
+  /** Makes the cells of a row in the place of others. */
+  function fillCells(cells: Cell[], row: Row): Cell[] {
+    for (let index = 0; index < columns.length; index += 1) {
+      const [cell, column] = [cells[index], columns[index]];
+      if (cell === undefined || column === undefined) continue;
+      cell.text = writeCell(readField(row, column.key), column.as, style);
+      cell.width = measure(cell.text);
+    }
+    return cells;
+  }
+  const late = makeCells();
   let early: Row[] | undefined = [];
   let layouts: Layout[] = [];
 
   async function begin(seen: readonly Row[]): Promise<void> {
-    const cells = seen.map(writeCells);
+    const cells = seen.map((row) => fillCells(makeCells(), row));
     layouts = columns.map((column, index) => layOut(column, index, seen, cells, style.header));
     if (style.columns !== undefined) fitLayouts(layouts, style.id, style.columns);
     if (style.header)
@@ -108,13 +129,14 @@ export async function writeTable(rows: Rows, columns: readonly Column[], style: 
     }
   }
   function writeLine(cells: readonly Cell[], paint = (text: string): string => text): Promise<void> | undefined {
-    return writer.write(`${paint(joinCells(cells, layouts, style.columns !== undefined))}\n`);
+    return writer.write(`${paint(joinCells(cells, layouts, style.columns))}\n`);
   }
 
   try {
     for await (const row of rows) {
       if (early === undefined) {
-        await writeLine(writeCells(row));
+        const full = writeLine(fillCells(late, row));
+        if (full !== undefined) await full;
         continue;
       }
       early.push(row);

@@ -108,6 +108,16 @@ describe('truncation', () => {
     expect(await pipe(output, 'table')).toContain(`${'n'.repeat(40)}  ${'日本'.repeat(20)}\n`);
   });
 
+  test('a wider cell far down is cut only when its line has no room', async () => {
+    const many = [
+      ...Array.from({ length: 10_000 }, () => ({ id: 'a', name: 'short', note: 'n' })),
+      { id: 'b', name: 'a longer name', note: 'n' },
+    ];
+    const last = async (columns: number): Promise<string | undefined> =>
+      (await show(table(many, 'id', 'name', 'note'), 'table', columns)).trimEnd().split('\n').at(-1);
+    expect([await last(80), await last(20)]).toEqual(['b   a longer name  n', 'b   a lo…  n']);
+  });
+
   test('a terminal too narrow for the least widths gets whole ids', async () => {
     expect(await show(output, 'table', 20)).toContain(id);
   });
