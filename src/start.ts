@@ -4,8 +4,9 @@ import { basename, dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 
 /**
- * Starts the program with code that an earlier run compiled: compiling takes a fifth of a short command's time. Node.js does that itself from 22.1
- * on; for older ones it is done here, for the files of this program only. They are named after their content, and V8 refuses what another release made.
+ * Starts the program with code that an earlier run compiled: compiling takes a fifth of a short command's time. Newer releases
+ * of Node.js can do that themselves, but leave what they keep open to whom the umask lets in: whoever writes there runs code as the user. What is kept
+ * here is of the files of this program only. They are named after their content, and V8 refuses what another release made.
  */
 
 /** What Node.js has for every module, although its documentation does not say so. */
@@ -117,12 +118,5 @@ function findFolder({ XDG_CACHE_HOME: cache = '', HOME: home = '/' }: NodeJS.Pro
   return join(cache.startsWith('/') ? cache : join(home, '.cache'), 'cloud', 'code');
 }
 
-function start(): void {
-  const folder = findFolder(process.env);
-  const { enableCompileCache } = Module as { enableCompileCache?: (folder: string) => unknown };
-  if (enableCompileCache) enableCompileCache(folder);
-  else keepCompiled(join(folder, process.version));
-}
-
-start();
+keepCompiled(join(findFolder(process.env), process.version));
 void import('./main.ts').then(({ main }) => main());
