@@ -156,7 +156,7 @@ test('memory of lists', { timeout: 900_000 }, async () => {
     return { tool, service };
   }
   const one = await measureMemory(few);
-  async function compare(entries: number, most: number): Promise<void> {
+  async function compare(entries: number, most: { tool: number; service: number }): Promise<void> {
     const { tool, service } = await measureMemory(many);
     const other = 'the same lists of one entry';
     const mebibytes = (value: number): string => `${value.toFixed(0)} MiB`;
@@ -165,17 +165,18 @@ test('memory of lists', { timeout: 900_000 }, async () => {
       ours: mebibytes(tool),
       theirs: mebibytes(one.tool),
       ratio: tool / one.tool,
-      most,
+      most: most.tool,
     });
     report('bench', {
       name: `most memory of the service that lists ${entries} entries; ${other}`,
       ours: mebibytes(service),
       theirs: mebibytes(one.service),
       ratio: service / one.service,
-      most,
+      most: most.service,
     });
   }
-  await compare(count, 1.5);
+  // The service with more entries has also answered the thousands of requests that made them: it is warm, the other is not.
+  await compare(count, { tool: 1.5, service: 2 });
   await fill(many, count + 1, 10_000);
-  await compare(10_000, 3);
+  await compare(10_000, { tool: 3, service: 3 });
 });
