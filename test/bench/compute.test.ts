@@ -156,27 +156,23 @@ test('memory of lists', { timeout: 900_000 }, async () => {
     return { tool, service };
   }
   const one = await measureMemory(few);
-  async function compare(entries: number, most: { tool: number; service: number }): Promise<void> {
-    const { tool, service } = await measureMemory(many);
-    const other = 'the same lists of one entry';
+  async function compare(entries: number, most: number): Promise<void> {
+    const measured = await measureMemory(many);
     const mebibytes = (value: number): string => `${value.toFixed(0)} MiB`;
-    report('bench', {
-      name: `most memory of the program that lists ${entries} entries; ${other}`,
-      ours: mebibytes(tool),
-      theirs: mebibytes(one.tool),
-      ratio: tool / one.tool,
-      most: most.tool,
-    });
-    report('bench', {
-      name: `most memory of the service that lists ${entries} entries; ${other}`,
-      ours: mebibytes(service),
-      theirs: mebibytes(one.service),
-      ratio: service / one.service,
-      most: most.service,
-    });
+    for (const [who, name] of [
+      ['tool', 'the program'],
+      ['service', 'the service'],
+    ] as const) {
+      report('bench', {
+        name: `most memory of ${name} that lists ${entries} entries; the same lists of one entry`,
+        ours: mebibytes(measured[who]),
+        theirs: mebibytes(one[who]),
+        ratio: measured[who] / one[who],
+        most,
+      });
+    }
   }
-  // The service with more entries has also answered the thousands of requests that made them: it is warm, the other is not.
-  await compare(count, { tool: 1.5, service: 2 });
+  await compare(count, 1.5);
   await fill(many, count + 1, 10_000);
-  await compare(10_000, { tool: 3, service: 3 });
+  await compare(10_000, 3);
 });
