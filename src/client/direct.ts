@@ -25,8 +25,12 @@ type Taker = (bytes: Uint8Array) => boolean;
 /** The takers of connections that can have one. */
 const takers = new WeakMap<TLSSocket, { current: Taker | undefined }>();
 
-/** Makes a connection whose bytes can be taken directly; as long as nobody does, its stream has them. */
+/**
+ * Makes a connection whose bytes can be taken directly; as long as nobody does, its stream has them. Over a socket that is there already
+ * Node.js has nobody else told of the bytes: such a connection has its stream only.
+ */
 export function openTappable<O extends object>(options: O, connect: (options: O) => TLSSocket): TLSSocket {
+  if ('socket' in options) return connect(options);
   const taker: { current: Taker | undefined } = { current: undefined };
   const buffer = Buffer.allocUnsafeSlow(readSize);
   const callback = (length: number): boolean => {

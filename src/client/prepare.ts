@@ -31,9 +31,7 @@ function open(url: URL, { ca, insecure, connectTimeout }: SendOptions, session?:
     const trust = { rejectUnauthorized: !insecure, ...(session ? { session, ca: [] } : ca !== undefined && { ca }) };
     // The host of a session is the one that it began with, whatever the address.
     const way = isHome && { socket: connectPlain({ host: home.address, port }) };
-    const options = { ...where, ...trust, ...way, ALPNProtocols: ['http/1.1'] };
-    // TLS over a socket that is already there stops for good when its bytes are taken past its stream.
-    const socket = isHome ? connect(options) : openTappable(options, connect);
+    const socket = openTappable({ ...where, ...trust, ...way, ALPNProtocols: ['http/1.1'] }, connect);
     socket.setNoDelay(true);
     const timer = setTimeout(() => socket.destroy(Object.assign(new Error('connecting'), { code: 'ETIMEDOUT' })), connectTimeout);
     // Stays: what happens before a request uses the connection is noticed by that request.

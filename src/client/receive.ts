@@ -1,5 +1,6 @@
-import type { Headers, Reply } from '../api/message.ts';
+import type { Reply } from '../api/message.ts';
 import { toNetworkError } from './network-error.ts';
+import { readHeaders } from './reply-headers.ts';
 
 /** Bytes that wait to be taken before the connection has to pause. */
 const mostWaiting = 512 * 1024;
@@ -26,14 +27,6 @@ export interface Receiving {
     onResponseEnd(): void;
     onResponseError(controller: Controller, error: Error): void;
   };
-}
-
-function readHeaders(raw: RawHeaders): Headers {
-  const headers: Headers = {};
-  for (const [name, value] of Object.entries(raw)) {
-    if (value !== undefined) headers[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return headers;
 }
 
 /** Receives a reply without the streams that undici makes of one: for a small body they cost more than all the rest. */

@@ -2,22 +2,15 @@ import { Agent as PlainAgent, request as requestPlain, type ClientRequest, type 
 import { Agent as SecureAgent, request as requestSecure } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import type { Headers, Reply } from '../api/message.ts';
+import type { Reply } from '../api/message.ts';
 import { NetworkError } from '../errors.ts';
 import { openTappable, takeDirectly } from './direct.ts';
 import { watchSilence } from './silence.ts';
 import { takePieces } from './take-pieces.ts';
 import { toNetworkError } from './network-error.ts';
+import { readHeaders } from './reply-headers.ts';
 import { nameServer, prepareConnection, type Prepared } from './prepare.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
-
-function readHeaders(message: IncomingMessage): Headers {
-  const headers: Headers = {};
-  for (const [name, value] of Object.entries(message.headers)) {
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return headers;
-}
 
 /** A body as it comes. Whether its bytes can be taken directly has to be decided when its head has come, before anybody asks for it. */
 function openBody(message: IncomingMessage, request: ClientRequest, url: URL, idleTimeout: number): AsyncGenerator<Uint8Array> {
@@ -159,7 +152,7 @@ export function createHttpsSender(options: SendOptions): Sender {
         clearTimeout(answering);
         resolve({
           status: message.statusCode ?? 0,
-          headers: readHeaders(message),
+          headers: readHeaders(message.headers),
           body: openBody(message, request, url, options.idleTimeout),
         });
       });
