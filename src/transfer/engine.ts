@@ -50,6 +50,19 @@ export interface Engine extends Patience {
   readonly processes: Processes;
 }
 
+/** The same transfer, of which all that moved through this can be taken back when it has to move again. */
+export function countMoves(ticket: Ticket): Ticket & { takeBack(): void } {
+  let moved = 0;
+  return {
+    ...ticket,
+    move: (bytes) => {
+      moved += bytes;
+      ticket.move(bytes);
+    },
+    takeBack: () => ticket.move(-moved),
+  };
+}
+
 const silentTicket: Ticket = { expect: () => undefined, move: () => undefined, end: () => undefined };
 
 /** Nobody watches. */

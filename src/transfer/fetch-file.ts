@@ -17,7 +17,7 @@ import { ApiError, InterruptedError, isSystemError, LocalError, NetworkError } f
 import { openHead, openObject, readObject, readSmallObject, type Opened } from './download.ts';
 import { lacks } from './abilities.ts';
 import { closeBody } from './close-body.ts';
-import type { Engine, Ticket } from './engine.ts';
+import { countMoves, type Engine, type Ticket } from './engine.ts';
 import { createFileWriter, writeSize } from './file-writer.ts';
 import type { Hasher } from './hashing.ts';
 import { claim, createOwn, findLeft, hasUnfinished, nameUnfinished, sizeOfOwn } from './partial-file.ts';
@@ -207,14 +207,7 @@ async function fetchOnce(engine: Engine, source: RemotePath, file: string, optio
   const unfinished = nameUnfinished(file, opened.etag, engine.processes);
   const properties = { mtime, mode: options.modes === true ? readMode(opened.headers['m-mode']) : undefined };
   let beginning = nothing;
-  let moved = 0;
-  const counting: Ticket = {
-    ...ticket,
-    move: (bytes) => {
-      moved += bytes;
-      ticket.move(bytes);
-    },
-  };
+  const counting = countMoves(ticket);
   try {
     if (opened.size !== undefined && opened.size <= smallSize) {
       const content = opened.body
@@ -230,7 +223,7 @@ async function fetchOnce(engine: Engine, source: RemotePath, file: string, optio
     if (claim(unfinished, file)) return fetched;
     throw new NetworkError(`another process has taken what was written of ${file}`, { code: 'CannotResume' });
   } catch (error) {
-    ticket.move(-moved);
+    counting.takeBack();
     if (engine.signal?.aborted === true && !(error instanceof InterruptedError)) {
       if (!isKept(new InterruptedError('interrupted'), opened, unfinished)) await giveUp(unfinished, file, beginning);
       checkInterrupted(engine.signal, error);

@@ -1,5 +1,5 @@
-import type { Engine, Ticket } from './engine.ts';
-import { type RemotePath } from './path.ts';
+import { countMoves, type Engine, type Ticket } from './engine.ts';
+import type { RemotePath } from './path.ts';
 import { checkInterrupted, mayTryAgain } from './retry.ts';
 import { readFilePart, watchBytes, type FileSource, type Watched } from './source.ts';
 import { isBegun } from './unfinished.ts';
@@ -48,21 +48,14 @@ export async function uploadQuickly<R>(
   ticket: Ticket,
   send: (watched: Watched) => Promise<R>,
 ): Promise<R | undefined> {
-  let moved = 0;
-  const counting: Ticket = {
-    ...ticket,
-    move: (bytes) => {
-      moved += bytes;
-      ticket.move(bytes);
-    },
-  };
+  const counting = countMoves(ticket);
   const watched = watchBytes(() => checkPace(readFilePart(source, 0, source.size), source.size), source, engine, counting);
   try {
     return await send(watched);
   } catch (error) {
     checkInterrupted(engine.signal, error);
     if (!(error instanceof TooSlow) && !mayTryAgain(error)) throw error;
-    ticket.move(-moved);
+    counting.takeBack();
     return undefined;
   }
 }
