@@ -5,7 +5,7 @@ import type { Operations, ServiceName } from './api/operation.ts';
 import type { PresignedRequest } from './cli/command.ts';
 import { CurlPrinted, printCurl } from './cli/curl.ts';
 import { createTrace } from './cli/trace.ts';
-import { createClient, isLoopback, type Client, type ClientOptions } from './client/client.ts';
+import { createClient, isLoopback, type Authorize, type Client, type ClientOptions } from './client/client.ts';
 import type { Outgoing, Sender, SendOptions, SessionMemory } from './client/send.ts';
 import { readCount, readFlag, type Sources } from './config/settings.ts';
 import { openCache } from './config/cache.ts';
@@ -125,11 +125,11 @@ export function createConnections(options: ConnectOptions): Connections {
     const signing = signings.find(service);
     let prepared = bulk !== undefined || curl;
     /** Connects while the signature is made: loading what signs takes as long as the greetings. */
-    const authorize: typeof signing.authorize = async () => {
+    const authorize: Authorize = async (result) => {
       if (!prepared) {
         prepared = true;
         const sender = await loadSender(url, bulk);
-        sender.prepare?.(url);
+        sender.prepare?.(url, result === 'bytes');
       }
       return await signing.authorize();
     };

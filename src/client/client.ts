@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { compute } from '../api/compute.ts';
 import type { Body, Headers, Reply } from '../api/message.ts';
-import type { InputOf, Operation, Operations, ResultOf, ServiceName } from '../api/operation.ts';
+import type { InputOf, Operation, Operations, ResultKind, ResultOf, ServiceName } from '../api/operation.ts';
 import type { storage } from '../api/storage.ts';
 import { ApiError, InterruptedError, NetworkError, UsageError } from '../errors.ts';
 import { warnOfEffect } from './network-error.ts';
@@ -17,8 +17,8 @@ export type TraceEvent =
   | { kind: 'reply'; outgoing: Outgoing; reply: Reply; milliseconds: number }
   | { kind: 'retry'; outgoing: Outgoing; error: unknown; wait: number };
 
-/** Makes the `date` and `authorization` headers of a request that is about to be sent. */
-export type Authorize = () => Promise<{ date: string; authorization: string }>;
+/** Makes the `date` and `authorization` headers of a request that is about to be sent; what it is to bring helps to choose a connection for it. */
+export type Authorize = (result?: ResultKind) => Promise<{ date: string; authorization: string }>;
 
 /** One service as a client reaches it. */
 export interface Endpoint {
@@ -86,8 +86,8 @@ function withRoles({ service, roles }: Endpoint, target: string): string {
 }
 
 /** Headers that every request to the service carries. */
-async function standardHeaders({ service, roles, apiVersion, authorize }: Endpoint): Promise<Headers> {
-  const signed = await authorize();
+async function standardHeaders({ service, roles, apiVersion, authorize }: Endpoint, result?: ResultKind): Promise<Headers> {
+  const signed = await authorize(result);
   if (service === 'compute') return { accept: 'application/json', 'accept-version': apiVersion, ...signed };
   return { ...(roles.length > 0 && { role: roles.join(',') }), ...signed };
 }
@@ -117,7 +117,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
   /** One try after the other, each signed afresh, until `accept` takes a reply or there is no hope. */
   async function attemptAll<R>(
     make: () => { method: string; target: string; headers: Headers; body?: Body | undefined; signal?: AbortSignal | undefined },
-    kind: { idempotent: boolean; reads: boolean; replayable: boolean; outlasts?: boolean | undefined },
+    kind: { idempotent: boolean; reads: boolean; replayable: boolean; outlasts?: boolean | undefined; result?: ResultKind },
     accept: (reply: Reply, url: URL) => Promise<R>,
   ): Promise<R> {
     const stop = kind.outlasts === true ? undefined : signal;
@@ -125,7 +125,8 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
       const { method, target, headers, body, signal: own } = make();
       // Never as a relative reference: one that begins with two slashes would name another host.
       const url = new URL(endpoint.url.origin + base + withRoles(endpoint, target));
-      const outgoing: Outgoing = { method, url, headers: { ...(await standardHeaders(endpoint)), ...headers }, body, signal: own };
+      const signed = await standardHeaders(endpoint, kind.result);
+      const outgoing: Outgoing = { method, url, headers: { ...signed, ...headers }, body, signal: own };
       let retryAfter: string | undefined;
       try {
         const reply = await exchange(outgoing, attempt, stop);
@@ -156,7 +157,8 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
     };
     const replayable =
       operation.body !== 'bytes' && operation.body !== 'lines' ? true : options.body !== undefined || input['body'] instanceof Uint8Array;
-    const kind = { idempotent: operation.idempotent, reads: operation.method === 'GET', replayable, outlasts: options.outlasts };
+    const { idempotent, result } = operation;
+    const kind = { idempotent, reads: operation.method === 'GET', replayable, outlasts: options.outlasts, result };
     return await attemptAll(make, kind, async (reply, url) => {
       if (reply.status >= 300 && reply.status !== operation.status) {
         if (reply.status < 400 && reply.status !== 304) throw redirected(reply, url);

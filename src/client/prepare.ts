@@ -1,5 +1,5 @@
 import { connect as connectPlain } from 'node:net';
-import { connect, type TLSSocket } from 'node:tls';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { openTappable } from './direct.ts';
 import type { SendOptions } from './send.ts';
 
@@ -20,17 +20,25 @@ export function nameServer({ hostname }: URL): string {
 const home = { name: 'localhost', address: '127.0.0.1' };
 
 /**
+ * How to get there without asking for the address. The host of a session is the one that it began with, so that it cannot be the address itself. Over
+ * a socket that is there already is the shortest way, but its bytes cannot be taken directly, which pays for itself in a long body only.
+ */
+function goHome(port: number, mayBeLong: boolean): ConnectionOptions & { family?: number } {
+  if (!mayBeLong) return { socket: connectPlain({ host: home.address, port }) };
+  return { family: 4, lookup: (_name, _options, give) => process.nextTick(give, null, home.address, 4) };
+}
+
+/**
  * One connection with TLS, checked. With a session to resume no authority is loaded at all: either the service proves that it is the one that was
  * checked when the session began, or the connection fails.
  */
-function open(url: URL, { ca, insecure, connectTimeout }: SendOptions, session?: Buffer): Promise<TLSSocket> {
+function open(url: URL, { ca, insecure, connectTimeout }: SendOptions, mayBeLong: boolean, session?: Buffer): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const isHome = session !== undefined && url.hostname === home.name;
     const port = Number(url.port === '' ? 443 : url.port);
     const where = { host: url.hostname.replace(/^\[|\]$/g, ''), port, servername: isHome ? '' : nameServer(url) };
     const trust = { rejectUnauthorized: !insecure, ...(session ? { session, ca: [] } : ca !== undefined && { ca }) };
-    // The host of a session is the one that it began with, whatever the address.
-    const way = isHome && { socket: connectPlain({ host: home.address, port }) };
+    const way = isHome && goHome(port, mayBeLong);
     const socket = openTappable({ ...where, ...trust, ...way, ALPNProtocols: ['http/1.1'] }, connect);
     socket.setNoDelay(true);
     const timer = setTimeout(() => socket.destroy(Object.assign(new Error('connecting'), { code: 'ETIMEDOUT' })), connectTimeout);
@@ -55,11 +63,11 @@ function ignoreForgotten(error: NodeJS.ErrnoException, { hostname }: URL): undef
   if (error.syscall !== undefined || error.code === 'ETIMEDOUT') throw error;
 }
 
-async function openChecked(url: URL, options: SendOptions): Promise<TLSSocket> {
+async function openChecked(url: URL, options: SendOptions, mayBeLong: boolean): Promise<TLSSocket> {
   const memory = options.insecure ? undefined : options.sessions?.(url);
   const known = memory?.read();
-  const resumed = known && (await open(url, options, known.session).catch((error: Error) => ignoreForgotten(error, url)));
-  const socket = resumed ?? (await open(url, options));
+  const resumed = known && (await open(url, options, mayBeLong, known.session).catch((error: Error) => ignoreForgotten(error, url)));
+  const socket = resumed ?? (await open(url, options, mayBeLong));
   const isWanted = resumed === undefined || (known?.age ?? 0) > renewal;
   if (memory && isWanted) socket.once('session', (session) => memory.write(session));
   return socket;
@@ -73,9 +81,9 @@ export interface Prepared {
 }
 
 /** Begins to connect. */
-export function prepareConnection(url: URL, options: SendOptions): Prepared {
+export function prepareConnection(url: URL, options: SendOptions, mayBeLong: boolean): Prepared {
   let since = Infinity;
-  const opening = openChecked(url, options).then((socket) => {
+  const opening = openChecked(url, options, mayBeLong).then((socket) => {
     since = Date.now();
     return socket;
   });

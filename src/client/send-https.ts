@@ -63,10 +63,10 @@ async function writeBody(request: ClientRequest, body: AsyncIterable<Uint8Array>
 class PreparedAgent extends SecureAgent {
   readonly #prepared = new Map<string, Prepared>();
 
-  prepare(url: URL, options: SendOptions): void {
+  prepare(url: URL, options: SendOptions, mayBeLong: boolean): void {
     const { hostname, port } = url;
     const name = `${hostname.replace(/^\[|\]$/g, '')}:${port === '' ? 443 : port}`;
-    if (!this.#prepared.has(name)) this.#prepared.set(name, prepareConnection(url, options));
+    if (!this.#prepared.has(name)) this.#prepared.set(name, prepareConnection(url, options, mayBeLong));
   }
 
   override createConnection(...[options, give]: Parameters<SecureAgent['createConnection']>): Duplex | null | undefined {
@@ -171,8 +171,8 @@ export function createHttpsSender(options: SendOptions): Sender {
 
   return {
     send,
-    prepare: (url) => {
-      if (url.protocol === 'https:') secure.prepare(url, options);
+    prepare: (url, mayBeLong = false) => {
+      if (url.protocol === 'https:') secure.prepare(url, options, mayBeLong);
     },
     close: () => {
       secure.destroy();

@@ -44,8 +44,8 @@ export type Send = (outgoing: Outgoing) => Promise<Reply>;
 /** A way of sending that holds connections open between requests. */
 export interface Sender {
   readonly send: Send;
-  /** Begins to connect to the host of this URL, for the first request that goes there. */
-  readonly prepare?: (url: URL) => void;
+  /** Begins to connect to the host of this URL, for the first request that goes there; `mayBeLong` when it may bring a long body. */
+  readonly prepare?: (url: URL, mayBeLong?: boolean) => void;
   /** Closes idle connections, so that the process can end. */
   close(): void;
 }
