@@ -56,10 +56,14 @@ function writeValue(value: unknown, as: CellKind | undefined, style: CellStyle):
   return typeof value === 'object' && value !== null ? writeObject(value) : '';
 }
 
+/** A value for people, before its control characters are escaped. */
+export function writeRaw(value: unknown, as: CellKind | undefined, style: CellStyle): string {
+  return writeValue(value, as, style) || emptyCell;
+}
+
 /** A value for people, on one line, without control characters. */
 export function writeCell(value: unknown, as: CellKind | undefined, style: CellStyle): string {
-  const written = writeValue(value, as, style);
-  return written === '' ? emptyCell : escapeControl(written);
+  return escapeControl(writeRaw(value, as, style));
 }
 
 /** A value for a card: one line, but a list whose items have commas or spaces has a line for each. */

@@ -1,5 +1,6 @@
-import { writeCell, type CellStyle } from './cell.ts';
+import { writeRaw, type CellStyle } from './cell.ts';
 import type { Paint } from './colour.ts';
+import { escapeControl, isPlain } from './escape.ts';
 import { readField, titleOf } from './field.ts';
 import type { Column, Row, Rows } from './kinds.ts';
 import { measure, truncate } from './width.ts';
@@ -29,29 +30,32 @@ interface Layout {
   right: boolean;
 }
 
-/** What a cell shows, and the columns that it takes: measuring costs most of a table, so it is done once. */
+/** What a cell shows, and the columns that it takes. */
 interface Cell {
-  text: string;
-  width: number;
+  readonly text: string;
+  readonly width: number;
 }
 
-/** Cells of numbers are recognised by the values when the column does not say. */
-function isNumeric(column: Column, rows: readonly Row[]): boolean {
-  if (column.as !== undefined) return column.as === 'number' || column.as === 'size';
-  let found = false;
+/** Text that is plain is as wide as it is long. */
+function makeCell(raw: string): Cell {
+  if (isPlain(raw)) return { text: raw, width: raw.length };
+  const text = escapeControl(raw);
+  return { text, width: measure(text) };
+}
+
+/** A column as wide as its widest cell. Cells of numbers are recognised by the values when the column does not say. */
+function layOut(column: Column, rows: readonly Row[], style: TableStyle): Layout {
+  const { key, as } = column;
+  const title = column.title ?? titleOf(key);
+  let width = style.header ? measure(title) : 0;
+  let [numbers, others] = [0, 0];
   for (const row of rows) {
-    const value = readField(row, column.key) ?? undefined;
-    if (value !== undefined && typeof value !== 'number') return false;
-    found ||= value !== undefined;
+    const value = readField(row, key) ?? undefined;
+    if (typeof value === 'number') numbers += 1;
+    else if (value !== undefined) others += 1;
+    width = Math.max(width, makeCell(writeRaw(value, as, style)).width);
   }
-  return found;
-}
-
-function layOut(column: Column, index: number, rows: readonly Row[], cells: readonly Cell[][], header: boolean): Layout {
-  const title = column.title ?? titleOf(column.key);
-  let width = header ? measure(title) : 0;
-  for (const line of cells) width = Math.max(width, line[index]?.width ?? 0);
-  return { column, title, width, right: isNumeric(column, rows) };
+  return { column, title, width, right: as === undefined ? numbers > 0 && others === 0 : as === 'number' || as === 'size' };
 }
 
 /** Narrows the widest columns of free text until the table fits, or until they are as narrow as makes sense. */
@@ -68,8 +72,11 @@ function fitLayouts(layouts: readonly Layout[], id: string, available: number): 
   }
 }
 
+/** Most gaps are short: these are made once. */
+const shortBlanks = Array.from({ length: 100 }, (_, count) => ' '.repeat(count));
+
 function blanks(count: number): string {
-  return count <= 0 ? '' : ' '.repeat(count);
+  return count <= 0 ? '' : (shortBlanks[count] ?? ' '.repeat(count));
 }
 
 /** Whether a line is wider than the terminal unless its cells are cut; one of a later row that has room is not cut. */
@@ -96,46 +103,57 @@ function joinCells(cells: readonly Cell[], layouts: readonly Layout[], columns: 
   return line.trimEnd();
 }
 
+/**
+ * The line of a row whose cells are plain and need not be cut; undefined for any other. Nearly every row is such a one, and a look at the
+ * whole line takes less than one at each cell.
+ */
+function joinPlain(row: Row, layouts: readonly Layout[], style: TableStyle): string | undefined {
+  let line = '';
+  let missing = 0;
+  let total = 0;
+  let isWider = false;
+  for (const { column, width, right } of layouts) {
+    const text = writeRaw(readField(row, column.key), column.as, style);
+    const rest = width - text.length;
+    line += blanks(right ? missing + rest : missing) + text;
+    missing = gap.length + (right ? 0 : Math.max(0, rest));
+    total += Math.max(width, text.length) + gap.length;
+    isWider ||= rest < 0;
+  }
+  if (isWider && style.columns !== undefined && total - gap.length > style.columns) return undefined;
+  return isPlain(line) ? line.trimEnd() : undefined;
+}
+
+/** The line of a row. */
+function joinRow(row: Row, layouts: readonly Layout[], style: TableStyle): string {
+  const plain = joinPlain(row, layouts, style);
+  if (plain !== undefined) return plain;
+  const cells = layouts.map(({ column }) => makeCell(writeRaw(readField(row, column.key), column.as, style)));
+  return joinCells(cells, layouts, style.columns);
+}
+
 /** Writes the rows as a borderless table: an upper-case header, columns two spaces apart, numbers to the right, no trailing spaces. */
 export async function writeTable(rows: Rows, columns: readonly Column[], style: TableStyle, writer: Writer): Promise<void> {
-  const measureCell = (text: string): Cell => ({ text, width: measure(text) });
-  const makeCells = (): Cell[] => columns.map(() => ({ text: '', width: 0 }));
-  /** Makes the cells of a row in the place of others. */
-  function fillCells(cells: Cell[], row: Row): Cell[] {
-    for (let index = 0; index < columns.length; index += 1) {
-      const [cell, column] = [cells[index], columns[index]];
-      if (cell === undefined || column === undefined) continue;
-      cell.text = writeCell(readField(row, column.key), column.as, style);
-      cell.width = measure(cell.text);
-    }
-    return cells;
-  }
-  const late = makeCells();
   let early: Row[] | undefined = [];
-  let layouts: Layout[] = [];
+  let layouts: readonly Layout[] = [];
 
   async function begin(seen: readonly Row[]): Promise<void> {
-    const cells = seen.map((row) => fillCells(makeCells(), row));
-    layouts = columns.map((column, index) => layOut(column, index, seen, cells, style.header));
+    layouts = columns.map((column) => layOut(column, seen, style));
     if (style.columns !== undefined) fitLayouts(layouts, style.id, style.columns);
-    if (style.header)
-      await writeLine(
-        layouts.map(({ title }) => measureCell(title)),
-        style.paint.bold,
-      );
-    for (const line of cells) {
-      const full = writeLine(line);
+    if (style.header) {
+      const titles = layouts.map(({ title }) => makeCell(title));
+      await writer.write(`${style.paint.bold(joinCells(titles, layouts, style.columns))}\n`);
+    }
+    for (const row of seen) {
+      const full = writer.write(`${joinRow(row, layouts, style)}\n`);
       if (full !== undefined) await full;
     }
-  }
-  function writeLine(cells: readonly Cell[], paint = (text: string): string => text): Promise<void> | undefined {
-    return writer.write(`${paint(joinCells(cells, layouts, style.columns))}\n`);
   }
 
   try {
     for await (const row of rows) {
       if (early === undefined) {
-        const full = writeLine(fillCells(late, row));
+        const full = writer.write(`${joinRow(row, layouts, style)}\n`);
         if (full !== undefined) await full;
         continue;
       }

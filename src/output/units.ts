@@ -95,6 +95,7 @@ const ageUnits = [
   ['d', day],
   ['h', hour],
   ['m', minute],
+  ['s', second],
 ] as const;
 
 /** How long ago a moment was, in one unit: `45s`, `3m`, `5h`, `3d`, `2y`; `in 3d` for one to come. Text that is no date stays as it is. */
@@ -102,7 +103,10 @@ export function formatAge(iso: string, now: number): string {
   const moment = Date.parse(iso);
   if (Number.isNaN(moment)) return iso;
   const age = Math.abs(now - moment);
-  const [unit, length] = ageUnits.find(([, length]) => age >= length) ?? (['s', second] as const);
-  const count = Math.floor(age / length);
-  return moment > now && count > 0 ? `in ${count}${unit}` : `${count}${unit}`;
+  for (const [unit, length] of ageUnits) {
+    if (age < length) continue;
+    const text = `${Math.floor(age / length)}${unit}`;
+    return moment > now ? `in ${text}` : text;
+  }
+  return '0s';
 }
