@@ -48,8 +48,8 @@ export const datacenters = group({
         }
       },
       examples: [
-        { line: 'cloud datacenters get local-1', help: 'Its name and address' },
-        { line: 'cloud --url "$(cloud datacenters get local-1 -o name)" images list', help: 'The images of that datacenter' },
+        { line: 'cloud datacenters get local', help: 'Its name and address' },
+        { line: 'cloud --url "$(cloud datacenters get local-2 -o name)" images list', help: 'The images of that datacenter' },
       ],
     }),
   },

@@ -30,6 +30,7 @@ const completed: readonly (readonly [string, string])[] = [
   ['cloud --url https://cloud.example.com:8443/ im', 'cloud --url https://cloud.example.com:8443/ images '],
   ['cloud account config se', 'cloud account config set '],
   ['cloud images list --stat', 'cloud images list --state '],
+  ['cloud roles update dev --add-m', 'cloud roles update dev --add-member '],
   ['cloud images --out', 'cloud images --output '],
   ['cloud --vers', 'cloud --version '],
   ['cloud images list --state dis', 'cloud images list --state disabled '],

@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { list, type Field } from '../../src/api/fields.ts';
+import { list, map, object, text, type Field } from '../../src/api/fields.ts';
 import * as objects from '../../src/api/objects.ts';
 import * as resources from '../../src/api/resources.ts';
+import { commands } from '../unit/cli/tree.ts';
 import { createSchema, validate } from '../support/schema.ts';
 import { useLocal } from '../support/sandbox.ts';
 
@@ -16,6 +17,9 @@ const odd = 'a, "b" \\ c\td';
 /** A role as commands show it: also with the members of whom it is a default role, by login. */
 const role: Field = { ...resources.role, fields: { ...resources.role.fields, default_members: { ...list(''), optional: true } } };
 
+/** What the service has as a map of addresses by names. */
+const place = object('', { name: text(''), url: text('') });
+
 /** Lists, and what each row consists of. */
 const lists: readonly (readonly [string, Field])[] = [
   ['keys list', resources.key],
@@ -26,6 +30,10 @@ const lists: readonly (readonly [string, Field])[] = [
   ['packages list', resources.pkg],
   ['account limits -q', resources.limit],
   ['users keys list alice', resources.key],
+  ['datacenters list', place],
+  ['services list', place],
+  ['jobs list', objects.job],
+  ['mpu list', objects.upload],
 ];
 
 /** Single things. */
@@ -40,7 +48,15 @@ const records: readonly (readonly [string, Field])[] = [
   ['images get debian-12', resources.image],
   ['packages get g1-small', resources.pkg],
   ['users keys get alice desk', resources.key],
+  ['datacenters get local', place],
+  ['services get storage', place],
+  ['jobs get pending', objects.job],
+  ['mpu get $(cloud mpu list -o name)', objects.upload],
+  ['images tags get debian-12', map('')],
 ];
+
+/** What shows nothing that a service declares: profiles of this machine, content and headers of objects. */
+const undeclared = ['profile list', 'profile get', 'stor get', 'stor meta get', 'stor roles get'];
 
 beforeAll(async () => {
   for (const name of ['laptop', 'desk']) execFileSync('ssh-keygen', ['-q', '-t', 'ecdsa', '-N', '', '-f', join(user.home, name)]);
@@ -51,6 +67,8 @@ beforeAll(async () => {
     `cloud policies create read-keys --rule 'CAN listkeys' --description '${odd}' --wait`,
     'cloud roles create dev --default-member alice --policy read-keys --wait',
     'cloud roles tags add keys dev',
+    'cloud jobs create --name pending --map cat',
+    'cloud mpu create tree/large',
     'cloud stor mkdir -p tree/below',
     'echo hello | cloud stor put - tree/hello.txt',
   ]) {
@@ -82,10 +100,16 @@ function toCell(value: unknown): string {
 }
 
 async function read(line: string): Promise<string> {
-  const { code, stdout, stderr } = await user.cloud(line.split(' '));
+  const { code, stdout, stderr } = await user.shell(`cloud ${line}`);
   expect([line, code, stderr]).toEqual([line, 0, '']);
   return stdout;
 }
+
+it('every list and get is looked at', () => {
+  const lines = [...lists, ...records].map(([line]) => line);
+  const left = commands.filter(([path]) => / (list|get)$/.test(path) && !lines.some((line) => line.startsWith(path)));
+  expect(left.map(([path]) => path).sort()).toEqual(undeclared.sort());
+});
 
 describe.each(lists)('cloud %s', (line, field) => {
   let rows: Row[] = [];
