@@ -1,6 +1,8 @@
 // Builds the release: CommonJS, one chunk per lazily loaded module, outside packages bundled.
 // CommonJS because Node starts it faster than ES modules; src/README.md has the reasons.
-import { writeFileSync, mkdirSync, readdirSync, rmSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { constants, brotliCompressSync } from 'node:zlib';
+import { minifySync } from 'rolldown/experimental';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 /** Chunks that hold an outside package are named after it (`npm-yaml`), so that one can see what a command loads. */
@@ -9,7 +11,7 @@ function nameChunk({ moduleIds }) {
   const packages = new Set(names.filter((name) => heavy.includes(name)));
   return packages.size === 0 ? '[name]-[hash].js' : `npm-${[...packages].join('-')}-[hash].js`;
 }
-const heavy = ['mime', 'undici', 'ora', 'sshpk', 'cli-table3', 'yaml', 'kysely', 'chalk', 'commander'];
+const heavy = ['jq-wasm', 'mime', 'undici', 'ora', 'sshpk', 'cli-table3', 'yaml', 'kysely', 'chalk', 'commander'];
 
 /**
  * Modules that are always loaded together stand in one file: each file costs a third of a millisecond. What a group holds must
@@ -74,6 +76,11 @@ function deferBuiltins(code) {
   }, code);
 }
 
+/** Shortens names in the files of outside packages; in our own they tell where an error came from. */
+function shortenNames(code, chunk) {
+  return nameChunk(chunk).startsWith('npm-') ? minifySync('package.js', code).code : undefined;
+}
+
 /** Files that load each other work or fail by the order in which they are asked for: such a grouping is refused. */
 function refuseCircles(bundle) {
   const follow = (file, path) => {
@@ -81,6 +88,25 @@ function refuseCircles(bundle) {
     for (const next of bundle[file]?.imports ?? []) follow(next, [...path, file]);
   };
   for (const file of Object.keys(bundle)) follow(file, []);
+}
+
+/** jq as WebAssembly, a quarter of its size; compressing it takes longer than all the rest, so it is done once. */
+function compressJq() {
+  const [file, kept] = ['node_modules/jq-wasm/dist/build/jq.wasm', 'dist/jq.wasm.br'];
+  if (existsSync(kept) && statSync(kept).mtimeMs > statSync('package-lock.json').mtimeMs) return readFileSync(kept);
+  return brotliCompressSync(readFileSync(file), { params: { [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS } });
+}
+
+/** The licences of all packages that a release contains: each wants to be where the package is. */
+function collectLicences(bundle) {
+  const ids = Object.values(bundle).flatMap(({ moduleIds = [] }) => moduleIds);
+  const folders = new Set(ids.map((id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]).filter((folder) => folder !== undefined));
+  const texts = [...folders].sort().map((folder) => {
+    const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
+    const { name, license } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
+    return `${name}: ${license}\n\n${file === undefined ? '' : readFileSync(`${folder}/${file}`, 'utf8').trim()}\n`;
+  });
+  return [...texts, readFileSync('.config/jq-licences.txt', 'utf8')].join(`\n${'-'.repeat(80)}\n\n`);
 }
 
 mkdirSync('dist', { recursive: true });
@@ -92,7 +118,15 @@ export default {
   preserveEntrySignatures: false,
   plugins: [
     { name: 'defer-builtins', renderChunk: deferBuiltins },
+    { name: 'shorten-names', renderChunk: shortenNames },
     { name: 'refuse-circles', generateBundle: (_, bundle) => refuseCircles(bundle) },
+    {
+      name: 'add-files',
+      generateBundle(_, bundle) {
+        this.emitFile({ type: 'asset', fileName: 'LICENCES', source: collectLicences(bundle) });
+        this.emitFile({ type: 'asset', fileName: 'jq.wasm.br', source: compressJq() });
+      },
+    },
     {
       name: 'remove-old-chunks',
       // After the new ones are written: a program that runs meanwhile finds its files for as long as possible.

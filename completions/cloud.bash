@@ -1,6 +1,6 @@
 # Completion of cloud for bash. Install: source <(cloud completion bash)
 
-_cloud_shared='-o,--output -j,--json --columns --sort -H,--no-header -l,--long --color --no-pager -q,--quiet -v,--verbose+ --curl --profile --account --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries -h,--help'
+_cloud_shared='-o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-pager -q,--quiet -v,--verbose+ --curl --profile --account --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries -h,--help'
 
 # Goes from command $1 to the one that word $2 names.
 _cloud_enter() {
@@ -574,6 +574,7 @@ _cloud_value() {
     'local seed/--data') kind=directory ;;
     'local reset/--data') kind=directory ;;
     */-o|*/--output) kind=words choices='table json jsonl yaml csv tsv name' ;;
+    */--jq) kind=text ;;
     */--columns) kind=text ;;
     */--sort) kind=text ;;
     */--color) kind=words choices='auto always never' ;;

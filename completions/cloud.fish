@@ -809,7 +809,7 @@ function __cloud_valued
             return 0
         case 'local reset/--data'
             return 0
-        case '*/-o' '*/--output' '*/--columns' '*/--sort' '*/--color' '*/--profile' '*/--account' '*/--user' '*/--role' '*/--key-id' '*/--key-file' '*/--url' '*/--stor-url' '*/--api-version' '*/--ca' '*/--timeout' '*/--max-time' '*/--retries'
+        case '*/-o' '*/--output' '*/--jq' '*/--columns' '*/--sort' '*/--color' '*/--profile' '*/--account' '*/--user' '*/--role' '*/--key-id' '*/--key-file' '*/--url' '*/--stor-url' '*/--api-version' '*/--ca' '*/--timeout' '*/--max-time' '*/--retries'
             return 0
         case '*'
             return 1
@@ -924,6 +924,7 @@ complete -c cloud -e
 complete -c cloud -f
 complete -c cloud -s o -l output -x -a 'table json jsonl yaml csv tsv name' -d 'Form of the output'
 complete -c cloud -s j -l json -d 'Same as --output json'
+complete -c cloud -l jq -x -d 'Filter the JSON by an expression of jq, text without quotes; with -o jsonl each record'
 complete -c cloud -l columns -x -d 'Fields to show: a,b,c or all'
 complete -c cloud -l sort -x -d 'Fields to sort by: a,-b'
 complete -c cloud -s H -l no-header -d 'Leave out the header line'

@@ -74,6 +74,17 @@ function listenForInterruption(): AbortSignal {
   return interruption.signal;
 }
 
+/** Signals do what they always do while the work is done. */
+function runKillable<T>(work: () => T): T {
+  const kept = (['SIGINT', 'SIGTERM'] as const).map((signal) => ({ signal, listeners: process.listeners(signal) }));
+  for (const { signal } of kept) process.removeAllListeners(signal);
+  try {
+    return work();
+  } finally {
+    for (const { signal, listeners } of kept) for (const listener of listeners) process.on(signal, listener);
+  }
+}
+
 /** Milliseconds after the work is done within which connections and look-ups of names must have ended by themselves. */
 const grace = 100;
 
@@ -108,6 +119,7 @@ export async function main(): Promise<void> {
     get interrupted() {
       return (interrupted ??= listenForInterruption());
     },
+    runKillable,
   });
   // Nothing waits for the network at exit, only for a slow reader of what was written. Tidying up would take as long as a table.
   if (stdout.isWritten() && stderr.isWritten()) process.exit();

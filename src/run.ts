@@ -3,9 +3,10 @@ import type { AnyCommand, Context, Invocation } from './cli/command.ts';
 import { CurlPrinted, quoteShell } from './cli/curl.ts';
 import { parsePlainLine, type Parsed } from './cli/plain-line.ts';
 import { findCommand, type Found } from './cli/tree.ts';
-import { exitCodes, explain } from './errors.ts';
+import { exitCodes, explain, UsageError } from './errors.ts';
 import { colourEnabled } from './output/colour.ts';
-import type { Format, Output, RenderOptions } from './output/kinds.ts';
+import { escapeControl } from './output/escape.ts';
+import type { Filter, Format, Output, RenderOptions } from './output/kinds.ts';
 import { text } from './output/kinds.ts';
 import type { Paged } from './output/pager.ts';
 import { createWriter, writeText } from './output/writer.ts';
@@ -52,9 +53,22 @@ function readList(value: unknown): string[] | undefined {
   return names.length === 0 ? undefined : names;
 }
 
-async function show(output: Output, globals: Readonly<Record<string, unknown>>, world: World): Promise<void> {
+/** The filter of `--jq`, made before the command does anything, because the expression may be wrong. */
+async function findFilter(globals: Readonly<Record<string, unknown>>, world: World): Promise<Filter | undefined> {
+  const { jq } = globals;
+  if (typeof jq !== 'string') return undefined;
+  const format = globals['output'] === undefined ? 'json' : chooseFormat(globals);
+  if (format !== 'json' && format !== 'jsonl') {
+    throw new UsageError(`--jq filters JSON, not ${format}`, { hint: '-o jsonl filters each record, -o json all of them' });
+  }
+  const { openFilter } = await import('./output/jq.ts');
+  const warn = (message: string): void => void world.stderr.stream.write(`${escapeControl(message)}\n`);
+  return await openFilter(jq, { warn, runKillable: world.runKillable ?? ((work) => work()) });
+}
+
+async function show(output: Output, globals: Readonly<Record<string, unknown>>, world: World, filter?: Filter): Promise<void> {
   if (output.kind === 'none') return;
-  if (output.kind === 'text') {
+  if (output.kind === 'text' && !filter) {
     const writer = createWriter(world.stdout);
     await writeText(output.text, writer);
     await writer.close();
@@ -70,6 +84,7 @@ async function show(output: Output, globals: Readonly<Record<string, unknown>>, 
     long: globals['long'] === true,
     colour: isColoured(globals, world, 'stdout'),
     now: world.now,
+    filter,
   };
   const mayBeLong = output.kind === 'records' && options.format === 'table' && world.stdout.isTerminal && globals['noPager'] !== true;
   const paged = mayBeLong ? await page(world) : undefined;
@@ -156,16 +171,19 @@ export async function run(world: World): Promise<number> {
       return exitCodes.done;
     }
     globals = parsed.globals;
+    const filter = await findFilter(globals, world);
+    /** What is filtered is JSON; errors are so only when that was asked for. */
+    const shown = filter && globals['output'] === undefined ? { ...globals, json: true } : globals;
     const { createContext, explainRefusal } = await import('./context.ts');
     let failures = 0;
-    const created = createContext(world, globals, (error, item) => {
+    const created = createContext(world, shown, (error, item) => {
       failures += 1;
       return report(error, item);
     });
     close = created.close;
     refine = (error) => explainRefusal(error, created.context);
     const output = await runCommand(found.node, parsed, created.context);
-    if (output) await show(output, globals, world);
+    if (output) await show(output, shown, world, filter);
     return failures > 0 ? exitCodes.partly : exitCodes.done;
   } catch (error) {
     return await report(error);

@@ -40,6 +40,8 @@ export interface World {
   readonly release: string;
   /** Aborted by Ctrl-C (SIGINT) and SIGTERM. */
   readonly interrupted: AbortSignal;
+  /** Does work that leaves no turn to whoever would notice an interruption: meanwhile a signal ends the process. Absent where there are no signals. */
+  readonly runKillable?: <T>(work: () => T) => T;
 }
 
 /** Whether a process exists. */

@@ -54,6 +54,7 @@ export interface Context {
 export interface GlobalValues {
   output: 'table' | 'json' | 'jsonl' | 'yaml' | 'csv' | 'tsv' | 'name' | undefined;
   json: boolean;
+  jq: string | undefined;
   columns: string | undefined;
   sort: string | undefined;
   noHeader: boolean;

@@ -5,6 +5,7 @@ import { choice, count, flag, text, type Option, type Options, type ValueSource 
 export const outputOptions = {
   output: choice('Form of the output', ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv', 'name'], { short: 'o', placeholder: 'FORM' }),
   json: flag('Same as --output json', { short: 'j' }),
+  jq: text('Filter the JSON by an expression of jq, text without quotes; with -o jsonl each record', { placeholder: 'EXPR' }),
   columns: text('Fields to show: a,b,c or all', { placeholder: 'LIST' }),
   sort: text('Fields to sort by: a,-b', { placeholder: 'LIST' }),
   noHeader: flag('Leave out the header line', { short: 'H' }),

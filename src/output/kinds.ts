@@ -1,3 +1,5 @@
+import type { Writer } from './writer.ts';
+
 /** What a command returns. Commands never print: `render` turns these into text. */
 
 /** A JSON object of a service, with the service's own field names. */
@@ -97,4 +99,12 @@ export interface RenderOptions {
   readonly colour: boolean;
   /** Milliseconds since the epoch, for ages. */
   readonly now: () => number;
+  /** `--jq`: JSON goes through it before it is written. */
+  readonly filter?: Filter | undefined;
+}
+
+/** `--jq`: something that JSON goes through on its way to a writer. */
+export interface Filter {
+  /** @param isEach record by record; as a whole otherwise */
+  readonly filterTo: (writer: Writer, isEach: boolean, isTerminal: boolean) => Writer;
 }

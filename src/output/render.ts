@@ -1,3 +1,4 @@
+import { UsageError } from '../errors.ts';
 import type { OutputStream } from '../world.ts';
 import { writeCard } from './card.ts';
 import { createPaint } from './colour.ts';
@@ -56,7 +57,13 @@ async function* pickRows(rows: Rows, keys: readonly string[]): AsyncGenerator<Ro
   for await (const row of rows) yield pickFields(row, keys);
 }
 
-async function chooseStyle(id: string, options: RenderOptions, out: OutputStream): Promise<TableStyle> {
+/** What of an output decides how things are written to it. */
+type Place = Pick<OutputStream, 'isTerminal' | 'columns'>;
+
+/** What a filter reads is written for programs. */
+const pipe: Place = { isTerminal: false, columns: () => 80 };
+
+async function chooseStyle(id: string, options: RenderOptions, out: Place): Promise<TableStyle> {
   const { header, long, now, colour } = options;
   const columns = out.isTerminal ? out.columns() : undefined;
   return { header, now, id, columns, ages: out.isTerminal && !long, paint: await createPaint(colour) };
@@ -86,7 +93,7 @@ async function writeRows(selected: Selected, id: string, options: RenderOptions,
   }
 }
 
-async function renderRecords(output: Records, options: RenderOptions, out: OutputStream, writer: Writer): Promise<void> {
+async function renderRecords(output: Records, options: RenderOptions, out: Place, writer: Writer): Promise<void> {
   const usual = options.format === 'table' && output.order !== undefined ? [output.order] : [];
   const order = options.sort === undefined || options.sort.length === 0 ? usual : options.sort;
   const sorted = order.length === 0 ? output.rows : await sortRows(output.rows, order, listDeclared(output));
@@ -95,7 +102,7 @@ async function renderRecords(output: Records, options: RenderOptions, out: Outpu
   return writeTable(selected.rows, selected.columns ?? [], await chooseStyle(output.id, options, out), writer);
 }
 
-async function renderRecord(output: Single, options: RenderOptions, out: OutputStream, writer: Writer): Promise<void> {
+async function renderRecord(output: Single, options: RenderOptions, out: Place, writer: Writer): Promise<void> {
   const selected = await selectColumns([output.value], output, options);
   const style = { terminal: out.isTerminal };
   if (options.format === 'table') {
@@ -113,18 +120,14 @@ async function renderRecord(output: Single, options: RenderOptions, out: OutputS
   return options.format === 'json' ? writeJsonRecord(value, style, writer) : writeYamlRecord(value, style, writer);
 }
 
-async function writeOutput(
-  output: Exclude<Output, { kind: 'none' }>,
-  options: RenderOptions,
-  out: OutputStream,
-  writer: Writer,
-): Promise<void> {
+async function writeOutput(output: Exclude<Output, { kind: 'none' }>, options: RenderOptions, out: Place, writer: Writer): Promise<void> {
   switch (output.kind) {
     case 'records':
       return renderRecords(output, options, out, writer);
     case 'record':
       return renderRecord(output, options, out, writer);
     case 'text':
+      if (options.filter) throw new UsageError('--jq filters JSON, and this command prints text');
       return writeText(output.text, writer);
     case 'bytes':
       for await (const piece of output.body) await writer.writeBytes(piece);
@@ -138,9 +141,11 @@ async function writeOutput(
  */
 export async function render(output: Output, options: RenderOptions, out: OutputStream): Promise<void> {
   if (output.kind === 'none') return;
-  const writer = createWriter(out);
+  const { filter } = options;
+  const isEach = options.format === 'jsonl' && output.kind !== 'bytes';
+  const writer = filter ? filter.filterTo(createWriter(out), isEach, out.isTerminal) : createWriter(out);
   try {
-    await writeOutput(output, options, out, writer);
+    await writeOutput(output, options, filter ? pipe : out, writer);
   } catch (error) {
     // The failure that ended the work is the one to report.
     await writer.close().catch(() => undefined);

@@ -14,11 +14,12 @@ export const scripting: Guide = {
         {
           lines: [
             'cloud images list -o name',
-            'cloud images list -j | jq -r \'.[] | select(.os == "linux") | .id\'',
+            'cloud images list --jq \'.[] | select(.os == "linux") | .id\'',
             'cloud images list -H -o tsv --columns name,version',
             'cloud keys list -o csv --columns all > keys.csv',
           ],
         },
+        'With `--jq` an expression of jq, which need not be installed, makes something else of the JSON: text is written without quotes, anything else as JSON on one line, as by `jq -rc`. It is applied to all of the output, and with `-o jsonl` to each record as it arrives. A wrong expression is an error of usage, and found before anything is done.',
         'Lists are JSON arrays, single things JSON objects; fields have the names of the service. An empty list is `[]`. In CSV and TSV, lists and objects inside a cell are JSON; in TSV, `\\t`, `\\n`, `\\r` and `\\\\` stand for tabs, line ends and backslashes.',
       ],
     },
@@ -48,7 +49,7 @@ export const scripting: Guide = {
       title: 'Many at once',
       blocks: [
         'Where several things are named, all are tried; each failure is reported, and the exit status is 5. Listings stream: `-o jsonl` writes each record when it arrives, in constant memory.',
-        { lines: ['cloud stor find logs --type object -o jsonl | jq -r .path'] },
+        { lines: ["cloud stor find logs --type object -o jsonl --jq 'select(.size > 1e6).path'"] },
       ],
     },
     {

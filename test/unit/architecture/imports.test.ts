@@ -15,14 +15,14 @@ const rules: Record<string, { folders: string[]; packages?: string[] }> = {
   client: { folders: ['api', 'auth'], packages: ['undici'] },
   policy: { folders: ['api'] },
   transfer: { folders: ['api', 'client'] },
-  output: { folders: [], packages: ['chalk', 'cli-table3', 'ora', 'yaml'] },
+  output: { folders: [], packages: ['chalk', 'cli-table3', 'ora', 'yaml', 'jq-wasm'] },
   config: { folders: [] },
   cli: { folders: ['api', 'output', 'config', 'client', 'auth'], packages: ['commander', 'yaml'] },
   commands: { folders: ['cli', 'api', 'client', 'transfer', 'policy', 'config', 'output', 'server'], packages: ['mime', 'yaml'] },
   server: { folders: ['api', 'auth', 'policy'], packages: ['libsql', 'kysely', 'yaml'] },
 };
 /** Packages that one file alone may name. */
-const owners: Record<string, string> = { commander: 'cli/parser.ts', undici: 'client/send-undici.ts' };
+const owners: Record<string, string> = { commander: 'cli/parser.ts', undici: 'client/send-undici.ts', 'jq-wasm': 'output/jq.ts' };
 
 interface Import {
   file: string;

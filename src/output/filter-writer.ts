@@ -1,0 +1,89 @@
+import { UsageError } from '../errors.ts';
+import { escapeData, escapeLines } from './escape.ts';
+import type { Writer } from './writer.ts';
+
+/** What an expression made of JSON, and what went wrong then. */
+export interface Filtered {
+  /** Each of its outputs as JSON on one line. */
+  readonly outputs: readonly string[];
+  readonly failure?: Error;
+}
+
+/** An expression that makes something else of JSON. */
+export interface Expression {
+  /** Applies it to the values in a text. */
+  readonly applyToText: (json: string) => Filtered;
+  /** Applies it to each of several values, up to the first that it fails on. */
+  readonly applyToEach: (values: readonly string[]) => Filtered;
+}
+
+/** Bytes of records that are filtered together. */
+const pieceLength = 64 * 1024;
+
+/** Most JSON that is filtered as a whole, characters. */
+const longestText = 256 * 1024 * 1024;
+
+/** An output of the expression: text as it is, anything else as JSON. */
+function writeOutput(json: string, isTerminal: boolean): string {
+  if (!isTerminal && !json.startsWith('"')) return json;
+  const value: unknown = JSON.parse(json);
+  if (typeof value !== 'string') return escapeData(JSON.stringify(value, null, 2));
+  return isTerminal ? escapeLines(value) : value;
+}
+
+/**
+ * A writer whose JSON goes through a filter on its way to another: as a whole when it is closed, or (`isEach`) record by record, those
+ * together that are there when the program waits for something. Outputs before a failure are written before it is thrown.
+ */
+export function createFilterWriter(expression: Expression, isEach: boolean, isTerminal: boolean, writer: Writer): Writer {
+  const decoder = new TextDecoder();
+  let pieces: string[] = [];
+  let size = 0;
+  let turn: NodeJS.Immediate | undefined;
+  let failure: unknown;
+
+  function flush(): Promise<void> | undefined {
+    clearImmediate(turn);
+    turn = undefined;
+    if (pieces.length === 0) return undefined;
+    const { outputs, failure: failed } = isEach ? expression.applyToEach(pieces) : expression.applyToText(pieces.join(''));
+    pieces = [];
+    size = 0;
+    failure = failed;
+    return outputs.length === 0 ? undefined : writer.write(outputs.map((json) => `${writeOutput(json, isTerminal)}\n`).join(''));
+  }
+
+  /** Nobody waits here: who writes next, or closes, is told. */
+  function flushLater(): void {
+    try {
+      flush()?.catch(() => undefined);
+    } catch (error) {
+      failure = error;
+    }
+  }
+
+  function write(text: string): Promise<void> | undefined {
+    if (failure !== undefined) throw failure;
+    pieces.push(text);
+    size += text.length;
+    if (isEach) {
+      if (size >= pieceLength) return flush();
+      turn ??= setImmediate(flushLater);
+    } else if (size > longestText) {
+      throw new UsageError('--jq: this is too much JSON to be filtered as a whole', {
+        hint: 'where there are records, -o jsonl filters each',
+      });
+    }
+    return undefined;
+  }
+
+  return {
+    write,
+    writeBytes: (bytes) => write(decoder.decode(bytes, { stream: true })),
+    close: async () => {
+      if (failure === undefined) await flush();
+      await writer.close();
+      if (failure !== undefined) throw failure;
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import { execFileSync } from 'node:child_process';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+import { openTerminal } from '../support/terminal.ts';
+
+/** The distribution's own jq is the witness; what it has another name for is left out. */
+
+const user = useLocal();
+const odd = ' "a" \\ b\tc\nd  ';
+
+beforeAll(async () => {
+  await user.cloud(['policies', 'create', 'odd', '--rule', 'CAN listkeys', '--description', odd]);
+});
+
+async function read(...words: string[]): Promise<string> {
+  const { code, stdout, stderr } = await user.cloud(words);
+  expect([words, code, stderr]).toEqual([words, 0, '']);
+  return stdout;
+}
+
+const known = new Map<string, string>();
+
+/** What jq makes of the JSON of a command. */
+async function askWitness(line: string, expression: string): Promise<string> {
+  const json = known.get(line) ?? (await read(...line.split(' ')));
+  known.set(line, json);
+  return execFileSync('jq', ['-rc', expression], { input: json, encoding: 'utf8', stdio: ['pipe', 'pipe', 'inherit'] });
+}
+
+describe('--jq', () => {
+  it.each([
+    ['images list', '.[].name'],
+    ['images list', 'map(select(.os == "linux")) | group_by(.name)[] | {name: .[0].name, count: length}'],
+    ['images list --columns name,os', '.[] | [.name, .os] | @tsv'],
+    ['images list --sort -name', '.[0].id, (.[1] | .version, .public)'],
+    ['images list', '.[] | select(.name == "nothing")'],
+    ['images list --name nothing', '.'],
+    ['images list', 'map(.name) | unique | length # how many'],
+    ['images get ubuntu-24.04', '.requirements'],
+    ['packages list', 'map({(.name): .memory}) | add'],
+    ['policies get odd', '.description, "", [.description], "é\\u001b"'],
+    ['account get', 'to_entries[] | "\\(.key)=\\(.value)"'],
+    ['images list -o json', '-1'],
+  ])('cloud %s --jq %j is what jq makes of the JSON', async (line, expression) => {
+    expect(await read(...line.split(' '), '--jq', expression)).toBe(await askWitness(`${line} -j`, expression));
+  });
+
+  it.each([
+    ['images list', '.name'],
+    ['images list', 'select(.os == "linux") | {id, name} # those'],
+    ['images list', 'def twice: ., .; .version | twice'],
+    ['images list', '.tags // "none", input_line_number * 0'],
+    ['policies list', '.description'],
+  ])('cloud %s -o jsonl --jq %j is what jq makes of each record', async (line, expression) => {
+    const expected = await askWitness(`${line} -o jsonl`, expression);
+    expect(await read(...line.split(' '), '-o', 'jsonl', `--jq=${expression}`)).toBe(expected);
+  });
+
+  it('filters what a request of any kind answers', async () => {
+    const names = await read('images', 'list', '-o', 'name');
+    expect((await read('api', '/my/images', '--jq', '.[].id')).split('\n').sort()).toEqual(names.split('\n').sort());
+    expect(await read('stor', 'mkdir', 'made', '-q', '--jq', '.')).toBe('');
+    await user.cloud(['stor', 'put', '-', 'made/records'], { input: '{"a":1}\n{"a":"two"}\n' });
+    expect(await read('stor', 'cat', 'made/records', '--jq', '.a')).toBe('1\ntwo\n');
+    expect(await read('stor', 'find', 'made', '--jq', 'map(.path) | join(" ")')).toMatch(/made\/records/);
+  });
+
+  it('filters many records as they come', async () => {
+    const { stdout } = await user.shell(
+      `cloud stor find /demo -o jsonl --jq '.type as $t | [range(2000)] | .[] | "\\($t) \\(.)"' | head -3000 | sort | uniq -c | wc -l`,
+    );
+    expect(Number(stdout)).toBeGreaterThanOrEqual(2000);
+  });
+
+  it.each([
+    ['.[', /^cloud .*: --jq: syntax error, .*\(line 1, column 2\)\nhint: [^\n]*\n$/],
+    ['.[] |\n nope(1)', /^cloud .*: --jq: nope\/1 is not defined \(line 2, column 2\)\nhint: [^\n]*\n$/],
+    [')  , (1', /^cloud .*: --jq: syntax error/],
+    ['include "x"; .', /^cloud .*: --jq: /],
+  ])('refuses %j before anything is done', async (expression, message) => {
+    const { code, stdout, stderr } = await user.cloud(['keys', 'create', '--name', 'never', '--jq', expression]);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(message) as string]);
+    expect((await user.cloud(['keys', 'get', 'never'])).code).toBe(3);
+  });
+
+  it.each([
+    ['.[0].os, (.[1].name | keys)', 'json', /^\w+\n$/, 'has no keys'],
+    ['if .os == "linux" then error("no") else .os end', 'jsonl', /^(\w+\n)*$/, 'no'],
+    ['.[0] | error', 'json', /^$/, 'os'],
+    ['"stop" | halt_error', 'json', /^$/, 'stop'],
+  ])('what was made before %j fails is written, then one line says why', async (expression, form, out, why) => {
+    const { code, stdout, stderr } = await user.cloud(['images', 'list', '-o', form, '--jq', expression, '--sort', '-os']);
+    expect([code, stdout]).toEqual([2, expect.stringMatching(out) as string]);
+    expect(stderr).toMatch(form === 'json' ? /^\{"code":"UsageError","message":"--jq: [^\n]*\n$/ : /^\{"code"/);
+    expect(stderr).toContain(why);
+    const plain = await user.cloud(['images', 'list', '--jq', '.nope']);
+    expect([plain.code, plain.stderr]).toEqual([2, expect.stringMatching(/^cloud [^\n]*: --jq: Cannot index array [^\n]*\n$/) as string]);
+  });
+
+  it('says on stderr what an expression says of itself', async () => {
+    const { code, stdout, stderr } = await user.cloud(['services', 'list', '--jq', 'length | debug']);
+    expect([code, stdout, stderr]).toEqual([0, '2\n', '["DEBUG:",2]\n']);
+  });
+
+  it.each([
+    [['images', 'list', '-o', 'yaml'], '--jq filters JSON, not yaml'],
+    [['completion', 'bash'], 'prints text'],
+    [['stor', 'cat', 'text'], 'Invalid'],
+  ])('is refused for what is no JSON: %j', async (words, why) => {
+    await user.cloud(['stor', 'put', '-', 'text'], { input: 'plain text' });
+    const { code, stdout, stderr } = await user.cloud([...words, '--jq', '.']);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(why) as string]);
+  });
+
+  it('shows JSON over several lines on a terminal, and no control characters but line ends and tabs', async () => {
+    const session = openTerminal(`cloud services list --jq '.[0] | keys, "a\\u001b[31m\\tb\\nc"'`, { env: user.env, cwd: user.home });
+    const { code, raw } = await session.end();
+    expect([code, raw.replaceAll('\r', '')]).toEqual([0, '[\n  "name",\n  "url"\n]\na\\x1b[31m\tb\nc\n']);
+  });
+
+  it('ends at Ctrl-C when an expression does not', async () => {
+    const session = openTerminal(`cloud services list --jq '"begun" | last(repeat(.))'`, { env: user.env, cwd: user.home });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 1500);
+    });
+    session.type('\u0003');
+    expect((await session.end()).code).toBe(130);
+  });
+});
