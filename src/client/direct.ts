@@ -8,7 +8,7 @@ import type { TLSSocket } from 'node:tls';
  */
 
 /** From this length on a body is worth a connection of its own, which is not used again, bytes. */
-const longBody = 32 * 1024 * 1024;
+const longBody = 8 * 1024 * 1024;
 
 /** Bytes in a piece. */
 const pieceSize = 256 * 1024;
