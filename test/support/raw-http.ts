@@ -44,19 +44,21 @@ type Read = Pick<RawReply, 'status' | 'headers' | 'body' | 'after' | 'isWhole'>;
 
 const nothing = Buffer.alloc(0);
 
-/** What has come, taken apart; interim replies are dropped. */
-function readReply(bytes: Buffer, method: string): Read {
+/** What has come, taken apart; interim replies are dropped. A body without a length, as HTTP/1.0 has it, is whole when the connection `isClosed`. */
+function readReply(bytes: Buffer, method: string, isClosed: boolean): Read {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return { status: 0, headers: new Map(), body: bytes, after: nothing, isWhole: false };
   const { status, headers } = readHead(bytes.subarray(0, end).toString('latin1'));
   const rest = bytes.subarray(end + 4);
-  if (status >= 100 && status < 200) return readReply(rest, method);
+  if (status >= 100 && status < 200) return readReply(rest, method, isClosed);
   if (method === 'HEAD' || status === 204 || status === 304) return { status, headers, body: nothing, after: rest, isWhole: true };
   if (headers.get('transfer-encoding') === 'chunked') {
     const body = joinChunks(rest);
     return { status, headers, body: body ?? rest, after: nothing, isWhole: body !== undefined };
   }
-  const length = Number(headers.get('content-length') ?? NaN);
+  const announced = headers.get('content-length');
+  if (announced === undefined) return { status, headers, body: rest, after: nothing, isWhole: isClosed };
+  const length = Number(announced);
   return { status, headers, body: rest.subarray(0, length), after: rest.subarray(length), isWhole: rest.length >= length };
 }
 
@@ -79,14 +81,14 @@ export function exchangeRaw(pieces: readonly Buffer[], { port, method, limit, en
     const finish = (hung: boolean): void => {
       clearTimeout(timer);
       socket.destroy();
-      resolve({ ...readReply(Buffer.concat(received), method), milliseconds: performance.now() - started, hung });
+      resolve({ ...readReply(Buffer.concat(received), method, !hung), milliseconds: performance.now() - started, hung });
     };
     const timer = setTimeout(() => finish(true), limit);
     socket.on('error', () => undefined);
     socket.on('close', () => finish(false));
     socket.on('data', (piece: Buffer) => {
       received.push(piece);
-      if (readReply(Buffer.concat(received), method).isWhole) finish(false);
+      if (readReply(Buffer.concat(received), method, false).isWhole) finish(false);
     });
     socket.setNoDelay(true);
     void (async () => {
