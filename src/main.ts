@@ -56,33 +56,34 @@ function outputStream(fd: number, open: () => NodeJS.WriteStream): OutputStream 
   };
 }
 
+/** What a user ends the program with. */
+const signals = ['SIGINT', 'SIGTERM'] as const;
+
 /** What ends when somebody interrupts the process. Until it is asked for, there is nothing to bring to an end, and signals do what they always do. */
 function listenForInterruption(): AbortSignal {
   const interruption = new AbortController();
   // Each transfer that waits listens to it: many are no mistake.
   setMaxListeners(0, interruption.signal);
-  for (const [signal, code] of [
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const) {
-    process.on(signal, () => {
-      // The second time there is no more waiting for an orderly end.
-      if (interruption.signal.aborted) process.exit(code);
-      interruption.abort();
-    });
-  }
+  for (const name of signals) process.on(name, () => interruption.abort());
+  // The second time there is no more waiting for an orderly end.
+  interruption.signal.addEventListener('abort', obeySignals);
   return interruption.signal;
 }
 
 /** Signals do what they always do while the work is done. */
 function runKillable<T>(work: () => T): T {
-  const kept = (['SIGINT', 'SIGTERM'] as const).map((signal) => ({ signal, listeners: process.listeners(signal) }));
+  const kept = signals.map((signal) => ({ signal, listeners: process.listeners(signal) }));
   for (const { signal } of kept) process.removeAllListeners(signal);
   try {
     return work();
   } finally {
     for (const { signal, listeners } of kept) for (const listener of listeners) process.on(signal, listener);
   }
+}
+
+/** Lets signals end the process as they do by themselves: a thread that waits for a device keeps everything else from ending it. */
+function obeySignals(): void {
+  for (const name of signals) process.removeAllListeners(name);
 }
 
 /** Milliseconds after the work is done within which connections and look-ups of names must have ended by themselves. */

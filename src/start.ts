@@ -1,4 +1,16 @@
-import { existsSync, fstatSync, mkdirSync, openSync, readFileSync, readSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { Module } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { Script } from 'node:vm';
@@ -6,7 +18,8 @@ import { Script } from 'node:vm';
 /**
  * Starts the program with code that an earlier run compiled: compiling takes a fifth of a short command's time. Newer releases
  * of Node.js can do that themselves, but leave what they keep open to whom the umask lets in: whoever writes there runs code as the user. What is kept
- * here is of the files of this program only. They are named after their content, and V8 refuses what another release made.
+ * here is of the files of this program only. They are named after their content, and V8 refuses what another release made. Each
+ * place where the program is installed has its own, or two versions would write theirs over each other's again and again.
  */
 
 /** What Node.js has for every module, although its documentation does not say so. */
@@ -56,6 +69,16 @@ function openKept(path: string): Kept {
   }
 }
 
+/** Milliseconds after which what was kept for another release or place goes: a place that is still in use writes its own anew. */
+const longestKept = 30 * 24 * 3_600_000;
+
+function removeOld(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (statSync(path).mtimeMs < Date.now() - longestKept) rmSync(path);
+  }
+}
+
 function writeKept(path: string, kept: ReadonlyMap<string, Buffer>): void {
   let begin = 0;
   const head: Head = [...kept].map(([name, { length }]) => {
@@ -68,7 +91,9 @@ function writeKept(path: string, kept: ReadonlyMap<string, Buffer>): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     writeFileSync(`${path}.${process.pid}`, Buffer.concat([size, text, ...kept.values()]), { mode: 0o600 });
+    const isFirst = !existsSync(path);
     renameSync(`${path}.${process.pid}`, path);
+    if (isFirst) removeOld(dirname(path));
   } catch {
     // A disk that is full or read-only: the next run compiles again.
   }
@@ -118,5 +143,12 @@ function findFolder({ XDG_CACHE_HOME: cache = '', HOME: home = '/' }: NodeJS.Pro
   return join(cache.startsWith('/') ? cache : join(home, '.cache'), 'cloud', 'code');
 }
 
-keepCompiled(join(findFolder(process.env), process.version));
+/** A number for the place where the program is installed. Two places that have the same by accident lose time only. */
+function numberPlace(): string {
+  let number = 0;
+  for (let at = 0; at < program.length; at += 1) number = (Math.imul(number, 31) + program.charCodeAt(at)) >>> 0;
+  return number.toString(36);
+}
+
+keepCompiled(join(findFolder(process.env), `${process.version}-${numberPlace()}`));
 void import('./main.ts').then(({ main }) => main());

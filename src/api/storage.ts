@@ -73,7 +73,7 @@ export const storage = operations('storage', {
   putSnapLink: operation('PUT /:account/*path', {
     summary: 'Makes another name for an object as it is now',
     when: { contentType: 'link' },
-    fields: { location: header('location', 'Path of the source object'), ...roleTag },
+    fields: { ...conditions, location: header('location', 'Path of the source object'), ...roleTag },
     body: 'none',
   }).answering(),
 

@@ -1,5 +1,5 @@
 import type { Field } from '../api/fields.ts';
-import { InterruptedError, PartialError, UsageError } from '../errors.ts';
+import { ApiError, InterruptedError, PartialError, UsageError } from '../errors.ts';
 import { record, records, type ColumnSpec, type Row, type Rows } from '../output/kinds.ts';
 import { command, type Command, type Context, type Example, type Invocation } from './command.ts';
 import { flag, many, one, type Argument, type Arguments, type Options, type ValueSource } from './parameters.ts';
@@ -127,6 +127,10 @@ interface DeleteSpec<N extends string, L> extends Shape {
   read: (context: Context) => Promise<L> | L;
   /** Finds what an argument names, and a label for it; throws when it names nothing or several things. */
   resolve: (list: L, name: string, context: Context) => Promise<Target> | Target;
+  /** The id that a word is as it stands: it serves where the list may not be read. */
+  wholeId?: (name: string) => string | undefined;
+  /** What that id is called, when it is no id. */
+  idWord?: string;
   remove: (context: Context, id: string) => Promise<unknown>;
   /** Where reads may lag: whether they still show one of these. The command then has `--wait`. */
   isShown?: (context: Context, ids: readonly string[]) => Promise<boolean>;
@@ -137,6 +141,25 @@ interface Target {
   label: string;
 }
 
+/** Finds the targets of a deletion; without the right to list, those that are named by their whole id. */
+async function createResolver<N extends string, L>(
+  { noun, read, resolve, wholeId, idWord = 'id' }: DeleteSpec<N, L>,
+  context: Context,
+): Promise<(name: string) => Promise<Target>> {
+  let list: L;
+  try {
+    list = await read(context);
+  } catch (error) {
+    if (wholeId === undefined || !isForbidden(error)) throw error;
+    return async (name) => {
+      const id = wholeId(name);
+      if (id === undefined) throw explainUnlisted(error, noun, name, idWord);
+      return { id, label: name };
+    };
+  }
+  return async (name) => await resolve(list, name, context);
+}
+
 const deleteOptions = {
   yes: flag('Do not ask', { short: 'y' }),
   dryRun: flag('Only show what would be deleted', { short: 'n' }),
@@ -145,7 +168,19 @@ const deleteOptions = {
 
 /** A command that deletes resources: it finds all of them, asks once, and tries each. */
 export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>): Command<Arguments, typeof deleteOptions> {
-  const { argument, help, values, noun, read, resolve, remove, isShown, ...rest } = spec;
+  const {
+    argument,
+    help,
+    values,
+    noun,
+    read: _read,
+    resolve: _resolve,
+    wholeId: _wholeId,
+    idWord: _idWord,
+    remove,
+    isShown,
+    ...rest
+  } = spec;
   const named: Record<string, Argument> = { [argument]: many(help, { ...(values && { values }) }) };
   const { yes, dryRun } = deleteOptions;
   return command({
@@ -157,8 +192,7 @@ export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>)
     run: async (invocation) => {
       const names = [...new Set(invocation.args[argument] as string[])];
       const attempts = createAttempts(invocation, names.length);
-      const list = await read(invocation);
-      const targets = await attempts.each(names, async (name) => await resolve(list, name, invocation));
+      const targets = await attempts.each(names, await createResolver(spec, invocation));
       const labels = targets.map(({ label }) => label).join(', ');
       if (invocation.options.dryRun) {
         for (const { label } of targets) invocation.note(`Would delete ${noun} ${label}`);
@@ -215,6 +249,21 @@ export function createAttempts({ fail }: Pick<Context, 'fail'>, total: number): 
       if (failed > 0) throw new PartialError(`${failed} of ${total} failed`, failed === total ? { allFailed: lastCode } : {});
     },
   };
+}
+
+/** Whether this is the refusal of what the caller has no right to. */
+export function isForbidden(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 403;
+}
+
+/** A refusal to read what a name was to be looked up in, with the way that is left. Other errors as they are. */
+export function explainUnlisted(error: unknown, noun: string, name: string, idWord = 'id'): unknown {
+  if (!isForbidden(error)) return error;
+  return new ApiError(error.status, error.code, error.message, {
+    requestId: error.requestId,
+    cause: error,
+    hint: `to find ${noun} "${name}" takes the right to list; its whole ${idWord} serves without`,
+  });
 }
 
 /** A resource that can be meant by name, full id or the beginning of its id. */

@@ -5,7 +5,7 @@ import { readInput } from '../cli/input.ts';
 import { maybe, text, texts } from '../cli/parameters.ts';
 import { changeCommand, deleteCommand, getCommand, listCommand } from '../cli/shapes.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
-import { askOrSearch } from './rbac/find.ts';
+import { askOrSearch, searchByName } from './rbac/find.ts';
 
 /** SHA256 fingerprint of a key in OpenSSH format, as ssh-keygen prints it. */
 function computeSha256(openssh: string): string {
@@ -103,7 +103,8 @@ export const keys = group({
       fetch: async ({ compute, account }, word) => {
         const search = async (): Promise<Key> => findKey(await compute.listKeys({ account }), word);
         const key = readFingerprint(word);
-        return key === undefined ? await search() : await askOrSearch(() => compute.getKey({ account, key }), search);
+        if (key !== undefined) return await askOrSearch(() => compute.getKey({ account, key }), search);
+        return await searchByName('key', word, search, 'fingerprint');
       },
       examples: [
         { line: 'cloud keys get laptop', help: 'A key by its name' },
@@ -136,6 +137,8 @@ export const keys = group({
       values: 'key',
       noun: 'key',
       read: ({ compute, account }) => compute.listKeys({ account }),
+      wholeId: readFingerprint,
+      idWord: 'fingerprint',
       resolve: (listed, word, { settings }) => {
         const { name, fingerprint } = findKey(listed, word);
         const own = settings().keyId?.value.replace(/^MD5:/i, '') === fingerprint;

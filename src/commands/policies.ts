@@ -12,7 +12,7 @@ import { readRules, removeRules, warnAbout } from './policies/rules.ts';
 import { simulate } from './policies/simulate.ts';
 import { policyDocument } from './rbac/document.ts';
 import { editYaml } from './rbac/editor.ts';
-import { findPolicy, requirePolicy } from './rbac/find.ts';
+import { findPolicy, isUuid, readUuid, requirePolicy } from './rbac/find.ts';
 import { isSame, requireUnchanged } from './rbac/settle.ts';
 
 const policyHelp = 'Name, id, or beginning of an id';
@@ -144,6 +144,9 @@ async function readCurrent({ compute, account }: Context, id: string): Promise<P
 
 /** A policy as it is now, by what the user calls it. */
 async function openPolicy(context: Context, word: string): Promise<Policy> {
+  // Who may change policies need not have the right to read them: an id is not looked up before.
+  const current = isUuid(word) ? await readCurrent(context, word) : undefined;
+  if (current) return current;
   const found = await findPolicy(context, word);
   return (await readCurrent(context, found.id)) ?? found;
 }
@@ -220,6 +223,7 @@ export const policies = group({
       help: policyHelp,
       noun: 'policy',
       read: ({ compute, account }) => compute.listPolicies({ account }),
+      wholeId: readUuid,
       resolve: (listed, word) => {
         const { id, name } = requirePolicy(listed, word);
         return { id, label: name };

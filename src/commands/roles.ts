@@ -3,14 +3,14 @@ import { role as roleShape, type RoleMember } from '../api/resources.ts';
 import { command, group, type Context } from '../cli/command.ts';
 import { readRecord } from '../cli/from.ts';
 import { maybe, one, text, texts } from '../cli/parameters.ts';
-import { changeCommand, deleteCommand, getCommand, listCommand } from '../cli/shapes.ts';
+import { changeCommand, deleteCommand, explainUnlisted, getCommand, isForbidden, listCommand } from '../cli/shapes.ts';
 import { waitForReads, waitOptions } from '../cli/wait.ts';
 import { UsageError } from '../errors.ts';
 import { record } from '../output/kinds.ts';
 import { roleDocument } from './rbac/document.ts';
 import { editYaml } from './rbac/editor.ts';
-import { findRole, requireRole } from './rbac/find.ts';
-import { listRoles, parseMember, printMember, type Member, type Role, type RoleFields } from './rbac/role.ts';
+import { findRole, isIdLike, isUuid, lookUpRole, readUuid, requireRole } from './rbac/find.ts';
+import { listRoles, parseMember, printMember, type FoundRole, type Member, type Role, type RoleFields } from './rbac/role.ts';
 import { requireUnchanged } from './rbac/settle.ts';
 import { addMembers, removeMembers, resolveMembers } from './roles/members.ts';
 import { tags } from './roles/tags.ts';
@@ -69,8 +69,7 @@ const create = changeCommand({
     const given = await resolveMembers(invocation, options.member, options.defaultMember);
     const members = given.length > 0 ? given : held.members;
     const policies = options.policy.length > 0 ? options.policy : held.policies;
-    const { isOld } = await listRoles(invocation);
-    const created = await createRole(invocation, { name, members, policies }, isOld);
+    const created = await createRole(invocation, { name, members, policies }, await hasOldRoles(invocation));
     await waitForReads(invocation, options, `role ${name}`, () => isRoleShown(invocation, created));
     return created;
   },
@@ -114,15 +113,26 @@ const update = changeCommand({
 });
 
 /** A role as it is now, by what the user calls it. */
-async function openRole(context: Context, word: string): Promise<RoleToChange> {
-  const { roles, isOld } = await listRoles(context);
-  const found = requireRole(roles, word);
-  return { role: (await readCurrentRole(context, found.id, isOld)) ?? found, isOld };
+async function openRole(context: Context, word: string): Promise<FoundRole> {
+  try {
+    const { role, isOld } = await lookUpRole(context, word);
+    return { role: (await readCurrentRole(context, role.id, isOld)) ?? role, isOld };
+  } catch (error) {
+    // Who may change roles need not have the right to read them.
+    const role = isUuid(word) && isForbidden(error) ? await readCurrentRole(context, word, false) : undefined;
+    if (role === undefined) throw isIdLike(word) ? error : explainUnlisted(error, 'role', word);
+    return { role, isOld: false };
+  }
 }
 
-interface RoleToChange {
-  role: Role;
-  isOld: boolean;
+/** Whether the service has roles in the form of version 8. Who may not list them is taken to speak the newer one. */
+async function hasOldRoles(context: Context): Promise<boolean> {
+  try {
+    return (await listRoles(context)).isOld;
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return false;
+  }
 }
 
 interface ListOptions {
@@ -238,6 +248,7 @@ export const roles = group({
       help: roleHelp,
       noun: 'role',
       read: listRoles,
+      wholeId: readUuid,
       resolve: (listed, word) => {
         const { id, name } = requireRole(listed.roles, word);
         return { id, label: name };

@@ -8,7 +8,7 @@ import { waitForReads, waitOptions } from '../cli/wait.ts';
 import { ApiError, UsageError } from '../errors.ts';
 import { record } from '../output/kinds.ts';
 import { contactOptions } from './account.ts';
-import { findUser, requireUser } from './rbac/find.ts';
+import { findUser, identifyUser, readUuid, requireUser } from './rbac/find.ts';
 import { isSame } from './rbac/settle.ts';
 import { userKeys } from './users/keys.ts';
 import { passwordOptions, readPassword } from './users/password.ts';
@@ -86,7 +86,7 @@ const update = changeCommand({
     const { args, options, compute, account } = invocation;
     const fields = await readFields(invocation, options.from, { ...options });
     if (Object.keys(fields).length === 0) throw new UsageError('nothing to change', { hint: 'name a field: cloud users update --help' });
-    const { id } = await findUser(invocation, args.user);
+    const { id } = await identifyUser(invocation, args.user);
     const updated = await compute.updateUser({ account, user: id, ...fields });
     await waitForReads(invocation, options, `user ${updated.login}`, () => isShown(invocation, updated));
     return updated;
@@ -136,7 +136,7 @@ export const users = group({
       options: passwordOptions,
       run: async (invocation) => {
         const { args, options, compute, account } = invocation;
-        const { id, login } = await findUser(invocation, args.user);
+        const { id, login } = await identifyUser(invocation, args.user);
         const password = await readPassword(invocation, options, login);
         await compute.changeUserPassword({ account, user: id, password, password_confirmation: password });
         invocation.note(`Changed the password of ${login}`);
@@ -154,6 +154,7 @@ export const users = group({
       help: userHelp,
       noun: 'user',
       read: ({ compute, account }) => compute.listUsers({ account }),
+      wholeId: readUuid,
       resolve: (listed, word) => {
         const { id, login } = requireUser(listed, word);
         return { id, label: login };

@@ -1,5 +1,5 @@
 import type { StorageClient } from '../client/client.ts';
-import { UsageError } from '../errors.ts';
+import { ApiError, UsageError } from '../errors.ts';
 import { inspect } from './inspect.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
 
@@ -16,15 +16,33 @@ async function isThere(storage: StorageClient, path: RemotePath): Promise<boolea
   throw new UsageError(`${printRemotePath(path)} is an object, not a directory`, { hint: 'remove it first: cloud stor rm' });
 }
 
+/** The same for who may not look: what is refused is there, since services tell everybody what is missing. */
+async function isThereUnseen(storage: StorageClient, path: RemotePath): Promise<boolean> {
+  try {
+    return await isThere(storage, path);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 403) throw error;
+    return true;
+  }
+}
+
+/** The directories on the way to a path that are missing, the highest first. What is above one that is there is not asked for. */
+async function findMissing(storage: StorageClient, path: RemotePath): Promise<RemotePath[]> {
+  const missing = [];
+  for (const parent of listParents(path).toReversed()) {
+    if (await isThereUnseen(storage, parent)) break;
+    missing.unshift(parent);
+  }
+  return missing;
+}
+
 /**
  * Makes a directory; with `parents` those on the way too. What exists is left alone: a sub-user may lack the right to it.
  * @returns whether it was made
  */
 export async function makeFolder(storage: StorageClient, path: RemotePath, { parents = false } = {}): Promise<boolean> {
-  if (await isThere(storage, path)) return false;
-  if (parents) {
-    for (const parent of listParents(path)) if (!(await isThere(storage, parent))) await storage.putDirectory(parent);
-  }
+  if (await (parents ? isThereUnseen : isThere)(storage, path)) return false;
+  if (parents) for (const parent of await findMissing(storage, path)) await storage.putDirectory(parent);
   await storage.putDirectory(path);
   return true;
 }

@@ -2,8 +2,24 @@ import type { Headers } from '../api/message.ts';
 import { ApiError, NetworkError } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { openObject, readObject } from './download.ts';
+import { inspect } from './inspect.ts';
 import { encodeRemotePath, printRemotePath, type RemotePath } from './path.ts';
+import { isConditionFailed } from './refusal.ts';
 import { tryAgain } from './retry.ts';
+
+/** What must be at the target: this version, or, with `*`, nothing. */
+export interface LinkCondition {
+  readonly ifMatch?: string | undefined;
+  readonly ifNoneMatch?: string | undefined;
+}
+
+/** An object and the name that it is to have too. */
+export interface LinkStep {
+  readonly from: RemotePath;
+  readonly to: RemotePath;
+  /** Version of the object, when it is known. */
+  readonly etag?: string | undefined;
+}
 
 /** What became of a copy within the service. */
 export interface Linked {
@@ -30,13 +46,14 @@ export function pickStoredHeaders(headers: Headers): Headers {
 }
 
 /** Copies an object's bytes and headers through this machine. */
-async function copyThrough(engine: Engine, source: RemotePath, target: RemotePath): Promise<Linked> {
+async function copyThrough(engine: Engine, source: RemotePath, target: RemotePath, condition: LinkCondition): Promise<Linked> {
   const ticket = engine.monitor.begin(printRemotePath(target), undefined);
   try {
     const reply = await tryAgain(async () => {
       const opened = await openObject(engine, source);
       const stored = await engine.storage.putObject({
         ...target,
+        ...condition,
         headers: pickStoredHeaders(opened.headers),
         durabilityLevel: opened.headers['durability-level'],
         contentMd5: opened.md5,
@@ -61,21 +78,40 @@ async function copyThrough(engine: Engine, source: RemotePath, target: RemotePat
  */
 export async function linkObject(
   engine: Engine,
-  source: RemotePath,
-  target: RemotePath,
-  { copiesThrough }: { copiesThrough: boolean },
+  { from: source, to: target }: LinkStep,
+  { copiesThrough, ...condition }: LinkCondition & { readonly copiesThrough: boolean },
 ): Promise<Linked> {
   try {
-    const reply = await tryAgain(() => engine.storage.putSnapLink({ ...target, location: encodeRemotePath(source) }), engine);
+    const location = encodeRemotePath(source);
+    const reply = await tryAgain(() => engine.storage.putSnapLink({ ...target, ...condition, location }), engine);
     return { how: 'link', etag: reply['etag'] ?? '' };
   } catch (error) {
     if (!isLinkRefused(error, source, target)) throw error;
-    if (copiesThrough) return await copyThrough(engine, source, target);
+    if (copiesThrough) return await copyThrough(engine, source, target, condition);
     throw error instanceof ApiError
       ? new ApiError(error.status, error.code, error.message, {
           requestId: error.requestId,
           hint: 'to copy the bytes through this machine instead: --copy',
         })
       : error;
+  }
+}
+
+/**
+ * Makes another name for an object where nothing is. The specification knows conditions of objects only: a service may not heed
+ * that of a link, so there is a look before. @throws {ApiError} 412 when something is there
+ */
+export async function linkWhereNothingIs(engine: Engine, step: LinkStep, options: { readonly copiesThrough: boolean }): Promise<Linked> {
+  const { to, etag } = step;
+  const refusal = new ApiError(412, 'PreconditionFailed', `${printRemotePath(to)} exists: left alone`);
+  if (await inspect(engine.storage, to)) throw refusal;
+  try {
+    return await linkObject(engine, step, { ...options, ifNoneMatch: '*' });
+  } catch (error) {
+    if (!isConditionFailed(error)) throw error;
+    // The link may be that of a try whose reply was lost.
+    const there = await inspect(engine.storage, to);
+    if (etag !== undefined && there?.headers['etag'] === etag) return { how: 'link', etag };
+    throw refusal;
   }
 }

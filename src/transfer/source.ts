@@ -2,6 +2,7 @@ import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:
 import type { ByteStream } from '../api/message.ts';
 import { describeSystemError, isSystemError, LocalError, UsageError } from '../errors.ts';
 import type { Engine, Ticket } from './engine.ts';
+import { openToRead } from './named-pipe.ts';
 
 /** A regular file as it was when it was looked at. */
 export interface FileSource {
@@ -28,12 +29,12 @@ export type Source = FileSource | StreamSource;
 /** Bytes read from a file at once. */
 const pieceSize = 256 * 1024;
 
-/** A local file to be uploaded. @throws {UsageError} when there is none, or it is a directory */
-export function openSource(label: string, file: string): Source {
+/** A local file to be uploaded; waiting for more of a pipe ends with the signal. @throws {UsageError} when there is none, or it is a directory */
+export function openSource(label: string, file: string, signal?: AbortSignal): Source {
   try {
     const stats = statSync(file);
     if (stats.isDirectory()) throw new UsageError(`${label} is a directory`, { hint: 'to put a tree: cloud stor put -r' });
-    if (!stats.isFile()) return { kind: 'stream', label, open: () => createReadStream(file, { highWaterMark: pieceSize }) };
+    if (!stats.isFile()) return { kind: 'stream', label, open: () => openToRead(file, signal) };
     return { kind: 'file', label, file, size: stats.size, mtime: stats.mtimeMs, mode: stats.mode & 0o777 };
   } catch (error) {
     if (!isSystemError(error)) throw error;

@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Headers } from '../../src/api/message.ts';
+import { derivePublicKey } from '../../src/auth/public-key.ts';
 import {
   addUser,
   createEcdsaKey,
@@ -17,13 +18,13 @@ import {
 const clock = Date.now();
 const date = new Date(clock).toUTCString();
 const userKey = createRsaKey();
-const ecdsaKey = createEcdsaKey();
+const curves = { sha256: createEcdsaKey(256), sha384: createEcdsaKey(384), sha512: createEcdsaKey(521) };
 let service: TestService;
 
 beforeAll(async () => {
   service = await createTestService({ now: () => clock });
   await addUser(service.store, service.account, 'bob', userKey);
-  await service.compute('POST', '/my/keys', { json: { name: 'curve', key: ecdsaKey.line } });
+  for (const { line } of Object.values(curves)) await service.compute('POST', '/my/keys', { json: { key: line } });
   await service.storage('PUT', '/demo/public/page', { body: Buffer.from('hello') });
   await service.storage('PUT', '/demo/stor/private', { body: Buffer.from('secret') });
 });
@@ -53,8 +54,17 @@ describe('accepted', () => {
     expect((await ask(sign(own(), service.key, { algorithm, hash: algorithm.slice(4).toLowerCase() })))[0]).toBe(200);
   });
 
-  test('ECDSA', async () => {
-    expect((await ask(sign(`/demo/keys/${ecdsaKey.fingerprint}`, ecdsaKey, { algorithm: 'ecdsa-sha256' })))[0]).toBe(200);
+  test.each(Object.entries(curves))('ecdsa-%s', async (hash, key) => {
+    expect((await ask(sign(`/demo/keys/${key.fingerprint}`, key, { algorithm: `ecdsa-${hash}`, hash })))[0]).toBe(200);
+  });
+
+  test('DSA, under both names', async () => {
+    const { privateKey } = generateKeyPairSync('dsa', { modulusLength: 1024, divisorLength: 160 });
+    const { openssh, fingerprints } = await derivePublicKey(privateKey);
+    const key = { privateKey, line: openssh, fingerprint: fingerprints.md5 };
+    expect((await service.compute('POST', '/my/keys', { json: { key: key.line } })).status).toBe(201);
+    for (const algorithm of ['dsa-sha', 'DSA-SHA1'])
+      expect((await ask(sign(`/demo/keys/${key.fingerprint}`, key, { algorithm, hash: 'sha1' })))[0]).toBe(200);
   });
 
   test('a space after the comma, a list of headers, a percent-encoded keyId', async () => {

@@ -44,6 +44,19 @@ describe('the running service', () => {
     expect(status['size']).toBeGreaterThan(0);
   });
 
+  test('one that does not answer in time is told from one that does not run, and its data is left alone', async () => {
+    process.kill(user.local.pid, 'SIGSTOP');
+    try {
+      const [status, reset] = await Promise.all([user.cloud(['local', 'status', '-j']), user.cloud(['local', 'reset', '-y'])]);
+      expect(JSON.parse(status.stdout)).toMatchObject({ running: true, answers: false, pid: user.local.pid });
+      expect(status.stderr).toBe(`process ${user.local.pid} runs but does not answer in time: it is busy or hangs\n`);
+      expect([reset.code, reset.stderr]).toEqual([6, expect.stringContaining(`(process ${user.local.pid}) but does not answer in time`)]);
+    } finally {
+      process.kill(user.local.pid, 'SIGCONT');
+    }
+    expect(await user.json('local', 'status')).toMatchObject({ running: true, answers: true });
+  });
+
   test('it listens on this machine only, and its data is for its owner only', () => {
     expect(new URL(user.local.computeUrl).hostname).toBe('localhost');
     const listening = readFileSync(`/proc/${user.local.pid}/net/tcp`, 'utf8');

@@ -1,13 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startBadService, type BadService } from '../support/bad-service.ts';
 import { useLocal } from '../support/sandbox.ts';
 
-/** A service that knows only the later form of a signature's header, and takes its time to refuse the other. */
+/** Signatures as they are sent. */
 
 const user = useLocal();
+/** Knows only the later form of a signature's header, and takes its time to refuse the other. */
 let service: BadService;
 
 beforeAll(async () => {
@@ -34,4 +35,25 @@ test('several requests at once, with an ECDSA key: each is tried again in the la
   expect(service.requests.slice(before).filter((head) => !head.includes('signature="'))).toEqual([]);
   const remembered = join(user.home, '.local/state/cloud/signing.json');
   expect(readFileSync(remembered, 'utf8')).toContain('"draft"');
+});
+
+test('a signature serves for the second of its date, or for as long as signWindow says: a key that wants to be touched is touched once', async () => {
+  const slow = await startBadService(async (socket) => {
+    await sleep(1100);
+    socket.write(`HTTP/1.1 200 OK\r\nDate: ${new Date().toUTCString()}\r\nContent-Length: 2\r\n\r\nok`);
+  });
+  const profiles = join(user.home, '.config/cloud/profiles');
+  const profile = JSON.parse(readFileSync(join(profiles, 'local.json'), 'utf8')) as object;
+  writeFileSync(join(profiles, 'touch.json'), JSON.stringify({ ...profile, signWindow: '240' }));
+  const listSignatures = async (name: string): Promise<string[]> => {
+    const { code, stdout } = await user.cloud(['stor', 'cat', `${name}/1`, `${name}/2`, '--profile', name, '--stor-url', slow.url]);
+    expect([code, stdout]).toEqual([0, 'okok']);
+    return slow.requests.filter((head) => head.includes(`/stor/${name}/`)).map((head) => /^authorization: (.*)$/imu.exec(head)?.[1] ?? '');
+  };
+  const lists = [await listSignatures('touch'), await listSignatures('local')];
+  await slow.close();
+  expect(lists.map((list) => [list.length, new Set(list).size])).toEqual([
+    [2, 1],
+    [2, 2],
+  ]);
 });

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
@@ -53,6 +53,24 @@ test('a TLS session is kept for one release of Node.js: what another made would 
   execFileSync(process.execPath, ['--require', hook, program, 'images', 'list'], { env: user.env });
   expect(readdirSync(folder)).toHaveLength(2);
   expect(readdirSync(folder)).toContain(kept);
+});
+
+test('each place of the program keeps compiled code of its own, and what is old goes', () => {
+  const folder = join(user.home, '.cache/cloud/code');
+  const run = (file: string): Buffer => execFileSync(process.execPath, [file, '--version'], { env: user.env });
+  run(program);
+  const old = join(folder, 'v20.0.0');
+  writeFileSync(old, 'old');
+  utimesSync(old, 0, 0);
+  for (const part of ['bin', 'dist']) cpSync(join(program, '../..', part), join(user.home, 'other', part), { recursive: true });
+  run(join(user.home, 'other/bin/cloud'));
+  expect(readdirSync(folder)).not.toContain('v20.0.0');
+  const names = readdirSync(folder).filter((name) => name.startsWith(`${process.version}-`));
+  expect(names).toHaveLength(2);
+  const look = (): number[] => names.map((name) => statSync(join(folder, name)).mtimeMs);
+  const before = look();
+  for (const file of [program, join(user.home, 'other/bin/cloud'), program]) run(file);
+  expect(look()).toEqual(before);
 });
 
 test('after a first command a TLS session is resumed', async () => {

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
@@ -115,6 +115,31 @@ test('Ctrl-C ends what waits for more of a pipe, and the parts that were sent ar
   expect(await user.json('mpu', 'list')).toEqual([]);
 });
 
+/** Whether a process has a file of this name open. */
+function holds({ pid }: ChildProcess, name: string): boolean {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).some((fd) => readlinkSync(join(folder, fd)).endsWith(`/${name}`));
+}
+
+test('named pipes are waited for at both ends, and Ctrl-C ends the waiting', async () => {
+  await user.shell('mkfifo pipe');
+  const put = start('stor', 'put', 'pipe', 'piped', '-q');
+  await waitFor(() => holds(put, 'pipe'));
+  put.kill('SIGINT');
+  expect((await waitForEnd(put)).code).toBe(130);
+  let isAsked = false;
+  const proxy = await startFaultProxy(user.local.storUrl, (method) => ((isAsked ||= method === 'GET'), 'none'), 1);
+  const get = start('stor', 'get', 'large', 'pipe', '-q', '--stor-url', proxy.url);
+  await waitFor(() => isAsked);
+  await sleep(200);
+  get.kill('SIGINT');
+  expect((await waitForEnd(get)).code).toBe(130);
+  await proxy.close();
+  const line =
+    'cloud stor put pipe piped -q & { sleep 0.3; cat large; } > pipe; wait; cloud stor get piped pipe -q & sleep 0.3; cmp - large < pipe && wait';
+  expect(await user.shell(line)).toMatchObject({ code: 0, stdout: '', stderr: '' });
+});
+
 test('two that upload the same file at once: each makes the object, and nothing is left', { timeout: 60_000 }, async () => {
   user.write('parts', randomBytes(12_000_000));
   const first = start('mpu', 'upload', 'parts', 'parts', '--part-size', '5M', '--bwlimit', '6M');
@@ -144,20 +169,51 @@ test('where nothing can be remembered, transfers do their work all the same', { 
   expect((await user.cloud(['stor', 'cat', 'few/a'])).stdout).toBe('a');
 });
 
-test('find --delete leaves alone what was changed since it was found', async () => {
-  await user.cloud(['stor', 'put', '-', 'old.tmp'], { input: 'old' });
+/** Runs a command through a proxy that stores "new" under a name just before the first request by this method. */
+async function interfere(words: readonly string[], method: string, name: string): Promise<{ code: number | null; stderr: string }> {
   let left = 1;
   const proxy = await startFaultProxy(
     user.local.storUrl,
-    (method) => {
-      if (method === 'DELETE' && left-- > 0)
-        execFileSync(join(user.home, 'bin/cloud'), ['stor', 'put', '-', 'old.tmp'], { env: user.env, input: 'new' });
+    (each) => {
+      if (each === method && left-- > 0)
+        execFileSync(join(user.home, 'bin/cloud'), ['stor', 'put', '-', name], { env: user.env, input: 'new' });
       return 'none';
     },
     1,
   );
-  const { code, stderr } = await user.cloud(['stor', 'find', '--name', '*.tmp', '--type', 'f', '--delete', '-y', '--stor-url', proxy.url]);
+  const outcome = await user.cloud(['stor', ...words, '--stor-url', proxy.url]);
   await proxy.close();
+  return outcome;
+}
+
+test('find --delete leaves alone what was changed since it was found', async () => {
+  await user.cloud(['stor', 'put', '-', 'old.tmp'], { input: 'old' });
+  const { code, stderr } = await interfere(['find', '--name', '*.tmp', '--type', 'f', '--delete', '-y'], 'DELETE', 'old.tmp');
   expect([code, stderr.includes('old.tmp was changed meanwhile')]).toEqual([1, true]);
   expect((await user.cloud(['stor', 'cat', 'old.tmp'])).stdout).toBe('new');
+});
+
+test.each([
+  [['cp', '-n', 'from/a', 'to/a'], 'exists: left alone'],
+  [['ln', '-n', 'from/a', 'to/a'], 'exists: left alone'],
+  [['sync', 'stor:from', 'stor:to'], 'is not as it was when this was planned: left alone'],
+])('%j leaves alone what came since it looked', async (words, message) => {
+  for (const folder of ['from', 'to']) await user.cloud(['stor', 'mkdir', folder]);
+  await user.cloud(['stor', 'put', '-', 'from/a'], { input: 'old' });
+  const { code, stderr } = await interfere(words, 'PUT', 'to/a');
+  expect([code, stderr.includes(message)]).toEqual([1, true]);
+  expect((await user.cloud(['stor', 'cat', 'to/a'])).stdout).toBe('new');
+  await user.cloud(['stor', 'rm', 'to/a', '-y']);
+});
+
+test('a link whose reply was lost is not taken for that of another', async () => {
+  let lost = false;
+  const proxy = await startFaultProxy(
+    user.local.storUrl,
+    (method) => (method === 'PUT' && !lost ? ((lost = true), 'no reply') : 'none'),
+    1,
+  );
+  const { code, stderr } = await user.cloud(['stor', 'cp', '-n', 'from/a', 'to/a', '-q', '--stor-url', proxy.url]);
+  await proxy.close();
+  expect([lost, code, stderr]).toEqual([true, 0, '']);
 });

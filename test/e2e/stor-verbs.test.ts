@@ -80,6 +80,35 @@ test('find streams paths and knows names, types, sizes, times, depths, and runs 
   expect((await user.cloud(['stor', 'ls', 'doomed'])).code).toBe(3);
 });
 
+test('ls sorts by name, time and size, in either direction, and several directories at once', async () => {
+  await user.cloud(['stor', 'mkdir', 'sorted', 'sorted/dir', '-q']);
+  for (const [name, size] of [
+    ['b', 1],
+    ['a', 30],
+    ['c', 200],
+  ] as const)
+    await user.cloud(['stor', 'put', '-', `sorted/${name}`, '-q'], { input: 'x'.repeat(size) });
+  const ls = (...words: string[]) => namesOf('ls', 'sorted', '-o', 'name', ...words);
+  expect(
+    [await ls(), await ls('-r'), await ls('-t'), await ls('-t', '-r'), await ls('-S'), await ls('-S', '-r')].map((all) => all.join(' ')),
+  ).toEqual(['a b c dir', 'dir c b a', 'c a b dir', 'dir b a c', 'c a b dir', 'dir b a c']);
+  const long = (await namesOf('ls', 'sorted', '-l')).map((line) => line.split(/ {2,}/u));
+  expect(long[0]).toEqual(['TYPE', 'SIZE', 'MTIME', 'CONTENT-TYPE', 'DURABILITY', 'ETAG', 'NAME']);
+  expect(long.at(3)).toEqual([
+    'object',
+    '200 B',
+    expect.stringMatching(/^\d{4}-/u),
+    'application/octet-stream',
+    '2',
+    expect.any(String),
+    'c',
+  ]);
+  const both = await user.json<{ directory: string; name: string }[]>('stor', 'ls', 'sorted', 'tree/d/e');
+  expect(both.map(({ directory, name }) => `${directory}/${name}`)).toContain('/demo/stor/tree/d/e/f.txt');
+  const du = await user.json<{ path: string; size: number }[]>('stor', 'du', 'tree', '-d', '0');
+  expect(du.map(({ path }) => path)).toEqual(['/demo/stor/tree']);
+});
+
 test('du sums up, tree draws names that cannot break the drawing', async () => {
   const rows = await user.json<{ path: string; size: number; objects: number }[]>('stor', 'du', 'tree/d');
   const whole = rows.at(-1);

@@ -69,6 +69,9 @@ test('missing parents, wrong kinds and refusals change nothing and say what to d
     expect([words, outcome.code, outcome.stdout]).toEqual([words, code, '']);
     expect(outcome.stderr).toContain(message);
   }
+  const long = await user.cloud(['stor', 'put', '-', 'd/long', '--max-size', '10'], { input: 'x'.repeat(11) });
+  expect([long.code, long.stderr]).toEqual([expect.any(Number), expect.stringMatching(/10|MaxContentLengthExceeded/u)]);
+  expect(long.code).not.toBe(0);
   expect(await user.json('stor', 'ls', 'd')).toEqual(before);
   expect(readdirSync(user.home)).not.toContain('local-file');
 });

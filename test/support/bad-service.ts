@@ -48,7 +48,11 @@ export async function writeForever(socket: Socket, piece: string | Buffer): Prom
     if (socket.write(piece)) await new Promise<void>((resolve) => void setImmediate(resolve));
     else {
       await new Promise<void>((resolve) => {
-        socket.once('drain', resolve).once('close', resolve);
+        const goOn = (): void => {
+          socket.off('drain', goOn).off('close', goOn);
+          resolve();
+        };
+        socket.on('drain', goOn).on('close', goOn);
       });
     }
   }

@@ -106,13 +106,13 @@ export function createRsaKey(): TestKey {
   return describeKey(privateKey, 'ssh-rsa', Buffer.concat([writeField(Buffer.from('ssh-rsa')), writeNumber(e), writeNumber(n)]));
 }
 
-/** A new ECDSA key on the curve P-256. */
-export function createEcdsaKey(): TestKey {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+/** A new ECDSA key on a curve with numbers of so many bits. */
+export function createEcdsaKey(bits: 256 | 384 | 521 = 256): TestKey {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: `P-${bits}` });
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
   const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
-  const type = 'ecdsa-sha2-nistp256';
-  return describeKey(privateKey, type, Buffer.concat([Buffer.from(type), Buffer.from('nistp256'), point].map(writeField)));
+  const type = `ecdsa-sha2-nistp${bits}`;
+  return describeKey(privateKey, type, Buffer.concat([Buffer.from(type), Buffer.from(`nistp${bits}`), point].map(writeField)));
 }
 
 /** Signature in Base64, by SHA-256 unless told. */

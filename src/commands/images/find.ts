@@ -2,7 +2,7 @@ import type { Image } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { findNamed } from '../../cli/shapes.ts';
 import { NotFoundError } from '../../errors.ts';
-import { isUuid } from '../rbac/find.ts';
+import { isUuid, searchByName } from '../rbac/find.ts';
 
 type Session = Pick<Context, 'compute' | 'account'>;
 
@@ -16,7 +16,7 @@ export function createImageList({ compute, account }: Session): () => Promise<Im
 export async function findImage(session: Session, word: string, list = createImageList(session)): Promise<Image> {
   const { compute, account } = session;
   if (isUuid(word)) return await compute.getImage({ account, id: word });
-  const images = await list();
+  const images = await searchByName('image', word, list);
   const named = images.filter(({ name, version }) => name === word || `${name}@${version}` === word);
   const newest = named.toSorted((a, b) => (a.published_at ?? '').localeCompare(b.published_at ?? '')).at(-1);
   const found = newest ?? findNamed(images, word, 'image');

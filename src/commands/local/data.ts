@@ -6,7 +6,7 @@ import { confirm } from '../../cli/prompt.ts';
 import { NotFoundError, UsageError } from '../../errors.ts';
 import { bytes, record } from '../../output/kinds.ts';
 import { findLogs, logFileOf } from './log-file.ts';
-import { findRunning } from './running.ts';
+import { findService } from './running.ts';
 import { checkStopped, dataDirOf, dataOption } from './service.ts';
 
 /** Bytes in the files of a folder, and how many files there are. */
@@ -25,14 +25,19 @@ function checkData(dataDir: string): void {
 
 export const status = command({
   summary: 'Show whether the services run, where, since when and how much they hold',
-  description: 'Exits with 0 whether they run or not: see the field running.',
+  description:
+    'Exits with 0 whether they run or not: see the field running. One that runs and is too busy to answer in time, or hangs, has false in the field answers.',
   options: dataOption,
   run: async (invocation) => {
-    const dataDir = dataDirOf(invocation, invocation.options.data);
-    const running = await findRunning(dataDir);
+    const { options, world, warn } = invocation;
+    const dataDir = dataDirOf(invocation, options.data);
+    const found = await findService(world, dataDir);
     const held = measureFolder(dataDir);
+    if (found?.answers === false) warn(`process ${found.running.pid} runs but does not answer in time: it is busy or hangs`);
     const contents = measureFolder(join(dataDir, 'bytes'));
+    const running = found?.running;
     const told = running && {
+      answers: found?.answers,
       computeUrl: running.computeUrl,
       storUrl: running.storUrl,
       account: running.account,
@@ -86,7 +91,7 @@ export const seed = command({
   run: async (invocation) => {
     const { options, world, note } = invocation;
     const dataDir = dataDirOf(invocation, options.data);
-    await checkStopped(dataDir);
+    await checkStopped(world, dataDir);
     checkData(dataDir);
     const { seedLocal } = await import('../../server/seed-samples.ts');
     const seeded = await seedLocal(dataDir, invocation.settingGiven('account'), world.now());
@@ -106,7 +111,7 @@ export const reset = command({
   run: async (invocation) => {
     const { options, world, note } = invocation;
     const dataDir = dataDirOf(invocation, options.data);
-    await checkStopped(dataDir);
+    await checkStopped(world, dataDir);
     if (!existsSync(dataDir)) {
       note('There is nothing to delete');
       return undefined;

@@ -1,5 +1,6 @@
 import { readJsonFile } from '../../config/files.ts';
-import type { World } from '../../world.ts';
+import { NetworkError, WaitError } from '../../errors.ts';
+import { isAlive, type World } from '../../world.ts';
 
 /** The file in the data directory that says how to reach the service that uses it. */
 export const runFile = 'run.json';
@@ -24,24 +25,47 @@ export interface Running {
 /** Header of the local service's replies that tells one run from another. */
 export const instanceHeader = 'local-instance';
 
-/** Whether what answers at this address is this run of the service. */
-async function answers({ computeUrl, instance, caFile }: Running): Promise<boolean> {
+/** Failures of one that is there and has no time: connections are accepted by the system, not by the process. */
+const silences = new Set(['ETIMEDOUT', 'IDLE']);
+
+/** Whether this run of the service answers at its address, or nothing does in time; gone: nobody is there, or somebody else. */
+async function ask({ computeUrl, instance, caFile }: Running): Promise<'answers' | 'silent' | 'gone'> {
   const [{ createHttpsSender }, { readFileSync }] = await Promise.all([import('../../client/send-https.ts'), import('node:fs')]);
   try {
     const ca = caFile === undefined ? undefined : readFileSync(caFile, 'utf8');
     const sender = createHttpsSender({ connectTimeout: 2000, idleTimeout: 5000, ca, insecure: false, connections: 1 });
     const reply = await sender.send({ method: 'GET', url: new URL('/--ping', computeUrl), headers: {} });
     sender.close();
-    return reply.headers[instanceHeader] === instance;
-  } catch {
-    return false;
+    return reply.headers[instanceHeader] === instance ? 'answers' : 'gone';
+  } catch (error) {
+    return error instanceof NetworkError && silences.has(error.code) ? 'silent' : 'gone';
   }
 }
 
-/** The service that uses a data directory, if one answers. */
-export async function findRunning(dataDir: string): Promise<Running | undefined> {
+/** A service that runs. */
+interface Found {
+  readonly running: Running;
+  /** False when it is too busy to answer in time, or hangs. */
+  readonly answers: boolean;
+}
+
+/** The service that uses a data directory, if one runs. */
+export async function findService(world: Pick<World, 'kill'>, dataDir: string): Promise<Found | undefined> {
   const running = readRunFile(dataDir);
-  return running !== undefined && (await answers(running)) ? running : undefined;
+  if (running === undefined) return undefined;
+  const state = await ask(running);
+  if (state === 'answers') return { running, answers: true };
+  return state === 'silent' && isAlive(world, running.pid) ? { running, answers: false } : undefined;
+}
+
+/** The service that uses a data directory, if one runs. @throws {WaitError} when it does not answer: nobody knows what it does */
+export async function findRunning(world: Pick<World, 'kill'>, dataDir: string): Promise<Running | undefined> {
+  const found = await findService(world, dataDir);
+  if (found?.answers !== false) return found?.running;
+  const { pid } = found.running;
+  throw new WaitError(`the service runs (process ${pid}) but does not answer in time`, {
+    hint: `it is busy or hangs: try again, or end it: kill ${pid}`,
+  });
 }
 
 /** What the latest service on a data directory wrote about itself; it may be gone. */

@@ -218,7 +218,7 @@ export const start = command({
     const dataDir = dataDirOf(invocation, options.data);
     const profile = invocation.settingGiven('profile') ?? 'local';
     checkProfile(invocation, profile, dataDir);
-    const before = await findRunning(dataDir);
+    const before = await findRunning(world, dataDir);
     const running =
       before ??
       (await withSpinner(world.stderr, 'Starting', () => launch(invocation, dataDir, options), { quiet: global.quiet, env: world.env }));
@@ -245,7 +245,7 @@ export const stop = command({
   options: dataOption,
   run: async (invocation) => {
     const { options, world, note } = invocation;
-    const running = await findRunning(dataDirOf(invocation, options.data));
+    const running = await findRunning(world, dataDirOf(invocation, options.data));
     if (running === undefined) {
       note('Not running');
       return undefined;
@@ -268,7 +268,7 @@ export async function stopService(world: Context['world'], { pid }: Running): Pr
 }
 
 /** Refuses work that needs the service to be at rest. */
-export async function checkStopped(dataDir: string): Promise<void> {
-  const running = await findRunning(dataDir);
+export async function checkStopped(world: Context['world'], dataDir: string): Promise<void> {
+  const running = await findRunning(world, dataDir);
   if (running) throw new UsageError(`the service runs (process ${running.pid})`, { hint: 'cloud local stop' });
 }

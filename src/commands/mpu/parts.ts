@@ -47,7 +47,7 @@ export const putPart = command({
     const number = Number(args.number);
     checkPartNumber(number);
     const engine = createEngine(invocation, options, { bulk: false });
-    const source = args.file === '-' ? undefined : openSource(args.file, resolvePath(world, args.file));
+    const source = args.file === '-' ? undefined : openSource(args.file, resolvePath(world, args.file), world.interrupted);
     const place = await findUpload(storage, account, args.id);
     const content = source?.kind === 'file' ? undefined : await readPiped(source?.open() ?? openStdin(world));
     const size = source?.kind === 'file' ? source.size : (content?.length ?? 0);
@@ -99,7 +99,7 @@ export const upload = command({
     const source: Source =
       args.file === '-'
         ? { kind: 'stream', label: 'stdin', open: () => openStdin(world) }
-        : openSource(args.file, resolvePath(world, args.file));
+        : openSource(args.file, resolvePath(world, args.file), world.interrupted);
     const kept = source.kind === 'file' ? keepProperties(source, false) : {};
     const headers = { ...kept, ...(await chooseHeaders(options, source.kind === 'file' ? source.file : baseName(target))) };
     return await runTransfers(

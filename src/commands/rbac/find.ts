@@ -1,14 +1,19 @@
 import type { Policy, User } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
-import { findNamed } from '../../cli/shapes.ts';
+import { explainUnlisted, findNamed, isForbidden } from '../../cli/shapes.ts';
 import { ApiError, NotFoundError } from '../../errors.ts';
-import { listRoles, readRole, type Role } from './role.ts';
+import { askRole, listRoles, type FoundRole, type Role } from './role.ts';
 
 type Session = Pick<Context, 'compute' | 'account'>;
 
 /** Whether a word is a whole UUID. */
 export function isUuid(word: string): boolean {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(word);
+}
+
+/** A word that is a whole UUID; undefined for every other. */
+export function readUuid(word: string): string | undefined {
+  return isUuid(word) ? word : undefined;
 }
 
 /** Whether a word may be an id or the beginning of one. */
@@ -32,8 +37,17 @@ export async function askOrSearch<T>(ask: () => Promise<T>, search: () => Promis
     try {
       return await search();
     } catch (error) {
-      throw isRefused(error, 403) ? refusal : error;
+      throw isForbidden(error) ? refusal : error;
     }
+  }
+}
+
+/** Searches a list by name. @throws {ApiError} that says what the right to it is needed for */
+export async function searchByName<T>(noun: string, word: string, search: () => Promise<T>, idWord?: string): Promise<T> {
+  try {
+    return await search();
+  } catch (error) {
+    throw explainUnlisted(error, noun, word, idWord);
   }
 }
 
@@ -60,8 +74,18 @@ export function requireUser(users: readonly User[], word: string): User {
 /** Finds a sub-user by login, id or the beginning of its id. @throws {NotFoundError} when there is none */
 export async function findUser({ compute, account }: Session, word: string): Promise<User> {
   const search = async (): Promise<User> => requireUser(await compute.listUsers({ account }), word);
-  if (isIdLike(word) && !isUuid(word)) return await search();
+  if (isIdLike(word) && !isUuid(word)) return await searchByName('user', word, search);
   return await askOrSearch(() => compute.getUser({ account, user: word }), search);
+}
+
+/** A user to be changed: where users may not be read, a whole id is taken as it is. */
+export async function identifyUser(session: Session, word: string): Promise<Pick<User, 'id' | 'login'>> {
+  try {
+    return await findUser(session, word);
+  } catch (error) {
+    if (isUuid(word) && isForbidden(error)) return { id: word, login: word };
+    throw isIdLike(word) ? error : explainUnlisted(error, 'user', word);
+  }
 }
 
 /** The role of a list that a name, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
@@ -69,12 +93,19 @@ export function requireRole(roles: readonly Role[], word: string): Role {
   return requireFound(findNamed(roles, word, 'role'), 'role', word, 'cloud roles list');
 }
 
+/** Finds a role by name, id or the beginning of its id, and the form in which the service has roles. @throws {NotFoundError} when there is none */
+export async function lookUpRole(session: Session, word: string): Promise<FoundRole> {
+  const search = async (): Promise<FoundRole> => {
+    const { roles, isOld } = await listRoles(session);
+    return { role: requireRole(roles, word), isOld };
+  };
+  if (isIdLike(word) && !isUuid(word)) return await searchByName('role', word, search);
+  return await askOrSearch(() => askRole(session, word), search);
+}
+
 /** Finds a role by name, id or the beginning of its id. @throws {NotFoundError} when there is none */
 export async function findRole(session: Session, word: string): Promise<Role> {
-  const { compute, account } = session;
-  const search = async (): Promise<Role> => requireRole((await listRoles(session)).roles, word);
-  if (isIdLike(word) && !isUuid(word)) return await search();
-  return await askOrSearch(async () => readRole(await compute.getRole({ account, role: word })), search);
+  return (await lookUpRole(session, word)).role;
 }
 
 /** The policy of a list that a name, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
@@ -85,5 +116,6 @@ export function requirePolicy(policies: readonly Policy[], word: string): Policy
 /** Finds a policy by name, id or the beginning of its id. @throws {NotFoundError} when there is none */
 export async function findPolicy({ compute, account }: Session, word: string): Promise<Policy> {
   const search = async (): Promise<Policy> => requirePolicy(await compute.listPolicies({ account }), word);
-  return isUuid(word) ? await askOrSearch(() => compute.getPolicy({ account, policy: word }), search) : await search();
+  if (!isUuid(word)) return await searchByName('policy', word, search);
+  return await askOrSearch(() => compute.getPolicy({ account, policy: word }), search);
 }

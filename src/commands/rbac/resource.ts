@@ -6,7 +6,7 @@ import { encodePath } from '../../client/request.ts';
 import { NotFoundError, UsageError } from '../../errors.ts';
 import { nearest } from '../../nearest.ts';
 import { findImage } from '../images/find.ts';
-import { isUuid } from './find.ts';
+import { isUuid, searchByName } from './find.ts';
 
 /** Collections that can be tagged, as whole and each member (compute document, "Role tags"). */
 export const collections = [
@@ -74,7 +74,8 @@ export async function resolveResource(context: Context, word: string): Promise<R
   if (name === undefined || isUuid(name)) return resource;
   if (collection === 'images') return { ...resource, path: `images/${(await findImage(context, name)).id}` };
   if (collection !== 'policies') return resource;
-  const found = findNamed(await context.compute.listPolicies({ account: context.account }), name, 'policy');
+  const listed = await searchByName('policy', name, () => context.compute.listPolicies({ account: context.account }));
+  const found = findNamed(listed, name, 'policy');
   if (!found) throw new NotFoundError(`policy "${name}" does not exist`, { hint: 'cloud policies list' });
   return { ...resource, path: `policies/${found.id}` };
 }

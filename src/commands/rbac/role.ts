@@ -1,4 +1,5 @@
 import { compute as operations } from '../../api/compute.ts';
+import type { Headers } from '../../api/message.ts';
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
 
@@ -75,10 +76,26 @@ export interface RoleList {
   isOld: boolean;
 }
 
+/** A role, and whether the service speaks the old form. */
+export interface FoundRole {
+  role: Role;
+  isOld: boolean;
+}
+
+function isOldVersion(headers: Headers): boolean {
+  return /^[78]\./.test(headers['api-version'] ?? '');
+}
+
 /** Lists the roles. */
 export async function listRoles({ compute, account }: Pick<Context, 'compute' | 'account'>): Promise<RoleList> {
   const { headers, value } = await compute.answer(operations.listRoles, { account });
-  return { roles: value.map(readRole), isOld: /^[78]\./.test(headers['api-version'] ?? '') };
+  return { roles: value.map(readRole), isOld: isOldVersion(headers) };
+}
+
+/** Asks for a role by its whole id or name. */
+export async function askRole({ compute, account }: Pick<Context, 'compute' | 'account'>, word: string): Promise<FoundRole> {
+  const { headers, value } = await compute.answer(operations.getRole, { account, role: word });
+  return { role: readRole(value), isOld: isOldVersion(headers) };
 }
 
 function writePolicy(word: string): { id: string } | { name: string } {

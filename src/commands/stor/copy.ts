@@ -4,7 +4,7 @@ import { ApiError, InterruptedError, UsageError } from '../../errors.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { createFolder, makeFolder, type Folder } from '../../transfer/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { linkObject } from '../../transfer/link.ts';
+import { linkObject, linkWhereNothingIs } from '../../transfer/link.ts';
 import { baseName, joinPath, parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { runPool } from '../../transfer/pool.ts';
 import { removeEntry } from '../../transfer/remove.ts';
@@ -13,16 +13,17 @@ import { transferOptions, type Tally } from './engine.ts';
 import { explainParent, missing, readPaths } from './paths.ts';
 import { runTransfers } from './show.ts';
 
-/** One object to give another name, or a directory to make or remove. */
-type Step =
-  | {
-      readonly kind: 'object';
-      readonly from: RemotePath;
-      readonly to: RemotePath;
-      readonly etag: string | undefined;
-      readonly folder: Folder | undefined;
-    }
-  | { readonly kind: 'folder'; readonly from: RemotePath; readonly folder: Folder };
+/** One object to give another name. */
+interface ObjectStep {
+  readonly kind: 'object';
+  readonly from: RemotePath;
+  readonly to: RemotePath;
+  readonly etag: string | undefined;
+  readonly folder: Folder | undefined;
+}
+
+/** An object, or a directory to make or remove. */
+type Step = ObjectStep | { readonly kind: 'folder'; readonly from: RemotePath; readonly folder: Folder };
 
 interface Copied {
   readonly from: string;
@@ -93,15 +94,15 @@ async function* planSource({ storage }: Engine, from: RemotePath, to: RemotePath
   }
 }
 
-async function copyObject(engine: Engine, { from, to }: Extract<Step, { kind: 'object' }>, options: CopyValues): Promise<Copied> {
-  if (options.noClobber && (await inspect(engine.storage, to)))
-    throw new ApiError(412, 'PreconditionFailed', `${printRemotePath(to)} exists: left alone`);
-  const { how, etag } = await explainParent(() => linkObject(engine, from, to, { copiesThrough: options.copy }), 'cloud stor cp -p');
+async function copyObject(engine: Engine, step: ObjectStep, options: CopyValues): Promise<Copied> {
+  const { from, to } = step;
+  const link = options.noClobber ? linkWhereNothingIs : linkObject;
+  const { how, etag } = await explainParent(() => link(engine, step, { copiesThrough: options.copy }), 'cloud stor cp -p');
   return { from: printRemotePath(from), to: printRemotePath(to), how, etag };
 }
 
 /** What comes after an object has its new name. */
-type After = (step: Extract<Step, { kind: 'object' }>) => Promise<void>;
+type After = (step: ObjectStep) => Promise<void>;
 
 async function* copyAll(
   engine: Engine,
@@ -190,7 +191,7 @@ export const copy = command({
 });
 
 /** Deletes what was moved, unless it was changed since. */
-async function deleteMoved(engine: Engine, { from, etag }: Extract<Step, { kind: 'object' }>): Promise<void> {
+async function deleteMoved(engine: Engine, { from, etag }: ObjectStep): Promise<void> {
   try {
     await engine.storage.deleteObject({ ...from, ifMatch: etag });
   } catch (error) {
@@ -277,7 +278,7 @@ export const link = command({
         if (found.type === 'directory') throw new UsageError(`${printRemotePath(source)} is a directory: only objects can be linked`);
         return await copyObject(
           engine,
-          { kind: 'object', from: source, to, etag: undefined, folder: undefined },
+          { kind: 'object', from: source, to, etag: found.headers['etag'], folder: undefined },
           { recursive: false, noClobber: options.noClobber, copy: false },
         );
       });

@@ -80,7 +80,9 @@ async function putNamed(
   options: PutValues & { parents: boolean },
 ): Promise<Stored> {
   const source: Source =
-    label === '-' ? { kind: 'stream', label: 'stdin', open: () => openStdin(world) } : openSource(label, resolvePath(world, label));
+    label === '-'
+      ? { kind: 'stream', label: 'stdin', open: () => openStdin(world) }
+      : openSource(label, resolvePath(world, label), engine.signal);
   const parent = parentOf(target);
   const makes = options.parents && parent !== undefined && parent.path.includes('/');
   if (makes) await makeFolder(engine.storage, parent, { parents: true });

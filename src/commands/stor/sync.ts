@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -11,6 +11,7 @@ import { records, type Output, type Row } from '../../output/kinds.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { makeFolder } from '../../transfer/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
+import { isNamedPipe, openToRead } from '../../transfer/named-pipe.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import type { Comparison } from '../../transfer/sync/compare.ts';
 import type { CopyOptions } from '../../transfer/sync/execute.ts';
@@ -259,9 +260,11 @@ export const runPlan = command({
   options: { ...copyOptions, ...transferOptions },
   run: async (invocation) => {
     const { args, options, world } = invocation;
-    const open = (): Readable => (args.file === '-' ? openStdin(world) : createReadStream(resolvePath(world, args.file)));
-    // The whole plan is read before the first step: a mistake in it changes nothing.
-    if (args.file !== '-') for await (const step of readPlan(open())) void step;
+    const file = resolvePath(world, args.file);
+    const comesOnce = args.file === '-' || isNamedPipe(file);
+    const open = (): Readable => (args.file === '-' ? openStdin(world) : openToRead(file, world.interrupted));
+    // The whole plan is read before the first step, where that can be: a mistake in it changes nothing.
+    if (!comesOnce) for await (const step of readPlan(open())) void step;
     return await runTransfers(invocation, options, { only: false, bulk: true }, stepShape, ({ engine, tally }) =>
       mapSteps(runSteps(engine, readPlan(open()), readCopyOptions(options), reportTo(tally))),
     );

@@ -2,10 +2,10 @@ import { key as keyShape, type Key } from '../../api/resources.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { flag, many, one } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { changeCommand, createAttempts, listFieldNames } from '../../cli/shapes.ts';
+import { changeCommand, createAttempts, explainUnlisted, isForbidden, listFieldNames } from '../../cli/shapes.ts';
 import { record, records } from '../../output/kinds.ts';
 import { findKey, keyColumns, keyOptions, readAttestation, readFingerprint, readPublicKeyText } from '../keys.ts';
-import { askOrSearch, findUser, isIdLike, isUuid } from '../rbac/find.ts';
+import { askOrSearch, findUser, isIdLike, isUuid, searchByName } from '../rbac/find.ts';
 
 const userHelp = 'Login, id, or beginning of an id';
 const keyHelp = 'Name, or MD5 or SHA256 fingerprint';
@@ -19,6 +19,25 @@ async function resolveUser(context: Context, word: string): Promise<string> {
 async function listKeys(context: Context, word: string): Promise<{ user: string; keys: Key[] }> {
   const user = await resolveUser(context, word);
   return { user, keys: await context.compute.listUserKeys({ account: context.account, user }) };
+}
+
+/** Finds keys of a user that are to be deleted; without the right to list them, those that are named by their fingerprint. */
+async function createKeyFinder(
+  { account, compute }: Context,
+  user: string,
+  login: string,
+): Promise<(word: string) => Pick<Key, 'name' | 'fingerprint'>> {
+  try {
+    const keys = await compute.listUserKeys({ account, user });
+    return (word) => findKey(keys, word, `cloud users keys list ${login}`);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return (word) => {
+      const fingerprint = readFingerprint(word);
+      if (fingerprint === undefined) throw explainUnlisted(error, 'key', word, 'fingerprint');
+      return { name: fingerprint, fingerprint };
+    };
+  }
 }
 
 /** `cloud users keys`. */
@@ -48,7 +67,10 @@ export const userKeys = group({
         const search = async (): Promise<Key> =>
           findKey(await compute.listUserKeys({ account, user }), args.key, `cloud users keys list ${args.user}`);
         const key = readFingerprint(args.key);
-        const found = key === undefined ? await search() : await askOrSearch(() => compute.getUserKey({ account, user, key }), search);
+        const found =
+          key === undefined
+            ? await searchByName('key', args.key, search, 'fingerprint')
+            : await askOrSearch(() => compute.getUserKey({ account, user, key }), search);
         return record(found, { id: 'fingerprint', ...listFieldNames(keyShape) });
       },
       examples: [
@@ -83,12 +105,11 @@ export const userKeys = group({
       options: { yes: flag('Do not ask', { short: 'y' }), dryRun: flag('Only show what would be deleted', { short: 'n' }) },
       run: async (invocation) => {
         const { args, options, account, compute, world, note } = invocation;
-        const { user, keys } = await listKeys(invocation, args.user);
+        const user = await resolveUser(invocation, args.user);
         const words = [...new Set(args.key)];
         const attempts = createAttempts(invocation, words.length);
-        const found = await attempts.each(words, (word) =>
-          Promise.resolve().then(() => findKey(keys, word, `cloud users keys list ${args.user}`)),
-        );
+        const find = await createKeyFinder(invocation, user, args.user);
+        const found = await attempts.each(words, async (word) => find(word));
         const labels = found.map(({ name }) => name).join(', ');
         if (options.dryRun) {
           for (const { name } of found) note(`Would delete key ${name}`);

@@ -4,6 +4,7 @@ import { storage } from '../../api/storage.ts';
 import { ApiError } from '../../errors.ts';
 import type { Call, Handler } from '../handler.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
+import { checkWrite } from './conditions.ts';
 import { releaseContents, removeGarbage } from './contents.ts';
 import { findEntry, findForWriting, putEntry, refuseDirectory } from './entries.ts';
 import { chooseHeaders, describeVersion, readStoredHeaders } from './headers.ts';
@@ -11,7 +12,7 @@ import { isPublic, placeOf, placeOfAbsolute, refuseRoot, refuseUploads, type Pla
 import { chooseRoleTags } from './roles.ts';
 
 /** Makes another name for an object as it is now. What later happens to the source does not change the link. */
-export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, location, roleTag }, call) => {
+export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, location, roleTag, ...conditions }, call) => {
   const place = placeOf(call.account.login, path);
   refuseRoot(place);
   refuseUploads(place);
@@ -22,6 +23,7 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
   const { etag, garbage } = await call.store.write(async (transaction) => {
     const { parent, entry } = await findForWriting(transaction, place);
     refuseDirectory(place, entry);
+    checkWrite(conditions, entry);
     const { parent: _parent, name: _name, children: _children, ...values } = await findSource(transaction, source);
     const headers = JSON.stringify({ ...chooseHeaders({}, place), ...readStoredHeaders(values) });
     await putEntry(transaction, place, entry, {

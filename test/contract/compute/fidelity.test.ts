@@ -72,7 +72,7 @@ describe('staleness', () => {
 
 describe('throttling', () => {
   test('more requests a second than allowed get 420, later ones pass again', async () => {
-    const { compute, storage } = await start({ throttle: 5 });
+    const { compute, storage } = await start({ throttle: 2 });
     const replies = await Promise.all(Array.from({ length: 8 }, () => compute('GET', '/my/keys')));
     const refused = replies.filter(({ status }) => status !== 200);
     expect(refused.length).toBeGreaterThanOrEqual(2);
@@ -80,7 +80,7 @@ describe('throttling', () => {
     expect(refused[0]?.headers).toHaveProperty('request-id');
     expect((await storage('GET', '/demo/stor')).status).toBe(200);
     await new Promise((resolve) => {
-      setTimeout(resolve, 300);
+      setTimeout(resolve, 600);
     });
     expect((await compute('GET', '/my/keys')).status).toBe(200);
   });

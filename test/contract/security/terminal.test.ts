@@ -44,7 +44,10 @@ describe.each(['answers', 'refuses'] as const)('a service that %s', (mode) => {
           [false, 'table'],
         ] as const) {
           const argv = [...words(path, command), '-o', format, ...(at % 3 === 0 ? ['-vv'] : [])];
-          const texts = await here.run(argv, { env: { CLOUD_URL: service.computeUrl, CLOUD_STOR_URL: service.storUrl }, isTerminal });
+          const texts = await here.run(argv, {
+            env: { CLOUD_URL: service.computeUrl, CLOUD_STOR_URL: service.storUrl, EDITOR: 'true' },
+            isTerminal,
+          });
           expect([argv.join(' '), findOrders(texts, isTerminal, format)]).toEqual([argv.join(' '), undefined]);
           if (texts.out.includes('taken') || texts.err.includes('taken')) shown += 1;
         }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Headers } from '../../../src/api/message.ts';
 import { createTestStorage, directory, link, md5Of, type TestStorage } from './harness.ts';
 
 let service: TestStorage;
@@ -60,6 +61,20 @@ describe('putSnapLink', () => {
     expect(await linkTo('/demo/stor/l2', raw)).toEqual([204, undefined]);
     expect((await service.ask('GET', '/demo/stor/l1')).text).toBe('odd');
     expect((await service.ask('GET', '/demo/stor/l2')).text).toBe('raw');
+  });
+
+  test('conditions: 412 PreconditionFailed or 409 ConcurrentRequest, and the target stays', async () => {
+    const source = await service.put('/demo/stor/wanted', 'wanted');
+    const etag = await service.put('/demo/stor/guarded', 'old');
+    const ask = (target: string, condition: Headers) =>
+      service.answerOf('PUT', target, { headers: { ...link('/demo/stor/wanted'), ...condition } });
+    for (const condition of [{ 'if-none-match': '*' }, { 'if-match': source }, { 'if-none-match': etag }])
+      expect([condition, ...(await ask('/demo/stor/guarded', condition))]).toEqual([condition, 412, 'PreconditionFailed']);
+    expect(await ask('/demo/stor/guarded', { 'if-match': '' })).toEqual([409, 'ConcurrentRequest']);
+    expect(await ask('/demo/stor/nothing', { 'if-match': '*' })).toEqual([412, 'PreconditionFailed']);
+    expect((await service.ask('GET', '/demo/stor/guarded')).text).toBe('old');
+    expect(await ask('/demo/stor/guarded', { 'if-match': etag })).toEqual([204, undefined]);
+    expect(await ask('/demo/stor/fresh', { 'if-none-match': '*' })).toEqual([204, undefined]);
   });
 
   test('no Location: 400 LocationRequired', async () => {

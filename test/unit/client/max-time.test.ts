@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { streamOf } from '../../../src/api/message.ts';
 import { limitTime } from '../../../src/client/max-time.ts';
 import { watchSilence } from '../../../src/client/silence.ts';
 
 const url = new URL('https://cloud.test');
+const timers = { toFake: ['setTimeout' as const, 'clearTimeout' as const] };
+
+afterEach(() => void vi.useRealTimers());
 
 test('when the time of a request is over its body fails, with words for it', async () => {
   const limit = limitTime(20, url);
@@ -22,24 +25,32 @@ test('when the time of a request is over its body fails, with words for it', asy
 });
 
 test('a body that was read to its end in time is left alone', async () => {
+  vi.useFakeTimers(timers);
   const limit = limitTime(20, url);
   for await (const _ of limit.watch(streamOf(Buffer.from('x'))));
-  await sleep(40);
+  vi.advanceTimersByTime(40);
   expect(limit.signal.aborted).toBe(false);
 });
 
 test('silence counts while somebody waits for a piece, not while it is being used', async () => {
+  vi.useFakeTimers(timers);
   let given = 0;
+  let end = (): void => undefined;
   async function* two(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('x');
     yield Buffer.from('y');
-    await sleep(60);
+    await new Promise<void>((resolve) => (end = resolve));
   }
   const pieces = watchSilence(two(), 30, () => (given += 1));
   await pieces.next();
-  await sleep(60);
+  vi.advanceTimersByTime(60);
   await pieces.next();
   expect(given).toBe(0);
-  await pieces.next();
+  const last = pieces.next();
+  // What is waited for begins in a later turn.
+  await new Promise((resolve) => void setImmediate(resolve));
+  vi.advanceTimersByTime(60);
   expect(given).toBe(1);
+  end();
+  await last;
 });

@@ -22,9 +22,9 @@ const showCursor = '\u001b[?25h';
 test('long work has a spinner with its text; the cursor is back and the line is empty afterwards', async () => {
   const err = createTerminal();
   const result = await withSpinner(err, 'waiting for \u001b[2Jimage', async (update) => {
-    await sleep(600);
+    await expect.poll(err.text).toContain('image');
     update('still \nwaiting');
-    await sleep(200);
+    await expect.poll(err.text).toContain('still');
     return 42;
   });
   expect(result).toBe(42);
@@ -38,7 +38,7 @@ test('long work has a spinner with its text; the cursor is back and the line is 
 test('work that fails brings the cursor back and passes its error on', async () => {
   const err = createTerminal();
   const work = withSpinner(err, 'waiting', async () => {
-    await sleep(400);
+    await expect.poll(err.text).toContain('waiting');
     throw new Error('broken');
   });
   await expect(work).rejects.toThrow('broken');

@@ -91,16 +91,13 @@ test('a second service cannot have the same directory', async () => {
   await expect(start()).rejects.toThrow(/is in use by another cloud local \(pid \d+\)/u);
 });
 
-test('a restart keeps account, key and certificate, and is fast', async () => {
+test('a restart keeps account, key and certificate', async () => {
   const { account, accountId, keyId, keyFile, caFile } = service;
   const certificate = await readFile(caFile ?? '', 'utf8');
   await service.close(0);
-  const began = performance.now();
   service = await start();
-  const duration = performance.now() - began;
   expect(service).toMatchObject({ account, accountId, keyId, keyFile, caFile });
   expect(await readFile(caFile ?? '', 'utf8')).toBe(certificate);
-  expect(duration).toBeLessThan(1000);
 });
 
 test('own login, own key, plain HTTP, no samples', async () => {

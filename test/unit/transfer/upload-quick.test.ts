@@ -61,25 +61,25 @@ test('a quick request has all of the file, whose MD5 is known at its end', async
 });
 
 test('a slow one is given up soon, and counts for nothing', async () => {
-  let sent = 0;
-  const started = performance.now();
-  const given = await uploadQuickly(engine, source, ticket, async (watched) => {
-    sent = await read(watched, 50);
-    return sent;
-  });
-  expect([given, sent, moved]).toEqual([undefined, 0, 0]);
-  expect(performance.now() - started).toBeLessThan(5000);
+  let most = 0;
+  const watching: Ticket = { ...ticket, move: (bytes) => (ticket.move(bytes), (most = Math.max(most, moved))) };
+  const given = await uploadQuickly(engine, source, watching, async (watched) => await read(watched, 50));
+  expect([given, moved]).toEqual([undefined, 0]);
+  expect(most).toBeLessThan(40 * mebibyte);
 });
+
+/** Whatever the machine has to do beside: of one as short as this it is not judged how quick it is. */
+const short = (): FileSource => ({ ...source, size: 60 * mebibyte });
 
 test('one that breaks leaves it to parts; one that is refused does not', async () => {
   const failWith = (error: Error) => async (watched: Watched) => {
     await read(watched, 0, 8 * mebibyte);
     throw error;
   };
-  expect(await uploadQuickly(engine, source, ticket, failWith(new NetworkError('cut', { code: 'ECONNRESET' })))).toBe(undefined);
+  expect(await uploadQuickly(engine, short(), ticket, failWith(new NetworkError('cut', { code: 'ECONNRESET' })))).toBe(undefined);
   expect(moved).toBe(0);
   const refusal = new ApiError(403, 'AuthorizationFailed', 'no');
-  await expect(uploadQuickly(engine, source, ticket, failWith(refusal))).rejects.toBe(refusal);
+  await expect(uploadQuickly(engine, short(), ticket, failWith(refusal))).rejects.toBe(refusal);
 });
 
 test('an interrupted one ends with the interruption', async () => {
@@ -89,7 +89,7 @@ test('an interrupted one ends with the interruption', async () => {
     stop.abort();
     throw new NetworkError('cut', { code: 'ECONNRESET' });
   };
-  await expect(uploadQuickly({ ...engine, signal: stop.signal }, source, ticket, send)).rejects.toMatchObject({ message: 'interrupted' });
+  await expect(uploadQuickly({ ...engine, signal: stop.signal }, short(), ticket, send)).rejects.toMatchObject({ message: 'interrupted' });
 });
 
 test.each<[string, Partial<Engine>, Partial<FileSource>, boolean, boolean]>([

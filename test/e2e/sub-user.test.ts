@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { useLocal, type Outcome } from '../support/sandbox.ts';
+
+/** What a sub-user can do whose rights are few. */
+
+const user = useLocal();
+const key = join(user.home, 'alice.pem');
+
+function asAlice(...words: string[]): Promise<Outcome> {
+  return user.cloud([...words, '--user', 'alice', '--key-file', key]);
+}
+
+/** Gives alice a role with this rule. */
+async function allow(role: string, rule: string): Promise<void> {
+  await user.json('policies', 'create', role, '--rule', rule, '--wait');
+  await user.json('roles', 'create', role, '--default-member', 'alice', '--policy', role, '--wait');
+}
+
+beforeAll(async () => {
+  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-m', 'PEM', '-f', key]);
+  for (const login of ['alice', 'victim'])
+    await user.cloud(['users', 'create', login, '--email', 'a@example.com', '--password-stdin', '--wait'], { input: 'open sesame 1' });
+  await user.json('users', 'keys', 'create', 'alice', `${key}.pub`);
+});
+
+test('who may change things and list none changes them by their ids; by name the error says why not', async () => {
+  const ids = {
+    policies: (await user.json<{ id: string }>('policies', 'create', 'victim', '--rule', 'CAN listkeys', '--wait')).id,
+    roles: (await user.json<{ id: string }>('roles', 'create', 'victim', '--wait')).id,
+    users: (await user.json<{ id: string }>('users', 'get', 'victim')).id,
+  };
+  await allow('changers', 'CAN updateuser, deleteuser, updaterole, deleterole, updatepolicy AND deletepolicy');
+  for (const noun of Object.keys(ids)) await user.json('roles', 'tags', 'set', `${noun}/victim`, 'changers');
+  const changes = { policies: ['--name', 'renamed'], roles: ['--name', 'renamed'], users: ['--login', 'renamed'] };
+  for (const [noun, id] of Object.entries(ids)) {
+    const change = changes[noun as keyof typeof changes];
+    for (const words of [
+      ['update', 'victim', ...change],
+      ['delete', 'victim', '-y'],
+    ]) {
+      const { code, stderr } = await asAlice(noun, ...words);
+      expect([noun, words, code, stderr]).toEqual([
+        noun,
+        words,
+        4,
+        expect.stringMatching(/\nhint: to find \w+ "victim" takes the right to list; its whole id serves without\n$/),
+      ]);
+    }
+    for (const words of [
+      ['update', id, ...change],
+      ['delete', id, '-y'],
+    ])
+      expect(await asAlice(noun, ...words)).toMatchObject({ code: 0 });
+  }
+  const fingerprint = await asAlice('keys', 'delete', 'laptop', '-y');
+  expect([fingerprint.code, fingerprint.stderr]).toEqual([4, expect.stringContaining('its whole fingerprint serves without')]);
+});
+
+test('mkdir -p and put -p make what is missing below the one directory that a sub-user has, without asking for those above', async () => {
+  await user.cloud(['stor', 'mkdir', '-p', 'team/alice']);
+  await allow('owners', 'CAN putdirectory, putobject, listdirectory AND getobject');
+  await user.json('stor', 'roles', 'set', 'team/alice', 'owners');
+  expect(await asAlice('stor', 'mkdir', '-p', 'team/alice/a/b', '-q')).toMatchObject({ code: 0, stderr: '' });
+  expect(await asAlice('stor', 'mkdir', '-p', 'team/alice/a/b', '-q')).toMatchObject({ code: 0, stderr: '' });
+  user.write('note', 'mine');
+  expect(await asAlice('stor', 'put', '-p', 'note', 'team/alice/c/note', '-q')).toMatchObject({ code: 0, stderr: '' });
+  expect((await asAlice('stor', 'cat', 'team/alice/c/note')).stdout).toBe('mine');
+  const above = await asAlice('stor', 'mkdir', '-p', 'team/bob/x');
+  expect([above.code, above.stderr]).toEqual([4, expect.stringContaining('/demo/stor/team')]);
+});
