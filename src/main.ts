@@ -73,7 +73,7 @@ function listenForInterruption(): AbortSignal {
 /** Signals do what they always do while the work is done. */
 function runKillable<T>(work: () => T): T {
   const kept = signals.map((signal) => ({ signal, listeners: process.listeners(signal) }));
-  for (const { signal } of kept) process.removeAllListeners(signal);
+  obeySignals();
   try {
     return work();
   } finally {
