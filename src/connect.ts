@@ -6,6 +6,7 @@ import type { PresignedRequest } from './cli/command.ts';
 import { CurlPrinted, printCurl } from './cli/curl.ts';
 import { createTrace } from './cli/trace.ts';
 import { createClient, isLoopback, type Authorize, type Client, type ClientOptions } from './client/client.ts';
+import { pause } from './client/retry.ts';
 import type { Outgoing, Sender, SendOptions, SessionMemory } from './client/send.ts';
 import { readCount, readFlag, type Sources } from './config/settings.ts';
 import { openCache } from './config/cache.ts';
@@ -49,18 +50,6 @@ function openSessions(folder: string, { env, now, release }: World, ca: string |
       return session === undefined ? undefined : { session: Buffer.from(session, 'base64'), age: now() - (since ?? 0) };
     },
     write: (session) => cache.write(host, { session: session.toString('base64'), since: now() }),
-  });
-}
-
-function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    signal?.addEventListener('abort', done);
   });
 }
 
@@ -155,7 +144,7 @@ export function createConnections(options: ConnectOptions): Connections {
         tryOtherForm: signing.tryOtherForm,
       },
       send,
-      retry: { retries: values.retries ? readCount(values.retries) : 0, base: 200, most: 20_000, sleep, random: Math.random },
+      retry: { retries: values.retries ? readCount(values.retries) : 0, base: 200, most: 20_000, sleep: pause, random: Math.random },
       now: world.now,
       signal: world.interrupted,
       ...(values.maxTime && { maxTime: parseLimit(values.maxTime.value) }),

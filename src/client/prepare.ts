@@ -25,7 +25,7 @@ const home = { name: 'localhost', address: '127.0.0.1' };
  */
 function goHome(port: number, mayBeLong: boolean): ConnectionOptions & { family?: number } {
   if (!mayBeLong) return { socket: connectPlain({ host: home.address, port }) };
-  return { family: 4, lookup: (_name, _options, give) => process.nextTick(give, null, home.address, 4) };
+  return { family: 4, lookup: (_name, _options, give) => queueMicrotask(() => give(null, home.address, 4)) };
 }
 
 /**

@@ -45,3 +45,16 @@ export function backOff(policy: RetryPolicy, attempt: number, asked: number | un
   const wait = ceiling / 2 + (policy.random() * ceiling) / 2;
   return Math.min(policy.most, Math.max(wait, asked ?? 0));
 }
+
+/** Waits; less when interrupted. */
+export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal?.addEventListener('abort', done);
+  });
+}

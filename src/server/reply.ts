@@ -23,7 +23,8 @@ function writeJson(status: number, value: unknown, headers: Headers = {}): Reply
   };
 }
 
-async function* joinLines<T>(records: AsyncIterable<T>, write: (record: T) => string): ByteStream & AsyncGenerator<Uint8Array> {
+/** Lines of text or JSON as a body. */
+export async function* joinLines<T>(records: AsyncIterable<T>, write: (record: T) => string): ByteStream & AsyncGenerator<Uint8Array> {
   let text = '';
   for await (const record of records) {
     text += `${write(record)}\n`;

@@ -4,7 +4,8 @@ import { ApiError } from '../errors.ts';
 import { encodeHeaders } from './headers.ts';
 import { inspect } from './inspect.ts';
 import type { RemotePath } from './path.ts';
-import { checkInterrupted, pause } from './retry.ts';
+import { pause } from '../client/retry.ts';
+import { checkInterrupted } from './retry.ts';
 
 /** Times that a change begins anew because somebody else changed the same headers. */
 const attempts = 20;

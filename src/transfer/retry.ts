@@ -1,4 +1,5 @@
 import { isTransient } from '../client/network-error.ts';
+import { pause } from '../client/retry.ts';
 import { InterruptedError, NetworkError } from '../errors.ts';
 
 /** How often, and for how long, work on one file is begun again. */
@@ -22,19 +23,6 @@ const damages = new Set(['TruncatedReply', 'DamagedReply', 'DamagedUpload', 'Unr
 /** Whether a transfer that ended so may end better when it is done again. */
 export function mayTryAgain(error: unknown): boolean {
   return isTransient(error) || (error instanceof NetworkError && damages.has(error.code));
-}
-
-/** Waits; less when interrupted. */
-export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    signal?.addEventListener('abort', done);
-  });
 }
 
 /** @throws {InterruptedError} when the user has interrupted the program. */

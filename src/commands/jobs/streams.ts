@@ -4,7 +4,8 @@ import type { Listing } from '../../api/operation.ts';
 import { isTransient } from '../../client/network-error.ts';
 import { readLines } from '../../client/reply.ts';
 import { ApiError } from '../../errors.ts';
-import { checkInterrupted, pause } from '../../transfer/retry.ts';
+import { pause } from '../../client/retry.ts';
+import { checkInterrupted } from '../../transfer/retry.ts';
 import { openArchive, readJob, type JobContext } from './find.ts';
 
 /** What a job tells: its inputs, outputs, failed inputs and errors. */

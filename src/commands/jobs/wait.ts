@@ -3,7 +3,8 @@ import type { Context } from '../../cli/command.ts';
 import { InterruptedError, WaitError } from '../../errors.ts';
 import { withSpinner } from '../../output/spinner.ts';
 import { formatDuration } from '../../output/units.ts';
-import { checkInterrupted, pause, tryAgain } from '../../transfer/retry.ts';
+import { pause } from '../../client/retry.ts';
+import { checkInterrupted, tryAgain } from '../../transfer/retry.ts';
 import { readJob, type JobContext } from './find.ts';
 
 /** Milliseconds between two questions, at least and at most; in between a twentieth of the time waited so far. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { streamOf, type ByteStream } from '../../api/message.ts';
+import { joinLines } from '../reply.ts';
 import type { StoredBytes } from '../store/bytes.ts';
 import type { Store } from '../store/store.ts';
 import { releaseContents, removeGarbage } from '../storage/contents.ts';
@@ -10,19 +11,6 @@ import type { ActiveJob } from './active-job.ts';
 import { describeJob } from './describe.ts';
 import { jobDirectory } from './find.ts';
 import { readErrors, readFailures, readInputs, readOutputs } from './streams.ts';
-
-const pieceSize = 64 * 1024;
-
-async function* joinLines<T>(records: AsyncIterable<T>, write: (record: T) => string): AsyncGenerator<Uint8Array> {
-  let text = '';
-  for await (const record of records) {
-    text += `${write(record)}\n`;
-    if (text.length < pieceSize) continue;
-    yield Buffer.from(text);
-    text = '';
-  }
-  if (text !== '') yield Buffer.from(text);
-}
 
 interface File {
   readonly name: string;
