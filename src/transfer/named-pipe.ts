@@ -2,7 +2,8 @@ import { constants, createReadStream, openSync, statSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { InterruptedError, isSystemError } from '../errors.ts';
-import { checkInterrupted, pause } from './retry.ts';
+import { pause } from '../client/retry.ts';
+import { checkInterrupted } from './retry.ts';
 
 /**
  * Opening a named pipe waits until somebody opens its other end, in a thread that nothing can end, not even the end of the
