@@ -81,6 +81,11 @@ function shortenNames(code, chunk) {
   return nameChunk(chunk).startsWith('npm-') ? minifySync('package.js', code).code : undefined;
 }
 
+/** What a file gives begins a line, where the check of the package finds it: it takes the slashes of an address for a comment. */
+function separateExports(bundle) {
+  for (const chunk of Object.values(bundle)) if (chunk.type === 'chunk') chunk.code = chunk.code.replace(/;(?=exports\.)/g, ';\n');
+}
+
 /** Files that load each other work or fail by the order in which they are asked for: such a grouping is refused. */
 function refuseCircles(bundle) {
   const follow = (file, path) => {
@@ -119,6 +124,7 @@ export default {
   plugins: [
     { name: 'defer-builtins', renderChunk: deferBuiltins },
     { name: 'shorten-names', renderChunk: shortenNames },
+    { name: 'separate-exports', generateBundle: (_, bundle) => separateExports(bundle) },
     { name: 'refuse-circles', generateBundle: (_, bundle) => refuseCircles(bundle) },
     {
       name: 'add-files',
