@@ -11,7 +11,7 @@ const shared = { isolate: false };
 /** What measures must not be disturbed by others. */
 const alone = { fileParallelism: false };
 /** Needs the clients that others have published. */
-const optional = process.env['CLOUD_PUBLISHED'] === undefined ? ['test/bench/published.test.ts'] : [];
+const optional = process.env['CLOUD_PUBLISHED'] === undefined ? ['**/published.test.ts'] : [];
 
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
@@ -28,7 +28,7 @@ export default defineConfig({
       project('unit', 10_000, shared),
       project('contract', 20_000, shared),
       project('e2e', 60_000),
-      project('proof', 300_000, alone),
+      project('proof', 300_000, { ...alone, exclude: optional }),
       project('bench', 600_000, { ...alone, exclude: optional }),
     ],
   },
