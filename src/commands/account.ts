@@ -81,7 +81,7 @@ export const account = group({
           done: () => 'Updated the settings',
           examples: [
             {
-              line: 'cloud account config set --default-network 7fa999c8-0d2c-453e-989c-e897716d0831',
+              line: 'cloud account config set --default-network 62253da7-2df6-4d34-9308-7428572f2323',
               help: 'Choose the network for containers',
             },
             { line: 'cloud account config get', help: 'See what is set' },

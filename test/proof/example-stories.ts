@@ -1,0 +1,198 @@
+/** What the examples of each noun and guide need to be there: lines of bash before all of them, and before some. */
+export interface Story {
+  readonly prepare?: string;
+  readonly before?: Readonly<Record<string, string>>;
+  /** How another shell than bash is started for an example. */
+  readonly shells?: Readonly<Record<string, string>>;
+  /** What is typed at which question; else a yes. */
+  readonly answers?: Readonly<Record<string, readonly (readonly [RegExp, string])[]>>;
+  /** Words in examples that stand for something that is known only now: what to put in their place, as bash finds it. */
+  readonly words?: readonly (readonly [RegExp, string])[];
+  /** Examples that cannot be run beside other tests, and why. */
+  readonly left?: Readonly<Record<string, string>>;
+}
+
+const keyFiles = `
+mkdir -p .ssh; for f in .ssh/id_rsa work.pem alice.pem; do ssh-keygen -q -t rsa -b 2048 -m PEM -N '' -f $f; done; cp alice.pem.pub alice.pub`;
+const users = `
+for u in alice bob; do echo Passw0rd-1 | cloud users create $u --email $u@example.com --password-stdin -q > /dev/null; done`;
+const access = `${users}
+cloud policies create read-images --rule 'CAN listimages' -q > /dev/null
+cloud policies create read-keys --rule 'CAN listkeys AND getkey' -q > /dev/null
+for r in dev ops; do cloud roles create $r --default-member alice --policy read-images -q > /dev/null; done`;
+const web = 'cloud images create 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 1.0.0 --wait -q > /dev/null';
+const logs = `
+cloud stor mkdir -q -p logs photos docs backups builds inbox reports a b archive
+for f in logs/a logs/2024-01; do echo some text | gzip | cloud stor put -q - $f.gz; done
+for f in logs/a.txt logs/b.txt logs/x.tmp logs/2023-1 notes.txt draft.txt report.pdf builds/42.tgz photos/1.jpg photos/2.jpg a/x b/x; do echo ERROR here | cloud stor put -q - $f; done
+mkdir -p src site; for f in report.pdf src/x site/x.html; do echo text > $f; done; cloud stor get -q -r photos photos`;
+const job = `cloud jobs create --name count --map 'wc -l' --reduce 'sort -n' -q -o name > job`;
+const done = `${job}; cloud jobs add -q $(cat job) 'logs/*.txt' --end`;
+const failing = `cloud jobs create --name count --map 'echo odd >&2; exit 1' -q -o name > job; cloud jobs add -q $(cat job) 'logs/*.txt' --end`;
+const upload = 'cloud mpu create backups/disk.img -q -o name > upload';
+const profiles = `cp .config/cloud/profiles/local.json work.json; for p in work old older; do cp work.json .config/cloud/profiles/$p.json; done`;
+
+const needsOther = 'an image that another account shares; test/contract/compute/image-copies.test.ts has one';
+const portReason = 'the usual ports may be in use';
+const serveReason = 'it runs until it is ended; test/e2e/local.test.ts does that';
+
+const password = [
+  [/: $/, 'Passw0rd-3\r'],
+  [/again: $/, 'Passw0rd-3\r'],
+] as const;
+
+/** By the first word, or the page. */
+export const stories: Readonly<Record<string, Story>> = {
+  account: {},
+  keys: {
+    prepare: `${keyFiles}\ncloud keys create work.pem.pub --name laptop -q > /dev/null`,
+    before: {
+      'cloud keys create ~/.ssh/id_rsa.pub --name laptop': 'cloud keys delete laptop -y -q',
+      'cloud keys delete laptop work --yes': 'cloud keys create ~/.ssh/id_rsa.pub --name laptop -q > /dev/null',
+    },
+  },
+  users: {
+    prepare: `${keyFiles}${users}
+echo Passw0rd-2 > alice.txt; mkdir -p bin; printf '#!/bin/sh\\necho Passw0rd-1\\n' > bin/pass; chmod +x bin/pass
+cloud users keys create alice work.pem.pub --name laptop -q > /dev/null`,
+    before: {
+      'cloud users create alice --email alice@example.com': 'cloud users delete alice -y -q',
+      'pass show alice | head -1 | cloud users create alice --email alice@example.com --password-stdin --wait':
+        'cloud users delete alice -y -q',
+      'cloud users password alice': 'cloud users update alicia --login alice -q > /dev/null',
+      'cloud users delete alice bob --yes --wait': users,
+      'cloud users keys list alice': `${users}; cloud users keys create alice work.pem.pub --name laptop -q > /dev/null`,
+      'cloud users keys create alice alice.pub --name laptop': 'cloud users keys delete alice laptop -y -q',
+      'ssh-keygen -y -f alice.pem | cloud users keys create alice -': 'cloud users keys delete alice laptop -y -q',
+      'cloud users keys delete alice laptop': 'cloud users keys create alice work.pem.pub --name laptop -q > /dev/null',
+      'cloud users keys delete alice laptop work --yes':
+        'cloud users keys create alice work.pem.pub --name laptop -q > /dev/null; cloud users keys create alice .ssh/id_rsa.pub --name work -q > /dev/null',
+    },
+    answers: {
+      'cloud users create alice --email alice@example.com': password,
+      'cloud users password alice': password,
+    },
+  },
+  roles: {
+    prepare: access,
+    before: {
+      'cloud roles create dev --default-member alice --policy read-images': 'cloud roles delete dev -y -q',
+      'cloud roles edit dev': 'cloud roles update developers --name dev -q > /dev/null; export EDITOR=true',
+      'cloud roles delete dev ops --yes': 'cloud roles create dev -q > /dev/null',
+      'cloud roles tags get keys': 'for r in dev ops; do cloud roles create $r -q > /dev/null; done',
+      'cloud roles tags remove keys ops': 'cloud roles tags set keys ops -q > /dev/null',
+    },
+  },
+  policies: {
+    prepare: `${keyFiles}${access}\ncloud keys create work.pem.pub --name laptop -q > /dev/null`,
+    before: {
+      "cloud policies create read-keys --rule 'CAN listkeys AND getkey'": 'cloud policies delete read-keys -y -q',
+      'cloud policies edit read-keys': 'cloud policies update keys --name read-keys -q > /dev/null; export EDITOR=true',
+      'cloud policies delete read-keys old --yes':
+        "for p in read-keys old; do cloud policies create $p --rule 'CAN listkeys' -q > /dev/null; done",
+      'cloud policies simulate alice listimages images --from rbac.yaml --expect allow':
+        'cloud roles tags add images dev -q; cloud rbac export > rbac.yaml',
+    },
+  },
+  rbac: { prepare: access },
+  images: {
+    before: {
+      'cloud images export web@1.0.0 images': `cloud stor mkdir images -q`,
+      'cloud images update web@1.0.0 --version 1.0.1': 'cloud images delete web@1.0.1 -y -q',
+      'cloud images share web@1.0.0 b3f3c9b2-6c36-4b3c-8d5c-0d6f1f0a2f37': web,
+      'cloud images delete web@1.0.0 web@1.0.1 --yes': web,
+    },
+    left: { 'cloud images clone web@1.0.0': needsOther, 'cloud images clone web@1.0.0 -o name': needsOther },
+  },
+  packages: {},
+  datacenters: {},
+  services: {},
+  stor: {
+    prepare: `${access}\n${logs}\nfor r in operators auditors; do cloud roles create $r -q > /dev/null; done`,
+    before: {
+      'cloud stor rm -y "logs/*.tmp" old': 'for f in logs/x.tmp old; do echo x | cloud stor put -q - $f; done',
+      'cloud stor cp -r photos backup/': 'cloud stor mkdir -q backup; cloud stor put -q -r photos photos',
+      'cloud stor sync photos stor:photos --plan - | grep -v secret | cloud stor run -': 'echo new > photos/new.jpg',
+      'cloud stor roles get logs/a.gz -j': 'echo x | cloud stor put -q - logs/a.gz',
+    },
+  },
+  mpu: {
+    prepare: `cloud stor mkdir -q backups; head -c 40000000 /dev/zero > disk.img; head -c 20000000 disk.img > disk.part0; ${upload}`,
+    before: {
+      'cloud mpu commit 0c4d6e9a $(cloud mpu parts 0c4d6e9a -o name)': `${upload}; cloud mpu put-part $(cat upload) 0 disk.part0 -q > /dev/null`,
+      'cloud mpu abort 0c4d6e9a': upload,
+      'cloud mpu abort 0c4d6e9a 77aa01bc -y': `${upload}; cp upload other; ${upload}`,
+      'cloud mpu list -o name | xargs cloud mpu abort -y': upload,
+    },
+    words: [
+      [/0c4d6e9a/g, '$(cat upload)'],
+      [/77aa01bc/g, '$(cat other)'],
+    ],
+  },
+  jobs: {
+    prepare: `${logs}\necho 'wc -l' > count.sh; cloud stor put -q count.sh count.sh\n${job}`,
+    before: {
+      'cloud stor find logs -o name --type object | cloud jobs add count': job,
+      'cloud jobs end count && cloud jobs wait count': job,
+      'cloud jobs cancel count': job,
+      'cloud jobs wait count': done,
+      'cloud jobs failures count': failing,
+    },
+    // Names of jobs need not be unique, and jobs of this name remain.
+    words: [[/(?<= (?:get|add|end|cancel|wait|watch|inputs|outputs|failures|errors) )count/g, '$(cat job)']],
+  },
+  ping: { prepare: profiles },
+  api: { prepare: logs },
+  profile: {
+    prepare: profiles,
+    before: {
+      'cloud profile delete old older -y': 'cp work.json .config/cloud/profiles/old.json',
+      'cloud profile import': `rm .config/cloud/profiles/work.json; mkdir -p .triton/profiles.d
+echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}' > .triton/profiles.d/work.json`,
+    },
+    left: {
+      'cloud profile create work': 'it asks, and trusts no authority of a local service; test/e2e/terminal.test.ts has it',
+      'cloud profile create work --url https://cloud.example.com --account jill --key-id SHA256:3n0kmy...': 'address and key are made up',
+    },
+  },
+  env: { prepare: profiles },
+  local: {
+    prepare: 'cloud local stop -q; cloud local start -q --data ./data --compute-port 0 --stor-port 0 > /dev/null',
+    before: {
+      'cloud local logs | grep " 500 "': 'echo " 500 " >> .local/share/cloud/local/service.log',
+      'cloud local reset --data ./data': 'cloud local stop -q --data ./data',
+    },
+    left: {
+      'cloud local start': portReason,
+      'cloud local stop && cloud local seed && cloud local start': portReason,
+      'cloud local serve': portReason,
+      'cloud local serve --data /tmp/cloud --compute-port 0 --stor-port 0': serveReason,
+      'cloud local serve --data ./east --peer west=./west': portReason,
+      'cloud local serve --staleness 3000 --throttle 20/s --latency 50': portReason,
+      'cloud local serve --fault createkey=InternalError*2,getimage=503:Down': portReason,
+    },
+  },
+  doctor: {},
+  completion: {
+    before: { 'cloud completion zsh > "${fpath[1]}/_cloud"': 'mkdir functions; fpath=($HOME/functions $fpath)' },
+    shells: { 'cloud completion zsh > "${fpath[1]}/_cloud"': 'zsh -f', 'cloud completion fish | source': 'fish --no-config' },
+  },
+  help: {},
+  'cloud-signing': { prepare: `${keyFiles}${logs}\necho june | cloud stor put -q - reports/june.pdf` },
+  'cloud-policies': {
+    prepare: `${keyFiles}${users}\ncloud keys create work.pem.pub --name laptop -q > /dev/null`,
+    left: { "echo 'CAN listkey' | cloud policies check -": 'it shows what is wrong, and fails' },
+  },
+  'cloud-scripting': {
+    prepare: logs,
+    // That it fails is what it shows.
+    shells: { 'cloud keys get nobody -j 2>&1 >/dev/null | jq -r .code': 'bash' },
+  },
+  'cloud-local': {
+    before: {
+      'cloud images create 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 1.0.0 --wait':
+        'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
+    },
+    left: { 'cloud local start': portReason },
+  },
+};
