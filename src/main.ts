@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { fstatSync, statSync, writeSync } from 'node:fs';
 import { devNull, homedir } from 'node:os';
-import { exitCodes, isSystemError } from './errors.ts';
+import { exitCodes, isSystemError, UsageError } from './errors.ts';
 import { run } from './run.ts';
 import type { OutputStream } from './world.ts';
 
@@ -54,6 +54,18 @@ function outputStream(fd: number, open: () => NodeJS.WriteStream): OutputStream 
     rows: () => get().rows || 24,
     isWritten: () => opened === undefined || opened.writableLength === 0,
   };
+}
+
+/** The current directory. Somebody may have removed it, which matters to those only who ask for it. */
+function findFolder(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    throw new UsageError('the current directory does not exist any more', {
+      cause: error,
+      hint: 'cd to one that does, or give whole paths',
+    });
+  }
 }
 
 /** What a user ends the program with. */
@@ -110,7 +122,9 @@ export async function main(): Promise<void> {
     stdout,
     stderr,
     now: Date.now,
-    cwd: process.cwd(),
+    get cwd() {
+      return findFolder();
+    },
     home: homedir(),
     pid: process.pid,
     kill: (pid, signal) => void process.kill(pid, signal),

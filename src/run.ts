@@ -20,12 +20,20 @@ function isClosedPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
 }
 
-/** Options whose values are not repeated in messages. */
-const hidden = /pass(word|phrase)/i;
+/** Words that are about a secret and may be one. */
+const secret = /pass(word|phrase)/i;
+/** Words about passwords that are none: the verb, and the options that say where one is. */
+const harmless = /^(?:password|--password-(?:file|stdin)(?:=.*)?)$/;
+
+/** Whether a word is not repeated in messages: also what stands after an option that does not exist, and looks like one for a secret. */
+function isSecret(word: string, before = ''): boolean {
+  const follows = before.startsWith('-') && secret.test(before) && !before.includes('=') && !harmless.test(before);
+  return follows || (secret.test(word) && !harmless.test(word));
+}
 
 /** The command line for messages: long ones are cut, secrets left out. */
 function printLine(argv: readonly string[]): string {
-  const words = argv.filter((word) => !hidden.test(word)).map(quoteShell);
+  const words = argv.filter((word, at) => !isSecret(word, argv[at - 1])).map(quoteShell);
   const line = ['cloud', ...words].join(' ');
   return line.length > 120 ? `${line.slice(0, 117)}...` : line;
 }

@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { BodyTooLarge, readAll } from '../api/message.ts';
 import { describeSystemError, InterruptedError, isSystemError, UsageError } from '../errors.ts';
@@ -7,10 +7,14 @@ import type { World } from '../world.ts';
 
 /** Largest input that is read whole, bytes. */
 const largest = 16 * 1024 * 1024;
+/** Bytes read at once. */
+const pieceSize = 64 * 1024;
 
-/** A path as the user meant it: below the current folder, `~` for the home folder. */
-export function resolvePath({ cwd, home }: Pick<World, 'cwd' | 'home'>, path: string): string {
-  return resolve(cwd, path.replace(/^~(?=\/|$)/, home));
+/** A path as the user meant it: below the current folder, `~` for the home folder. @throws {UsageError} for none: a variable that is not set */
+export function resolvePath(world: Pick<World, 'cwd' | 'home'>, path: string): string {
+  if (path === '') throw new UsageError('a path is empty', { hint: 'write . for the current directory' });
+  const whole = path.replace(/^~(?=\/|$)/, world.home);
+  return isAbsolute(whole) ? resolve(whole) : resolve(world.cwd, whole);
 }
 
 function refuseLarge(name: string): UsageError {
@@ -34,15 +38,35 @@ async function readStdin(world: World): Promise<Buffer> {
   }
 }
 
+/** Reads a file piece by piece: devices and pipes do not tell how much they have. */
+function readBounded(file: string): Buffer {
+  const descriptor = openSync(file, 'r');
+  try {
+    const pieces: Buffer[] = [];
+    for (let size = 0; size <= largest;) {
+      const piece = Buffer.allocUnsafe(pieceSize);
+      const length = readSync(descriptor, piece);
+      if (length === 0) return Buffer.concat(pieces);
+      pieces.push(piece.subarray(0, length));
+      size += length;
+    }
+    throw refuseLarge(file);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
 /** Reads a file whole; `-` is stdin. @throws {UsageError} when it cannot be read */
 export async function readInput(world: World, path: string): Promise<Buffer> {
   if (path === '-') return readStdin(world);
   const file = resolvePath(world, path);
+  const read = (): Buffer => readBounded(file);
   try {
-    if (statSync(file).size > largest) throw refuseLarge(file);
-    return readFileSync(file);
+    // A pipe may have nothing for long, and nothing else happens meanwhile: signals have to end that by themselves.
+    return world.runKillable ? world.runKillable(read) : read();
   } catch (error) {
     if (!isSystemError(error)) throw error;
+    error.path ??= file;
     throw new UsageError(describeSystemError(error), { cause: error });
   }
 }

@@ -33,7 +33,10 @@ export function findKey(keys: readonly Key[], word: string, hint = 'cloud keys l
   return named[0];
 }
 
-/** The text of a public key from a file, stdin or the usual places. @throws {UsageError} for a private key: nothing is sent */
+/** How a public key begins: its type and Base64. Whether it is one is for the service to say. */
+const looksLikeKey = /^[a-z][\w@.-]*[ \t]+[A-Za-z0-9+/]{16,}=*(?:\s|$)/;
+
+/** The text of a public key from a file, stdin or the usual places. @throws {UsageError} for anything else: nothing of it is sent */
 export async function readPublicKeyText({ world, paths }: Context, file: string | undefined): Promise<string> {
   const content = await readInput(world, file ?? `${paths.ssh}/id_rsa.pub`);
   const key = content.toString().trim();
@@ -41,7 +44,10 @@ export async function readPublicKeyText({ world, paths }: Context, file: string 
     throw new UsageError(`${file ?? ''} holds a private key: it was not sent`, { hint: 'give the public half, whose file ends in .pub' });
   }
   if (key === '') throw new UsageError(`${file ?? ''} is empty`, { hint: 'give the file of a public key, such as ~/.ssh/id_rsa.pub' });
-  return key;
+  if (looksLikeKey.test(key)) return key;
+  throw new UsageError(`${file ?? ''} holds no public key in OpenSSH format: it was not sent`, {
+    hint: 'from a private key: ssh-keygen -y -f FILE',
+  });
 }
 
 function checkCertificate(file: string, pem: string, now: number): string {

@@ -162,10 +162,11 @@ async function listenBoth(
   store: LocalStore,
   tls: LocalTls | undefined,
   jobs: JobEngine | undefined,
+  settings: ServiceSettings,
   options: LocalOptions,
 ): Promise<[Listener, Listener]> {
   const { datacenter = defaultDatacenter, host = '127.0.0.1', now = Date.now, log = () => undefined, headers = {} } = options;
-  const shared = { store, datacenter, now, log, settings: readSettings(options) };
+  const shared = { store, datacenter, now, log, settings };
   const sockets = { tls, host, log, trusted: options.http === true };
   const plain = createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() });
   const computeService = servePeers(plain, { store, secret: await prepareSecret(options.dataDir), now });
@@ -207,7 +208,7 @@ function beginCollecting(store: LocalStore, before: number, log: (line: string) 
   };
 }
 
-async function run(store: LocalStore, options: LocalOptions): Promise<LocalService> {
+async function run(store: LocalStore, settings: ServiceSettings, options: LocalOptions): Promise<LocalService> {
   const { dataDir, now = Date.now, log = () => undefined } = options;
   const startedAt = now();
   const tls = await prepareLocalTls(options, startedAt);
@@ -215,7 +216,7 @@ async function run(store: LocalStore, options: LocalOptions): Promise<LocalServi
   const key = await describeKey(store, options, account);
   let storUrl = '';
   const jobs = startJobs(store, options, () => storUrl);
-  const [computeListener, storListener] = await listenBoth(store, tls, jobs, options).catch(async (error: unknown) => {
+  const [computeListener, storListener] = await listenBoth(store, tls, jobs, settings, options).catch(async (error: unknown) => {
     await jobs?.close();
     throw error;
   });
@@ -244,9 +245,10 @@ async function run(store: LocalStore, options: LocalOptions): Promise<LocalServi
  * @throws {LocalError} when the directory or a port is in use; {UsageError} when login, key or faults cannot be used.
  */
 export async function startLocal(options: LocalOptions): Promise<LocalService> {
+  const settings = readSettings(options);
   const store = await openStore(options.dataDir);
   try {
-    return await run(store, options);
+    return await run(store, settings, options);
   } catch (error) {
     await store.close();
     throw error;

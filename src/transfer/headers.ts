@@ -4,6 +4,13 @@ import { UsageError } from '../errors.ts';
 /** Most bytes in the stored headers of an object (section 8). */
 const headerLimit = 4096;
 
+const storedNames = new Set(['content-type', 'cache-control', 'content-disposition', 'surrogate-key']);
+
+/** Whether services store a header with an object. */
+export function isStoredHeader(name: string): boolean {
+  return storedNames.has(name) || name.startsWith('m-') || name.startsWith('access-control-');
+}
+
 /** The bytes of UTF-8 text as HTTP carries them: one character of a header for each byte. */
 function encodeValue(name: string, value: string): string {
   // oxlint-disable-next-line no-control-regex

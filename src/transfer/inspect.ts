@@ -12,14 +12,18 @@ export interface Inspected {
   headers: Headers;
 }
 
+/** Refusals whose reason is worth a GET: it stands in the body, which a HEAD has not. */
+const wordless = new Set([400, 401, 403, 409]);
+
 /** The headers alone; where a service has no HEAD, those of a GET whose bytes are left. */
 async function askHeaders(storage: StorageClient, { account, path }: RemotePath): Promise<Headers> {
   if (!lacks(storage, 'HEAD')) {
     try {
       return (await storage.answer(operations.getObject, { account, path }, { head: true })).headers;
     } catch (error) {
-      if (!(error instanceof ApiError) || ![405, 501].includes(error.status)) throw error;
-      noteLack(storage, 'HEAD');
+      const status = error instanceof ApiError ? error.status : 0;
+      if ([405, 501].includes(status)) noteLack(storage, 'HEAD');
+      else if (!wordless.has(status)) throw error;
     }
   }
   const { headers, body } = await storage.getObject({ account, path });

@@ -2,6 +2,7 @@ import type { Headers } from '../api/message.ts';
 import { ApiError, NetworkError } from '../errors.ts';
 import type { Engine } from './engine.ts';
 import { openObject, readObject } from './download.ts';
+import { isStoredHeader } from './headers.ts';
 import { inspect } from './inspect.ts';
 import { encodeRemotePath, printRemotePath, type RemotePath } from './path.ts';
 import { isConditionFailed } from './refusal.ts';
@@ -36,13 +37,7 @@ function isLinkRefused(error: unknown, source: RemotePath, target: RemotePath): 
 
 /** Headers that are stored with an object, as a reply has them. */
 export function pickStoredHeaders(headers: Headers): Headers {
-  const stored = Object.entries(headers).filter(
-    ([name]) =>
-      name.startsWith('m-') ||
-      name.startsWith('access-control-') ||
-      ['content-type', 'cache-control', 'surrogate-key', 'content-disposition'].includes(name),
-  );
-  return Object.fromEntries(stored);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => isStoredHeader(name)));
 }
 
 /** Copies an object's bytes and headers through this machine. */

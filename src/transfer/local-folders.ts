@@ -1,12 +1,26 @@
-import { lstatSync, mkdirSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { LocalError } from '../errors.ts';
+import { isSystemError, LocalError } from '../errors.ts';
 
 function refuseLink(folder: string): void {
   if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
   throw new LocalError(`${folder} is a link: nothing is written through it`, {
     hint: 'remove the link, or name the directory that it leads to',
   });
+}
+
+/** Makes a directory and those above it. Node.js itself tries for ever where the system lets nobody make one, as below /proc. */
+export function makeFolders(folder: string, mode = 0o777): void {
+  try {
+    mkdirSync(folder, { mode });
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    if (error.code === 'EEXIST' && statSync(folder).isDirectory()) return;
+    const above = dirname(folder);
+    if (error.code !== 'ENOENT' || existsSync(above)) throw error;
+    makeFolders(above, mode);
+    makeFolders(folder, mode);
+  }
 }
 
 /** Makes a directory of a tree that is being written. @throws {LocalError} where a link would lead out of the tree */

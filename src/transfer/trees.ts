@@ -1,8 +1,7 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Engine } from './engine.ts';
 import { createFolder, type Folder } from './folders.ts';
-import { makeLocalFolder } from './local-folders.ts';
+import { makeFolders, makeLocalFolder } from './local-folders.ts';
 import { walkLocal, type LocalWalkOptions } from './local-walk.ts';
 import { joinPath, type RemotePath } from './path.ts';
 import type { FileSource } from './source.ts';
@@ -51,7 +50,7 @@ export async function* planGet(
   root: string,
   options: WalkOptions & { onError: (error: unknown) => Promise<void> | void },
 ): AsyncGenerator<GetStep> {
-  mkdirSync(root, { recursive: true });
+  makeFolders(root);
   /** A directory that cannot be written to. */
   let closed: string | undefined;
   for await (const { kind, entry, path, rel } of walkRemote(storage, source, options)) {

@@ -227,6 +227,13 @@ describe('the command line', () => {
     });
   });
 
+  test('a current directory that was removed matters to relative paths only', async () => {
+    const line = (words: string): string => `mkdir -p gone && cd gone && rmdir ../gone && cloud ${words}`;
+    expect((await user.shell(line('--version'))).code).toBe(0);
+    const { code, stderr } = await user.shell(line('keys create key.pub --url https://localhost:1 --account demo'));
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^cloud keys create .*: the current directory does not exist any more$/mu)]);
+  });
+
   test('control characters of a name do not reach stderr raw', async () => {
     const { stderr } = await user.cloud(['images', 'get', 'a\u001b[31mb']);
     expect(stderr).not.toContain('\u001b');

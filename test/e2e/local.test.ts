@@ -1,4 +1,4 @@
-import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createSandbox, useLocal, type LocalInfo } from '../support/sandbox.ts';
@@ -10,6 +10,23 @@ describe('the running service', () => {
     const again = await user.cloud(['local', 'start', '-j']);
     expect(again.stderr).toBe('Already running\n');
     expect((JSON.parse(again.stdout) as LocalInfo).pid).toBe(user.local.pid);
+  });
+
+  test('options of a start that is none are not taken silently', async () => {
+    const { code, stderr } = await user.cloud(['local', 'start', '--http', '-j']);
+    expect([code, stderr]).toEqual([0, 'Already running, as it was started: options count when it starts\n']);
+  });
+
+  test('what cannot be started leaves no data behind, and ends', async () => {
+    for (const [words, message] of [
+      [['--data', 'none', '--fault', 'bogus'], 'fault "bogus"'],
+      [['--data', '/proc/none'], '/proc/none: no such file or directory'],
+      [['--data', ''], 'a path is empty'],
+    ] as const) {
+      const { code, stderr } = await user.cloud(['local', 'start', ...words]);
+      expect([words, code === 0, stderr.includes(message)]).toEqual([words, false, true]);
+    }
+    expect(existsSync(join(user.home, 'none/cloud.db'))).toBe(false);
   });
 
   test('a second service cannot open the same data', async () => {

@@ -78,6 +78,7 @@ test('edit opens the role as YAML, opens it again with the refusal, and keeps wh
   await user.json('roles', 'create', 'edited', '--default-member', 'alice', '--wait');
   const edit = (editor: string) => user.cloud(['roles', 'edit', 'edited', '--wait'], { env: { EDITOR: editor } });
   expect((await edit('true')).stderr).toBe('Nothing was changed\n');
+  expect(await edit('')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('hint: set EDITOR') as string });
   expect((await edit('sed -i s/alice/bob/')).stderr).toBe('Updated role edited\n');
   expect(pick(await user.json<Role>('roles', 'get', 'edited'))).toMatchObject({ members: { bob: true } });
   const script = user.write(

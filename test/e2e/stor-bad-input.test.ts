@@ -44,6 +44,16 @@ const refused: readonly [words: string, code: number, message: string][] = [
   ['ls d/nothing', 3, 'd/nothing does not exist'],
   ['mkdir d/object', 2, 'is an object, not a directory'],
   ['sync folder folder', 2, 'both directories are local'],
+  ['sync  stor:d', 2, 'a path is empty'],
+  ['sync stor:d  --delete', 2, 'a path is empty'],
+  ['get d/object ', 2, 'a path is empty'],
+  ['put f d/object --header x-foo:bar', 2, 'services do not store x-foo'],
+  ['put f d/object --header content-length:1', 2, 'services do not store content-length'],
+  ['meta set d/object --header authorization:x', 2, 'services do not store authorization'],
+  ['run nofile', 2, 'nofile: no such file'],
+  ['run folder', 2, 'is a directory, not a plan'],
+  ['stat d/object --role nobody', 1, 'InvalidRole'],
+  ['stat d/object --user nobody', 4, 'UserDoesNotExist'],
 ];
 
 test('bad input is refused in one line, and nothing is changed', async () => {

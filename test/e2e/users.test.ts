@@ -55,7 +55,11 @@ test('passwords come from stdin or a file, are changed, and stand nowhere in the
   const weak = await user.cloud(['users', 'password', 'bob', '--password-stdin'], { input: 'short' });
   expect(weak.code).toBe(1);
   expect(weak.stderr).toContain('(InvalidArgument, request');
-  expect((await user.cloud(['users', 'create', 'x', '--password', password])).stderr).toContain('unknown option --password');
+  const given = await user.cloud(['users', 'create', 'x', '--password', password]);
+  expect([given.code, given.stderr]).toEqual([2, expect.stringMatching(/^cloud users create x: unknown option --password\n/u)]);
+  expect((await user.cloud(['users', 'password', 'bob', '--password-file', 'none'])).stderr).toMatch(
+    /^cloud users password bob --password-file none: .*none: no such file/u,
+  );
 });
 
 test('a record for --from: unknown fields are named with the nearest, and what get shows is taken back', async () => {
@@ -80,6 +84,13 @@ test('keys of a user are registered, listed, shown and removed', async () => {
   const missing = await user.cloud(['users', 'keys', 'get', 'dave', 'desktop']);
   expect([missing.code, missing.stderr]).toEqual([3, expect.stringContaining('hint: cloud users keys list dave')]);
   expect((await user.cloud(['users', 'keys', 'rm', 'dave', fingerprint])).code).toBe(2);
+  const other = await user.cloud(['users', 'keys', 'create', 'dave', '/etc/passwd', '-v']);
+  expect([other.code, other.stderr]).toEqual([
+    2,
+    expect.stringMatching(/^cloud .*: \/etc\/passwd holds no public key in OpenSSH format: it was not sent\nhint/u),
+  ]);
+  const endless = await user.cloud(['users', 'keys', 'create', 'dave', '/dev/zero']);
+  expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining('/dev/zero: has more than the 16 MiB that are read')]);
   expect((await user.cloud(['users', 'keys', 'rm', 'dave', fingerprint, '--yes'])).stderr).toBe('Deleted key laptop\n');
   expect(await user.json('users', 'keys', 'list', 'dave')).toEqual([]);
 });

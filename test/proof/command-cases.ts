@@ -25,7 +25,7 @@ ssh-keygen -q -t rsa -b 2048 -N '' -f key.sample && cloud keys create key.sample
 echo secret-4711x > password
 cloud users create jill --email jill@example.com --password-file password
 cloud users keys create jill key.sample.pub --name hers
-cloud policies create reads --rule 'CAN getobject' && cloud roles create dev --member jill --policy reads
+cloud policies create reads --rule 'CAN getobject' && cloud policies create writes --rule 'CAN putobject' && cloud roles create dev --member jill --policy reads
 cloud roles tags set keys/sample dev
 mkdir -p tree/a/b && for number in 1 2 3 4 5 6; do seq $number 3000 > "tree/a/f $number"; seq $number 90 > tree/a/b/g$number; done
 cloud stor mkdir -p w/reads && cloud stor put -r tree w/reads/tree && cloud stor ln w/reads/tree/a/b/g1 w/reads/link
@@ -43,6 +43,7 @@ export const reads: readonly ReadCase[] = [
   'keys list -j',
   'keys list -o csv',
   'keys get sample -j',
+  'keys local -j',
   'users list -j',
   'users get jill --membership -j',
   'users keys list jill -j',
@@ -58,10 +59,14 @@ export const reads: readonly ReadCase[] = [
   'images list -j',
   'images list -o jsonl',
   'images get base-64 -j',
+  'images tags get base-64 -j',
+  'images wait base-64 --state active',
   'packages list -j',
   'packages get b1-medium -j',
   'datacenters list -j',
+  'datacenters get local -j',
   'services list -j',
+  'services get storage -j',
   'api /my/keys',
 
   'api --service stor /demo/stor/w/reads/tree/a',
@@ -88,6 +93,7 @@ export const reads: readonly ReadCase[] = [
   'jobs failures sample',
   'jobs errors sample -j',
   'jobs wait sample',
+  'jobs watch sample',
 ].map((line) => ({ line }));
 
 const makesKey = "ssh-keygen -q -t ecdsa -N '' -f key.NAME";
@@ -95,10 +101,20 @@ const makesUser = 'cloud users create NAME --email NAME@example.com --password-f
 const makesJob = `cloud jobs create --name NAME --map cat -o name > job.NAME`;
 const makesUpload = 'cloud mpu create w/NAME -o name > upload.NAME';
 const machine = '6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001';
+const stranger = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee';
 const makesImage = `cloud images create ${machine} NAME 1 -o name > image.NAME`;
 
 export const changes: readonly ChangeCase[] = [
   { line: 'account update --city NAME', look: 'cloud account get -o tsv -H --columns city | grep -c NAME' },
+  {
+    line: 'account config set --default-network 62253da7-2df6-4d34-9308-7428572f2323',
+    before: 'cloud account config set --default-network 8a3ee67a-1a45-43ea-b686-4d3dc9b78a06',
+    look: 'cloud account config get -o tsv -H',
+  },
+  {
+    line: `api POST /my/policies -f name=NAME -F 'rules:=["CAN getobject"]'`,
+    look: 'cloud policies list -o tsv -H --columns name | grep -c ^NAME$',
+  },
   { line: 'keys create key.NAME.pub --name NAME', before: makesKey, look: 'cloud keys list -o tsv -H --columns name | grep -c ^NAME$' },
   {
     line: 'keys delete NAME -y',
@@ -128,10 +144,21 @@ export const changes: readonly ChangeCase[] = [
     before: 'cloud roles create NAME',
     look: 'cloud roles get NAME -o tsv -H --columns name,policies',
   },
+  {
+    line: 'roles edit NAME',
+    before: 'cloud roles create NAME --policy reads',
+    look: 'cloud roles get NAME -o tsv -H --columns name,policies',
+  },
   { line: 'roles delete NAME -y', before: 'cloud roles create NAME', look: 'cloud roles list -o tsv -H --columns name | grep -c ^NAME$' },
   {
     line: 'roles tags add users/NAME dev',
     before: makesUser,
+    look: 'cloud roles tags get users/NAME -o tsv -H',
+  },
+  { line: 'roles tags set users/NAME dev', before: makesUser, look: 'cloud roles tags get users/NAME -o tsv -H' },
+  {
+    line: 'roles tags remove users/NAME dev',
+    before: `${makesUser} && cloud roles tags set users/NAME dev`,
     look: 'cloud roles tags get users/NAME -o tsv -H',
   },
   {
@@ -140,6 +167,11 @@ export const changes: readonly ChangeCase[] = [
   },
   {
     line: "policies update NAME --add-rule 'CAN putobject'",
+    before: "cloud policies create NAME --rule 'CAN getobject'",
+    look: 'cloud policies get NAME -o tsv -H --columns name,rules',
+  },
+  {
+    line: 'policies edit NAME',
     before: "cloud policies create NAME --rule 'CAN getobject'",
     look: 'cloud policies get NAME -o tsv -H --columns name,rules',
   },
@@ -165,9 +197,24 @@ export const changes: readonly ChangeCase[] = [
     look: 'cloud images tags get $(cat image.NAME) -o tsv -H',
   },
   {
-    line: 'images share $(cat image.NAME) aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee',
+    line: `images share $(cat image.NAME) ${stranger}`,
     before: makesImage,
     look: 'cloud images get $(cat image.NAME) -o tsv -H --columns name,acl',
+  },
+  {
+    line: 'images tags unset $(cat image.NAME) colour',
+    before: `${makesImage} && cloud images tags set $(cat image.NAME) colour=red`,
+    look: 'cloud images tags get $(cat image.NAME) -o tsv -H',
+  },
+  {
+    line: `images unshare $(cat image.NAME) ${stranger}`,
+    before: `${makesImage} && cloud images share $(cat image.NAME) ${stranger}`,
+    look: 'cloud images get $(cat image.NAME) -o tsv -H --columns name,acl',
+  },
+  {
+    line: 'images export $(cat image.NAME) /demo/stor/w',
+    before: `${makesImage} && cloud images wait $(cat image.NAME) --state active`,
+    look: 'cloud stor ls w -o name | grep ^NAME',
   },
   {
     line: 'images delete $(cat image.NAME) -y',
@@ -197,6 +244,24 @@ export const changes: readonly ChangeCase[] = [
     look: 'cloud stor find w/NAME 2> /dev/null',
     several: true,
   },
+  {
+    line: 'stor find w/NAME --type f --delete -y',
+    before: 'cloud stor put -r tree w/NAME',
+    look: 'cloud stor find w/NAME',
+    several: true,
+  },
+  {
+    line: 'stor sync stor:w/reads/tree stor:w/NAME',
+    before: 'cloud stor mkdir w/NAME',
+    look: 'cloud stor diff stor:w/reads/tree stor:w/NAME',
+    several: true,
+  },
+  {
+    line: 'stor run plan.NAME',
+    before: 'cloud stor mkdir w/NAME && cloud stor sync tree stor:w/NAME --plan plan.NAME',
+    look: 'cloud stor diff tree stor:w/NAME',
+    several: true,
+  },
   { line: 'stor cp w/reads/large w/NAME', look: 'cloud stor ls w -o tsv -H --columns name,size | grep ^NAME' },
   { line: 'stor cp -r w/reads/tree w/NAME', look: 'cloud stor diff tree stor:w/NAME', several: true },
   {
@@ -210,6 +275,22 @@ export const changes: readonly ChangeCase[] = [
     line: 'stor meta set w/NAME colour=blue',
     before: 'cloud stor put password w/NAME',
     look: 'cloud stor meta get w/NAME -o tsv -H | grep colour',
+  },
+  {
+    line: 'stor meta unset w/NAME colour',
+    before: 'cloud stor put password w/NAME -m colour=red',
+    look: 'cloud stor meta get w/NAME -o tsv -H | grep -c colour',
+  },
+  {
+    line: 'stor meta replace w/NAME colour=blue',
+    before: 'cloud stor put password w/NAME -m colour=red -m size=small',
+    look: 'cloud stor meta get w/NAME -o tsv -H',
+  },
+  { line: 'stor roles set w/NAME dev', before: 'cloud stor put password w/NAME', look: 'cloud stor roles get w/NAME -o tsv -H' },
+  {
+    line: 'stor roles remove w/NAME dev',
+    before: 'cloud stor put password w/NAME && cloud stor roles set w/NAME dev',
+    look: 'cloud stor roles get w/NAME -o tsv -H',
   },
   {
     line: 'stor roles add w/NAME dev',
@@ -251,3 +332,7 @@ export const changes: readonly ChangeCase[] = [
     several: true,
   },
 ];
+
+/** Commands that ask no service of the user's cloud, or what they print is another thing each time: times, signatures, what the machine is like. */
+export const others =
+  /^(?:local|completion|help|profile|env|doctor|ping|api sign|policies check|rbac schema|stor sign)(?: |$)|^images (?:import|clone)$/u;

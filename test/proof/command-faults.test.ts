@@ -6,7 +6,8 @@ import { report } from '../support/figures.ts';
 import { createRandom } from '../support/random.ts';
 import { useLocal, type Outcome } from '../support/sandbox.ts';
 import { isLong, scale, seed } from '../support/scale.ts';
-import { changes, reads, samples, type ChangeCase } from './command-cases.ts';
+import { commands } from '../unit/cli/tree.ts';
+import { changes, others, reads, samples, type ChangeCase } from './command-cases.ts';
 
 /**
  * Every command that lists, transfers or changes, through a proxy that damages one of its exchanges. Whatever happens: exit code 0
@@ -20,6 +21,9 @@ const random = createRandom(seed);
 const faults: readonly Fault[] = ['cut up', 'cut down', 'flip up', 'flip down', 'stall up', 'stall down', 'head only', 'no reply', 'busy'];
 /** Milliseconds that any command may take with its retries. */
 const patience = 45_000;
+
+/** What the commands that edit do to what they are given. */
+const editor = 'sed -i -e s/getobject/putobject/ -e s/reads/writes/';
 
 /** What happens to the exchanges of one command: from the `at`th on, `length` of them are damaged. */
 interface Plan {
@@ -63,7 +67,7 @@ async function runDamaged({ plan, compute, stor }: Worker, line: string, damage:
   Object.assign(plan, { fault: 'none', at: 0, length: 0, seen: 0, happened: 0 }, damage);
   const started = Date.now();
   const through = `--url ${compute.url} --stor-url ${stor.url} --timeout 700ms --retries 2`;
-  const outcome = await user.shell(`cloud ${line} ${through} -q`);
+  const outcome = await user.shell(`cloud ${line} ${through} -q`, { env: { EDITOR: editor } });
   expect(Date.now() - started, `${line}: ${JSON.stringify(plan)}`).toBeLessThan(patience);
   return outcome;
 }
@@ -111,6 +115,12 @@ function count({ code }: Outcome, { plan }: Worker): void {
   if (code === 0) succeeded += 1;
   if (plan.happened > 0) happened += 1;
 }
+
+test('every command that asks a service is among them', () => {
+  const lines = [...reads, ...changes].map(({ line }) => `${line.replace(/^api (?=--|\/|POST)/u, 'api call ')} `);
+  const missing = commands.map(([path]) => path).filter((path) => !others.test(path) && !lines.some((line) => line.startsWith(`${path} `)));
+  expect(missing).toEqual([]);
+});
 
 test(`${reads.length} commands that read print everything or fail, seed ${seed}`, { timeout: scale(300_000, 3_600_000) }, async () => {
   await spread(reads, async (worker, { line }) => {

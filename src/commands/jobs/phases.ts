@@ -64,6 +64,9 @@ export function readPhases(values: JobValues, account: string): Phase[] {
   if (common.length > 0 && first < 0) {
     throw new UsageError(`--${common[0]?.option ?? ''} belongs to a phase, and there is none`, { hint: "add --map 'COMMAND'" });
   }
+  if (common.some(({ option }) => option === 'count') && !words.some(({ option }) => option === 'reduce')) {
+    throw new UsageError('--count is for reduce phases, and there is none', { hint: "add --reduce 'COMMAND'" });
+  }
   const phases: Phase[] = [];
   for (const word of words.slice(Math.max(first, 0))) {
     const { option, value } = word;

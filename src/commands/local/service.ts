@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomUUID, X509Certificate } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { command, type Context } from '../../cli/command.ts';
 import { readInput, resolvePath } from '../../cli/input.ts';
@@ -10,6 +10,7 @@ import { writeFileAtomically } from '../../config/files.ts';
 import { LocalError, UsageError, WaitError } from '../../errors.ts';
 import { record } from '../../output/kinds.ts';
 import { withSpinner } from '../../output/spinner.ts';
+import { makeFolders } from '../../transfer/local-folders.ts';
 import { isAlive } from '../../world.ts';
 import { checkProfile, writeProfile } from './profile.ts';
 import { logFileOf, watchLog } from './log-file.ts';
@@ -95,8 +96,10 @@ async function openService(invocation: Context, options: ServeOptions, log: (lin
   const { world } = invocation;
   const publicKey = options.publicKey === undefined ? undefined : (await readInput(world, options.publicKey)).toString();
   const instance = randomUUID();
+  const dataDir = dataDirOf(invocation, options.data);
+  makeFolders(dataDir, 0o700);
   const service = await startLocal({
-    dataDir: dataDirOf(invocation, options.data),
+    dataDir,
     computePort: options.computePort ?? 7443,
     storPort: options.storPort ?? 7444,
     http: options.http,
@@ -184,7 +187,7 @@ function explainEnd(dataDir: string, logFile: string): string {
 
 async function launch(context: Context, dataDir: string, options: ServeOptions): Promise<Running> {
   const { world } = context;
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolders(dataDir, 0o700);
   const logFile = logFileOf(dataDir);
   const log = openSync(logFile, 'a', 0o600);
   const words = serveWords(dataDir, options, context.settingGiven('account'));
@@ -223,9 +226,10 @@ export const start = command({
       before ??
       (await withSpinner(world.stderr, 'Starting', () => launch(invocation, dataDir, options), { quiet: global.quiet, env: world.env }));
     writeProfile(invocation, profile, running, running.computeUrl.startsWith('https:'));
+    const [, , , , ...asked] = serveWords(dataDir, options, invocation.settingGiven('account'));
     note(
       before
-        ? 'Already running'
+        ? `Already running${asked.length > 0 ? ', as it was started: options count when it starts' : ''}`
         : `Running; profile ${profile}${invocation.profiles.current() === profile ? ' is the current one' : `: cloud --profile ${profile} ...`}`,
     );
     const { instance: _, startedAt: __, ...told } = running;

@@ -1,6 +1,6 @@
 import type { Context } from '../../cli/command.ts';
 import type { CallerRole, DecisionCaller } from '../../policy/decide.ts';
-import { UsageError } from '../../errors.ts';
+import { NotFoundError } from '../../errors.ts';
 import { nearest } from '../../nearest.ts';
 import type { RbacDocument } from './document.ts';
 import { pickUser } from './find.ts';
@@ -44,7 +44,7 @@ export function takeAccess({ users = [], roles = [], policies = [], tags = {} }:
   };
 }
 
-/** The caller that a word means: a sub-user, the account itself, or `account:LOGIN`. @throws {UsageError} for nobody */
+/** The caller that a word means: a sub-user, the account itself, or `account:LOGIN`. @throws {NotFoundError} for nobody */
 export function findCaller({ users }: Access, word: string, account: string): DecisionCaller {
   const other = /^account:(.+)$/.exec(word)?.[1];
   if (other !== undefined && other !== account) return { kind: 'other-account', login: other };
@@ -55,7 +55,7 @@ export function findCaller({ users }: Access, word: string, account: string): De
     word,
     users.map(({ login }) => login),
   );
-  throw new UsageError(`user "${word}" does not exist`, { hint: close === undefined ? 'cloud users list' : `did you mean ${close}?` });
+  throw new NotFoundError(`user "${word}" does not exist`, { hint: close === undefined ? 'cloud users list' : `did you mean ${close}?` });
 }
 
 /** The roles as they stand to a caller, with the rules of their policies. */

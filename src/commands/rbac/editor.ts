@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from '../../cli/command.ts';
+import { canAsk } from '../../cli/prompt.ts';
 import { ApiError, CloudError, LocalError, UsageError } from '../../errors.ts';
 import { printText } from './yaml.ts';
 
@@ -33,9 +34,16 @@ function removeMarked(text: string): string {
     .join('\n');
 }
 
+/** The user's editor. @throws {UsageError} when nobody said which, and there is no terminal for the usual one */
+function chooseEditor({ world }: Context): string {
+  const chosen = world.env['VISUAL'] || world.env['EDITOR'];
+  if (chosen) return chosen;
+  if (canAsk(world)) return 'vi';
+  throw new UsageError('there is no terminal to edit at', { hint: 'set EDITOR to a command that changes the file it is given' });
+}
+
 /** Runs the user's editor on a file and waits for it to end. */
-function openEditor({ world }: Context, file: string): Promise<void> {
-  const editor = world.env['VISUAL'] || world.env['EDITOR'] || 'vi';
+function openEditor({ world }: Context, editor: string, file: string): Promise<void> {
   return new Promise((resolve, reject) => {
     // The variable may hold options, as in `code --wait`: a shell takes it apart.
     const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit', env: { ...world.env } });
@@ -59,14 +67,16 @@ function isMendable(error: unknown): error is CloudError {
  */
 export async function editYaml<R>(context: Context, { name, help, value, save }: EditSpec<R>): Promise<R | undefined> {
   const folder = join(context.paths.state, 'edits');
-  const file = join(folder, `${name.replaceAll(/[^\w.@-]/g, '_')}.yaml`);
+  // Of its own: a text that was kept, or is being edited elsewhere, stays.
+  const file = join(folder, `${name.replaceAll(/[^\w.@-]/g, '_')}.${context.world.pid}.yaml`);
+  const editor = chooseEditor(context);
   const original = comment('# ', help) + (await printText(value));
   let before = original;
   let refusal: CloudError | undefined;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(file, before, { mode: 0o600 });
   for (;;) {
-    await openEditor(context, file);
+    await openEditor(context, editor, file);
     const text = readFileSync(file, 'utf8');
     if (text === before && refusal === undefined) {
       rmSync(file);

@@ -1,6 +1,7 @@
 import type { Headers } from '../../api/message.ts';
 import { number, text, texts } from '../../cli/parameters.ts';
 import { UsageError } from '../../errors.ts';
+import { isStoredHeader } from '../../transfer/headers.ts';
 
 /** Options that say how objects are stored. */
 export const storeOptions = {
@@ -19,11 +20,21 @@ export interface StoreValues {
 }
 
 /** A header given as `name: value` or `name=value`. */
-export function readHeader(given: string, separator: string): [string, string] {
+function readHeader(given: string, separator: string): [string, string] {
   const at = given.indexOf(separator);
   const name = given.slice(0, at).trim().toLowerCase();
   if (at < 1 || !/^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name)) throw new UsageError(`"${given}" is no header: write NAME${separator}VALUE`);
   return [name, given.slice(at + 1).trim()];
+}
+
+/** Headers that are not stored as they are, but say how an object is stored. */
+const orders = new Set(['durability-level', 'x-durability-level', 'max-content-length', 'role-tag']);
+
+/** `NAME:VALUE` of a header that services store. @throws {UsageError} for others: they would be lost without a word, or change the request */
+export function readStored(given: string): [string, string] {
+  const [name, value] = readHeader(given, ':');
+  if (isStoredHeader(name) || orders.has(name)) return [name, value];
+  throw new UsageError(`--header: services do not store ${name}`, { hint: `as an own header they do: -m ${name}=VALUE` });
 }
 
 /** `KEY=VALUE` as the header `m-KEY`. */
@@ -42,7 +53,7 @@ export async function guessType(name: string): Promise<string> {
 export async function chooseHeaders({ type, meta, header }: StoreValues, name: string): Promise<Headers> {
   return {
     'content-type': type ?? (await guessType(name)),
-    ...Object.fromEntries(header.map((given) => readHeader(given, ':'))),
+    ...Object.fromEntries(header.map(readStored)),
     ...Object.fromEntries(meta.map(readMeta)),
   };
 }

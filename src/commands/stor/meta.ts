@@ -3,12 +3,12 @@ import { command, group, type Context } from '../../cli/command.ts';
 import { many, one, some, text, texts } from '../../cli/parameters.ts';
 import { NotFoundError, UsageError } from '../../errors.ts';
 import { record, type Output } from '../../output/kinds.ts';
-import { decodeValue } from '../../transfer/headers.ts';
+import { decodeValue, isStoredHeader } from '../../transfer/headers.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { pickStoredHeaders } from '../../transfer/link.ts';
 import { changeMetadata, type Metadata } from '../../transfer/metadata.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { readHeader, readMeta } from './headers.ts';
+import { readMeta, readStored } from './headers.ts';
 import { missing } from './paths.ts';
 
 function decodeHeaders(headers: Headers): Headers {
@@ -28,9 +28,7 @@ function show(headers: Headers): Output {
 /** `key` and `m-key` mean an own header, the others are those that services store. */
 function nameHeader(word: string): string {
   const name = word.toLowerCase();
-  const isOther =
-    name.startsWith('m-') || name.startsWith('access-control-') || ['content-type', 'cache-control', 'content-disposition'].includes(name);
-  return isOther ? name : `m-${name}`;
+  return isStoredHeader(name) ? name : `m-${name}`;
 }
 
 const getMeta = command({
@@ -62,7 +60,7 @@ const changeOptions = {
 /** The headers that a command line gives. */
 function readChanges(pairs: readonly string[], { type, header }: { type: string | undefined; header: readonly string[] }): Headers {
   return {
-    ...Object.fromEntries(header.map((given) => readHeader(given, ':'))),
+    ...Object.fromEntries(header.map(readStored)),
     ...Object.fromEntries(pairs.map(readMeta)),
     ...(type !== undefined && { 'content-type': type }),
   };

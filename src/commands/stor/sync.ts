@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -11,6 +11,7 @@ import { records, type Output, type Row } from '../../output/kinds.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { makeFolder } from '../../transfer/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
+import { makeFolders } from '../../transfer/local-folders.ts';
 import { isNamedPipe, openToRead } from '../../transfer/named-pipe.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import type { Comparison } from '../../transfer/sync/compare.ts';
@@ -185,7 +186,7 @@ export const sync = command({
     const isThere = await checkSides(invocation, from, to);
     return await runTransfers(invocation, options, { only: false, bulk: true }, stepShape, async function* ({ engine, tally }) {
       if (!isThere && to.kind === 'remote') await makeFolder(engine.storage, to.root, { parents: true });
-      if (!isThere && to.kind === 'local') mkdirSync(to.root, { recursive: true });
+      if (!isThere && to.kind === 'local') makeFolders(to.root);
       const steps = syncSides(engine, {
         task: { from, to, comparison },
         filter: createFilter(options.include, options.exclude),
@@ -252,6 +253,14 @@ async function* readPlan(input: Readable): AsyncGenerator<Step> {
   }
 }
 
+/** @throws {UsageError} when there is no such file */
+function checkPlan(file: string): void {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) throw new UsageError(`${file}: no such file or directory`);
+  if (stats.isDirectory())
+    throw new UsageError(`${file} is a directory, not a plan`, { hint: 'plans are written by: cloud stor sync --plan FILE' });
+}
+
 export const runPlan = command({
   summary: 'Do the steps of a plan that sync --plan wrote',
   description:
@@ -261,6 +270,7 @@ export const runPlan = command({
   run: async (invocation) => {
     const { args, options, world } = invocation;
     const file = resolvePath(world, args.file);
+    if (args.file !== '-') checkPlan(file);
     const comesOnce = args.file === '-' || isNamedPipe(file);
     const open = (): Readable => (args.file === '-' ? openStdin(world) : openToRead(file, world.interrupted));
     // The whole plan is read before the first step, where that can be: a mistake in it changes nothing.
