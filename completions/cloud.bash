@@ -252,12 +252,12 @@ _cloud_place() {
     'stor du') options="-d,--depth $_cloud_shared" ;;
     'stor stat') options="$_cloud_shared" ;;
     'stor cat') options="--bwlimit $_cloud_shared" ;;
-    'stor get') options="-r,--recursive --continue --no-clobber --modes -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
-    'stor put') options="-r,--recursive -p,--parents --type -m,--meta+ --header+ --copies --modes --if-match --no-clobber --max-size -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
+    'stor get') options="-r,--recursive --continue --no-clobber --dry-run --modes -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
+    'stor put') options="-r,--recursive -p,--parents --type -m,--meta+ --header+ --copies --modes --if-match --no-clobber --dry-run --max-size -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
     'stor mkdir') options="-p,--parents $_cloud_shared" ;;
     'stor rm') options="-r,--recursive -y,--yes -n,--dry-run -P,--parallel $_cloud_shared" ;;
-    'stor cp') options="-r,--recursive -n,--no-clobber -p,--parents --copy -T,--no-target-directory -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
-    'stor mv') options="-n,--no-clobber -p,--parents --copy -T,--no-target-directory -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
+    'stor cp') options="-r,--recursive -n,--no-clobber -p,--parents --copy --dry-run -T,--no-target-directory -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
+    'stor mv') options="-n,--no-clobber -p,--parents --copy --dry-run -T,--no-target-directory -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
     'stor ln') options="-p,--parents -n,--no-clobber $_cloud_shared" ;;
     'stor meta') commands='get set unset replace' aliases='get=show get=list' options="$_cloud_shared" ;;
     'stor meta get') options="$_cloud_shared" ;;
@@ -280,7 +280,7 @@ _cloud_place() {
     'mpu parts') options="$_cloud_shared" ;;
     'mpu get') options="$_cloud_shared" ;;
     'mpu commit') options="$_cloud_shared" ;;
-    'mpu abort') options="-y,--yes $_cloud_shared" ;;
+    'mpu abort') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
     'mpu list') options="$_cloud_shared" ;;
     'jobs') commands='run list get create add end cancel wait watch inputs outputs failures errors' aliases='list=ls get=show' options="$_cloud_shared" ;;
     'jobs run') options="--name --map+ --reduce+ --count+ --asset+ --init+ --memory+ --disk+ --from -d,--detach --wait-timeout $_cloud_shared" ;;

@@ -94,6 +94,11 @@ export class InterruptedError extends CloudError {
   readonly exitCode = exitCodes.interrupted;
 }
 
+/** Whoever read what this program writes has gone away: `| head` has what it wanted. Of the network this is never said. */
+export class ClosedPipe extends Error {
+  readonly code = 'EPIPE';
+}
+
 /** One entry of the `errors` list that some errors carry. */
 export interface FieldError {
   field: string;

@@ -3,7 +3,7 @@ import type { AnyCommand, Context, Invocation } from './cli/command.ts';
 import { CurlPrinted, quoteShell } from './cli/curl.ts';
 import { parsePlainLine, type Parsed } from './cli/plain-line.ts';
 import { findCommand, type Found } from './cli/tree.ts';
-import { exitCodes, explain, UsageError } from './errors.ts';
+import { ClosedPipe, exitCodes, explain, UsageError } from './errors.ts';
 import { colourEnabled } from './output/colour.ts';
 import { escapeControl } from './output/escape.ts';
 import type { Filter, Format, Output, RenderOptions } from './output/kinds.ts';
@@ -14,11 +14,6 @@ import type { World } from './world.ts';
 
 /** Version of this program; the build puts it in. */
 export const version = process.env['CLOUD_VERSION'] ?? '0.0.0';
-
-/** A closed pipe is no failure: `| head` has what it wanted. */
-function isClosedPipe(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
-}
 
 /** Words that are about a secret and may be one. */
 const secret = /pass(word|phrase)/i;
@@ -137,7 +132,7 @@ export async function run(world: World): Promise<number> {
   let refine = (error: unknown): unknown => error;
 
   async function report(error: unknown, item?: string): Promise<number> {
-    if (isClosedPipe(error)) return exitCodes.done;
+    if (error instanceof ClosedPipe) return exitCodes.done;
     if (error instanceof CurlPrinted) {
       world.stdout.stream.write(`${error.line}\n`);
       return exitCodes.done;

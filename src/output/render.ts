@@ -137,7 +137,7 @@ async function writeOutput(output: Exclude<Output, { kind: 'none' }>, options: R
 
 /**
  * Writes what a command returned to `out`, as the user asked. What arrived before a failure is written before the failure is thrown.
- * @throws {UsageError} for an unknown field in `--columns` or `--sort`; the stream's own error, EPIPE when its reader is gone.
+ * @throws {UsageError} for an unknown field in `--columns` or `--sort`; the stream's own error, {@link ClosedPipe} when its reader is gone.
  */
 export async function render(output: Output, options: RenderOptions, out: OutputStream): Promise<void> {
   if (output.kind === 'none') return;

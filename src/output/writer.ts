@@ -1,9 +1,10 @@
 import type { Writable } from 'node:stream';
+import { ClosedPipe } from '../errors.ts';
 import type { OutputStream } from '../world.ts';
 
 /** Writes to a stream in large pieces and no faster than it takes them. */
 export interface Writer {
-  /** @throws the stream's error, EPIPE when its reader is gone. */
+  /** @throws the stream's error, {@link ClosedPipe} when its reader is gone. */
   readonly write: (text: string) => Promise<void> | undefined;
   /** Writes bytes as they are, after all text before them. */
   readonly writeBytes: (bytes: Uint8Array) => Promise<void> | undefined;
@@ -13,8 +14,13 @@ export interface Writer {
 
 const pieceLength = 64 * 1024;
 
-function describeClosed(): Error {
-  return Object.assign(new Error('the output is closed'), { code: 'EPIPE' });
+function describeClosed(cause?: unknown): Error {
+  return new ClosedPipe('the output is closed', { cause });
+}
+
+/** Whether the system says that the reader is gone. */
+function isClosed(error: Error): boolean {
+  return 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
 }
 
 /**
@@ -31,7 +37,7 @@ export function createWriter(out: Pick<OutputStream, 'stream' | 'writeEarly'>): 
   let last: Promise<void> | undefined;
 
   function fail(error: Error): void {
-    failure ??= error;
+    failure ??= isClosed(error) ? describeClosed(error) : error;
     release?.();
   }
   const failClosed = (): void => fail(describeClosed());
@@ -93,6 +99,14 @@ export function createWriter(out: Pick<OutputStream, 'stream' | 'writeEarly'>): 
     check();
   }
 
+  function writeEarly(write: NonNullable<OutputStream['writeEarly']>): Uint8Array {
+    try {
+      return write(text);
+    } catch (error) {
+      throw error instanceof Error && isClosed(error) ? describeClosed(error) : error;
+    }
+  }
+
   function check(): void {
     if (failure !== undefined) throw failure;
   }
@@ -117,7 +131,7 @@ export function createWriter(out: Pick<OutputStream, 'stream' | 'writeEarly'>): 
       try {
         check();
         if (!opened && out.writeEarly !== undefined) {
-          const rest = out.writeEarly(text);
+          const rest = writeEarly(out.writeEarly);
           text = '';
           if (rest.length > 0) await send(rest);
         }

@@ -12,7 +12,6 @@ import {
 } from 'node:fs';
 import { chmod, open, rm, truncate, utimes, type FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { readAll } from '../api/message.ts';
 import { ApiError, InterruptedError, isSystemError, LocalError, NetworkError } from '../errors.ts';
 import { openHead, openObject, readObject, readSmallObject, type Opened } from './download.ts';
@@ -21,7 +20,7 @@ import { closeBody } from './close-body.ts';
 import { countMoves, type Engine, type Ticket } from './engine.ts';
 import { createFileWriter, writeSize } from './file-writer.ts';
 import type { Hasher } from './hashing.ts';
-import { isNamedPipe, openToWrite } from './named-pipe.ts';
+import { isNamedPipe, openToWrite, writePipe } from './named-pipe.ts';
 import { claim, createOwn, findLeft, hasUnfinished, nameUnfinished, sizeOfOwn } from './partial-file.ts';
 import { printRemotePath, type RemotePath } from './path.ts';
 import { checkInterrupted, mayTryAgain, tryAgain } from './retry.ts';
@@ -79,7 +78,7 @@ function sizeOf(file: string): number {
 /** What is not a regular file (a device, a named pipe) is written to as it is; only a file can be replaced by a whole one. */
 async function writeThrough(engine: Engine, opened: Opened, file: string, ticket: Ticket): Promise<void> {
   const pieces = readObject(engine, opened, { ticket });
-  if (isNamedPipe(file)) return await pipeline(pieces, await openToWrite(file, engine.signal));
+  if (isNamedPipe(file)) return await writePipe(pieces, await openToWrite(file, engine.signal));
   const handle = await open(file, 'w');
   try {
     for await (const piece of pieces) await handle.writeFile(piece);

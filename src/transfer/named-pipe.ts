@@ -1,7 +1,8 @@
 import { constants, createReadStream, openSync, statSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import { InterruptedError, isSystemError } from '../errors.ts';
+import { pipeline } from 'node:stream/promises';
+import { ClosedPipe, InterruptedError, isSystemError } from '../errors.ts';
 import { pause } from '../client/retry.ts';
 import { checkInterrupted } from './retry.ts';
 
@@ -46,6 +47,16 @@ export async function openToWrite(file: string, signal: AbortSignal | undefined)
     }
     await pause(betweenLooks, signal);
     checkInterrupted(signal);
+  }
+}
+
+/** Writes all that comes, no faster than it is read. @throws {ClosedPipe} when the reader has had enough */
+export async function writePipe(pieces: AsyncIterable<Uint8Array>, pipe: Socket): Promise<void> {
+  try {
+    await pipeline(pieces, pipe);
+  } catch (error) {
+    // Errors of the source are of the network, and have been given another class.
+    throw isSystemError(error) && error.code === 'EPIPE' ? new ClosedPipe('the pipe is closed', { cause: error }) : error;
   }
 }
 

@@ -43,14 +43,14 @@ export interface GetStep {
   readonly size: number | undefined;
 }
 
-/** The steps that fetch a tree; local directories are made on the way. */
+/** The steps that fetch a tree; local directories are made on the way, unless that is not wanted. */
 export async function* planGet(
   { storage }: Pick<Engine, 'storage'>,
   source: RemotePath,
   root: string,
-  options: WalkOptions & { onError: (error: unknown) => Promise<void> | void },
+  options: WalkOptions & { onError: (error: unknown) => Promise<void> | void; makesNothing?: boolean },
 ): AsyncGenerator<GetStep> {
-  makeFolders(root);
+  if (options.makesNothing !== true) makeFolders(root);
   /** A directory that cannot be written to. */
   let closed: string | undefined;
   for await (const { kind, entry, path, rel } of walkRemote(storage, source, options)) {
@@ -58,7 +58,7 @@ export async function* planGet(
     if (closed !== undefined) {
       if (kind === 'leave' && rel === closed) closed = undefined;
     } else if (kind === 'object') yield { source: path, file, size: entry.size };
-    else if (kind === 'enter') {
+    else if (kind === 'enter' && options.makesNothing !== true) {
       try {
         makeLocalFolder(file);
       } catch (error) {

@@ -196,6 +196,31 @@ test('a signed URL works with plain curl, for what it says', async () => {
   expect((await user.cloud(['stor', 'sign', 'nothing-there'])).code).toBe(3);
 });
 
+test('--dry-run says what put, get, cp and mv would do, and does nothing', async () => {
+  const before = [await namesOf('find'), listFiles('.')];
+  const told = async (...words: string[]): Promise<string[]> => {
+    const { code, stdout, stderr } = await user.cloud(['stor', ...words, '--dry-run']);
+    expect([words, code, stdout]).toEqual([words, 0, '']);
+    return stderr.split('\n').slice(0, -1);
+  };
+  expect(await told('put', 'tree/a.txt', 'tree/new/a.txt', '-p')).toEqual(['Would store tree/a.txt -> /demo/stor/tree/new/a.txt']);
+  expect(await told('put', '-r', 'tree/d/e', 'tree/fresh')).toEqual([
+    'Would make /demo/stor/tree/fresh',
+    expect.stringMatching(/^Would store .*\/tree\/d\/e\/f\.txt -> \/demo\/stor\/tree\/fresh\/f\.txt$/u),
+  ]);
+  expect(await told('put', 'tree/a.txt', 'tree/a.txt', '--no-clobber')).toEqual(['/demo/stor/tree/a.txt exists: it would be left alone']);
+  expect(await told('get', '-r', 'tree/d/e', 'fetched')).toEqual([
+    `Would write /demo/stor/tree/d/e/f.txt -> ${join(user.home, 'fetched/f.txt')}`,
+  ]);
+  expect(await told('cp', '-r', 'tree/d/e', 'tree/copied')).toEqual([
+    'Would make /demo/stor/tree/copied',
+    'Would copy /demo/stor/tree/d/e/f.txt -> /demo/stor/tree/copied/f.txt',
+  ]);
+  expect(await told('mv', 'tree/a.txt', 'tree/d')).toEqual(['Would move /demo/stor/tree/a.txt -> /demo/stor/tree/d/a.txt']);
+  expect((await user.cloud(['stor', 'get', 'tree/none', 'x', '--dry-run'])).code).toBe(3);
+  expect([await namesOf('find'), listFiles('.')]).toEqual(before);
+});
+
 test('rm -r removes a tree and nothing else; --dry-run nothing', async () => {
   await user.cloud(['stor', 'cp', '-r', 'tree', 'rubbish', '-q']);
   expect((await user.cloud(['stor', 'rm', '-r', 'rubbish', '-n'])).stderr).toContain('Would delete /demo/stor/rubbish/d/e/f.txt');

@@ -132,7 +132,7 @@ export const abort = command({
   summary: 'Give up uploads and remove their parts',
   aliases: ['delete', 'rm'],
   arguments: { id: many('Upload', { values: 'upload' }) },
-  options: { yes: flag('Do not ask', { short: 'y' }) },
+  options: { yes: flag('Do not ask', { short: 'y' }), dryRun: flag('Only show what would be given up', { short: 'n' }) },
   run: async (invocation) => {
     const { args, options, storage, account, note, world } = invocation;
     const tally = createTally(invocation, args.id.length === 1);
@@ -140,6 +140,11 @@ export const abort = command({
     for (const word of args.id) {
       const place = await tally.prepare(word, () => findUpload(storage, account, word));
       if (place) places.push(place);
+    }
+    if (options.dryRun) {
+      for (const { id } of places) note(`Would give up upload ${id}`);
+      tally.finish();
+      return undefined;
     }
     if (!options.yes && places.length > 0) await confirm(world, `Give up ${places.map(({ id }) => id).join(', ')}?`);
     for (const place of places) {

@@ -2,28 +2,17 @@ import { command, type Context } from '../../cli/command.ts';
 import { flag, many, one } from '../../cli/parameters.ts';
 import { ApiError, InterruptedError, UsageError } from '../../errors.ts';
 import type { Engine } from '../../transfer/engine.ts';
-import { createFolder, makeFolder, type Folder } from '../../transfer/folders.ts';
+import { makeFolder } from '../../transfer/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { linkObject, linkWhereNothingIs } from '../../transfer/link.ts';
-import { baseName, joinPath, parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { runPool } from '../../transfer/pool.ts';
 import { removeEntry } from '../../transfer/remove.ts';
-import { walkRemote } from '../../transfer/walk.ts';
+import { chooseTargets, planSource, type ObjectStep, type Step } from './copy-plan.ts';
 import { transferOptions, type Tally } from './engine.ts';
 import { explainParent, missing, readPaths } from './paths.ts';
+import { dryRunOption, rehearseFolder, rehearseObject } from './rehearse.ts';
 import { runTransfers } from './show.ts';
-
-/** One object to give another name. */
-interface ObjectStep {
-  readonly kind: 'object';
-  readonly from: RemotePath;
-  readonly to: RemotePath;
-  readonly etag: string | undefined;
-  readonly folder: Folder | undefined;
-}
-
-/** An object, or a directory to make or remove. */
-type Step = ObjectStep | { readonly kind: 'folder'; readonly from: RemotePath; readonly folder: Folder };
 
 interface Copied {
   readonly from: string;
@@ -36,62 +25,6 @@ interface CopyValues {
   readonly recursive: boolean;
   readonly noClobber: boolean;
   readonly copy: boolean;
-}
-
-/** @throws {UsageError} when something would be copied onto or into itself */
-function checkApart(from: RemotePath, to: RemotePath): void {
-  const [source, target] = [printRemotePath(from), printRemotePath(to)];
-  if (source === target) throw new UsageError(`${source} and the target are the same`);
-  if (`${target}/`.startsWith(`${source}/`)) throw new UsageError(`${source} cannot go into itself: ${target}`);
-}
-
-/** Where each source goes: into the target when that is a directory or there are several. */
-async function chooseTargets(
-  { storage, account }: Context,
-  sources: readonly RemotePath[],
-  word: string,
-  asItself: boolean,
-): Promise<Map<RemotePath, RemotePath>> {
-  const target = readRemotePath(word, account);
-  const found = await inspect(storage, target);
-  const into = !asItself && (found?.type === 'directory' || sources.length > 1 || word.endsWith('/'));
-  if (into && found?.type !== 'directory')
-    throw new UsageError(`${printRemotePath(target)}: no such directory`, { hint: `cloud stor mkdir -p ${printRemotePath(target)}` });
-  if (asItself && sources.length > 1) throw new UsageError('-T is for one source');
-  const targets = new Map<RemotePath, RemotePath>();
-  const owners = new Map<string, RemotePath>();
-  for (const source of sources) {
-    const to = into ? joinPath(target, baseName(source)) : target;
-    checkApart(source, to);
-    const other = owners.get(to.path);
-    if (other) throw new UsageError(`${printRemotePath(other)} and ${printRemotePath(source)} would both become ${printRemotePath(to)}`);
-    owners.set(to.path, source);
-    targets.set(source, to);
-  }
-  return targets;
-}
-
-/** The steps for one source: a single object, or a tree with each directory before what is in it. */
-async function* planSource({ storage }: Engine, from: RemotePath, to: RemotePath, recursive: boolean): AsyncGenerator<Step> {
-  const found = await inspect(storage, from);
-  if (!found) throw missing(from);
-  if (found.type === 'object') {
-    yield { kind: 'object', from, to, etag: found.headers['etag'], folder: undefined };
-    return;
-  }
-  if (!recursive) throw new UsageError(`${printRemotePath(from)} is a directory`, { hint: 'with everything in it: cloud stor cp -r' });
-  const first = createFolder(storage, to);
-  const folders = [first];
-  yield { kind: 'folder', from, folder: first };
-  for await (const { kind, path, rel, entry } of walkRemote(storage, from)) {
-    if (kind === 'leave') folders.pop();
-    else if (kind === 'object') yield { kind, from: path, to: joinPath(to, rel), etag: entry.etag, folder: folders.at(-1) };
-    else {
-      const folder = createFolder(storage, joinPath(to, rel), folders.at(-1));
-      folders.push(folder);
-      yield { kind: 'folder', from: path, folder };
-    }
-  }
 }
 
 async function copyObject(engine: Engine, step: ObjectStep, options: CopyValues): Promise<Copied> {
@@ -148,6 +81,7 @@ const commonOptions = {
   noClobber: flag('Leave objects alone that exist', { short: 'n' }),
   parents: flag('Make missing directories', { short: 'p' }),
   copy: flag('Where the service refuses links, copy the bytes through this machine'),
+  dryRun: dryRunOption,
   noTargetDirectory: flag('The target is the new name itself, also when it is a directory', { short: 'T' }),
   ...transferOptions,
 };
@@ -155,6 +89,21 @@ const commonOptions = {
 function splitWords(words: readonly string[]): { sources: readonly string[]; target: string } {
   if (words.length < 2) throw new UsageError('missing argument TARGET');
   return { sources: words.slice(0, -1), target: words.at(-1) ?? '' };
+}
+
+/** Shows what would be copied or moved; directories that --parents would make are not looked for. */
+async function rehearse(
+  invocation: Context,
+  targets: ReadonlyMap<RemotePath, RemotePath>,
+  verb: 'copy' | 'move',
+  { recursive, noClobber }: CopyValues,
+): Promise<undefined> {
+  for (const [from, to] of targets) {
+    for await (const step of planSource(invocation, from, to, recursive)) {
+      if (step.kind === 'folder') await rehearseFolder(invocation, step.folder.path);
+      else await rehearseObject(invocation, verb, printRemotePath(step.from), step.to, noClobber);
+    }
+  }
 }
 
 async function makeParents({ storage, account }: Context, target: string, isWanted: boolean): Promise<void> {
@@ -173,8 +122,9 @@ export const copy = command({
     const { args, options, note } = invocation;
     const { sources: words, target } = splitWords(args.path);
     const sources = await readPaths(invocation, words);
-    await makeParents(invocation, target, options.parents);
+    await makeParents(invocation, target, options.parents && !options.dryRun);
     const targets = await chooseTargets(invocation, sources, target, options.noTargetDirectory);
+    if (options.dryRun) return await rehearse(invocation, targets, 'copy', options);
     const only = sources.length === 1 && !options.recursive;
     return await runTransfers(invocation, options, { only, bulk: !only }, rowShape, async function* ({ engine, tally }) {
       const nothing = { after: () => Promise.resolve(), onFolder: () => undefined };
@@ -219,8 +169,9 @@ export const move = command({
     const { args, options, note, warn } = invocation;
     const { sources: words, target } = splitWords(args.path);
     const sources = await readPaths(invocation, words);
-    await makeParents(invocation, target, options.parents);
+    await makeParents(invocation, target, options.parents && !options.dryRun);
     const targets = await chooseTargets(invocation, sources, target, options.noTargetDirectory);
+    if (options.dryRun) return await rehearse(invocation, targets, 'move', { ...options, recursive: true });
     const [first] = sources;
     const only = sources.length === 1 && first !== undefined && (await inspect(invocation.storage, first))?.type !== 'directory';
     return await runTransfers(invocation, options, { only, bulk: !only }, rowShape, async function* ({ engine, tally }) {

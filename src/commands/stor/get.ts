@@ -13,9 +13,10 @@ import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.
 import { runPool } from '../../transfer/pool.ts';
 import { planGet, type GetStep } from '../../transfer/trees.ts';
 import { walkRemote } from '../../transfer/walk.ts';
-import { createEngine, transferOptions, type Tally } from './engine.ts';
+import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
 import { monitorTransfers } from './monitor.ts';
 import { missing, readPaths } from './paths.ts';
+import { dryRunOption } from './rehearse.ts';
 import { runTransfers } from './show.ts';
 import { countAhead } from './totals.ts';
 
@@ -77,6 +78,7 @@ function chooseFiles(sources: readonly RemotePath[], local: string, intoFolder: 
 interface Wanted {
   readonly recursive: boolean;
   readonly noClobber: boolean;
+  readonly dryRun: boolean;
 }
 
 /** The files to write for all sources: trees are walked, and several files are fetched while the walk goes on. */
@@ -84,7 +86,7 @@ async function* planSources(
   engine: Engine,
   tally: Tally,
   files: ReadonlyMap<RemotePath, string>,
-  { recursive }: Wanted,
+  { recursive, dryRun }: Wanted,
 ): AsyncGenerator<GetStep> {
   if (!recursive) engine.monitor.expect(files.size, 0);
   for (const [source, file] of files) {
@@ -99,8 +101,8 @@ async function* planSources(
     });
     if (found?.type === 'object') yield { source, file, size: Number(found.headers['content-length'] ?? NaN) };
     else if (found) {
-      void countAhead(engine, walkRemote(engine.storage, source, { onError: () => undefined }));
-      yield* planGet(engine, source, file, { onError: (error) => tally.fail(error) });
+      if (!dryRun) void countAhead(engine, walkRemote(engine.storage, source, { onError: () => undefined }));
+      yield* planGet(engine, source, file, { onError: (error) => tally.fail(error), makesNothing: dryRun });
     }
   }
 }
@@ -127,6 +129,18 @@ async function fetchOne(
   });
 }
 
+/** Shows what would be written. */
+async function rehearse(invocation: Context, files: ReadonlyMap<RemotePath, string>, options: Wanted, tally: Tally): Promise<undefined> {
+  for await (const { source, file } of planSources(createEngine(invocation, {}, { bulk: false }), tally, files, options)) {
+    await tally.attempt(printRemotePath(source), async () => {
+      if (!options.recursive && !(await inspect(invocation.storage, source))) throw missing(source);
+      const isLeft = options.noClobber && isThere(file);
+      invocation.note(isLeft ? `${file} exists: it would be left alone` : `Would write ${printRemotePath(source)} -> ${file}`);
+    });
+  }
+  tally.finish();
+}
+
 /** The target of the command line: a file, a folder, or stdout. */
 function readTarget(
   { world }: Context,
@@ -149,6 +163,7 @@ export const get = command({
     recursive: flag('Directories with everything in them', { short: 'r' }),
     continue: flag('Take a file that is there and shorter as the beginning, and fetch the rest'),
     noClobber: flag('Leave files alone that exist'),
+    dryRun: dryRunOption,
     modes: flag('Give files the permission bits that were kept with put --modes'),
     ...transferOptions,
   },
@@ -158,6 +173,7 @@ export const get = command({
     const { sources: words, local } = readTarget(invocation, args.path, options.recursive);
     const sources = await readPaths(invocation, words);
     if (local === undefined) {
+      if (options.dryRun) throw new UsageError('--dry-run: what goes to stdout changes nothing', { hint: 'give a file or directory' });
       const display = await monitorTransfers(invocation, options.progress ?? (invocation.world.stdout.isTerminal ? false : undefined));
       return bytes(
         concatenate(createEngine(invocation, options, { bulk: false, inOrder: true, monitor: display.monitor }), sources, () =>
@@ -171,6 +187,7 @@ export const get = command({
       throw new UsageError(`${last}: no such directory`, { hint: `mkdir ${last}` });
     const files = chooseFiles(sources, local, intoFolder);
     const only = sources.length === 1 && !options.recursive;
+    if (options.dryRun) return await rehearse(invocation, files, options, createTally(invocation, only));
     return await runTransfers(
       invocation,
       options,

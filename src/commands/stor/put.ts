@@ -13,10 +13,11 @@ import { isConditionFailed } from '../../transfer/refusal.ts';
 import { openSource, type Source } from '../../transfer/source.ts';
 import { planPut, type PutStep } from '../../transfer/trees.ts';
 import { uploadObject, type PutOptions, type Stored } from '../../transfer/upload.ts';
-import { transferOptions, type Tally } from './engine.ts';
+import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
 import { isFolder } from './get.ts';
 import { chooseHeaders, keepProperties, storeOptions, type StoreValues } from './headers.ts';
 import { explainParent } from './paths.ts';
+import { dryRunOption, rehearseFolder, rehearseObject } from './rehearse.ts';
 import { runTransfers } from './show.ts';
 import { countAhead } from './totals.ts';
 
@@ -115,6 +116,11 @@ async function putInFolder(
   });
 }
 
+async function rehearse(context: Context, step: Step, noClobber: boolean): Promise<void> {
+  if (step.kind === 'folder') await rehearseFolder(context, step.folder.path);
+  else await rehearseObject(context, 'store', nameStep(step), step.target, noClobber);
+}
+
 function checkContradictions(options: PutValues & { recursive: boolean }, count: number): void {
   if (options.noClobber && options.ifMatch !== undefined) throw new UsageError('--no-clobber and --if-match contradict each other');
   if (options.ifMatch !== undefined && (count > 1 || options.recursive))
@@ -136,6 +142,7 @@ export const put = command({
     modes: flag('Keep the permission bits in m-mode'),
     ifMatch: text('Only over the object that has this etag', { placeholder: 'ETAG' }),
     noClobber: flag('Only when there is no object of this name'),
+    dryRun: dryRunOption,
     maxSize: size('Most bytes to take from stdin'),
     ...transferOptions,
   },
@@ -150,7 +157,7 @@ export const put = command({
     const only = files.length === 1 && !options.recursive;
 
     async function* plan(engine: Engine, tally: Tally): AsyncGenerator<Step> {
-      if (options.parents && options.recursive) {
+      if (options.parents && options.recursive && !options.dryRun) {
         const above = files.length > 1 ? path : parentOf(place(files[0] ?? ''));
         if (above?.path.includes('/') === true) await makeFolder(engine.storage, above, { parents: true });
       }
@@ -158,12 +165,19 @@ export const put = command({
       for (const label of files) {
         const local = label === '-' ? '' : resolvePath(world, label);
         if (options.recursive && local !== '' && isFolder(local)) {
-          void countAhead(engine, walkLocal(local, { onError: () => undefined }));
+          if (!options.dryRun) void countAhead(engine, walkLocal(local, { onError: () => undefined }));
           yield* planPut(engine, local, place(label), { onError: (error) => tally.fail(error) });
         } else yield { kind: 'named', label, target: place(label) };
       }
     }
 
+    if (options.dryRun) {
+      const tally = createTally(invocation, only);
+      for await (const step of plan(createEngine(invocation, options, { bulk: false }), tally))
+        await rehearse(invocation, step, options.noClobber);
+      tally.finish();
+      return undefined;
+    }
     return await runTransfers(
       invocation,
       options,

@@ -1,0 +1,81 @@
+import type { Context } from '../../cli/command.ts';
+import { UsageError } from '../../errors.ts';
+import type { Engine } from '../../transfer/engine.ts';
+import { createFolder, type Folder } from '../../transfer/folders.ts';
+import { inspect } from '../../transfer/inspect.ts';
+import { baseName, joinPath, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { walkRemote } from '../../transfer/walk.ts';
+import { missing } from './paths.ts';
+
+/** One object to give another name. */
+export interface ObjectStep {
+  readonly kind: 'object';
+  readonly from: RemotePath;
+  readonly to: RemotePath;
+  readonly etag: string | undefined;
+  readonly folder: Folder | undefined;
+}
+
+/** An object, or a directory to make or remove. */
+export type Step = ObjectStep | { readonly kind: 'folder'; readonly from: RemotePath; readonly folder: Folder };
+
+/** @throws {UsageError} when something would be copied onto or into itself */
+function checkApart(from: RemotePath, to: RemotePath): void {
+  const [source, target] = [printRemotePath(from), printRemotePath(to)];
+  if (source === target) throw new UsageError(`${source} and the target are the same`);
+  if (`${target}/`.startsWith(`${source}/`)) throw new UsageError(`${source} cannot go into itself: ${target}`);
+}
+
+/** Where each source goes: into the target when that is a directory or there are several. */
+export async function chooseTargets(
+  { storage, account }: Context,
+  sources: readonly RemotePath[],
+  word: string,
+  asItself: boolean,
+): Promise<Map<RemotePath, RemotePath>> {
+  const target = readRemotePath(word, account);
+  const found = await inspect(storage, target);
+  const into = !asItself && (found?.type === 'directory' || sources.length > 1 || word.endsWith('/'));
+  if (into && found?.type !== 'directory')
+    throw new UsageError(`${printRemotePath(target)}: no such directory`, { hint: `cloud stor mkdir -p ${printRemotePath(target)}` });
+  if (asItself && sources.length > 1) throw new UsageError('-T is for one source');
+  const targets = new Map<RemotePath, RemotePath>();
+  const owners = new Map<string, RemotePath>();
+  for (const source of sources) {
+    const to = into ? joinPath(target, baseName(source)) : target;
+    checkApart(source, to);
+    const other = owners.get(to.path);
+    if (other) throw new UsageError(`${printRemotePath(other)} and ${printRemotePath(source)} would both become ${printRemotePath(to)}`);
+    owners.set(to.path, source);
+    targets.set(source, to);
+  }
+  return targets;
+}
+
+/** The steps for one source: a single object, or a tree with each directory before what is in it. */
+export async function* planSource(
+  { storage }: Pick<Engine, 'storage'>,
+  from: RemotePath,
+  to: RemotePath,
+  recursive: boolean,
+): AsyncGenerator<Step> {
+  const found = await inspect(storage, from);
+  if (!found) throw missing(from);
+  if (found.type === 'object') {
+    yield { kind: 'object', from, to, etag: found.headers['etag'], folder: undefined };
+    return;
+  }
+  if (!recursive) throw new UsageError(`${printRemotePath(from)} is a directory`, { hint: 'with everything in it: cloud stor cp -r' });
+  const first = createFolder(storage, to);
+  const folders = [first];
+  yield { kind: 'folder', from, folder: first };
+  for await (const { kind, path, rel, entry } of walkRemote(storage, from)) {
+    if (kind === 'leave') folders.pop();
+    else if (kind === 'object') yield { kind, from: path, to: joinPath(to, rel), etag: entry.etag, folder: folders.at(-1) };
+    else {
+      const folder = createFolder(storage, joinPath(to, rel), folders.at(-1));
+      folders.push(folder);
+      yield { kind: 'folder', from: path, folder };
+    }
+  }
+}
