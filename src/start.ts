@@ -99,9 +99,12 @@ function writeKept(path: string, kept: ReadonlyMap<string, Buffer>): void {
   }
 }
 
+/** Loads what is no file of this program. */
+const loadOther = module.require.bind(module) as (id: string) => unknown;
+
 /** Loads a file of this program. Node.js itself would look for it, and for what belongs to it, at several places. */
 function loadFile(id: string, parent: NodeJS.Module): unknown {
-  if (!id.startsWith('./')) return require(id);
+  if (!id.startsWith('./')) return loadOther(id);
   const path = join(program, id);
   const known = require.cache[path];
   if (known !== undefined) return known.exports;
@@ -150,5 +153,7 @@ function numberPlace(): string {
   return number.toString(36);
 }
 
+// Node.js looks at several places for the first file too, and at every folder of its path for a link.
+module.require = (id) => loadFile(id, module);
 keepCompiled(join(findFolder(process.env), `${process.version}-${numberPlace()}`));
 void import('./main.ts').then(({ main }) => main());
