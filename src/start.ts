@@ -11,8 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { Module } from 'node:module';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 
 /**
@@ -21,11 +20,6 @@ import { Script } from 'node:vm';
  * here is of the files of this program only. They are named after their content, and V8 refuses what another release made. Each
  * place where the program is installed has its own, or two versions would write theirs over each other's again and again.
  */
-
-/** What Node.js has for every module, although its documentation does not say so. */
-interface Loadable extends NodeJS.Module {
-  _compile(code: string, file: string): unknown;
-}
 
 /** The head of the file: name, begin and length of what was compiled. */
 type Head = [name: string, begin: number, length: number][];
@@ -99,36 +93,43 @@ function writeKept(path: string, kept: ReadonlyMap<string, Buffer>): void {
   }
 }
 
+/** What makes a module, from one: the module of Node.js that has it would have to be loaded. */
+const Module = module.constructor as new (path: string, parent: NodeJS.Module) => NodeJS.Module;
+
 /** Loads what is no file of this program. */
 const loadOther = module.require.bind(module) as (id: string) => unknown;
 
-/** Loads a file of this program. Node.js itself would look for it, and for what belongs to it, at several places. */
-function loadFile(id: string, parent: NodeJS.Module): unknown {
-  if (!id.startsWith('./')) return loadOther(id);
-  const path = join(program, id);
-  const known = require.cache[path];
-  if (known !== undefined) return known.exports;
-  const module = new Module(path, parent) as Loadable;
-  const code = readFileSync(path, 'utf8');
-  require.cache[path] = module;
-  module._compile(code, path);
-  return module.exports;
+/** Code becomes a function that is given what a module needs, as Node.js does it. */
+const head = Buffer.from('(function (exports, require, module, __filename, __dirname) { ');
+const tail = Buffer.from('\n});');
+
+/** Loads the files of this program. Node.js itself would look for each, and for what belongs to it, at several places. */
+function createLoader(kept: Kept, compiled: Map<string, Script>): (id: string, parent: NodeJS.Module) => unknown {
+  return function load(id, parent) {
+    if (!id.startsWith('./')) return loadOther(id);
+    const name = id.slice(2);
+    const path = join(program, name);
+    const known = require.cache[path];
+    if (known !== undefined) return known.exports;
+    const made = new Module(path, parent);
+    require.cache[path] = made;
+    // Put together as bytes: as text it would be in memory twice.
+    const code = Buffer.concat([head, readFileSync(path), tail]).toString();
+    const cachedData = kept.read(name);
+    const script = new Script(code, { filename: path, cachedData });
+    if (cachedData === undefined || script.cachedDataRejected === true) compiled.set(name, script);
+    const run = script.runInThisContext() as (...given: unknown[]) => unknown;
+    run.call(made.exports, made.exports, (next: string) => load(next, made), made, path, program);
+    return made.exports;
+  };
 }
 
+/** Loads the files of this program with what an earlier run kept in a file, and keeps what this one compiles. */
 function keepCompiled(file: string): void {
   const kept = openKept(file);
   const compiled = new Map<string, Script>();
-  const prototype = Module.prototype as unknown as Loadable;
-  const compile = prototype._compile;
-  prototype._compile = function compileKept(this: Loadable, code, path) {
-    if (dirname(path) !== program) return compile.call(this, code, path);
-    const name = basename(path);
-    const cachedData = kept.read(name);
-    const script = new Script(Module.wrap(code), { filename: path, cachedData });
-    if (cachedData === undefined || script.cachedDataRejected === true) compiled.set(name, script);
-    const run = script.runInThisContext() as (...given: unknown[]) => unknown;
-    return run.call(this.exports, this.exports, (id: string) => loadFile(id, this), this, path, program);
-  };
+  const load = createLoader(kept, compiled);
+  module.require = (id) => load(id, module);
   process.on('exit', () => {
     if (compiled.size === 0) return;
     const all = new Map<string, Buffer>();
@@ -153,7 +154,5 @@ function numberPlace(): string {
   return number.toString(36);
 }
 
-// Node.js looks at several places for the first file too, and at every folder of its path for a link.
-module.require = (id) => loadFile(id, module);
 keepCompiled(join(findFolder(process.env), `${process.version}-${numberPlace()}`));
 void import('./main.ts').then(({ main }) => main());
