@@ -66,7 +66,7 @@ async function findFilter(globals: Readonly<Record<string, unknown>>, world: Wor
   }
   const { openFilter } = await import('./output/jq.ts');
   const warn = (message: string): void => void world.stderr.stream.write(`${escapeControl(message)}\n`);
-  return await openFilter(jq, { warn, runKillable: world.runKillable ?? ((work) => work()) });
+  return await openFilter(jq, { warn, env: world.env, runKillable: world.runKillable ?? ((work) => work()) });
 }
 
 async function show(output: Output, globals: Readonly<Record<string, unknown>>, world: World, filter?: Filter): Promise<void> {

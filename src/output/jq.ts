@@ -10,6 +10,8 @@ import type { Filter } from './kinds.ts';
 export interface FilterOptions {
   /** Says what the expression itself says, by `debug`. */
   readonly warn: (message: string) => void;
+  /** Variables that the expression can ask for. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Does work that cannot be interrupted in an orderly way: an expression may have no end. */
   readonly runKillable: <T>(work: () => T) => T;
 }
@@ -39,10 +41,14 @@ function explainFailure(stderr: string): UsageError {
 }
 
 /** An expression that has been checked. */
-function createExpression(engine: Jq, text: string, { warn, runKillable }: FilterOptions): Expression {
+function createExpression(engine: Jq, text: string, { warn, env, runKillable }: FilterOptions): Expression {
+  const asks = /\benv\b|\$ENV\b/.test(text);
+  const words = asks ? ['--argjson', 'given', JSON.stringify(env), ...flags] : flags;
+  // A comment ends with its line.
+  const body = `${asks ? '$given as $ENV | def env: $ENV; ' : ''}(${text}\n)`;
   function run(json: string, program: string): JqResult | UsageError {
     try {
-      return runKillable(() => engine.raw(json, program, flags));
+      return runKillable(() => engine.raw(json, program, words));
     } catch (error) {
       return new UsageError(`--jq: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
     }
@@ -57,9 +63,9 @@ function createExpression(engine: Jq, text: string, { warn, runKillable }: Filte
     return { outputs };
   }
   return {
-    applyToText: (json) => apply(json, text),
-    // One call for all of them: each takes milliseconds. A comment ends with its line.
-    applyToEach: (values) => apply(`[${values.join(',')}]`, `.[] | (${text}\n)`),
+    applyToText: (json) => apply(json, body),
+    // One call for all of them: each takes milliseconds.
+    applyToEach: (values) => apply(`[${values.join(',')}]`, `.[] | ${body}`),
   };
 }
 

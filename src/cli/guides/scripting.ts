@@ -19,7 +19,7 @@ export const scripting: Guide = {
             'cloud keys list -o csv --columns all > keys.csv',
           ],
         },
-        'With `--jq` an expression of jq, which need not be installed, makes something else of the JSON: text is written without quotes, anything else as JSON on one line, as by `jq -rc`. It is applied to all of the output, and with `-o jsonl` to each record as it arrives. A wrong expression is an error of usage, and found before anything is done.',
+        'With `--jq` an expression of jq, which need not be installed, makes something else of the JSON: text is written without quotes, anything else as JSON on one line, as by `jq -rc`. Variables of the environment are there as `env.NAME`. It is applied to all of the output, and with `-o jsonl` to each record as it arrives. A wrong expression is an error of usage, and found before anything is done.',
         'Lists are JSON arrays, single things JSON objects; fields have the names of the service. An empty list is `[]`. In CSV and TSV, lists and objects inside a cell are JSON; in TSV, `\\t`, `\\n`, `\\r` and `\\\\` stand for tabs, line ends and backslashes.',
       ],
     },
