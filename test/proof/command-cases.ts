@@ -228,6 +228,7 @@ export const changes: readonly ChangeCase[] = [
   { line: 'stor mkdir w/NAME', look: 'cloud stor ls w -o name | grep -c ^NAME$' },
   { line: 'stor mkdir -p w/NAME/a/b', look: 'cloud stor ls w -o name | grep -c ^NAME$; cloud stor find w/NAME', several: true },
   { line: 'stor put large w/NAME', look: 'cloud stor ls w -o tsv -H --columns name,size | grep ^NAME' },
+  { line: 'stor put - w/NAME < large', look: 'cloud stor ls w -o tsv -H --columns name,size | grep ^NAME' },
   { line: 'stor put -r tree w/NAME', look: 'cloud stor diff tree stor:w/NAME', several: true },
   { line: 'stor get -r w/reads/tree back.NAME', look: 'diff -r tree back.NAME', several: true },
   { line: 'stor get w/reads/large back.NAME', look: 'cmp large back.NAME' },
@@ -301,6 +302,12 @@ export const changes: readonly ChangeCase[] = [
   { line: 'mpu upload large w/NAME --part-size 5M', look: 'cloud stor ls w -o tsv -H --columns name,size | grep ^NAME', several: true },
   {
     line: 'mpu put-part $(cat upload.NAME) 0 part',
+    before: makesUpload,
+    look: 'cloud mpu parts $(cat upload.NAME) -o tsv -H --columns size',
+  },
+  { line: 'mpu upload - w/NAME < part', look: 'cloud stor ls w -o tsv -H --columns name,size | grep ^NAME', several: true },
+  {
+    line: 'mpu put-part $(cat upload.NAME) 0 - < part',
     before: makesUpload,
     look: 'cloud mpu parts $(cat upload.NAME) -o tsv -H --columns size',
   },
