@@ -3,7 +3,7 @@ import type { AnyCommand, Context, Invocation } from './cli/command.ts';
 import { CurlPrinted, quoteShell } from './cli/curl.ts';
 import { parsePlainLine, type Parsed } from './cli/plain-line.ts';
 import { findCommand, type Found } from './cli/tree.ts';
-import { ClosedPipe, exitCodes, explain, UsageError } from './errors.ts';
+import { ClosedPipe, exitCodes, explain, InterruptedError, UsageError } from './errors.ts';
 import { colourEnabled } from './output/colour.ts';
 import { escapeControl } from './output/escape.ts';
 import type { Filter, Format, Output, RenderOptions } from './output/kinds.ts';
@@ -138,7 +138,9 @@ export async function run(world: World): Promise<number> {
       return exitCodes.done;
     }
     const { reportError } = await import('./output/error-report.ts');
-    const explanation = explain(refine(error));
+    // Whatever was under way when the user interrupted says it in words of its own.
+    const isAbort = error instanceof Error && error.name === 'AbortError' && world.interrupted.aborted;
+    const explanation = explain(isAbort ? new InterruptedError('interrupted', { cause: error }) : refine(error));
     const message = item === undefined ? explanation.message : `${item}: ${explanation.message}`;
     const err = world.stderr;
     await reportError(

@@ -15,7 +15,10 @@ export function makeFolders(folder: string, mode = 0o777): void {
     mkdirSync(folder, { mode });
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    if (error.code === 'EEXIST' && statSync(folder).isDirectory()) return;
+    if (error.code === 'EEXIST') {
+      if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+      throw new LocalError(`${folder} is there, and no directory`, { cause: error });
+    }
     const above = dirname(folder);
     if (error.code !== 'ENOENT' || existsSync(above)) throw error;
     makeFolders(above, mode);

@@ -110,8 +110,9 @@ test('Ctrl-C ends what waits for more of a pipe, and the parts that were sent ar
     interruptIdle('mpu upload - idle', none),
     interruptIdle('stor run -', none),
     interruptIdle('api PUT /demo/stor/x --input -', none),
+    interruptIdle('stor find large --exec sleep${IFS}60', none),
   ]);
-  expect(codes).toEqual([130, 130, 130, 130]);
+  expect(codes).toEqual([130, 130, 130, 130, 130]);
   expect(await user.json('mpu', 'list')).toEqual([]);
 });
 

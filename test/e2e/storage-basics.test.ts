@@ -38,7 +38,11 @@ test('files of every kind come back byte for byte, from files, stdin and into fi
 test('a pipe that closes early ends the command quietly with 0', async () => {
   user.write('big', randomBytes(20_000_000));
   await user.cloud(['stor', 'put', 'big', 'big']);
-  for (const line of ['cloud stor get big | head -c 10 | wc -c', 'cloud images list -j | head -c 1 | wc -c']) {
+  for (const line of [
+    'cloud stor get big | head -c 10 | wc -c',
+    'cloud images list -j | head -c 1 | wc -c',
+    "cloud stor find --exec 'head -c 100000 /dev/zero' | head -c 1 | wc -c",
+  ]) {
     const { stdout, stderr, code } = await user.shell(`set -o pipefail; ${line}`);
     expect([Number(stdout) > 0, stderr, code]).toEqual([true, '', 0]);
   }

@@ -3,7 +3,7 @@ import type { Context } from '../../cli/command.ts';
 import { negatable, number, size } from '../../cli/parameters.ts';
 import { readJsonFile, writeFileAtomically } from '../../config/files.ts';
 import { readCount } from '../../config/settings.ts';
-import { isSystemError, PartialError, UsageError } from '../../errors.ts';
+import { ClosedPipe, isSystemError, PartialError, UsageError } from '../../errors.ts';
 import { createThrottle, silent, type Engine, type Memory, type Monitor } from '../../transfer/engine.ts';
 import { createHashing } from '../../transfer/hashing.ts';
 import { checkPartSize } from '../../transfer/multipart.ts';
@@ -109,7 +109,8 @@ export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, on
   let done = 0;
   let lastCode = 0;
   async function report(error: unknown, item?: string): Promise<void> {
-    if (only || world.interrupted.aborted) throw error;
+    // When the reader of the output is gone, there is nobody to go on for.
+    if (only || world.interrupted.aborted || error instanceof ClosedPipe) throw error;
     failed += 1;
     const message = error instanceof Error ? error.message : '';
     lastCode = await fail(error, item === undefined || message.includes(item) ? undefined : item);

@@ -3,7 +3,7 @@ import { command, type Context } from '../../cli/command.ts';
 import { quoteShell } from '../../cli/curl.ts';
 import { choice, flag, number, some, text } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { LocalError, UsageError } from '../../errors.ts';
+import { ClosedPipe, InterruptedError, LocalError, UsageError } from '../../errors.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
 import { parseDuration, parseSize } from '../../output/units.ts';
@@ -107,18 +107,28 @@ async function* search(context: Context, root: RemotePath, { maxDepth, isUpward 
 
 /** Runs a command line of the shell for something that was found; `{}` in it is the path. */
 function runShell({ world }: Context, line: string, path: string): Promise<void> {
+  const out = world.stdout.stream;
   return new Promise((resolve, reject) => {
+    let lost: Error | undefined;
     const child = spawn('/bin/sh', ['-c', line.replaceAll('{}', quoteShell(path))], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: world.env,
       cwd: world.cwd,
       signal: world.interrupted,
     });
-    child.stdout.pipe(world.stdout.stream, { end: false });
+    const lose = (error: Error): void => {
+      lost = error;
+      // A command whose output nobody reads any more has to come to its end all the same.
+      child.stdout.resume();
+    };
+    out.on('error', lose);
+    child.stdout.pipe(out, { end: false });
     child.stderr.pipe(world.stderr.stream, { end: false });
-    child.on('error', reject);
+    child.on('error', (error) => reject(world.interrupted.aborted ? new InterruptedError('interrupted', { cause: error }) : error));
     child.on('close', (code, signal) => {
-      if (code === 0) resolve();
+      out.off('error', lose);
+      if (lost) reject('code' in lost && lost.code === 'EPIPE' ? new ClosedPipe('the output is closed', { cause: lost }) : lost);
+      else if (code === 0) resolve();
       else reject(new LocalError(`the command for ${path} ended with ${code === null ? String(signal) : `exit code ${code}`}`));
     });
   });
