@@ -91,6 +91,13 @@ test('some inputs fail: the others are printed, the failures are told with what 
   expect(told.stdout).toContain('  | nothing here\n');
 });
 
+test('of a task that wrote too much to stderr the end is told', async () => {
+  const line = `head -c 17000000 /dev/zero | tr '\\0' x >&2; seq 1 30 >&2; echo 'the reason' >&2; exit 1`;
+  const { code, stderr } = await run('--map', line, 'logs/a.txt', '-q');
+  expect([code, stderr.length < 5000]).toEqual([1, true]);
+  expect(stderr).toMatch(/^phase 0: .*\n {2}\| \.\.\. more before\n(?: {2}\| \d+\n){19} {2}\| the reason\n/u);
+});
+
 test('all inputs fail: exit code 1; a failing init, a command that dumps core, a directory', async () => {
   const [init, core, directory] = await Promise.all([
     run('--map', 'wc', '--init', 'echo no network >&2; false', 'logs/a.txt'),

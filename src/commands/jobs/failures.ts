@@ -10,6 +10,7 @@ import { readCounts } from './wait.ts';
 /** Failures that are told in full, and the last lines of each task's stderr. */
 const toldFailures = 10;
 const toldLines = 20;
+const toldBytes = 64 * 1024;
 
 /** Tells the first failures of a job on stderr, each once, with what its task wrote there. */
 export interface FailureTeller {
@@ -35,7 +36,7 @@ export function createTeller(context: JobContext & Pick<Context, 'warn' | 'globa
     count += 1;
     if (isSilent || count > toldFailures) return;
     context.warn(describeError(error));
-    const text = await readStderr(context, error);
+    const text = await readStderr(context, error, toldBytes);
     if (text !== undefined && text !== '') for (const line of quoteStderr(text, toldLines)) context.warn(line);
   }
 

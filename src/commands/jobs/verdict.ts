@@ -1,4 +1,4 @@
-import { readAll } from '../../api/message.ts';
+import type { ByteStream } from '../../api/message.ts';
 import type { Job, JobError } from '../../api/objects.ts';
 import type { Context } from '../../cli/command.ts';
 import { exitCodes, PartialError } from '../../errors.ts';
@@ -12,8 +12,10 @@ import { readCounts } from './wait.ts';
 
 type Talk = Pick<Context, 'warn'>;
 
-/** Bytes of a task's stderr that are read. */
+/** Most bytes of a task's stderr that are shown: its end says why the task failed. */
 const largestStderr = 16 * 1024 * 1024;
+/** Characters of a line of it that are quoted. */
+const longestLine = 1000;
 
 /** An error record in one line: `phase 0: /demo/stor/a: user command exited with code 3 (UserTaskError)`. */
 export function describeError({ phaseNum, input, what, message, code }: JobError): string {
@@ -21,23 +23,56 @@ export function describeError({ phaseNum, input, what, message, code }: JobError
   return `${place.join(': ')}: ${message} (${code})`;
 }
 
-/** What a failed task wrote to its stderr; undefined when nothing was saved, or when it may not be read. */
-export async function readStderr({ storage, account }: JobContext, { stderr }: JobError): Promise<string | undefined> {
+/** The line that stands for the bytes before those that were read. */
+const leftOut = /^\.\.\. \d+ bytes before$/;
+
+/** The end of a body, with a line that says how much is left out before. */
+async function readEnd(body: ByteStream, most: number): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let [kept, all] = [0, 0];
+  for await (const piece of body) {
+    pieces.push(piece);
+    kept += piece.length;
+    all += piece.length;
+    for (let first = pieces[0]; first !== undefined && kept - first.length >= most; first = pieces[0]) {
+      kept -= first.length;
+      pieces.shift();
+    }
+  }
+  const end = Buffer.concat(pieces).subarray(-most);
+  return `${all > end.length ? `... ${all - end.length} bytes before\n` : ''}${end.toString()}`;
+}
+
+/** What a failed task wrote last to its stderr; undefined when nothing was saved, or when it may not be read. */
+export async function readStderr(
+  { storage, account }: JobContext,
+  { stderr }: JobError,
+  most = largestStderr,
+): Promise<string | undefined> {
   if (stderr === undefined) return undefined;
   try {
     const { body } = await storage.getObject(readRemotePath(stderr, account));
-    return Buffer.from(await readAll(body, largestStderr)).toString();
+    return await readEnd(body, most);
   } catch (error) {
     if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return undefined;
     throw error;
   }
 }
 
-/** The last lines of a task's stderr, set off from what this program says. */
+function shorten(line: string, most: number): string {
+  return line.length <= most ? line : `${line.slice(0, most)} ... (${line.length} characters)`;
+}
+
+/** All of a task's stderr, or its last lines, shortened; set off from what this program says. */
 export function quoteStderr(text: string, most = Infinity): string[] {
+  const longest = most === Infinity ? Infinity : longestLine;
   const lines = text.replace(/\n$/, '').split('\n');
   const left = Math.max(0, lines.length - most);
-  return [...(left > 0 ? [`  | ... ${left} lines before`] : []), ...lines.slice(left).map((line) => `  | ${escapeControl(line)}`)];
+  const more = leftOut.test(lines[0] ?? '') ? 'more' : `${left} lines`;
+  return [
+    ...(left > 0 ? [`  | ... ${more} before`] : []),
+    ...lines.slice(left).map((line) => `  | ${escapeControl(shorten(line, longest))}`),
+  ];
 }
 
 async function countRecords(context: JobContext & Talk, id: string, name: 'inputs' | 'failures' | 'outputs'): Promise<number> {
