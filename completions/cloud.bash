@@ -265,7 +265,7 @@ _cloud_place() {
     'stor meta unset') options="$_cloud_shared" ;;
     'stor meta replace') options="--type --header+ $_cloud_shared" ;;
     'stor sync') options="--delete -n,--dry-run --plan --checksum --size-only --include+ --exclude+ --copies --modes --copy -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
-    'stor diff') options="--checksum --size-only --include+ --exclude+ $_cloud_shared" ;;
+    'stor diff') options="--checksum --size-only --include+ --exclude+ --exit-code $_cloud_shared" ;;
     'stor run') options="--copies --modes --copy -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
     'stor sign') options="--expires --method+ $_cloud_shared" ;;
     'stor roles') commands='get set add remove' aliases='get=show' options="$_cloud_shared" ;;

@@ -1385,6 +1385,7 @@ complete -c cloud -n '__cloud_at \'stor diff\'' -l checksum -d 'Compare contents
 complete -c cloud -n '__cloud_at \'stor diff\'' -l size-only -d 'Compare sizes alone'
 complete -c cloud -n '__cloud_at \'stor diff\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
 complete -c cloud -n '__cloud_at \'stor diff\'' -l exclude -x -d 'Leave out what matches'
+complete -c cloud -n '__cloud_at \'stor diff\'' -l exit-code -d 'Only count the differences; exit with 1 when there are any'
 complete -c cloud -n '__cloud_argument \'stor diff\' 0 0' -F -a '(__cloud_ask_beside_files)'
 complete -c cloud -n '__cloud_argument \'stor diff\' 1 1' -F -a '(__cloud_ask_beside_files)'
 complete -c cloud -n '__cloud_at \'stor run\'' -l copies -x -d 'Number of copies of what is stored'

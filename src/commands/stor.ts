@@ -1,5 +1,6 @@
 import { group } from '../cli/command.ts';
 import { copy, link, move } from './stor/copy.ts';
+import { diff } from './stor/diff.ts';
 import { list, makeDirectory, stat } from './stor/directory.ts';
 import { find } from './stor/find.ts';
 import { cat, get } from './stor/get.ts';
@@ -8,7 +9,7 @@ import { put } from './stor/put.ts';
 import { remove } from './stor/remove.ts';
 import { roles } from './stor/roles.ts';
 import { sign } from './stor/sign.ts';
-import { diff, runPlan, sync } from './stor/sync.ts';
+import { runPlan, sync } from './stor/sync.ts';
 import { tree, usage } from './stor/usage.ts';
 
 export const stor = group({

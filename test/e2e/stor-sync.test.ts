@@ -158,9 +158,15 @@ test('a plan is done once however often it is run, and not at all when its groun
   user.write('nine/n/new', 'new');
   await user.cloud(['stor', 'sync', 'nine', 'stor:nine', '--delete', '--plan', 'plan.jsonl']);
   expect(await user.json<unknown[]>('stor', 'diff', 'nine', 'stor:nine')).toHaveLength(4);
+  expect(await user.cloud(['stor', 'diff', 'nine', 'stor:nine', '--exit-code'])).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/: the directories differ in 4 places\n$/) as string,
+  });
   const first = await user.json<Step[]>('stor', 'run', 'plan.jsonl');
   expect(first.map(({ action, rel }) => `${action} ${rel}`).toSorted()).toEqual(['copy a', 'copy n/new', 'delete old', 'mkdir n']);
   expect(await user.json('stor', 'diff', 'nine', 'stor:nine')).toEqual([]);
+  expect(await user.cloud(['stor', 'diff', 'nine', 'stor:nine', '--exit-code'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
   expect((await user.cloud(['stor', 'run', 'plan.jsonl'])).code).toBe(0);
   user.write('other', 'somebody else');
   await user.cloud(['stor', 'put', 'other', 'nine/a']);

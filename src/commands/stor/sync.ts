@@ -27,7 +27,7 @@ import { missing } from './paths.ts';
 import { runTransfers } from './show.ts';
 
 /** Options that say which files are compared, and how. */
-const compareOptions = {
+export const compareOptions = {
   checksum: flag('Compare contents by MD5 instead of times'),
   sizeOnly: flag('Compare sizes alone'),
   include: texts('Only files whose name, or path when it has a slash, matches', { placeholder: 'PATTERN' }),
@@ -113,7 +113,7 @@ function describeStep({ action, reason, size, rel, source, target }: Step): Row 
 }
 
 /** What would have to be done, one step after the other. */
-async function* planSync(
+export async function* planSync(
   context: Context & { readonly options: CompareValues },
   words: { from: string; to: string },
   { deletes, tally, engine }: { deletes: boolean; tally: Tally; engine: Engine },
@@ -211,39 +211,6 @@ export const sync = command({
 async function* mapSteps(steps: AsyncIterable<Step>): AsyncGenerator<Row> {
   for await (const step of steps) yield describeStep(step);
 }
-
-const changes: Readonly<Record<Step['action'], string>> = { copy: 'changed', mkdir: 'new', delete: 'extra', rmdir: 'extra' };
-
-async function* describeChanges(steps: AsyncIterable<Step>): AsyncGenerator<Row> {
-  for await (const { action, reason, rel, size } of steps) {
-    const change = reason === 'new' ? 'new' : (changes[action] ?? action);
-    yield { change, type: action.endsWith('dir') ? 'directory' : 'object', reason, size, rel };
-  }
-}
-
-export const diff = command({
-  summary: 'Show in what two directories differ',
-  description: 'What sync --delete would have to do, without doing it: new is only in the first, extra only in the second.',
-  arguments: {
-    source: one('Directory; stor:PATH for the object storage', { values: 'file-or-path' }),
-    target: one('Directory it is compared with; stor:PATH for the object storage', { values: 'file-or-path' }),
-  },
-  options: compareOptions,
-  run: async (invocation) => {
-    const { args } = invocation;
-    const tally = createTally(invocation);
-    const engine = createEngine(invocation, {}, { bulk: true });
-    const steps = planSync(invocation, { from: args.source, to: args.target }, { deletes: true, tally, engine });
-    return records(describeChanges(steps), {
-      columns: ['change', 'type', 'reason', { key: 'size', as: 'size' }, { key: 'rel', title: 'PATH' }],
-      id: 'rel',
-    });
-  },
-  examples: [
-    { line: 'cloud stor diff photos stor:photos', help: 'What is different?' },
-    { line: 'cloud stor diff stor:a stor:b -o name', help: 'Only the paths' },
-  ],
-});
 
 async function* readPlan(input: Readable): AsyncGenerator<Step> {
   let line = 0;
