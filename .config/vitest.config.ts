@@ -27,7 +27,7 @@ export default defineConfig({
     projects: [
       project('unit', 10_000, shared),
       project('contract', 20_000, shared),
-      project('e2e', 60_000),
+      project('e2e', 60_000, shared),
       project('proof', 300_000, { ...alone, exclude: optional }),
       project('bench', 600_000, { ...alone, exclude: optional }),
     ],
