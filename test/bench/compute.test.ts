@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { addCrowd } from '../support/crowd.ts';
-import { report } from '../support/figures.ts';
+import { median, report } from '../support/figures.ts';
 import { useLocal, type Sandbox } from '../support/sandbox.ts';
 import { scale } from '../support/scale.ts';
 
@@ -35,10 +35,6 @@ beforeAll(async () => {
   await fill(few, 1, 2);
   await fill(many, 1, count + 1);
 }, 120_000);
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
 
 /** A process, and what it has to print at least. */
 interface Start {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { report } from '../support/figures.ts';
+import { median, report } from '../support/figures.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { scale } from '../support/scale.ts';
 
@@ -17,10 +17,6 @@ const mostTime = 250;
 const mostMemory = 90;
 /** Milliseconds between two tries to reach a port: as often as not to take the processor from what starts. */
 const pause = 3;
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
 
 /** Whether a port answers a request, whatever it says. */
 function asks(url: string, ca: string): Promise<boolean> {

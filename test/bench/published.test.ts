@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { report } from '../support/figures.ts';
+import { median, report } from '../support/figures.ts';
 import { measureRun } from '../support/measured-run.ts';
 import { installPublished, readPublishedVersion } from '../support/published.ts';
 import { useLocal } from '../support/sandbox.ts';
@@ -13,10 +13,6 @@ import { scale } from '../support/scale.ts';
 const user = useLocal();
 const rounds = scale(1, 7);
 const files = scale(20, 200);
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
 
 let theirShell: Awaited<ReturnType<typeof installPublished>>;
 

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { report } from '../support/figures.ts';
+import { median, report } from '../support/figures.ts';
 import { generateLoad } from '../support/load.ts';
 import { useLocal, type LocalInfo } from '../support/sandbox.ts';
 import { scale } from '../support/scale.ts';
@@ -61,10 +61,6 @@ beforeAll(async () => {
   });
 });
 afterAll(() => void bare.kill());
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
 
 /** Most memory of a process so far, MiB. */
 function peakOf(pid: number | undefined): number {

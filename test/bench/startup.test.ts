@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { report } from '../support/figures.ts';
+import { median, report } from '../support/figures.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { scale } from '../support/scale.ts';
 
@@ -23,10 +23,6 @@ interface Start {
   readonly most?: number;
   /** Run before each measurement. */
   readonly before?: () => void;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 /** Milliseconds of a whole process. */

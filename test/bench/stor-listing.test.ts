@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { report } from '../support/figures.ts';
+import { median, report } from '../support/figures.ts';
 import { fillTrees } from '../support/fill-tree.ts';
 import { measureRun } from '../support/measured-run.ts';
 import { useLocal } from '../support/sandbox.ts';
@@ -12,10 +12,6 @@ const user = useLocal();
 const mebibyte = 1024 * 1024;
 const counts = isLong ? [1000, 10_000, 100_000] : [100, 1000, 10_000];
 const rounds = scale(1, 7);
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
 
 beforeAll(() =>
   fillTrees(

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, rmSync, truncateSync, writeFileSync } from '
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { startAgentProxy } from '../support/agent-proxy.ts';
-import { report } from '../support/figures.ts';
+import { median, report } from '../support/figures.ts';
 import { generateLoad } from '../support/load.ts';
 import { measureRun } from '../support/measured-run.ts';
 import { useLocal } from '../support/sandbox.ts';
@@ -23,10 +23,6 @@ const largeSizes = [2.56, 25.6, 256].map((size) => Math.floor(size * mebibyte));
 const fileCounts = isLong ? [100, 1000, 10_000] : [10, 100, 1000];
 const concurrency = 16;
 const rounds = scale(1, 5);
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
 
 /** Seconds that a line of the shell takes; it must end well. */
 async function time(line: string): Promise<number> {

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { records, type Row } from '../../src/output/kinds.ts';
 import { render } from '../../src/output/render.ts';
-import { report } from '../support/figures.ts';
+import { median, report } from '../support/figures.ts';
 
 /** What a table of 100,000 rows takes beyond reading its data, to a pipe and to a terminal. */
 
@@ -48,10 +48,6 @@ async function timeTable(text: string, isTerminal: boolean): Promise<number> {
   await render(records(read(text), { columns, id: 'id' }), options, { stream, isTerminal, columns: () => 120 });
   expect(bytes).toBeGreaterThan(count * 80);
   return performance.now() - started;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 test.each([

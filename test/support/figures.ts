@@ -20,6 +20,11 @@ export interface Figure {
   readonly promise?: string;
 }
 
+/** The value in the middle; 0 of none. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
 /** Conditions of a measurement, as they stand behind each line. */
 function describeRun(): string {
   const day = new Date().toISOString().slice(0, 10);
