@@ -141,23 +141,8 @@ interface Target {
   label: string;
 }
 
-/** Finds the targets of a deletion; without the right to list, those that are named by their whole id. */
-async function createResolver<N extends string, L>(
-  { noun, read, resolve, wholeId, idWord = 'id' }: DeleteSpec<N, L>,
-  context: Context,
-): Promise<(name: string) => Promise<Target>> {
-  let list: L;
-  try {
-    list = await read(context);
-  } catch (error) {
-    if (wholeId === undefined || !isForbidden(error)) throw error;
-    return async (name) => {
-      const id = wholeId(name);
-      if (id === undefined) throw explainUnlisted(error, noun, name, idWord);
-      return { id, label: name };
-    };
-  }
-  return async (name) => await resolve(list, name, context);
+function labelWhole(id: string | undefined, label: string): Target | undefined {
+  return id === undefined ? undefined : { id, label };
 }
 
 const deleteOptions = {
@@ -168,19 +153,7 @@ const deleteOptions = {
 
 /** A command that deletes resources: it finds all of them, asks once, and tries each. */
 export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>): Command<Arguments, typeof deleteOptions> {
-  const {
-    argument,
-    help,
-    values,
-    noun,
-    read: _read,
-    resolve: _resolve,
-    wholeId: _wholeId,
-    idWord: _idWord,
-    remove,
-    isShown,
-    ...rest
-  } = spec;
+  const { argument, help, values, noun, read, resolve, wholeId, idWord, remove, isShown, ...rest } = spec;
   const named: Record<string, Argument> = { [argument]: many(help, { ...(values && { values }) }) };
   const { yes, dryRun } = deleteOptions;
   return command({
@@ -192,7 +165,14 @@ export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>)
     run: async (invocation) => {
       const names = [...new Set(invocation.args[argument] as string[])];
       const attempts = createAttempts(invocation, names.length);
-      const targets = await attempts.each(names, await createResolver(spec, invocation));
+      const lookUp = await createLookUp({
+        noun,
+        idWord,
+        read: async () => await read(invocation),
+        find: (list: L, name: string) => resolve(list, name, invocation),
+        takeWhole: wholeId && ((name) => labelWhole(wholeId(name), name)),
+      });
+      const targets = await attempts.each(names, lookUp);
       const labels = targets.map(({ label }) => label).join(', ');
       if (invocation.options.dryRun) {
         for (const { label } of targets) invocation.note(`Would delete ${noun} ${label}`);
@@ -264,6 +244,33 @@ export function explainUnlisted(error: unknown, noun: string, name: string, idWo
     cause: error,
     hint: `to find ${noun} "${name}" takes the right to list; its whole ${idWord} serves without`,
   });
+}
+
+interface LookUp<L, T> {
+  noun: string;
+  /** What a whole id is called, when it is no id. */
+  idWord?: string | undefined;
+  read: () => Promise<L>;
+  /** Finds in the list what a word names; throws when it names nothing or several things. */
+  find: (list: L, word: string) => Promise<T> | T;
+  /** What a word means that is a whole id; undefined for any other. Absent where the list cannot be done without. */
+  takeWhole?: ((word: string) => T | undefined) | undefined;
+}
+
+/** Reads a list in which several words are looked up; where it may not be read, a whole id is taken as it is. */
+export async function createLookUp<L, T>({ noun, idWord, read, find, takeWhole }: LookUp<L, T>): Promise<(word: string) => Promise<T>> {
+  let list: L;
+  try {
+    list = await read();
+  } catch (error) {
+    if (takeWhole === undefined || !isForbidden(error)) throw error;
+    return async (word) => {
+      const found = takeWhole(word);
+      if (found === undefined) throw explainUnlisted(error, noun, word, idWord);
+      return found;
+    };
+  }
+  return async (word) => await find(list, word);
 }
 
 /** A resource that can be meant by name, full id or the beginning of its id. */

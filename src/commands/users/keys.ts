@@ -2,7 +2,7 @@ import { key as keyShape, type Key } from '../../api/resources.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { flag, many, one } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { changeCommand, createAttempts, explainUnlisted, isForbidden, listFieldNames } from '../../cli/shapes.ts';
+import { changeCommand, createAttempts, createLookUp, listFieldNames } from '../../cli/shapes.ts';
 import { record, records } from '../../output/kinds.ts';
 import { findKey, keyColumns, keyOptions, readAttestation, readFingerprint, readPublicKeyText } from '../keys.ts';
 import { askOrSearch, findUser, isIdLike, isUuid, searchByName } from '../rbac/find.ts';
@@ -21,23 +21,8 @@ async function listKeys(context: Context, word: string): Promise<{ user: string;
   return { user, keys: await context.compute.listUserKeys({ account: context.account, user }) };
 }
 
-/** Finds keys of a user that are to be deleted; without the right to list them, those that are named by their fingerprint. */
-async function createKeyFinder(
-  { account, compute }: Context,
-  user: string,
-  login: string,
-): Promise<(word: string) => Pick<Key, 'name' | 'fingerprint'>> {
-  try {
-    const keys = await compute.listUserKeys({ account, user });
-    return (word) => findKey(keys, word, `cloud users keys list ${login}`);
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    return (word) => {
-      const fingerprint = readFingerprint(word);
-      if (fingerprint === undefined) throw explainUnlisted(error, 'key', word, 'fingerprint');
-      return { name: fingerprint, fingerprint };
-    };
-  }
+function labelWhole(fingerprint: string | undefined): Pick<Key, 'name' | 'fingerprint'> | undefined {
+  return fingerprint === undefined ? undefined : { name: fingerprint, fingerprint };
 }
 
 /** `cloud users keys`. */
@@ -108,8 +93,14 @@ export const userKeys = group({
         const user = await resolveUser(invocation, args.user);
         const words = [...new Set(args.key)];
         const attempts = createAttempts(invocation, words.length);
-        const find = await createKeyFinder(invocation, user, args.user);
-        const found = await attempts.each(words, async (word) => find(word));
+        const lookUp = await createLookUp<Key[], Pick<Key, 'name' | 'fingerprint'>>({
+          noun: 'key',
+          idWord: 'fingerprint',
+          read: () => compute.listUserKeys({ account, user }),
+          find: (keys, word) => findKey(keys, word, `cloud users keys list ${args.user}`),
+          takeWhole: (word) => labelWhole(readFingerprint(word)),
+        });
+        const found = await attempts.each(words, lookUp);
         const labels = found.map(({ name }) => name).join(', ');
         if (options.dryRun) {
           for (const { name } of found) note(`Would delete key ${name}`);
