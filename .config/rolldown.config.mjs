@@ -76,9 +76,16 @@ function deferBuiltins(code) {
   }, code);
 }
 
-/** Shortens names in the files of outside packages; in our own they tell where an error came from. */
+/** Shortens names: in our own files those alone that stand inside a function, because the others tell where an error came from. */
 function shortenNames(code, chunk) {
-  return nameChunk(chunk).startsWith('npm-') ? minifySync('package.js', code).code : undefined;
+  const own = { compress: false, mangle: { toplevel: false, keepNames: true } };
+  return minifySync(chunk.fileName, code, nameChunk(chunk).startsWith('npm-') ? {} : own).code;
+}
+
+/** A file of ASCII is half as long in memory: one character that is none makes all of them wide. */
+function escapeWide(bundle) {
+  const escape = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  for (const chunk of Object.values(bundle)) if (chunk.type === 'chunk') chunk.code = chunk.code.replace(/[^\0-\x7f]/g, escape);
 }
 
 /** What a file gives begins a line, where the check of the package finds it: it takes the slashes of an address for a comment. */
@@ -125,6 +132,7 @@ export default {
     { name: 'defer-builtins', renderChunk: deferBuiltins },
     { name: 'shorten-names', renderChunk: shortenNames },
     { name: 'separate-exports', generateBundle: (_, bundle) => separateExports(bundle) },
+    { name: 'escape-wide', generateBundle: (_, bundle) => escapeWide(bundle) },
     { name: 'refuse-circles', generateBundle: (_, bundle) => refuseCircles(bundle) },
     {
       name: 'add-files',

@@ -9,7 +9,7 @@ import { createClient, isLoopback, type Authorize, type Client, type ClientOptio
 import { pause } from './client/retry.ts';
 import type { Outgoing, Sender, SendOptions, SessionMemory } from './client/send.ts';
 import { readCount, readFlag, type Sources } from './config/settings.ts';
-import { openCache } from './config/cache.ts';
+import { askOnce, openCache, type Cache } from './config/cache.ts';
 import { UsageError } from './errors.ts';
 import { parseLimit } from './output/units.ts';
 import { createSignings, type SigningOptions } from './sign.ts';
@@ -28,12 +28,17 @@ export interface Connections {
   client<T extends Operations>(table: T, service: ServiceName, bulk?: number): Client<T>;
   /** Makes a URL that needs no further signature. */
   presign(service: ServiceName, request: PresignedRequest): Promise<string>;
+  /** An answer that the same service never gives otherwise: asked for once a day. */
+  remember: <T>(name: string, ask: () => Promise<T>) => Promise<T>;
   close(): void;
 }
 
 /** Connections to a host: of commands that make a few requests, and at most. */
 const fewConnections = 8;
 const mostConnections = 64;
+
+/** Longest time that an answer is kept which never changes, milliseconds. */
+const answerLife = 24 * 3_600_000;
 
 /** Longest time that a TLS session is tried again, milliseconds: services commonly keep theirs for five minutes. */
 const sessionLife = 280_000;
@@ -153,11 +158,24 @@ export function createConnections(options: ConnectOptions): Connections {
     return createClient(table, clientOptions);
   }
 
+  /** Whose answers they are: another service at the same address has another authority, another account another key. */
+  function openAnswers(values: Sources): Cache {
+    const connection = [readUrl(values, 'compute').href, readAuthority(values), values.keyId?.value, values.keyFile?.value];
+    return openCache(join(paths.cache, 'answers'), JSON.stringify(connection), world.now, answerLife);
+  }
+
+  async function remember<T>(name: string, ask: () => Promise<T>): Promise<T> {
+    return await askOnce(openAnswers(settings()), name, ask);
+  }
+
   return {
     client,
     presign: signings.presign,
-    close: () => {
-      for (const sender of senders.values()) sender.then((open) => open.close()).catch(() => undefined);
-    },
+    remember,
+    // Later: a program that exits now has its connections closed without taking the time for it.
+    close: () =>
+      void setImmediate(() => {
+        for (const sender of senders.values()) sender.then((open) => open.close()).catch(() => undefined);
+      }),
   };
 }

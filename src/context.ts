@@ -93,6 +93,7 @@ export function createContext(
     },
     bulk: (most) => connections.client(storage, 'storage', most),
     presign: connections.presign,
+    remember: connections.remember,
     get account() {
       const target = identity().target;
       if (target === undefined) throw explainMissing(settings(), 'account', 'account');

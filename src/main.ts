@@ -1,17 +1,20 @@
 import { setMaxListeners } from 'node:events';
 import { fstatSync, statSync, writeSync } from 'node:fs';
-import { devNull, homedir } from 'node:os';
+import { homedir } from 'node:os';
 import { exitCodes, isSystemError, UsageError } from './errors.ts';
 import { run } from './run.ts';
 import type { OutputStream } from './world.ts';
 
 /** The process's streams, clock and signals as the world that the program runs in. Nothing else touches `process`. */
 
+/** What a program reads and writes that has nobody at the other end; `node:os` knows it too, which nothing else is loaded for. */
+const nullDevice = process.platform === 'win32' ? String.raw`\\.\nul` : '/dev/null';
+
 /** Whether a file descriptor is a terminal. Most that are none are told from one without loading what knows terminals. */
 function isTerminal(fd: number): boolean {
   try {
     const stats = fstatSync(fd);
-    if (!stats.isCharacterDevice() || stats.rdev === statSync(devNull).rdev) return false;
+    if (!stats.isCharacterDevice() || stats.rdev === statSync(nullDevice).rdev) return false;
   } catch {
     return false;
   }
@@ -125,7 +128,8 @@ export async function main(): Promise<void> {
     get cwd() {
       return findFolder();
     },
-    home: homedir(),
+    // The variable is what is asked first: without it, this loads what knows users.
+    home: process.env['HOME'] ?? homedir(),
     pid: process.pid,
     kill: (pid, signal) => void process.kill(pid, signal),
     executable: process.execPath,

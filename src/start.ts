@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { Script } from 'node:vm';
 
 /**
@@ -21,20 +21,36 @@ import { Script } from 'node:vm';
  * place where the program is installed has its own, or two versions would write theirs over each other's again and again.
  */
 
-/** The head of the file: name, begin and length of what was compiled. */
-type Head = [name: string, begin: number, length: number][];
+/** The head of the file. */
+interface Head {
+  /** Name, begin and length of what was compiled. */
+  readonly files: readonly [name: string, begin: number, length: number][];
+  /** Runs by what they loaded, as numbers: what they called is compiled too. */
+  readonly runs: readonly number[];
+}
 
-/** What an earlier run kept. */
+/** What earlier runs kept. */
 interface Kept {
-  readonly names: () => readonly string[];
+  readonly names: readonly string[];
+  readonly runs: readonly number[];
   readonly read: (name: string) => Buffer | undefined;
+}
+
+/** A file of this program as it was loaded. */
+interface Loaded {
+  readonly script: Script;
+  /** Bytes of what earlier runs had compiled of it; 0 for nothing. */
+  readonly known: number;
 }
 
 const program = __dirname;
 /** Holds the length of the head, and nearly always the head. */
 const firstRead = 8192;
 
-const nothing: Kept = { names: () => [], read: () => undefined };
+/** Kinds of runs that are remembered; there are fewer than commands. */
+const mostRuns = 200;
+
+const nothing: Kept = { names: [], runs: [], read: () => undefined };
 
 function readAt(file: number, position: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(length);
@@ -50,9 +66,10 @@ function openKept(path: string): Kept {
     const first = readAt(file, 0, firstRead);
     const start = 4 + first.readUInt32LE(0);
     const head = JSON.parse((start > first.length ? readAt(file, 0, start) : first).toString('utf8', 4, start)) as Head;
-    const places = new Map(head.map(([name, begin, length]) => [name, { begin, length }]));
+    const places = new Map(head.files.map(([name, begin, length]) => [name, { begin, length }]));
     return {
-      names: () => [...places.keys()],
+      names: [...places.keys()],
+      runs: head.runs,
       read: (name) => {
         const place = places.get(name);
         return place && readAt(file, start + place.begin, place.length);
@@ -68,17 +85,18 @@ const longestKept = 30 * 24 * 3_600_000;
 
 function removeOld(folder: string): void {
   for (const name of readdirSync(folder)) {
-    const path = join(folder, name);
+    const path = `${folder}/${name}`;
     if (statSync(path).mtimeMs < Date.now() - longestKept) rmSync(path);
   }
 }
 
-function writeKept(path: string, kept: ReadonlyMap<string, Buffer>): void {
+function writeKept(path: string, kept: ReadonlyMap<string, Buffer>, runs: readonly number[]): void {
   let begin = 0;
-  const head: Head = [...kept].map(([name, { length }]) => {
+  const files: Head['files'] = [...kept].map(([name, { length }]) => {
     begin += length;
     return [name, begin - length, length];
   });
+  const head: Head = { files, runs };
   const text = Buffer.from(JSON.stringify(head));
   const size = Buffer.alloc(4);
   size.writeUInt32LE(text.length);
@@ -104,11 +122,11 @@ const head = Buffer.from('(function (exports, require, module, __filename, __dir
 const tail = Buffer.from('\n});');
 
 /** Loads the files of this program. Node.js itself would look for each, and for what belongs to it, at several places. */
-function createLoader(kept: Kept, compiled: Map<string, Script>): (id: string, parent: NodeJS.Module) => unknown {
+function createLoader(kept: Kept, loaded: Map<string, Loaded>): (id: string, parent: NodeJS.Module) => unknown {
   return function load(id, parent) {
     if (!id.startsWith('./')) return loadOther(id);
     const name = id.slice(2);
-    const path = join(program, name);
+    const path = `${program}/${name}`;
     const known = require.cache[path];
     if (known !== undefined) return known.exports;
     const made = new Module(path, parent);
@@ -117,42 +135,50 @@ function createLoader(kept: Kept, compiled: Map<string, Script>): (id: string, p
     const code = Buffer.concat([head, readFileSync(path), tail]).toString();
     const cachedData = kept.read(name);
     const script = new Script(code, { filename: path, cachedData });
-    if (cachedData === undefined || script.cachedDataRejected === true) compiled.set(name, script);
+    loaded.set(name, { script, known: script.cachedDataRejected === true ? 0 : (cachedData?.length ?? 0) });
     const run = script.runInThisContext() as (...given: unknown[]) => unknown;
     run.call(made.exports, made.exports, (next: string) => load(next, made), made, path, program);
     return made.exports;
   };
 }
 
-/** Loads the files of this program with what an earlier run kept in a file, and keeps what this one compiles. */
+/** A number for a text. Two texts that have the same by accident lose time only. */
+function number(text: string): number {
+  let sum = 0;
+  for (let at = 0; at < text.length; at += 1) sum = (Math.imul(sum, 31) + text.charCodeAt(at)) >>> 0;
+  return sum;
+}
+
+/**
+ * Loads the files of this program with what earlier runs kept in a file, and keeps what this one compiles: files that none had loaded, and what a run
+ * of a new kind has called in the others.
+ */
 function keepCompiled(file: string): void {
   const kept = openKept(file);
-  const compiled = new Map<string, Script>();
-  const load = createLoader(kept, compiled);
+  const loaded = new Map<string, Loaded>();
+  const load = createLoader(kept, loaded);
   module.require = (id) => load(id, module);
   process.on('exit', () => {
-    if (compiled.size === 0) return;
+    const run = number([...loaded.keys()].sort().join());
+    if (kept.runs.includes(run) && [...loaded.values()].every(({ known }) => known > 0)) return;
     const all = new Map<string, Buffer>();
-    for (const name of kept.names()) {
-      const code = existsSync(join(program, name)) ? kept.read(name) : undefined;
+    for (const name of kept.names) {
+      const code = existsSync(`${program}/${name}`) ? kept.read(name) : undefined;
       if (code !== undefined) all.set(name, code);
     }
-    for (const [name, script] of compiled) all.set(name, script.createCachedData());
-    writeKept(file, all);
+    for (const [name, { script, known }] of loaded) {
+      const code = script.createCachedData();
+      // After a while V8 lets go of what is not called any more.
+      if (code.length > known) all.set(name, code);
+    }
+    writeKept(file, all, [...kept.runs, run].slice(-mostRuns));
   });
 }
 
 /** Where compiled code is kept: in the user's cache, as `config/paths.ts` has it, which would load more than it saves. */
 function findFolder({ XDG_CACHE_HOME: cache = '', HOME: home = '/' }: NodeJS.ProcessEnv): string {
-  return join(cache.startsWith('/') ? cache : join(home, '.cache'), 'cloud', 'code');
+  return `${cache.startsWith('/') ? cache : `${home}/.cache`}/cloud/code`;
 }
 
-/** A number for the place where the program is installed. Two places that have the same by accident lose time only. */
-function numberPlace(): string {
-  let number = 0;
-  for (let at = 0; at < program.length; at += 1) number = (Math.imul(number, 31) + program.charCodeAt(at)) >>> 0;
-  return number.toString(36);
-}
-
-keepCompiled(join(findFolder(process.env), `${process.version}-${numberPlace()}`));
+keepCompiled(`${findFolder(process.env)}/${process.version}-${number(program).toString(36)}`);
 void import('./main.ts').then(({ main }) => main());

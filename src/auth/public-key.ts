@@ -65,7 +65,8 @@ function checkSize(bits: number): void {
   if (bits < 1024 || bits > 16_384) throw new InvalidKeyError(`a key of ${bits} bits is too ${bits < 1024 ? 'short' : 'long'}`);
 }
 
-type Parts = Pick<PublicKey, 'type' | 'bits' | 'keyObject'>;
+/** What a key in binary form says, and how to make the key of it: that checks the numbers. */
+type Parts = Pick<PublicKey, 'type' | 'bits'> & { makeKey: () => KeyObject };
 
 function importJwk(key: JsonWebKey): KeyObject {
   return createPublicKey({ key, format: 'jwk' });
@@ -77,8 +78,8 @@ function readRsa(reader: WireReader): Parts {
   checkSize(bits);
   if (exponent.length > 8 || exponent.readUInt8(exponent.length - 1) % 2 === 0)
     throw new InvalidKeyError('the exponent is not an odd number');
-  const keyObject = importJwk({ kty: 'RSA', n: modulus.toString('base64url'), e: exponent.toString('base64url') });
-  return { type: 'rsa', bits, keyObject };
+  const makeKey = (): KeyObject => importJwk({ kty: 'RSA', n: modulus.toString('base64url'), e: exponent.toString('base64url') });
+  return { type: 'rsa', bits, makeKey };
 }
 
 function readEcdsa(reader: WireReader, name: string): Parts {
@@ -87,7 +88,7 @@ function readEcdsa(reader: WireReader, name: string): Parts {
   if (name !== `ecdsa-sha2-${curve.ssh}` || point[0] !== 4 || point.length !== 1 + 2 * curve.size)
     throw new InvalidKeyError('the point is malformed');
   const [x, y] = [point.subarray(1, 1 + curve.size), point.subarray(1 + curve.size)].map((part) => part.toString('base64url'));
-  return { type: 'ecdsa', bits: curve.bits, keyObject: importJwk({ kty: 'EC', crv: curve.jwk, x: x ?? '', y: y ?? '' }) };
+  return { type: 'ecdsa', bits: curve.bits, makeKey: () => importJwk({ kty: 'EC', crv: curve.jwk, x: x ?? '', y: y ?? '' }) };
 }
 
 function readDsa(reader: WireReader): Parts {
@@ -96,13 +97,14 @@ function readDsa(reader: WireReader): Parts {
   checkSize(bits);
   const algorithm = writeDerSequence(dsaIdentifier, writeDerSequence(...[p, q, g].map(writeDerInteger)));
   const key = writeDerSequence(algorithm, writeDerBits(writeDerInteger(y)));
-  return { type: 'dsa', bits, keyObject: createPublicKey({ key, format: 'der', type: 'spki' }) };
+  return { type: 'dsa', bits, makeKey: () => createPublicKey({ key, format: 'der', type: 'spki' }) };
 }
 
 function readEd25519(reader: WireReader): Parts {
   const bytes = reader.readBytes();
   if (bytes.length !== 32) throw new InvalidKeyError('an Ed25519 key has 32 bytes');
-  return { type: 'ed25519', bits: 256, keyObject: importJwk({ kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') }) };
+  const makeKey = (): KeyObject => importJwk({ kty: 'OKP', crv: 'Ed25519', x: bytes.toString('base64url') });
+  return { type: 'ed25519', bits: 256, makeKey };
 }
 
 function readParts(name: string, reader: WireReader): Parts {
@@ -114,14 +116,15 @@ function readParts(name: string, reader: WireReader): Parts {
   throw new InvalidKeyError(`"${name}" is not a supported type of key`);
 }
 
-/** A public key from its binary form. @throws {InvalidKeyError} */
-export function readPublicBlob(blob: Buffer, comment = ''): PublicKey {
+/** A public key from its binary form. @param known the same key, where somebody has made it already @throws {InvalidKeyError} */
+export function readPublicBlob(blob: Buffer, comment = '', known?: KeyObject): PublicKey {
   try {
     const reader = createWireReader(blob);
     const name = reader.readText();
-    const parts = readParts(name, reader);
+    const { type, bits, makeKey } = readParts(name, reader);
     if (!reader.atEnd()) throw new InvalidKeyError('there is more data than a key has');
-    return { ...parts, comment, openssh: `${name} ${blob.toString('base64')}`, fingerprints: computeFingerprints(blob) };
+    const openssh = `${name} ${blob.toString('base64')}`;
+    return { type, bits, comment, openssh, fingerprints: computeFingerprints(blob), keyObject: known ?? makeKey() };
   } catch (error) {
     if (error instanceof InvalidKeyError) throw error;
     throw new InvalidKeyError(error instanceof Error ? error.message : 'the key is malformed', { cause: error });
@@ -165,7 +168,7 @@ async function encodeDsa(keyObject: KeyObject): Promise<Buffer> {
 /** The public half of a private or public key. @throws {InvalidKeyError} for key types that SSH does not have. */
 export async function derivePublicKey(keyObject: KeyObject, comment = ''): Promise<PublicKey> {
   const publicObject = keyObject.type === 'private' ? createPublicKey(keyObject) : keyObject;
-  return readPublicBlob(await encodePublicKey(publicObject), comment);
+  return readPublicBlob(await encodePublicKey(publicObject), comment, publicObject);
 }
 
 async function encodePublicKey(keyObject: KeyObject): Promise<Buffer> {

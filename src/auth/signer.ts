@@ -15,16 +15,19 @@ export interface Signer {
   sign(data: string | Uint8Array, hash: HashName): Promise<Uint8Array>;
 }
 
-/** What signs with a key in memory; off the main thread, so that signing does not hold up transfers. */
+/**
+ * What signs with a key in memory. At once: there is one signature a second, and threads to make it on would take longer to start and to end than
+ * a short command has.
+ */
 export function createKeySigner(keyObject: KeyObject, publicKey: PublicKey, source: string, comment = publicKey.comment): Signer {
-  const signBytes = (data: string | Uint8Array, hash: HashName): Promise<Uint8Array> =>
-    new Promise((resolve, reject) => {
-      sign(hash, typeof data === 'string' ? Buffer.from(data) : data, keyObject, (error, signature) => {
-        if (error) reject(new KeyError(`${source}: the key did not sign: ${error.message}`, { cause: error }));
-        else resolve(signature);
-      });
-    });
-  return { publicKey, source, comment, sign: signBytes };
+  const signNow = (data: string | Uint8Array, hash: HashName): Uint8Array => {
+    try {
+      return sign(hash, typeof data === 'string' ? Buffer.from(data) : data, keyObject);
+    } catch (error) {
+      throw new KeyError(`${source}: the key did not sign: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
+  };
+  return { publicKey, source, comment, sign: async (data, hash) => signNow(data, hash) };
 }
 
 /** What stands for a key of a type that no service takes: its private half is never read, so no passphrase is asked for in vain. */

@@ -34,6 +34,8 @@ export interface Context {
   readonly bulk: (connections: number) => StorageClient;
   /** Makes a URL that needs no further signature: whoever has it can do what it says until it expires. */
   readonly presign: (service: ServiceName, request: PresignedRequest) => Promise<string>;
+  /** An answer that the same service never gives otherwise, such as the id of an account: asked for once a day. */
+  readonly remember: <T>(name: string, ask: () => Promise<T>) => Promise<T>;
   /** Login of the account that is acted on. */
   readonly account: string;
   /** The same world with another profile in use, whether it is kept or not. */

@@ -43,10 +43,13 @@ export function openTappable<O extends object>(options: O, connect: (options: O)
 }
 
 /** The length of a body that is worth it; undefined for any other, and where nothing can be taken. */
-function measureLong({ headers, statusCode, socket }: IncomingMessage, method: string): number | undefined {
-  const isWhole = method === 'GET' && (statusCode === 200 || statusCode === 206) && headers['transfer-encoding'] === undefined;
+function measureLong(message: IncomingMessage, method: string): number | undefined {
+  const { statusCode, socket } = message;
   // What the stream holds already goes through the parser.
-  if (!isWhole || !takers.has(socket as TLSSocket) || socket.readableLength > 0) return undefined;
+  if (!takers.has(socket as TLSSocket) || socket.readableLength > 0) return undefined;
+  const { headers } = message;
+  const isWhole = method === 'GET' && (statusCode === 200 || statusCode === 206) && headers['transfer-encoding'] === undefined;
+  if (!isWhole) return undefined;
   const length = Number(headers['content-length']);
   return length >= longBody ? length : undefined;
 }

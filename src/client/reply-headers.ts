@@ -8,3 +8,14 @@ export function readHeaders(raw: Readonly<Record<string, string | string[] | und
   }
   return headers;
 }
+
+/** The same from names and values in turn, as they came. */
+export function readHeaderList(raw: readonly string[]): Headers {
+  const headers: Headers = {};
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = (raw[at] ?? '').toLowerCase();
+    const value = raw[at + 1] ?? '';
+    headers[name] = headers[name] !== undefined ? `${headers[name]}, ${value}` : value;
+  }
+  return headers;
+}

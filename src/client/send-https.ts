@@ -8,7 +8,7 @@ import { openTappable, takeDirectly } from './direct.ts';
 import { watchSilence } from './silence.ts';
 import { takePieces } from './take-pieces.ts';
 import { toNetworkError } from './network-error.ts';
-import { readHeaders } from './reply-headers.ts';
+import { readHeaderList } from './reply-headers.ts';
 import { nameServer, prepareConnection, type Prepared } from './prepare.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
 
@@ -152,7 +152,7 @@ export function createHttpsSender(options: SendOptions): Sender {
         clearTimeout(answering);
         resolve({
           status: message.statusCode ?? 0,
-          headers: readHeaders(message.headers),
+          headers: readHeaderList(message.rawHeaders),
           body: openBody(message, request, url, options.idleTimeout),
         });
       });

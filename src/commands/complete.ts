@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Context, Noun } from '../cli/command.ts';
-import { openCache } from '../config/cache.ts';
+import { askOnce, openCache } from '../config/cache.ts';
 import { findPaths } from '../config/paths.ts';
 import { openProfiles } from '../config/profiles.ts';
 import { resolveIdentity, resolveSettings, type SettingInputs, type SettingName } from '../config/settings.ts';
@@ -77,13 +77,7 @@ function createQuestion(world: World, { nouns, open }: Program): { question: Que
   const cache = openCache(join(paths.cache, 'completion'), id, world.now, freshness);
   let opened: Promise<Opened> | undefined;
   const globals = { ...given, timeout: `${patience}ms`, retries: '0', quiet: true, verbose: 0, curl: false };
-  const ask: Question['ask'] = async (name, fetch) => {
-    const known = cache.read(name);
-    if (known !== undefined) return known as Awaited<ReturnType<typeof fetch>>;
-    const answer = await fetch((await (opened ??= open(world, globals))).context);
-    cache.write(name, answer);
-    return answer;
-  };
+  const ask: Question['ask'] = (name, fetch) => askOnce(cache, name, async () => fetch((await (opened ??= open(world, globals))).context));
   return { question: { typed, words, nouns, account, ask }, close: async () => (await opened)?.close() };
 }
 

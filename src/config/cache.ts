@@ -50,3 +50,12 @@ export function openCache(folder: string, connection: string, now: () => number,
     },
   };
 }
+
+/** The fresh answer of this name; where there is none, a new one, which is kept unless it is undefined. */
+export async function askOnce<T>(cache: Cache, name: string, ask: () => Promise<T>): Promise<T> {
+  const known = cache.read(name);
+  if (known !== undefined) return known as T;
+  const answer = await ask();
+  if (answer !== undefined) cache.write(name, answer);
+  return answer;
+}

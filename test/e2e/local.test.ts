@@ -101,6 +101,22 @@ test('a profile that somebody made for another cloud is not written over', async
 });
 
 describe('the life of a service', () => {
+  test('the id of the account is asked for once, and anew of another service at the same address', async () => {
+    const { sandbox, remove } = createSandbox();
+    const countRequests = async (): Promise<number> =>
+      (await sandbox.cloud(['images', 'list', '-v'])).stderr.match(/^> GET/gm)?.length ?? 0;
+    try {
+      const { computeUrl } = await sandbox.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0');
+      expect([await countRequests(), await countRequests()]).toEqual([2, 1]);
+      await sandbox.shell('cloud local stop && cloud local reset -y');
+      await sandbox.json('local', 'start', '--compute-port', new URL(computeUrl).port, '--stor-port', '0');
+      expect(await countRequests()).toBe(2);
+    } finally {
+      await sandbox.cloud(['local', 'stop']);
+      remove();
+    }
+  });
+
   test('what was stored is there after stop and start; reset deletes it; SIGTERM ends serve with 0', async () => {
     const { sandbox, remove } = createSandbox();
     const start = ['local', 'start', '--compute-port', '0', '--stor-port', '0'];

@@ -73,6 +73,19 @@ test('each place of the program keeps compiled code of its own, and what is old 
   expect(look()).toEqual(before);
 });
 
+test('a run of a new kind adds what it calls to the compiled code, and the same run adds nothing', () => {
+  const fresh = { ...user.env, XDG_CACHE_HOME: join(user.home, 'fresh') };
+  const size = (...words: string[]): number => {
+    execFileSync(process.execPath, [program, ...words], { env: fresh });
+    const folder = join(user.home, 'fresh/cloud/code');
+    return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  };
+  const version = size('--version');
+  const help = size('--help');
+  expect(help).toBeGreaterThan(version);
+  expect([size('--version'), size('--help')]).toEqual([help, help]);
+});
+
 test('after a first command a TLS session is resumed', async () => {
   await user.json('images', 'list');
   const log = join(user.home, 'reused.txt');

@@ -6,14 +6,18 @@ import { ApiError } from '../../errors.ts';
 export const flagsHelp =
   'FLAGS: O own, S own and shared with other accounts, + shared with you by its owner, P public, I incremental (builds on another image), X not active.';
 
+type Session = Pick<Context, 'compute' | 'account' | 'remember'>;
+
 /** UUID of the account; undefined for a sub-user who may not read it. */
-export async function findAccountId({ compute, account }: Pick<Context, 'compute' | 'account'>): Promise<string | undefined> {
-  try {
-    return (await compute.getAccount({ account })).id;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return undefined;
-    throw error;
-  }
+export async function findAccountId({ compute, account, remember }: Session): Promise<string | undefined> {
+  return await remember(`id of ${account}`, async () => {
+    try {
+      return (await compute.getAccount({ account })).id;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 403) return undefined;
+      throw error;
+    }
+  });
 }
 
 /** The flags of an image, as letters. */
