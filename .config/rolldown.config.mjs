@@ -50,7 +50,7 @@ const groups = [
     'addresses',
     'sign',
     'cli/trace',
-    'client/(?!send-|prepare|silence|take-)[a-z-]+',
+    'client/(?!send-undici|receive)[a-z-]+',
     'auth/(authorization|der|find|fingerprint|key-folder|key-id|private-key|public-key|signer|wire|openssh-file)',
   ),
   // Every result.

@@ -108,7 +108,7 @@ export function createConnections(options: ConnectOptions): Connections {
     const loading =
       bulk !== undefined || throughProxy
         ? import('./client/send-undici.ts').then(({ createUndiciSender }) => createUndiciSender(sending, throughProxy))
-        : import('./client/send-https.ts').then(({ createHttpsSender }) => createHttpsSender(sending));
+        : import('./client/send-socket.ts').then(({ createSocketSender }) => createSocketSender(sending));
     senders.set(kind, loading);
     return loading;
   }

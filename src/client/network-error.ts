@@ -69,7 +69,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'NetworkError';
 }
 
-/** The network failure behind an exception of node:https or undici; other exceptions pass through as they are. */
+/** The network failure behind an exception of a socket or of undici; other exceptions pass through as they are. */
 export function toNetworkError(error: unknown, url: URL): unknown {
   if (error instanceof NetworkError || !(error instanceof Error) || error.name === 'AbortError') return error;
   const code = codeOf(error);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { readAll } from '../../src/api/message.ts';
-import { createHttpsSender } from '../../src/client/send-https.ts';
+import { createSocketSender } from '../../src/client/send-socket.ts';
 import { loadPrivateKey } from '../../src/auth/private-key.ts';
 import { createAuthorizer } from '../../src/auth/authorization.ts';
 import { useLocal, type LocalInfo } from '../support/sandbox.ts';
@@ -15,7 +15,7 @@ async function connect({ keyFile, keyId, caFile, account }: LocalInfo) {
   const signer = await loadPrivateKey(keyFile);
   const authorizer = createAuthorizer({ signer, service: 'storage', keyId: `/${account}/keys/${keyId}`, now: Date.now });
   const ca = readFileSync(caFile, 'utf8');
-  const sender = createHttpsSender({ connectTimeout: 5000, idleTimeout: 20_000, ca, insecure: false, connections: 64 });
+  const sender = createSocketSender({ connectTimeout: 5000, idleTimeout: 20_000, ca, insecure: false, connections: 64 });
   return {
     put: async (url: URL, body: Uint8Array): Promise<number> => {
       const headers = { ...(await authorizer.headers()), 'content-length': String(body.length) };

@@ -30,10 +30,10 @@ const silences = new Set(['ETIMEDOUT', 'IDLE']);
 
 /** Whether this run of the service answers at its address, or nothing does in time; gone: nobody is there, or somebody else. */
 async function ask({ computeUrl, instance, caFile }: Running): Promise<'answers' | 'silent' | 'gone'> {
-  const [{ createHttpsSender }, { readFileSync }] = await Promise.all([import('../../client/send-https.ts'), import('node:fs')]);
+  const [{ createSocketSender }, { readFileSync }] = await Promise.all([import('../../client/send-socket.ts'), import('node:fs')]);
   try {
     const ca = caFile === undefined ? undefined : readFileSync(caFile, 'utf8');
-    const sender = createHttpsSender({ connectTimeout: 2000, idleTimeout: 5000, ca, insecure: false, connections: 1 });
+    const sender = createSocketSender({ connectTimeout: 2000, idleTimeout: 5000, ca, insecure: false, connections: 1 });
     const reply = await sender.send({ method: 'GET', url: new URL('/--ping', computeUrl), headers: {} });
     sender.close();
     return reply.headers[instanceHeader] === instance ? 'answers' : 'gone';

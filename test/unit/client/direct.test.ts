@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readAll } from '../../../src/api/message.ts';
 import { createAuthority, createServerCertificate } from '../../../src/auth/authority.ts';
-import { createHttpsSender } from '../../../src/client/send-https.ts';
+import { createSocketSender } from '../../../src/client/send-socket.ts';
 import type { Sender } from '../../../src/client/send.ts';
 
 /** Bodies that are long enough to be taken past the parser. */
@@ -47,7 +47,7 @@ afterAll(() => {
 const patient = 60_000;
 
 function open(idleTimeout: number): Sender {
-  return createHttpsSender({ connectTimeout: patient, idleTimeout, ca, insecure: false, connections: 2 });
+  return createSocketSender({ connectTimeout: patient, idleTimeout, ca, insecure: false, connections: 2 });
 }
 
 async function get(path: string, by = sender): Promise<AsyncIterable<Uint8Array>> {

@@ -2,10 +2,11 @@ import { createServer as createSecure } from 'node:https';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createNet, type AddressInfo, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAll, streamOf } from '../../../src/api/message.ts';
 import { createAuthority, createServerCertificate } from '../../../src/auth/authority.ts';
-import { createHttpsSender } from '../../../src/client/send-https.ts';
+import { createSocketSender } from '../../../src/client/send-socket.ts';
 import { createUndiciSender } from '../../../src/client/send-undici.ts';
 import type { Sender, SendOptions } from '../../../src/client/send.ts';
 
@@ -16,6 +17,8 @@ let own = { certificate: '', key: '' };
 let secure = '';
 let plain = '';
 const closers: (() => void)[] = [];
+
+const large = Buffer.alloc(12 * 1024 * 1024, 'x');
 
 /** What the server does with each path. */
 function answer(request: IncomingMessage, response: ServerResponse): void {
@@ -29,6 +32,8 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   } else if (path === '/cut-chunked') {
     response.writeHead(200);
     response.write('short', () => response.destroy());
+  } else if (path === '/large') {
+    response.end(large);
   } else if (path === '/slow') {
     setTimeout(() => response.writeHead(204).end(), 80);
   } else if (path === '/silent') {
@@ -78,7 +83,7 @@ describe('a connection that is prepared', () => {
   };
   /** Whether the service says that the session was resumed. */
   const ask = async (url: string, given: Partial<SendOptions>, isKept: () => boolean = () => true): Promise<string | undefined> => {
-    const sender = createHttpsSender({ ...options, ca: authority, ...given });
+    const sender = createSocketSender({ ...options, ca: authority, ...given });
     sender.prepare?.(new URL(url));
     const { headers, body } = await sender.send({ method: 'GET', url: new URL(url), headers: {} });
     await readAll(body);
@@ -114,7 +119,7 @@ describe('a connection that is prepared', () => {
   });
 
   test('fails as the request that uses it, and the next one connects by itself', async () => {
-    const sender = createHttpsSender({ ...options, ca: authority });
+    const sender = createSocketSender({ ...options, ca: authority });
     const url = new URL('https://localhost:1');
     sender.prepare?.(url);
     for (const _ of [1, 2])
@@ -123,7 +128,7 @@ describe('a connection that is prepared', () => {
   });
 
   test('that was closed before it was used is replaced', async () => {
-    const sender = createHttpsSender({ ...options, ca: authority });
+    const sender = createSocketSender({ ...options, ca: authority });
     let meet: (socket: Socket) => void = () => undefined;
     const server = createSecure({ cert: own.certificate, key: own.key }, answer).once('secureConnection', (socket) => meet(socket));
     const url = new URL(`https://localhost:${await listen(server)}`);
@@ -143,7 +148,7 @@ describe('a connection that is prepared', () => {
       hole.listen(0, '127.0.0.1', done);
     });
     const url = new URL(`https://localhost:${(hole.address() as AddressInfo).port}`);
-    const sender = createHttpsSender({ ...options, ca: authority });
+    const sender = createSocketSender({ ...options, ca: authority });
     sender.prepare?.(url);
     const sent = sender.send({ method: 'GET', url, headers: {}, signal: AbortSignal.timeout(50) });
     await expect(sent).rejects.toThrow('aborted due to timeout');
@@ -153,7 +158,7 @@ describe('a connection that is prepared', () => {
 });
 
 describe.each([
-  ['node:https', (given: SendOptions): Sender => createHttpsSender(given)],
+  ['sockets', (given: SendOptions): Sender => createSocketSender(given)],
   ['undici', (given: SendOptions): Sender => createUndiciSender(given, false)],
 ])('sending with %s', (_, create) => {
   const open = (given: Partial<SendOptions> = {}): Sender => {
@@ -256,6 +261,23 @@ describe.each([
         .send({ method: 'PUT', url: new URL('/echo', plain), headers: {}, body: failing() })
         .then(({ body }) => readAll(body)),
     ).rejects.toThrow('disk broke');
+  });
+
+  test.each([{ 'x-a': 'b\r\nx-c: d' }, { 'x-a': 'snow\u2603' }, { 'x a': 'b' }])(
+    'a header that would not arrive as it is is not sent: %j',
+    async (headers) => {
+      await expect(open().send({ method: 'GET', url: new URL('/', plain), headers })).rejects.toThrow(/header/);
+    },
+  );
+
+  test('who reads slowly is not silence', async () => {
+    const { body } = await open({ idleTimeout: 300 }).send({ method: 'GET', url: new URL('/large', secure), headers: {} });
+    let size = 0;
+    for await (const part of body) {
+      if (size === 0) await sleep(700);
+      size += part.length;
+    }
+    expect(size).toBe(large.length);
   });
 
   test('a signal ends a request', async () => {

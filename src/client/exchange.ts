@@ -1,0 +1,210 @@
+import type { Body, Reply } from '../api/message.ts';
+import { NetworkError, UsageError } from '../errors.ts';
+import type { Connection } from './connection.ts';
+import { createInbox, type Inbox } from './inbox.ts';
+import { toNetworkError } from './network-error.ts';
+import { createReplyParser, type ReplyHead } from './reply-parser.ts';
+import type { Outgoing } from './send.ts';
+import { watchSilence } from './silence.ts';
+
+/** One request and its reply over a connection. */
+export interface Exchange {
+  /** Resolves when the head of the reply is there. */
+  readonly reply: Promise<Reply>;
+  /** Resolves when the connection is free again: true when it can be used for the next request. Never fails. */
+  readonly over: Promise<boolean>;
+}
+
+/** Small bodies go out with the head, in one piece. */
+const smallBody = 64 * 1024;
+
+function createIdleError(): Error {
+  return Object.assign(new Error('idle'), { code: 'IDLE' });
+}
+
+function createCutError(): Error {
+  return Object.assign(new Error('the connection ended before the reply'), { code: 'ECONNRESET' });
+}
+
+/** What a name in HTTP consists of. */
+const token = /^[!#$%&'*+\-.^_`|~\da-zA-Z]+$/;
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** How a request says where its body ends. */
+type Framing = 'none' | 'length' | 'chunked';
+
+function chooseFraming({ headers, body }: Outgoing): Framing {
+  if (body === undefined) return 'none';
+  return body instanceof Uint8Array || headers['content-length'] !== undefined ? 'length' : 'chunked';
+}
+
+/** The head of a request. @throws {UsageError} for what would not arrive as what it is */
+function writeHead({ method, url, headers, body }: Outgoing, framing: Framing): string {
+  const given: Record<string, string> = { host: url.host };
+  for (const [name, value] of Object.entries(headers)) given[name.toLowerCase()] = value;
+  given['connection'] = 'keep-alive';
+  // One of the two says where the body ends.
+  delete given[framing === 'chunked' ? 'content-length' : 'transfer-encoding'];
+  if (framing === 'chunked') given['transfer-encoding'] = 'chunked';
+  if (body instanceof Uint8Array) given['content-length'] = String(body.length);
+  if (!token.test(method)) throw new UsageError(`${JSON.stringify(method)} is no method of HTTP`);
+  let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
+  for (const [name, value] of Object.entries(given)) {
+    if (!token.test(name) || !headerValue.test(value)) {
+      throw new UsageError(`the header ${JSON.stringify(name)} holds a character that cannot be sent in one`);
+    }
+    text += `${name}: ${value}\r\n`;
+  }
+  return `${text}\r\n`;
+}
+
+/** Does a request over a connection that nobody else uses. */
+export function startExchange({ socket, isShared, take }: Connection, outgoing: Outgoing, idleTimeout: number): Exchange {
+  const { url, method, signal, body } = outgoing;
+  const framing = chooseFraming(outgoing);
+  const inbox: Inbox = createInbox({ isShared, resume: () => void socket.resume(), leave: () => void socket.destroy() });
+  let head: ReplyHead | undefined;
+  let isWhole = false;
+  let isSent = false;
+  let answering: NodeJS.Timeout | undefined;
+  let wakeWriter: (() => void) | undefined;
+  let settle: { resolve: (reply: Reply) => void; reject: (error: unknown) => void };
+  let free: (isReusable: boolean) => void;
+  const reply = new Promise<Reply>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  const over = new Promise<boolean>((resolve) => {
+    free = resolve;
+  });
+
+  function end(isReusable: boolean): void {
+    take(undefined);
+    clearTimeout(answering);
+    signal?.removeEventListener('abort', stop);
+    socket.off('error', fail).off('end', finish).off('close', close);
+    if (!isReusable) socket.destroy();
+    free(isReusable);
+  }
+  /** The exchange comes to nothing. Whoever waits for the reply, or for the rest of its body, is told why. */
+  function giveUp(failure: unknown): void {
+    if (isWhole && isSent) return;
+    [isWhole, isSent] = [true, true];
+    settle.reject(failure);
+    inbox.fail(failure);
+    end(false);
+  }
+  function fail(error: unknown): void {
+    giveUp(toNetworkError(error, url));
+  }
+  function failIdle(): void {
+    fail(createIdleError());
+  }
+  function stop(): void {
+    fail(signal?.reason);
+  }
+  /** The connection has ended, in order. */
+  function finish(): void {
+    if (!isWhole && !parser.finish()) fail(createCutError());
+  }
+  function close(): void {
+    fail(createCutError());
+  }
+  function isRefused(): boolean {
+    return head !== undefined && head.status >= 300;
+  }
+  /** Both sides have said all, or the service does not want to hear the rest: it is never ended then, a shorter body would look whole. */
+  function settleOver(isReusable: boolean): void {
+    if (isWhole && (isSent || isRefused())) end(isReusable && isSent && head?.keepsAlive === true);
+  }
+
+  async function* read(): AsyncGenerator<Uint8Array> {
+    yield* watchSilence(inbox.pieces(), idleTimeout, failIdle);
+  }
+  const parser = createReplyParser(method, {
+    head: (came) => {
+      head = came;
+      clearTimeout(answering);
+      inbox.expect(came.length);
+      if (isRefused()) wakeWriter?.();
+      settle.resolve({ status: came.status, headers: came.headers, body: read() });
+    },
+    body: inbox.add,
+    end: (rest) => {
+      isWhole = true;
+      inbox.end();
+      settleOver(rest.length === 0);
+    },
+  });
+
+  function takeBytes(bytes: Uint8Array): boolean {
+    try {
+      parser.push(bytes);
+    } catch (error) {
+      fail(error);
+    }
+    return isWhole || inbox.hasRoom();
+  }
+
+  /** Waits until the connection takes more, or there is no need to. One that takes nothing at all for too long is given up. */
+  function drain(): Promise<void> {
+    return new Promise((resolve) => {
+      const go = (): void => {
+        socket.setTimeout(0).off('timeout', failIdle).off('drain', go).off('close', go);
+        wakeWriter = undefined;
+        resolve();
+      };
+      socket.setTimeout(idleTimeout).on('timeout', failIdle);
+      socket.on('drain', go).on('close', go);
+      wakeWriter = go;
+    });
+  }
+
+  async function write(bytes: Uint8Array | string): Promise<void> {
+    if (!socket.write(bytes, 'latin1') && !socket.destroyed) await drain();
+  }
+
+  function isEnded(): boolean {
+    return isRefused() || socket.destroyed;
+  }
+
+  /** Sends a stream with back-pressure; stops where the service refuses it in mid-body. */
+  async function writeStream(stream: AsyncIterable<Uint8Array>): Promise<void> {
+    let missing = Number(outgoing.headers['content-length'] ?? 0);
+    for await (const piece of stream) {
+      if (isEnded()) return;
+      if (piece.length === 0) continue;
+      missing -= piece.length;
+      if (framing === 'length' && missing < 0) throw new NetworkError('the body is longer than was announced');
+      if (framing === 'chunked') await write(Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]));
+      else await write(piece);
+    }
+    if (isEnded()) return;
+    if (framing === 'length' && missing > 0) throw new NetworkError('the body is shorter than was announced');
+    if (framing === 'chunked') await write('0\r\n\r\n');
+  }
+
+  async function writeRequest(text: string, content: Body | undefined): Promise<void> {
+    if (content === undefined) await write(text);
+    else if (content instanceof Uint8Array && content.length <= smallBody)
+      await write(Buffer.concat([Buffer.from(text, 'latin1'), content]));
+    else {
+      await write(text);
+      await (content instanceof Uint8Array ? write(content) : writeStream(content));
+    }
+    if (isEnded()) return;
+    isSent = true;
+    // What is no reply, however much of it comes, is silence too.
+    if (!head) answering = setTimeout(failIdle, idleTimeout);
+    settleOver(true);
+  }
+
+  take(takeBytes);
+  socket.on('error', fail).on('end', finish).on('close', close);
+  if (signal?.aborted === true) stop();
+  else {
+    signal?.addEventListener('abort', stop, { once: true });
+    // What fails here is the source of the body, not the network.
+    (async () => writeRequest(writeHead(outgoing, framing), body))().catch(giveUp);
+  }
+  return { reply, over };
+}

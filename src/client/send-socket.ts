@@ -1,0 +1,149 @@
+import type { Socket } from 'node:net';
+import type { Reply } from '../api/message.ts';
+import { openConnection, type Connection } from './connection.ts';
+import { startExchange } from './exchange.ts';
+import { toNetworkError } from './network-error.ts';
+import type { Outgoing, Sender, SendOptions } from './send.ts';
+
+/** Milliseconds after which a connection that nobody used may be one that the service has given up. */
+const shelfLife = 4000;
+
+/** A connection that nobody uses now. */
+interface Idle {
+  readonly connection: Connection;
+  readonly since: number;
+}
+
+/** The connections to one host. */
+interface Pool {
+  /** Of all kinds: used, idle, and being made. */
+  count: number;
+  readonly idle: Idle[];
+  /** One that was begun before anybody needed it. */
+  prepared: Promise<Idle> | undefined;
+  /** Requests that wait until a connection is free. */
+  readonly waiting: (() => void)[];
+}
+
+/** Sends over sockets of its own, one request at a time on each: quick to load, for commands that make a request or a few. */
+export function createSocketSender(options: SendOptions): Sender {
+  const pools = new Map<string, Pool>();
+  const sockets = new Set<Socket>();
+  let isClosed = false;
+
+  function find({ origin }: URL): Pool {
+    const pool = pools.get(origin) ?? { count: 0, idle: [], prepared: undefined, waiting: [] };
+    pools.set(origin, pool);
+    return pool;
+  }
+
+  /** There is room for another connection, or one is free. */
+  function wake(pool: Pool): void {
+    pool.waiting.shift()?.();
+  }
+
+  function open(pool: Pool, url: URL, mayBeLong: boolean): Promise<Connection> {
+    pool.count += 1;
+    const opening = openConnection(url, options, mayBeLong);
+    const leave = (): void => {
+      pool.count -= 1;
+      wake(pool);
+    };
+    opening.then(({ socket }) => {
+      if (isClosed) socket.destroy();
+      sockets.add(socket);
+      socket.once('close', () => {
+        sockets.delete(socket);
+        leave();
+      });
+    }, leave);
+    return opening;
+  }
+
+  function release(pool: Pool, connection: Connection): void {
+    // One that nobody uses keeps no program from ending.
+    connection.socket.unref();
+    pool.idle.push({ connection, since: Date.now() });
+    wake(pool);
+  }
+
+  function takeIdle(pool: Pool): Connection | undefined {
+    for (let last = pool.idle.pop(); last !== undefined; last = pool.idle.pop()) {
+      const { connection, since } = last;
+      if (connection.socket.writable && Date.now() - since < shelfLife) return connection;
+      connection.socket.destroy();
+    }
+    return undefined;
+  }
+
+  async function takePrepared(pool: Pool, prepared: Promise<Idle>): Promise<Connection | undefined> {
+    pool.prepared = undefined;
+    pool.idle.push(await prepared);
+    return takeIdle(pool);
+  }
+
+  /** A connection for one request. Whoever does not want it any more gives it back all the same. */
+  async function acquire(pool: Pool, url: URL): Promise<Connection> {
+    for (;;) {
+      const ready = takeIdle(pool) ?? (pool.prepared && (await takePrepared(pool, pool.prepared)));
+      if (ready) return ready;
+      if (pool.count < options.connections) return await open(pool, url, true);
+      await new Promise<void>((resolve) => {
+        pool.waiting.push(resolve);
+      });
+    }
+  }
+
+  async function send(outgoing: Outgoing): Promise<Reply> {
+    const { url, signal } = outgoing;
+    const pool = find(url);
+    const acquired = acquire(pool, url).catch((error: unknown) => {
+      throw toNetworkError(error, url);
+    });
+    const connection = await (signal ? abandon(acquired, signal, (unused) => release(pool, unused)) : acquired);
+    connection.socket.ref();
+    const { reply, over } = startExchange(connection, outgoing, options.idleTimeout);
+    void over.then((isReusable) => {
+      if (isReusable) release(pool, connection);
+    });
+    return await reply;
+  }
+
+  return {
+    send,
+    prepare: (url, mayBeLong = false) => {
+      const pool = find(url);
+      if (pool.count > 0) return;
+      pool.prepared = open(pool, url, mayBeLong).then((connection) => ({ connection, since: Date.now() }));
+      // A failure belongs to the request that takes the connection.
+      pool.prepared.catch(() => undefined);
+    },
+    close: () => {
+      isClosed = true;
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** Waits for something until a signal says not to; what comes after that is for `leave`. */
+function abandon<T>(wanted: Promise<T>, signal: AbortSignal, leave: (late: T) => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      reject(signal.reason as Error);
+      wanted.then(leave, () => undefined);
+    };
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
+    const forget = (): void => signal.removeEventListener('abort', stop);
+    wanted.then(
+      (value) => {
+        forget();
+        resolve(value);
+      },
+      (error: Error) => {
+        forget();
+        reject(error);
+      },
+    );
+  });
+}
