@@ -129,82 +129,10 @@ function parseQuery(search: string): Record<string, string> {
 }
 
 /** `POST /:account/images/:id?action=clone` taken apart. */
-interface Route {
-  method: string;
-  path: string;
-  segments: Segment[];
-  when: Condition;
-}
-
-function parseRoute(route: string, when?: Condition): Route {
+function parseRoute(route: string): { method: string; path: string; query: Record<string, string> } {
   const [method = '', target = ''] = route.split(' ');
   const [path = '', search = ''] = target.split('?');
-  const segments = path.split('/').slice(1).map(parseSegment);
-  return { method, path, segments, when: { ...when, ...(search !== '' && { query: parseQuery(search) }) } };
-}
-
-/** A declaration as read. It is taken apart when somebody asks: a command uses one operation or two of all that are declared. */
-class Declared implements Operation {
-  service: ServiceName = 'compute';
-  name = '';
-  readonly result: ResultKind;
-  readonly status: number;
-  readonly shape?: Field;
-  readonly #route: string;
-  readonly #spec: Spec<Fields>;
-  #parsed: Route | undefined;
-
-  constructor(route: string, spec: Spec<Fields>, result: ResultKind, status: number, shape?: Field) {
-    this.#route = route;
-    this.#spec = spec;
-    this.result = result;
-    this.status = spec.status ?? status;
-    if (shape) this.shape = shape;
-  }
-
-  get #parts(): Route {
-    return (this.#parsed ??= parseRoute(this.#route, this.#spec.when));
-  }
-
-  get action(): string {
-    return this.name.toLowerCase();
-  }
-
-  get summary(): string {
-    return this.#spec.summary;
-  }
-
-  get method(): string {
-    return this.#parts.method;
-  }
-
-  get path(): string {
-    return this.#parts.path;
-  }
-
-  get segments(): readonly Segment[] {
-    return this.#parts.segments;
-  }
-
-  get when(): Condition {
-    return this.#parts.when;
-  }
-
-  get fields(): Fields {
-    return this.#spec.fields ?? {};
-  }
-
-  get body(): BodyKind {
-    return this.#spec.body ?? (this.method === 'GET' || this.method === 'DELETE' ? 'none' : 'json');
-  }
-
-  get storesHeaders(): boolean {
-    return this.#spec.storesHeaders ?? false;
-  }
-
-  get idempotent(): boolean {
-    return this.#spec.idempotent ?? this.method !== 'POST';
-  }
+  return { method, path, query: search === '' ? {} : parseQuery(search) };
 }
 
 /** Declares an operation by its route and what it takes; the builder's last call says what it answers. */
@@ -212,18 +140,40 @@ export function operation<const R extends string, const S extends Spec<Fields>>(
   route: R,
   spec: S,
 ): Builder<Input<R, S extends { fields: infer F extends Fields } ? F : Record<never, never>, S>> {
+  const { query, ...parsed } = parseRoute(route);
+  const reads = parsed.method === 'GET';
+  let segments: Segment[] | undefined;
+  const finish = (result: ResultKind, status: number, shape?: Field): Operation => ({
+    service: 'compute',
+    name: '',
+    action: '',
+    summary: spec.summary,
+    ...parsed,
+    // A command uses one operation or two of all that are declared.
+    get segments() {
+      return (segments ??= parsed.path.split('/').slice(1).map(parseSegment));
+    },
+    when: { ...spec.when, ...(Object.keys(query).length > 0 && { query }) },
+    fields: spec.fields ?? {},
+    body: spec.body ?? (reads || parsed.method === 'DELETE' ? 'none' : 'json'),
+    storesHeaders: spec.storesHeaders ?? false,
+    status: spec.status ?? status,
+    result,
+    ...(shape && { shape }),
+    idempotent: spec.idempotent ?? parsed.method !== 'POST',
+  });
   return {
-    returning: <T>(shape: Field<T>) => new Declared(route, spec, 'json', 200, shape),
-    answering: () => new Declared(route, spec, 'empty', 204),
-    listing: <T>(shape: Field<T>) => new Declared(route, spec, 'records', 200, shape),
-    lines: () => new Declared(route, spec, 'lines', 200),
-    bytes: () => new Declared(route, spec, 'bytes', 200),
+    returning: <T>(shape: Field<T>) => finish('json', 200, shape) as Operation<never, T>,
+    answering: () => finish('empty', 204) as Operation<never, Headers>,
+    listing: <T>(shape: Field<T>) => finish('records', 200, shape) as Operation<never, Listing<T>>,
+    lines: () => finish('lines', 200) as Operation<never, Listing<string>>,
+    bytes: () => finish('bytes', 200) as Operation<never, Download>,
   };
 }
 
-/** A service's table of operations: gives each its name and its service. */
+/** A service's table of operations: gives each its name, its policy action and its service. */
 export function operations<const T extends Operations>(service: ServiceName, table: T): T {
-  for (const [name, declared] of Object.entries(table)) Object.assign(declared, { service, name });
+  for (const [name, declared] of Object.entries(table)) Object.assign(declared, { service, name, action: name.toLowerCase() });
   return table;
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { UsageError } from '../errors.ts';
 
 /** The two fingerprints of a public key. */
@@ -9,14 +9,14 @@ export interface Fingerprints {
   sha256: string;
 }
 
-/** Fingerprints of a key in the binary form that OpenSSH hashes. */
+/** Fingerprints of a key in the binary form that OpenSSH hashes. The services know keys by the first; the second is worked out when asked for. */
 export function computeFingerprints(blob: Uint8Array): Fingerprints {
-  const md5 = createHash('md5')
-    .update(blob)
-    .digest('hex')
-    .replace(/..(?!$)/g, '$&:');
-  const sha256 = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '');
-  return { md5, sha256: `SHA256:${sha256}` };
+  return {
+    md5: hash('md5', blob, 'hex').replace(/..(?!$)/g, '$&:'),
+    get sha256() {
+      return `SHA256:${hash('sha256', blob, 'base64').replace(/=+$/, '')}`;
+    },
+  };
 }
 
 /**
