@@ -18,6 +18,9 @@ export interface Exchange {
 /** Small bodies go out with the head, in one piece. */
 const smallBody = 64 * 1024;
 
+/** Bytes that are sent at once, at most: while they are under way, TLS does not tell how many of them are left. */
+const largestWrite = 128 * 1024;
+
 function createIdleError(): Error {
   return Object.assign(new Error('idle'), { code: 'IDLE' });
 }
@@ -66,6 +69,8 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
   let head: ReplyHead | undefined;
   let isWhole = false;
   let isSent = false;
+  let isOver = false;
+  let isReusable = false;
   let answering: NodeJS.Timeout | undefined;
   let wakeWriter: (() => void) | undefined;
   let settle: { resolve: (reply: Reply) => void; reject: (error: unknown) => void };
@@ -77,18 +82,18 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
     free = resolve;
   });
 
-  function end(isReusable: boolean): void {
+  function end(mayBeUsed: boolean): void {
+    isOver = true;
     take(undefined);
     clearTimeout(answering);
     signal?.removeEventListener('abort', stop);
     socket.off('error', fail).off('end', finish).off('close', close);
-    if (!isReusable) socket.destroy();
-    free(isReusable);
+    if (!mayBeUsed) socket.destroy();
+    free(mayBeUsed);
   }
   /** The exchange comes to nothing. Whoever waits for the reply, or for the rest of its body, is told why. */
   function giveUp(failure: unknown): void {
-    if (isWhole && isSent) return;
-    [isWhole, isSent] = [true, true];
+    if (isOver) return;
     settle.reject(failure);
     inbox.fail(failure);
     end(false);
@@ -112,13 +117,21 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
   function isRefused(): boolean {
     return head !== undefined && head.status >= 300;
   }
-  /** Both sides have said all, or the service does not want to hear the rest: it is never ended then, a shorter body would look whole. */
-  function settleOver(isReusable: boolean): void {
-    if (isWhole && (isSent || isRefused())) end(isReusable && isSent && head?.keepsAlive === true);
+  /**
+   * Both sides have said all, or the service does not want to hear the rest: it is never ended then, a shorter body would look whole. Success that is
+   * told before all of the request was sent is none until it has been.
+   */
+  function settleOver(): void {
+    if (!isWhole || !(isSent || isRefused())) return;
+    inbox.end();
+    end(isReusable && isSent);
   }
 
   async function* read(): AsyncGenerator<Uint8Array> {
-    yield* watchSilence(inbox.pieces(), idleTimeout, failIdle);
+    yield* watchSilence(inbox.pieces(), idleTimeout, () => {
+      // What is still being sent then has a limit of its own.
+      if (!isWhole) failIdle();
+    });
   }
   const parser = createReplyParser(method, {
     head: (came) => {
@@ -131,8 +144,8 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
     body: inbox.add,
     end: (rest) => {
       isWhole = true;
-      inbox.end();
-      settleOver(rest.length === 0);
+      isReusable = rest.length === 0 && head?.keepsAlive === true;
+      settleOver();
     },
   });
 
@@ -159,12 +172,22 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
     });
   }
 
-  async function write(bytes: Uint8Array | string): Promise<void> {
-    if (!socket.write(bytes, 'latin1') && !socket.destroyed) await drain();
+  function isEnded(): boolean {
+    return isOver || isRefused() || socket.destroyed;
+  }
+  /** All of the request is on its way. */
+  function markSent(): void {
+    if (isSent || isEnded()) return;
+    isSent = true;
+    // What is no reply, however much of it comes, is silence too.
+    if (!head) answering = setTimeout(failIdle, idleTimeout);
+    settleOver();
   }
 
-  function isEnded(): boolean {
-    return isRefused() || socket.destroyed;
+  async function write(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length && !isEnded(); at += largestWrite) {
+      if (!socket.write(bytes.subarray(at, at + largestWrite)) && !socket.destroyed) await drain();
+    }
   }
 
   /** Sends a stream with back-pressure; stops where the service refuses it in mid-body. */
@@ -177,25 +200,22 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
       if (framing === 'length' && missing < 0) throw new NetworkError('the body is longer than was announced');
       if (framing === 'chunked') await write(Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]));
       else await write(piece);
+      // The service may answer, and close, before the source says that there is no more.
+      if (framing === 'length' && missing === 0) markSent();
     }
     if (isEnded()) return;
     if (framing === 'length' && missing > 0) throw new NetworkError('the body is shorter than was announced');
-    if (framing === 'chunked') await write('0\r\n\r\n');
+    if (framing === 'chunked') await write(Buffer.from('0\r\n\r\n'));
   }
 
-  async function writeRequest(text: string, content: Body | undefined): Promise<void> {
-    if (content === undefined) await write(text);
-    else if (content instanceof Uint8Array && content.length <= smallBody)
-      await write(Buffer.concat([Buffer.from(text, 'latin1'), content]));
+  async function writeRequest(start: Uint8Array, content: Body | undefined): Promise<void> {
+    if (content === undefined) await write(start);
+    else if (content instanceof Uint8Array && content.length <= smallBody) await write(Buffer.concat([start, content]));
     else {
-      await write(text);
+      await write(start);
       await (content instanceof Uint8Array ? write(content) : writeStream(content));
     }
-    if (isEnded()) return;
-    isSent = true;
-    // What is no reply, however much of it comes, is silence too.
-    if (!head) answering = setTimeout(failIdle, idleTimeout);
-    settleOver(true);
+    markSent();
   }
 
   take(takeBytes);
@@ -204,7 +224,7 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
   else {
     signal?.addEventListener('abort', stop, { once: true });
     // What fails here is the source of the body, not the network.
-    (async () => writeRequest(writeHead(outgoing, framing), body))().catch(giveUp);
+    (async () => writeRequest(Buffer.from(writeHead(outgoing, framing), 'latin1'), body))().catch(giveUp);
   }
   return { reply, over };
 }

@@ -168,6 +168,11 @@ test.each([
   expect(whole(text)).toBe(code);
 });
 
+test('headers may have the names of what every object has', () => {
+  const { headers } = whole('HTTP/1.1 204 No Content\r\nconstructor: a\r\ntoString: b\r\ntostring: c\r\n\r\n') as { headers: object };
+  expect(headers).toEqual({ constructor: 'a', tostring: 'b, c' });
+});
+
 test('trailers without end are refused', () => {
   const trailers = 'x: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n'.repeat(1000);
   expect(whole(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${trailers}`)).toBe('HPE_HEADER_OVERFLOW');

@@ -1,6 +1,9 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { afterAll, expect, test } from 'vitest';
+import { createServer as createSecureServer } from 'node:tls';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from 'vitest';
 import { readAll, streamOf } from '../../../src/api/message.ts';
+import { createAuthority, createServerCertificate } from '../../../src/auth/authority.ts';
 import { createSocketSender } from '../../../src/client/send-socket.ts';
 import type { Sender, SendOptions } from '../../../src/client/send.ts';
 
@@ -114,6 +117,92 @@ test.each([
   await expect(sent).rejects.toThrow(`the body is ${word} than was announced`);
   await expect.poll(() => sockets[0]?.destroyed).toBe(true);
   expect(heard[0]?.endsWith(`\r\n\r\nabc${word === 'longer' ? '' : 'def'}`)).toBe(true);
+});
+
+describe('a reply that is whole before the body of the request has gone', () => {
+  /** A server that says this at the head of the first request, and answers those that begin with GET. */
+  async function answerEarly(reply: string): Promise<{ url: URL; connections: () => number }> {
+    let count = 0;
+    const server = createServer((socket) => {
+      count += 1;
+      socket.on('error', () => undefined);
+      if (count === 1) socket.once('data', () => socket.write(reply));
+      socket.on('data', (bytes) => bytes.includes('GET ') && socket.write(ok('two')));
+    });
+    await new Promise<void>((done) => {
+      server.listen(0, '127.0.0.1', done);
+    });
+    closers.push(() => server.close());
+    return { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), connections: () => count };
+  }
+  async function* slowly(failure?: Error): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('abc');
+    await sleep(400);
+    if (failure) throw failure;
+    yield Buffer.from('def');
+  }
+  const put = async ({ send }: Sender, url: URL, body: AsyncGenerator<Uint8Array>, wait = 0, headers = {}): Promise<string> => {
+    const reply = await send({ method: 'PUT', url, headers, body });
+    await sleep(wait);
+    return `${reply.status} ${Buffer.from(await readAll(reply.body)).toString()}`;
+  };
+
+  test('ends when it has, however long that takes; the connection goes on, unless more came', async () => {
+    const outcomes: unknown[] = [];
+    for (const reply of [ok('one'), `${ok('one')}${ok('bad')}`]) {
+      const { url, connections } = await answerEarly(reply);
+      const sender = open({ idleTimeout: 200 });
+      outcomes.push(await put(sender, url, slowly()), await get(sender, url), connections());
+    }
+    expect(outcomes).toEqual(['200 one', '200 two', 1, '200 one', '200 two', 2]);
+  });
+
+  test('waits for no source that has given all that was announced; its end is nothing to the next request', async () => {
+    const { url, connections } = await answerEarly(ok('one'));
+    let finish: () => void = () => undefined;
+    const held = new Promise<void>((done) => (finish = done));
+    async function* source(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('abc');
+      await held;
+    }
+    const sender = open();
+    const first = await put(sender, url, source(), 0, { 'content-length': '3' });
+    const next = get(sender, url);
+    process.nextTick(finish);
+    expect([first, await next, connections()]).toEqual(['200 one', '200 two', 1]);
+  });
+
+  test('is none when the rest of the body cannot be had; a refusal is one', async () => {
+    const source = (): AsyncGenerator<Uint8Array> => slowly(new Error('disk broke'));
+    const taken = await answerEarly(ok('one'));
+    await expect(put(open(), taken.url, source())).rejects.toThrow('disk broke');
+    const refused = await answerEarly(ok('no').replace('200 OK', '404 Not Found'));
+    expect(await put(open(), refused.url, source(), 600)).toBe('404 no');
+  });
+});
+
+test('goes on sending a large body over TLS to a service that takes its time', async () => {
+  const { certificate, key } = await createServerCertificate(await createAuthority('Test'), ['localhost']);
+  const large = Buffer.alloc(8 * 1024 * 1024);
+  let size = 0;
+  const server = createSecureServer({ cert: certificate, key }, (socket) => {
+    socket
+      .on('error', () => undefined)
+      .on('data', (bytes) => {
+        size += bytes.length;
+        if (size > large.length) socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+        // What waits on its way at the end is not to take long.
+        if (size > large.length / 2) return;
+        socket.pause();
+        setTimeout(() => socket.resume(), 5);
+      });
+  });
+  await new Promise<void>((done) => {
+    server.listen(0, '127.0.0.1', done);
+  });
+  closers.push(() => server.close());
+  const url = new URL(`https://localhost:${(server.address() as AddressInfo).port}`);
+  expect((await open({ idleTimeout: 500, insecure: true }).send({ method: 'PUT', url, headers: {}, body: large })).status).toBe(204);
 });
 
 test('goes on sending to a service that takes its time, and gives up one that takes nothing', async () => {
