@@ -288,8 +288,8 @@ _cloud_place() {
     'jobs get') options="$_cloud_shared" ;;
     'jobs create') options="--name --map+ --reduce+ --count+ --asset+ --init+ --memory+ --disk+ --from $_cloud_shared" ;;
     'jobs add') options="--end $_cloud_shared" ;;
-    'jobs end') options="$_cloud_shared" ;;
-    'jobs cancel') options="-w,--wait --wait-timeout $_cloud_shared" ;;
+    'jobs end') options="-n,--dry-run $_cloud_shared" ;;
+    'jobs cancel') options="-n,--dry-run -w,--wait --wait-timeout $_cloud_shared" ;;
     'jobs wait') options="--wait-timeout $_cloud_shared" ;;
     'jobs watch') options="--wait-timeout $_cloud_shared" ;;
     'jobs inputs') options="-f,--follow $_cloud_shared" ;;

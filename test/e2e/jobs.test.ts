@@ -231,6 +231,9 @@ test('cancel ends a job with the grandchildren of its tasks within 2 s; cancelli
   const { stdout } = await user.cloud(['jobs', 'run', '--map', exec, 'logs/a.txt', '--detach', '-o', 'name']);
   const id = stdout.trim();
   await expect.poll(() => countProcesses(waiting), { timeout: 20_000 }).toBe(3);
+  const rehearse = async (verb: string): Promise<string> => (await user.cloud(['jobs', verb, id, '--dry-run'])).stderr;
+  expect([await rehearse('end'), await rehearse('cancel')]).toEqual([`Nothing to do for job ${id}\n`, `Would cancel job ${id}\n`]);
+  expect((await user.json<Job>('jobs', 'get', id)).cancelled).toBe(false);
   expect((await user.cloud(['jobs', 'cancel', id])).stderr).toBe(`Cancelled job ${id}\n`);
   await expect.poll(() => countProcesses(waiting), { timeout: 2000 }).toBe(0);
   await expect.poll(async () => (await user.json<Job>('jobs', 'get', id)).state, { timeout: 20_000 }).toBe('done');

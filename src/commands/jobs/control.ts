@@ -1,3 +1,4 @@
+import type { Job } from '../../api/objects.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { duration, flag, many, one, some } from '../../cli/parameters.ts';
 import { changeCommand, createAttempts } from '../../cli/shapes.ts';
@@ -64,18 +65,30 @@ export const add = command({
   ],
 });
 
+/** What is done to jobs: in words, and how; only told with `dryRun`. */
+interface Change {
+  readonly done: string;
+  readonly would: string;
+  readonly dryRun: boolean;
+  /** Whether there is nothing left to do for a job. */
+  readonly isDone: (job: Job) => boolean;
+  readonly change: (id: string) => Promise<unknown>;
+}
+
 /** Does something to each of several jobs, with the usual report of those that fail. */
 async function changeJobs(
   invocation: Pick<Context, 'fail' | 'note' | 'storage' | 'account' | 'world'>,
   words: readonly string[],
-  done: string,
-  change: (id: string) => Promise<unknown>,
+  { done, would, dryRun, isDone, change }: Change,
 ): Promise<string[]> {
   const attempts = createAttempts(invocation, words.length);
   const ids = await attempts.each(words, async (word) => {
     const id = await findJob(invocation, word);
-    await explainJob(id, () => change(id));
-    invocation.note(`${done} job ${id}`);
+    if (!dryRun) {
+      await explainJob(id, () => change(id));
+      invocation.note(`${done} job ${id}`);
+    } else if (isDone(await readJob(invocation, id))) invocation.note(`Nothing to do for job ${id}`);
+    else invocation.note(`${would} job ${id}`);
     return id;
   });
   attempts.finish();
@@ -85,9 +98,16 @@ async function changeJobs(
 export const end = command({
   summary: 'End the input of jobs, so that they can finish',
   arguments: { job: many(jobArgument, { values: 'job' }) },
+  options: { dryRun: flag('Only show which jobs that would be', { short: 'n' }) },
   run: async (invocation) => {
-    const { args, storage, account } = invocation;
-    await changeJobs(invocation, args.job, 'Ended the input of', (id) => storage.endJobInput({ account, id }));
+    const { args, options, storage, account } = invocation;
+    await changeJobs(invocation, args.job, {
+      done: 'Ended the input of',
+      would: 'Would end the input of',
+      dryRun: options.dryRun,
+      isDone: ({ inputDone }) => inputDone,
+      change: (id) => storage.endJobInput({ account, id }),
+    });
     return undefined;
   },
   examples: [
@@ -100,11 +120,21 @@ export const cancel = command({
   summary: 'Cancel jobs',
   description: 'The service ends their tasks as soon as it can; a job whose input is closed may still finish.',
   arguments: { job: many(jobArgument, { values: 'job' }) },
-  options: { wait: flag('Wait until they are done', { short: 'w' }), waitTimeout },
+  options: {
+    dryRun: flag('Only show what would be cancelled', { short: 'n' }),
+    wait: flag('Wait until they are done', { short: 'w' }),
+    waitTimeout,
+  },
   run: async (invocation) => {
     const { args, options, storage, account } = invocation;
-    const ids = await changeJobs(invocation, args.job, 'Cancelled', (id) => storage.cancelJob({ account, id }));
-    if (options.wait) for (const id of ids) await waitForJob(invocation, id, options.waitTimeout);
+    const ids = await changeJobs(invocation, args.job, {
+      done: 'Cancelled',
+      would: 'Would cancel',
+      dryRun: options.dryRun,
+      isDone: ({ state }) => state === 'done',
+      change: (id) => storage.cancelJob({ account, id }),
+    });
+    if (options.wait && !options.dryRun) for (const id of ids) await waitForJob(invocation, id, options.waitTimeout);
     return undefined;
   },
   examples: [
