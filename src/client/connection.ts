@@ -2,6 +2,9 @@ import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectSecure, type ConnectionOptions } from 'node:tls';
 import type { SendOptions } from './send.ts';
 
+/** Milliseconds after which a connection that nobody used may be one that the service has given up. */
+export const shelfLife = 4000;
+
 /** Milliseconds after which a session that is still good is replaced by the newer one that the service offers. */
 const renewal = 60_000;
 

@@ -1,6 +1,6 @@
 import type { Body, Reply } from '../api/message.ts';
 import { NetworkError, UsageError } from '../errors.ts';
-import type { Connection } from './connection.ts';
+import { shelfLife, type Connection } from './connection.ts';
 import { createInbox, type Inbox } from './inbox.ts';
 import { toNetworkError } from './network-error.ts';
 import { createReplyParser, type ReplyHead } from './reply-parser.ts';
@@ -11,8 +11,8 @@ import { watchSilence } from './silence.ts';
 export interface Exchange {
   /** Resolves when the head of the reply is there. */
   readonly reply: Promise<Reply>;
-  /** Resolves when the connection is free again: true when it can be used for the next request. Never fails. */
-  readonly over: Promise<boolean>;
+  /** Resolves when the connection is free again, with the milliseconds for which it can be used for the next request; 0: not at all. Never fails. */
+  readonly over: Promise<number>;
 }
 
 /** Small bodies go out with the head, in one piece. */
@@ -61,6 +61,12 @@ function writeHead({ method, url, headers, body }: Outgoing, framing: Framing): 
   return `${text}\r\n`;
 }
 
+/** For how long a connection may wait for the next request; services that are less patient than most say so, in seconds. */
+function readPatience({ headers }: ReplyHead): number {
+  const [, seconds] = /(?:^|,)[\t ]*timeout=(\d{1,9})/i.exec(headers['keep-alive'] ?? '') ?? [];
+  return seconds === undefined ? shelfLife : Math.max(0, Math.min(shelfLife, (Number(seconds) - 1) * 1000));
+}
+
 /** Does a request over a connection that nobody else uses. */
 export function startExchange({ socket, isShared, take }: Connection, outgoing: Outgoing, idleTimeout: number): Exchange {
   const { url, method, signal, body } = outgoing;
@@ -74,22 +80,23 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
   let answering: NodeJS.Timeout | undefined;
   let wakeWriter: (() => void) | undefined;
   let settle: { resolve: (reply: Reply) => void; reject: (error: unknown) => void };
-  let free: (isReusable: boolean) => void;
+  let free: (milliseconds: number) => void;
   const reply = new Promise<Reply>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  const over = new Promise<boolean>((resolve) => {
+  const over = new Promise<number>((resolve) => {
     free = resolve;
   });
 
   function end(mayBeUsed: boolean): void {
+    const patience = mayBeUsed && head ? readPatience(head) : 0;
     isOver = true;
     take(undefined);
     clearTimeout(answering);
     signal?.removeEventListener('abort', stop);
     socket.off('error', fail).off('end', finish).off('close', close);
-    if (!mayBeUsed) socket.destroy();
-    free(mayBeUsed);
+    if (patience === 0) socket.destroy();
+    free(patience);
   }
   /** The exchange comes to nothing. Whoever waits for the reply, or for the rest of its body, is told why. */
   function giveUp(failure: unknown): void {

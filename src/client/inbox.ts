@@ -68,7 +68,7 @@ export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
     if (waiting === 0) setImmediate(wakeReader);
     waiting += bytes.length;
     if (isShared && isLong) gather(bytes);
-    else full.push(isShared ? Uint8Array.from(bytes) : bytes);
+    else full.push(isShared ? new Uint8Array(bytes) : bytes);
   }
   function close(): void {
     last.isThere = true;

@@ -1,17 +1,15 @@
 import type { Socket } from 'node:net';
 import type { Reply } from '../api/message.ts';
-import { openConnection, type Connection } from './connection.ts';
+import { openConnection, shelfLife, type Connection } from './connection.ts';
 import { startExchange } from './exchange.ts';
 import { toNetworkError } from './network-error.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
 
-/** Milliseconds after which a connection that nobody used may be one that the service has given up. */
-const shelfLife = 4000;
-
 /** A connection that nobody uses now. */
 interface Idle {
   readonly connection: Connection;
-  readonly since: number;
+  /** When the service may give it up, milliseconds since the epoch. */
+  readonly until: number;
 }
 
 /** The connections to one host. */
@@ -60,17 +58,17 @@ export function createSocketSender(options: SendOptions): Sender {
     return opening;
   }
 
-  function release(pool: Pool, connection: Connection): void {
+  function release(pool: Pool, connection: Connection, patience = shelfLife): void {
     // One that nobody uses keeps no program from ending.
     connection.socket.unref();
-    pool.idle.push({ connection, since: Date.now() });
+    pool.idle.push({ connection, until: Date.now() + patience });
     wake(pool);
   }
 
   function takeIdle(pool: Pool): Connection | undefined {
     for (let last = pool.idle.pop(); last !== undefined; last = pool.idle.pop()) {
-      const { connection, since } = last;
-      if (connection.socket.writable && Date.now() - since < shelfLife) return connection;
+      const { connection, until } = last;
+      if (connection.socket.writable && Date.now() < until) return connection;
       connection.socket.destroy();
     }
     return undefined;
@@ -103,8 +101,8 @@ export function createSocketSender(options: SendOptions): Sender {
     const connection = await (signal ? abandon(acquired, signal, (unused) => release(pool, unused)) : acquired);
     connection.socket.ref();
     const { reply, over } = startExchange(connection, outgoing, options.idleTimeout);
-    void over.then((isReusable) => {
-      if (isReusable) release(pool, connection);
+    void over.then((patience) => {
+      if (patience > 0) release(pool, connection, patience);
     });
     return await reply;
   }
@@ -114,7 +112,7 @@ export function createSocketSender(options: SendOptions): Sender {
     prepare: (url, mayBeLong = false) => {
       const pool = find(url);
       if (pool.count > 0) return;
-      pool.prepared = open(pool, url, mayBeLong).then((connection) => ({ connection, since: Date.now() }));
+      pool.prepared = open(pool, url, mayBeLong).then((connection) => ({ connection, until: Date.now() + shelfLife }));
       // A failure belongs to the request that takes the connection.
       pool.prepared.catch(() => undefined);
     },

@@ -63,6 +63,7 @@ test('says what it wants in the plainest words, and serves one request after the
 
 test.each([
   ['says so', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 3\r\n\r\none'],
+  ['has no patience', 'HTTP/1.1 200 OK\r\nkeep-alive: timeout=1, max=100\r\ncontent-length: 3\r\n\r\none'],
   ['speaks HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 3\r\n\r\none'],
   ['says more than it was asked', `${ok('one')}${ok('bad')}`],
 ])('is not used again when the service %s', async (_, first) => {
