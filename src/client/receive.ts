@@ -1,5 +1,4 @@
 import type { Reply } from '../api/message.ts';
-import { toNetworkError } from './network-error.ts';
 import { readHeaders } from './reply-headers.ts';
 
 /** Bytes that wait to be taken before the connection has to pause. */
@@ -29,8 +28,8 @@ export interface Receiving {
   };
 }
 
-/** Receives a reply without the streams that undici makes of one: for a small body they cost more than all the rest. */
-export function receiveReply(url: URL, signal: AbortSignal | undefined): Receiving {
+/** Receives a reply without the streams that undici makes of one: for a small body they cost more than all the rest. @param explain what a failure is to whoever waits */
+export function receiveReply(signal: AbortSignal | undefined, explain: (error: unknown) => unknown): Receiving {
   let controller: Controller | undefined;
   let pieces: Uint8Array[] = [];
   let waiting = 0;
@@ -49,7 +48,7 @@ export function receiveReply(url: URL, signal: AbortSignal | undefined): Receivi
   }
   function fail(error: unknown): void {
     if (isOver) return;
-    failure = { error: toNetworkError(error, url) };
+    failure = { error: explain(error) };
     settle?.reject(failure.error);
     end();
   }

@@ -1,5 +1,6 @@
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
 import type { Reply } from '../api/message.ts';
+import { toNetworkError } from './network-error.ts';
 import { receiveReply } from './receive.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
 
@@ -14,8 +15,19 @@ export function createUndiciSender(options: SendOptions, throughProxy: boolean):
   const dispatcher = throughProxy ? new EnvHttpProxyAgent({ ...common, connect, requestTls: connect }) : new Agent({ ...common, connect });
 
   function send({ method, url, headers, body, signal }: Outgoing): Promise<Reply> {
-    const { reply, handler } = receiveReply(url, signal);
-    const content = (body ?? null) as Dispatcher.DispatchOptions['body'] & null;
+    let source: { error: unknown } | undefined;
+    /** The body; what it fails of is kept, because undici gives it back as a failure of the request. */
+    async function* read(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+      try {
+        yield* stream;
+      } catch (error) {
+        source = { error };
+        throw error;
+      }
+    }
+    const { reply, handler } = receiveReply(signal, (error) => (source ? source.error : toNetworkError(error, url)));
+    const stream = body === undefined || body instanceof Uint8Array ? (body ?? null) : read(body);
+    const content = stream as Dispatcher.DispatchOptions['body'] & null;
     dispatcher.dispatch({ origin: url.origin, path: url.pathname + url.search, method, headers, body: content }, handler);
     return reply;
   }
