@@ -56,8 +56,9 @@ test('a TLS session is kept for one release of Node.js: what another made would 
 });
 
 test('each place of the program keeps compiled code of its own, and what is old goes', () => {
-  const folder = join(user.home, '.cache/cloud/code');
-  const run = (file: string): Buffer => execFileSync(process.execPath, [file, '--version'], { env: user.env });
+  const folder = join(user.home, 'own/cloud/code');
+  const env = { ...user.env, XDG_CACHE_HOME: join(user.home, 'own') };
+  const run = (file: string): Buffer => execFileSync(process.execPath, [file, '--version'], { env });
   run(program);
   const old = join(folder, 'v20.0.0');
   writeFileSync(old, 'old');

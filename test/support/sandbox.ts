@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
+import { sharedCode } from './global-setup.ts';
 
 const program = resolve(import.meta.dirname, '../../bin/cloud');
 
@@ -75,9 +76,18 @@ function runProcess(
   });
 }
 
+/** Lets a home have the compiled code of all. */
+function shareCode(home: string): void {
+  const folder = process.env[sharedCode];
+  if (folder === undefined) return;
+  mkdirSync(join(home, '.cache/cloud'), { recursive: true, mode: 0o700 });
+  symlinkSync(folder, join(home, '.cache/cloud/code'));
+}
+
 /** A new sandbox and how to remove it. */
 export function createSandbox(): { sandbox: Sandbox; remove: () => void } {
   const home = mkdtempSync(join(tmpdir(), 'cloud-e2e-'));
+  shareCode(home);
   mkdirSync(join(home, 'bin'));
   const script = join(home, 'bin', 'cloud');
   writeFileSync(script, `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`);
