@@ -48,6 +48,7 @@ const groups = [
     'context',
     'connect',
     'addresses',
+    'lazily',
     'sign',
     'cli/trace',
     'client/(?!send-undici|receive)[a-z-]+',

@@ -11,6 +11,7 @@ import type { Outgoing, Sender, SendOptions, SessionMemory } from './client/send
 import { readCount, readFlag, type Sources } from './config/settings.ts';
 import { askOnce, openCache, type Cache } from './config/cache.ts';
 import { UsageError } from './errors.ts';
+import { lazily } from './lazily.ts';
 import { parseLimit } from './output/units.ts';
 import { createSignings, type SigningOptions } from './sign.ts';
 import type { World } from './world.ts';
@@ -82,13 +83,14 @@ export function createConnections(options: ConnectOptions): Connections {
   const { world, paths, settings, verbose, curl, warn } = options;
   const signings = createSignings(options);
   const senders = new Map<string, Promise<Sender>>();
+  const authority = lazily(() => readAuthority(settings()));
 
   function sendOptions(values: Sources, connections: number): SendOptions {
     const insecure = values.insecure !== undefined && readFlag(values.insecure);
     if (insecure && senders.size === 0)
       warn('TLS certificates are not checked (--insecure): anybody on the way can read and change what is sent');
     const idleTimeout = parseLimit(values.timeout?.value ?? '60s');
-    const ca = readAuthority(values);
+    const ca = authority();
     return {
       connectTimeout: Math.min(10_000, idleTimeout),
       idleTimeout,
@@ -160,7 +162,7 @@ export function createConnections(options: ConnectOptions): Connections {
 
   /** Whose answers they are: another service at the same address has another authority, another account another key. */
   function openAnswers(values: Sources): Cache {
-    const connection = [readUrl(values, 'compute').href, readAuthority(values), values.keyId?.value, values.keyFile?.value];
+    const connection = [readUrl(values, 'compute').href, authority(), values.keyId?.value, values.keyFile?.value];
     return openCache(join(paths.cache, 'answers'), JSON.stringify(connection), world.now, answerLife);
   }
 

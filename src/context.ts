@@ -9,14 +9,9 @@ import { resolveIdentity, resolveSettings, type SettingInputs, type Sources } fr
 import { ApiError } from './errors.ts';
 import { explainMissing } from './addresses.ts';
 import { createConnections } from './connect.ts';
+import { lazily } from './lazily.ts';
 import { escapeControl } from './output/escape.ts';
 import type { World } from './world.ts';
-
-/** Computes a value when it is first asked for. */
-function lazily<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
-}
 
 /** What the service says when a sub-user may not do something: the path and the action. */
 const refusal = /to access (\/\S+) \((\w+)\)/;

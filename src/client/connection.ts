@@ -1,5 +1,6 @@
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectSecure, type ConnectionOptions } from 'node:tls';
+import { createFailure } from './network-error.ts';
 import type { SendOptions } from './send.ts';
 
 /** Milliseconds after which a connection that nobody used may be one that the service has given up. */
@@ -81,13 +82,13 @@ function open(url: URL, { ca, insecure, connectTimeout }: SendOptions, mayBeLong
       : openTapped({ host, port }, (options) => connectPlain(options));
     const { socket } = connection;
     socket.setNoDelay(true);
-    const timer = setTimeout(() => socket.destroy(Object.assign(new Error('connecting'), { code: 'ETIMEDOUT' })), connectTimeout);
+    const timer = setTimeout(() => socket.destroy(createFailure('ETIMEDOUT', 'connecting')), connectTimeout);
     // Stays: what happens while nobody uses the connection is noticed by the request that does.
-    socket.on('error', (error) => {
+    socket.on('error', reject);
+    socket.once('close', () => {
       clearTimeout(timer);
-      reject(error);
+      reject(createFailure('ECONNRESET', 'closed'));
     });
-    socket.once('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
     socket.once(isSecure ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
       // Its end is told to who reads it only.

@@ -1,8 +1,9 @@
 import type { Body, Reply } from '../api/message.ts';
 import { NetworkError, UsageError } from '../errors.ts';
 import { shelfLife, type Connection } from './connection.ts';
-import { createInbox, type Inbox } from './inbox.ts';
-import { toNetworkError } from './network-error.ts';
+import { isFieldValue, isToken } from './http-syntax.ts';
+import { createInbox } from './inbox.ts';
+import { createFailure, toNetworkError } from './network-error.ts';
 import { createReplyParser, type ReplyHead } from './reply-parser.ts';
 import type { Outgoing } from './send.ts';
 import { watchSilence } from './silence.ts';
@@ -21,18 +22,6 @@ const smallBody = 64 * 1024;
 /** Bytes that are sent at once, at most: while they are under way, TLS does not tell how many of them are left. */
 const largestWrite = 128 * 1024;
 
-function createIdleError(): Error {
-  return Object.assign(new Error('idle'), { code: 'IDLE' });
-}
-
-function createCutError(): Error {
-  return Object.assign(new Error('the connection ended before the reply'), { code: 'ECONNRESET' });
-}
-
-/** What a name in HTTP consists of. */
-const token = /^[!#$%&'*+\-.^_`|~\da-zA-Z]+$/;
-const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
-
 /** How a request says where its body ends. */
 type Framing = 'none' | 'length' | 'chunked';
 
@@ -50,10 +39,10 @@ function writeHead({ method, url, headers, body }: Outgoing, framing: Framing): 
   delete given[framing === 'chunked' ? 'content-length' : 'transfer-encoding'];
   if (framing === 'chunked') given['transfer-encoding'] = 'chunked';
   if (body instanceof Uint8Array) given['content-length'] = String(body.length);
-  if (!token.test(method)) throw new UsageError(`${JSON.stringify(method)} is no method of HTTP`);
+  if (!isToken(method)) throw new UsageError(`${JSON.stringify(method)} is no method of HTTP`);
   let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
   for (const [name, value] of Object.entries(given)) {
-    if (!token.test(name) || !headerValue.test(value)) {
+    if (!isToken(name) || !isFieldValue(value)) {
       throw new UsageError(`the header ${JSON.stringify(name)} holds a character that cannot be sent in one`);
     }
     text += `${name}: ${value}\r\n`;
@@ -71,7 +60,7 @@ function readPatience({ headers }: ReplyHead): number {
 export function startExchange({ socket, isShared, take }: Connection, outgoing: Outgoing, idleTimeout: number): Exchange {
   const { url, method, signal, body } = outgoing;
   const framing = chooseFraming(outgoing);
-  const inbox: Inbox = createInbox({ isShared, resume: () => void socket.resume(), leave: () => void socket.destroy() });
+  const inbox = createInbox({ isShared, resume: () => void socket.resume(), leave: () => void socket.destroy() });
   let head: ReplyHead | undefined;
   let isWhole = false;
   let isSent = false;
@@ -109,17 +98,17 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
     giveUp(toNetworkError(error, url));
   }
   function failIdle(): void {
-    fail(createIdleError());
+    fail(createFailure('IDLE', 'idle'));
   }
   function stop(): void {
     fail(signal?.reason);
   }
+  function close(): void {
+    fail(createFailure('ECONNRESET', 'the connection ended before the reply'));
+  }
   /** The connection has ended, in order. */
   function finish(): void {
-    if (!isWhole && !parser.finish()) fail(createCutError());
-  }
-  function close(): void {
-    fail(createCutError());
+    if (!isWhole && !parser.finish()) close();
   }
   function isRefused(): boolean {
     return head !== undefined && head.status >= 300;

@@ -60,6 +60,11 @@ const words: Readonly<Record<string, Words>> = {
   UND_ERR_HEADERS_OVERFLOW: largeHeaders,
 };
 
+/** A failure of a connection, as Node.js would report it. @param code one of those above, or one that begins with `HPE_` */
+export function createFailure(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
 function codeOf(error: unknown): string {
   for (let at = error; at instanceof Error; at = at.cause) {
     const code: unknown = 'code' in at ? at.code : undefined;

@@ -1,4 +1,6 @@
 import type { Headers } from '../api/message.ts';
+import { isFieldValue, isToken, token } from './http-syntax.ts';
+import { createFailure } from './network-error.ts';
 import { readHeaderList } from './reply-headers.ts';
 
 /**
@@ -10,16 +12,8 @@ import { readHeaderList } from './reply-headers.ts';
 const largestHead = 16 * 1024;
 
 /** Bytes that are no reply of HTTP/1.1. The code is that of Node.js's own parser. */
-class ReplySyntaxError extends Error {
-  readonly code: string;
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
 function refuse(message: string, code = 'HPE_INVALID_CONSTANT'): never {
-  throw new ReplySyntaxError(code, message);
+  throw createFailure(code, message);
 }
 
 /** What comes before a body. */
@@ -50,14 +44,14 @@ export interface ReplyParser {
 }
 
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
-const headerLine = /^([!#$%&'*+\-.^_`|~\da-zA-Z]+):([\t\x20-\x7e\x80-\xff]*)$/;
 /** A size, and extensions that nobody knows. */
-const chunkLine = /^([\da-fA-F]{1,12})(?:;[!#$%&'*+\-.^_`|~\da-zA-Z]+(?:=(?:[!#$%&'*+\-.^_`|~\da-zA-Z]+|"[\t !#-[\]-~]*"))?)*$/;
+const chunkLine = new RegExp(String.raw`^([\da-fA-F]{1,12})(?:;${token}(?:=(?:${token}|"[\t !#-[\]-~]*"))?)*$`);
 
 /** Names and values in turn. */
 function readFields(lines: readonly string[]): string[] {
   return lines.flatMap((line) => {
-    const [, name = '', value = ''] = headerLine.exec(line) ?? refuse('a header is malformed', 'HPE_INVALID_HEADER_TOKEN');
+    const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(line) ?? [];
+    if (!isToken(name) || !isFieldValue(value)) refuse('a header is malformed', 'HPE_INVALID_HEADER_TOKEN');
     return [name, value.replace(/^[\t ]+/, '').replace(/[\t ]+$/, '')];
   });
 }
@@ -95,13 +89,12 @@ function readHead(text: string, method: string): Framed | undefined {
 }
 
 /** What speaks another language is told from a head that is slow to come: nobody has to wait for its end. */
-function checkBeginning(bytes: Uint8Array): void {
-  const text = Buffer.from(bytes).toString('latin1');
+function checkBeginning(text: string): void {
   const isHead = text.startsWith('HTTP/1.') || 'HTTP/1.'.startsWith(text);
   if (!isHead || /(?:^|[^\r])\n/.test(text)) refuse('it does not begin as a reply');
 }
 
-const nothing = new Uint8Array();
+const nothing = Buffer.alloc(0);
 
 /** What comes next. */
 type State = 'head' | 'length' | 'rest' | 'chunk-line' | 'chunk' | 'chunk-end' | 'trailers' | 'over';
@@ -110,7 +103,7 @@ type State = 'head' | 'length' | 'rest' | 'chunk-line' | 'chunk' | 'chunk-end' |
 export function createReplyParser(method: string, listener: ReplyListener): ReplyParser {
   let state: State = 'head';
   /** What has come of a line or a head that is not whole. */
-  let held: Uint8Array = nothing;
+  let held: Buffer = nothing;
   /** Bytes of the body or the chunk that are still to come. */
   let missing = 0;
 
@@ -127,7 +120,7 @@ export function createReplyParser(method: string, listener: ReplyListener): Repl
     if ((end === -1 ? all.length : end) > largestHead) refuse('there is too much of a head', 'HPE_HEADER_OVERFLOW');
     if (end === -1) {
       // A copy: the bytes are the connection's own.
-      held = Uint8Array.from(all);
+      held = Buffer.from(all);
       return undefined;
     }
     held = nothing;
@@ -137,7 +130,7 @@ export function createReplyParser(method: string, listener: ReplyListener): Repl
   function takeHead(bytes: Uint8Array): Uint8Array {
     const taken = takeText(bytes, '\r\n\r\n');
     if (taken === undefined) {
-      checkBeginning(held);
+      checkBeginning(held.toString('latin1'));
       return nothing;
     }
     const head = readHead(taken.text, method);

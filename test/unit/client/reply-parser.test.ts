@@ -3,6 +3,7 @@ import { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createReplyParser } from '../../../src/client/reply-parser.ts';
 import { createRandom } from '../../support/random.ts';
+import { createDraw } from '../../support/random-values.ts';
 import { scale } from '../../support/scale.ts';
 
 /** What came of bytes: a reply, or the code of an error; `cut` when there was not enough. */
@@ -72,9 +73,7 @@ function readByNode(bytes: Buffer, method = 'GET'): Promise<Omit<Exclude<Outcome
 
 const rounds = scale(3000, 100_000);
 const whole = (text: string, method?: string): Outcome => read([Buffer.from(text, 'latin1')], method);
-const random = createRandom(20_261_121);
-const below = (limit: number): number => Math.floor(random() * limit);
-const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T;
+const { below, pick } = createDraw(createRandom(20_261_121));
 
 /** The bytes in pieces of all sizes. */
 function split(bytes: Buffer): Buffer[] {

@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -13,6 +13,15 @@ import type { Sender, SendOptions } from '../../../src/client/send.ts';
 const options: SendOptions = { connectTimeout: 60_000, idleTimeout: 60_000, ca: undefined, insecure: false, connections: 4 };
 const closers: (() => void)[] = [];
 afterAll(() => closers.forEach((close) => close()));
+
+/** The port of a server on this machine, which is closed at the end. */
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((done) => {
+    server.listen(0, '127.0.0.1', done);
+  });
+  closers.push(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
 
 /** A server that says what it is told to, and what it was sent on each of its connections. */
 async function script(
@@ -33,14 +42,8 @@ async function script(
       else next?.(socket);
     });
   });
-  await new Promise<void>((done) => {
-    server.listen(0, '127.0.0.1', done);
-  });
-  closers.push(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/x?y=z`), heard, sockets };
+  closers.push(() => sockets.forEach((socket) => socket.destroy()));
+  return { url: new URL(`http://127.0.0.1:${await listen(server)}/x?y=z`), heard, sockets };
 }
 const open = (given: Partial<SendOptions> = {}): Sender => {
   const sender = createSocketSender({ ...options, ...given });
@@ -130,11 +133,7 @@ describe('a reply that is whole before the body of the request has gone', () => 
       if (count === 1) socket.once('data', () => socket.write(reply));
       socket.on('data', (bytes) => bytes.includes('GET ') && socket.write(ok('two')));
     });
-    await new Promise<void>((done) => {
-      server.listen(0, '127.0.0.1', done);
-    });
-    closers.push(() => server.close());
-    return { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), connections: () => count };
+    return { url: new URL(`http://127.0.0.1:${await listen(server)}`), connections: () => count };
   }
   async function* slowly(failure?: Error): AsyncGenerator<Uint8Array> {
     yield Buffer.from('abc');
@@ -198,11 +197,7 @@ test('goes on sending a large body over TLS to a service that takes its time', a
         setTimeout(() => socket.resume(), 5);
       });
   });
-  await new Promise<void>((done) => {
-    server.listen(0, '127.0.0.1', done);
-  });
-  closers.push(() => server.close());
-  const url = new URL(`https://localhost:${(server.address() as AddressInfo).port}`);
+  const url = new URL(`https://localhost:${await listen(server)}`);
   expect((await open({ idleTimeout: 500, insecure: true }).send({ method: 'PUT', url, headers: {}, body: large })).status).toBe(204);
 });
 
@@ -224,11 +219,7 @@ test('goes on sending to a service that takes its time, and gives up one that ta
         });
       treat(socket);
     });
-    await new Promise<void>((done) => {
-      server.listen(0, '127.0.0.1', done);
-    });
-    closers.push(() => server.close());
-    const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const url = new URL(`http://127.0.0.1:${await listen(server)}`);
     return (await open({ idleTimeout: 500 }).send({ method: 'PUT', url, headers: {}, body: streamOf(piece, piece) })).status;
   };
   expect(await take(slow)).toBe(204);

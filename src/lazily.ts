@@ -1,0 +1,5 @@
+/** Computes a value when it is first asked for. */
+export function lazily<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
