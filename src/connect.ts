@@ -126,6 +126,8 @@ export function createConnections(options: ConnectOptions): Connections {
         prepared = true;
         const sender = await loadSender(url, bulk);
         sender.prepare?.(url, result === 'bytes');
+        // What is to be sent first goes out in the next turn: the service answers while the signature is made.
+        await new Promise((resolve) => setImmediate(resolve));
       }
       return await signing.authorize();
     };
@@ -136,7 +138,7 @@ export function createConnections(options: ConnectOptions): Connections {
         );
       const sent = (await loadSender(url, bulk)).send(outgoing);
       // What most replies are shown with is loaded while the service works.
-      if (bulk === undefined) void import('./output/render.ts');
+      if (bulk === undefined) setImmediate(() => void import('./output/render.ts'));
       const reply = await sent;
       if (reply.status < 400) signing.remember();
       return reply;
@@ -153,7 +155,8 @@ export function createConnections(options: ConnectOptions): Connections {
       send,
       retry: { retries: values.retries ? readCount(values.retries) : 0, base: 200, most: 20_000, sleep: pause, random: Math.random },
       now: world.now,
-      signal: world.interrupted,
+      // Reading leaves nothing half done: unless more is going on, the process may end at once.
+      interruption: (reads) => (reads && bulk === undefined && !world.heedsSignals() ? undefined : world.interrupted),
       ...(values.maxTime && { maxTime: parseLimit(values.maxTime.value) }),
       ...(verbose > 0 && { trace: createTrace(verbose, (line) => void world.stderr.stream.write(`${line}\n`)) }),
     };

@@ -138,6 +138,7 @@ export async function main(): Promise<void> {
     get interrupted() {
       return (interrupted ??= listenForInterruption());
     },
+    heedsSignals: () => interrupted !== undefined,
     runKillable,
   });
   // Nothing waits for the network at exit, only for a slow reader of what was written. Tidying up would take as long as a table.

@@ -38,8 +38,10 @@ export interface World {
   readonly program: string;
   /** Release of Node.js: what it made for itself may mean nothing to another. */
   readonly release: string;
-  /** Aborted by Ctrl-C (SIGINT) and SIGTERM. */
+  /** Aborted by Ctrl-C (SIGINT) and SIGTERM. Whoever asks for it brings its work to an orderly end; until somebody does, a signal ends the process. */
   readonly interrupted: AbortSignal;
+  /** Whether somebody has asked for it. */
+  readonly heedsSignals: () => boolean;
   /** Does work that leaves no turn to whoever would notice an interruption: meanwhile a signal ends the process. Absent where there are no signals. */
   readonly runKillable?: <T>(work: () => T) => T;
 }

@@ -25,14 +25,15 @@ const [firstPause, longestPause] = [100, 1000];
  */
 export async function pollUntil(context: Context, what: string, limit: number | undefined, holds: () => Promise<boolean>): Promise<void> {
   const { world, global } = context;
+  const { interrupted } = world;
   const longest = limit ?? 60_000;
   const end = world.now() + longest;
   async function poll(): Promise<void> {
     for (let pause = firstPause; !(await holds()); pause = Math.min(pause * 2, longestPause)) {
       if (world.now() >= end)
         throw new WaitError(`${what}: not after ${formatDuration(longest)}`, { hint: 'wait longer with --wait-timeout' });
-      await delay(pause, undefined, { signal: world.interrupted }).catch(() => undefined);
-      if (world.interrupted.aborted) throw new InterruptedError('stopped waiting; what was asked for goes on');
+      await delay(pause, undefined, { signal: interrupted }).catch(() => undefined);
+      if (interrupted.aborted) throw new InterruptedError('stopped waiting; what was asked for goes on');
     }
   }
   await withSpinner(world.stderr, `Waiting: ${what}`, poll, { quiet: global.quiet, env: world.env });

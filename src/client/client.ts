@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { compute } from '../api/compute.ts';
 import type { Body, Headers, Reply } from '../api/message.ts';
 import type { InputOf, Operation, Operations, ResultKind, ResultOf, ServiceName } from '../api/operation.ts';
@@ -41,7 +40,8 @@ export interface ClientOptions {
   readonly now: () => number;
   /** Longest time of a request with its reply, milliseconds. */
   readonly maxTime?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
+  /** What interrupts a call; `reads` of one that changes nothing and brings no object. */
+  readonly interruption?: (reads: boolean) => AbortSignal | undefined;
   readonly trace?: ((event: TraceEvent) => void) | undefined;
 }
 
@@ -92,10 +92,8 @@ async function standardHeaders({ service, roles, apiVersion, authorize }: Endpoi
   return { ...(roles.length > 0 && { role: roles.join(',') }), ...signed };
 }
 
-function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: ClientOptions) {
+function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace }: ClientOptions) {
   const base = endpoint.url.pathname.replace(/\/+$/, '');
-  // As many requests as there are under way listen to it.
-  if (signal) setMaxListeners(0, signal);
 
   async function exchange(outgoing: Outgoing, attempt: number, stop: AbortSignal | undefined): Promise<Reply> {
     const started = now();
@@ -120,7 +118,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, signal, trace }: Cl
     kind: { idempotent: boolean; reads: boolean; replayable: boolean; outlasts?: boolean | undefined; result?: ResultKind },
     accept: (reply: Reply, url: URL) => Promise<R>,
   ): Promise<R> {
-    const stop = kind.outlasts === true ? undefined : signal;
+    const stop = kind.outlasts === true ? undefined : interruption?.(kind.reads && kind.result !== 'bytes');
     for (let attempt = 1; ; attempt += 1) {
       const { method, target, headers, body, signal: own } = make();
       // Never as a relative reference: one that begins with two slashes would name another host.
@@ -201,13 +199,13 @@ function redirected(reply: Reply, url: URL): NetworkError {
 /** A client of one service: a typed function for each operation of its table. */
 export function createClient<T extends Operations>(table: T, options: ClientOptions): Client<T> {
   const caller = createCaller(options);
-  const calls = Object.fromEntries(
-    Object.entries(table).map(([name, operation]) => [
-      name,
-      async (input: Readonly<Record<string, unknown>>, call?: CallOptions) => (await caller.answer(operation, input, call)).value,
-    ]),
-  );
-  return { ...calls, ...caller } as unknown as Client<T>;
+  type Call = (input: Readonly<Record<string, unknown>>, call?: CallOptions) => Promise<unknown>;
+  // A command uses one function or two of all that there could be.
+  const call = (name: string): Call | undefined => {
+    const declared = table[name];
+    return declared && (async (input, options) => (await caller.answer(declared, input, options)).value);
+  };
+  return new Proxy(caller, { get: (own, name) => own[name as keyof typeof own] ?? call(String(name)) }) as unknown as Client<T>;
 }
 
 /** Whether a URL names this machine itself. */

@@ -13,8 +13,12 @@ export function readField(row: Row, key: string): unknown {
   return value;
 }
 
+/** What most keys are. */
+const oneWord = /^[a-z]+$/;
+
 /** The heading of a key: words in upper case, joined by `-` so that each heading is one word to awk. */
 export function titleOf(key: string): string {
+  if (oneWord.test(key)) return key.toUpperCase();
   const words = key.replaceAll(/([a-z\d])([A-Z])/g, '$1-$2').replaceAll(/[\s._]+/g, '-');
   return escapeControl(words.toUpperCase());
 }

@@ -43,18 +43,27 @@ function makeCell(raw: string): Cell {
   return { text, width: measure(text) };
 }
 
+/** The width of the same cell, without making it. */
+function measureRaw(raw: string): number {
+  return isPlain(raw) ? raw.length : makeCell(raw).width;
+}
+
 /** A column as wide as its widest cell. Cells of numbers are recognised by the values when the column does not say. */
 function layOut(column: Column, rows: readonly Row[], style: TableStyle): Layout {
   const { key, as } = column;
   const title = column.title ?? titleOf(key);
-  let width = style.header ? measure(title) : 0;
+  let width = style.header ? measureRaw(title) : 0;
   let [numbers, others] = [0, 0];
+  const texts: string[] = [];
   for (const row of rows) {
     const value = readField(row, key) ?? undefined;
     if (typeof value === 'number') numbers += 1;
     else if (value !== undefined) others += 1;
-    width = Math.max(width, makeCell(writeRaw(value, as, style)).width);
+    texts.push(writeRaw(value, as, style));
   }
+  // Nearly every column is plain, and a look at all of it takes less than one at each cell.
+  const measureText = isPlain(texts.join('')) ? (text: string) => text.length : measureRaw;
+  for (const text of texts) width = Math.max(width, measureText(text));
   return { column, title, width, right: as === undefined ? numbers > 0 && others === 0 : as === 'number' || as === 'size' };
 }
 
@@ -150,6 +159,8 @@ export async function writeTable(rows: Rows, columns: readonly Column[], style: 
     }
   }
 
+  // One turn for each would take longer than its line.
+  if (Array.isArray(rows) && rows.length < widthRows) return await begin(rows as readonly Row[]);
   try {
     for await (const row of rows) {
       if (early === undefined) {

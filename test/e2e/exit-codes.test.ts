@@ -1,5 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
+import { execFileSync, spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exitCodes } from '../../src/errors.ts';
 import { exitCodeHelp } from '../../src/cli/guides/program.ts';
@@ -7,6 +9,7 @@ import { useLocal } from '../support/sandbox.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 const user = useLocal();
+const program = resolve(import.meta.dirname, '../../bin/cloud');
 
 async function expectCode(line: string, code: number): Promise<void> {
   const outcome = await user.shell(line);
@@ -61,5 +64,29 @@ describe('exit codes', () => {
     await session.until(/\[y\/N\] $/);
     session.type('\u0003');
     expect((await session.end()).code).toBe(130);
+  });
+
+  it('130 when a change is interrupted; what only reads ends by the signal, so that a loop of the shell ends too', async () => {
+    const asked = new EventEmitter();
+    const silent = createServer((socket) => socket.once('data', () => asked.emit('request')));
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const interrupt = async (...words: string[]): Promise<unknown> => {
+      const child = spawn(program, [...words, '--url', url], { env: user.env, cwd: user.home, stdio: ['ignore', 'ignore', 'pipe'] });
+      let stderr = '';
+      child.stderr.on('data', (text: Buffer) => (stderr += text.toString()));
+      await once(asked, 'request');
+      child.kill('SIGINT');
+      const [code, signal] = (await once(child, 'close')) as unknown[];
+      return { code, signal, stderr };
+    };
+    try {
+      expect(await interrupt('packages', 'list')).toEqual({ code: null, signal: 'SIGINT', stderr: '' });
+      const changed = await interrupt('keys', 'create', 'stranger.pub');
+      expect(changed).toEqual({ code: 130, signal: null, stderr: expect.stringContaining('interrupted') as string });
+      expect((await user.shell(`timeout --preserve-status -s INT 1 cloud packages list --url ${url}`)).code).toBe(130);
+    } finally {
+      silent.close();
+    }
   });
 });

@@ -63,7 +63,9 @@ test('each place of the program keeps compiled code of its own, and what is old 
   const old = join(folder, 'v20.0.0');
   writeFileSync(old, 'old');
   utimesSync(old, 0, 0);
-  for (const part of ['bin', 'dist']) cpSync(join(program, '../..', part), join(user.home, 'other', part), { recursive: true });
+  for (const part of ['bin', 'dist']) {
+    cpSync(join(program, '../..', part), join(user.home, 'other', part), { recursive: true, verbatimSymlinks: true });
+  }
   run(join(user.home, 'other/bin/cloud'));
   expect(readdirSync(folder)).not.toContain('v20.0.0');
   const names = readdirSync(folder).filter((name) => name.startsWith(`${process.version}-`));

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,6 +42,7 @@ export function useHere(): Here {
         return { stream, isTerminal, columns: () => 80 };
       };
       const stop = new AbortController();
+      setMaxListeners(0, stop.signal);
       const limit = setTimeout(() => stop.abort(), 15_000);
       const code = await run({
         argv,
@@ -57,6 +59,7 @@ export function useHere(): Here {
         program: '',
         release: process.version,
         interrupted: stop.signal,
+        heedsSignals: () => true,
       });
       clearTimeout(limit);
       return { code, ...shown };

@@ -6,19 +6,18 @@ export function isVisible(row: ImageRow, account: AccountRow): boolean {
   return row.public === 1 || row.owner === account.id || (JSON.parse(row.acl) as string[]).includes(account.id);
 }
 
-/** Columns that stay away from the shown image when they are empty. */
-const optionalColumns = ['description', 'homepage', 'eula', 'origin'] as const;
-
 /** An image as the API shows it. */
 export function showImage(row: ImageRow): Image {
-  const filled = optionalColumns.flatMap((column) => (row[column] === null ? [] : [[column, row[column]] as const]));
   return {
     id: row.id,
     name: row.name,
     version: row.version,
     os: row.os,
     type: row.type,
-    ...Object.fromEntries(filled),
+    ...(row.description !== null && { description: row.description }),
+    ...(row.homepage !== null && { homepage: row.homepage }),
+    ...(row.eula !== null && { eula: row.eula }),
+    ...(row.origin !== null && { origin: row.origin }),
     requirements: JSON.parse(row.requirements) as Record<string, unknown>,
     files: JSON.parse(row.files) as NonNullable<Image['files']>,
     ...(row.published_at !== null && { published_at: new Date(row.published_at).toISOString() }),
