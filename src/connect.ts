@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { readUrl } from './addresses.ts';
 import type { Operations, ServiceName } from './api/operation.ts';
 import type { PresignedRequest } from './cli/command.ts';
@@ -37,6 +36,9 @@ export interface Connections {
 /** Connections to a host: of commands that make a few requests, and at most. */
 const fewConnections = 8;
 const mostConnections = 64;
+
+/** Milliseconds of silence after which a connection is given up. */
+const usualTimeout = 60_000;
 
 /** Longest time that an answer is kept which never changes, milliseconds. */
 const answerLife = 24 * 3_600_000;
@@ -89,14 +91,14 @@ export function createConnections(options: ConnectOptions): Connections {
     const insecure = values.insecure !== undefined && readFlag(values.insecure);
     if (insecure && senders.size === 0)
       warn('TLS certificates are not checked (--insecure): anybody on the way can read and change what is sent');
-    const idleTimeout = parseLimit(values.timeout?.value ?? '60s');
+    const idleTimeout = values.timeout ? parseLimit(values.timeout.value) : usualTimeout;
     const ca = authority();
     return {
       connectTimeout: Math.min(10_000, idleTimeout),
       idleTimeout,
       ca,
       insecure,
-      sessions: openSessions(join(paths.cache, 'tls'), world, ca),
+      sessions: openSessions(`${paths.cache}/tls`, world, ca),
       connections,
     };
   }
@@ -166,7 +168,7 @@ export function createConnections(options: ConnectOptions): Connections {
   /** Whose answers they are: another service at the same address has another authority, another account another key. */
   function openAnswers(values: Sources): Cache {
     const connection = [readUrl(values, 'compute').href, authority(), values.keyId?.value, values.keyFile?.value];
-    return openCache(join(paths.cache, 'answers'), JSON.stringify(connection), world.now, answerLife);
+    return openCache(`${paths.cache}/answers`, JSON.stringify(connection), world.now, answerLife);
   }
 
   async function remember<T>(name: string, ask: () => Promise<T>): Promise<T> {

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { explainMissing, readUrl } from './addresses.ts';
 import type { ServiceName } from './api/operation.ts';
 import { writeKeyId } from './auth/key-id.ts';
@@ -92,7 +91,7 @@ export function createSignings({ world, paths, settings, signer: signerLogin }: 
 
   /** Signs for one service; with an ECDSA key the later header form is tried when the first is refused, and remembered for the host. */
   function createSigning(service: ServiceName): Signing {
-    const memory = join(paths.state, 'signing.json');
+    const memory = `${paths.state}/signing.json`;
     const host = (): string => readUrl(settings(), service).host;
     let form: 'legacy' | 'draft' | undefined;
     let usesCurve = false;

@@ -1,5 +1,4 @@
 import { readdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { readJsonFile, writeFileAtomically } from './files.ts';
 
 /** Files from which on old ones are removed. */
@@ -23,13 +22,13 @@ function hash(text: string): string {
 function removeOld(folder: string, oldest: number): void {
   const files = readdirSync(folder);
   if (files.length < manyFiles) return;
-  for (const file of files.map((name) => join(folder, name))) if (statSync(file).mtimeMs < oldest) rmSync(file, { force: true });
+  for (const file of files.map((name) => `${folder}/${name}`)) if (statSync(file).mtimeMs < oldest) rmSync(file, { force: true });
 }
 
 /** Opens the answers in a folder that were given over one connection. @param freshness milliseconds that they are good for */
 export function openCache(folder: string, connection: string, now: () => number, freshness: number): Cache {
   const keyOf = (name: string): string => `${connection} ${name}`;
-  const fileOf = (name: string): string => join(folder, `${hash(keyOf(name))}.json`);
+  const fileOf = (name: string): string => `${folder}/${hash(keyOf(name))}.json`;
   return {
     read: (name) => {
       try {

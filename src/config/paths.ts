@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-
 /** Folders of the program, after the XDG base directory specification. */
 export interface Paths {
   /** Profiles and the choice of the current one. */
@@ -14,11 +12,16 @@ export interface Paths {
   readonly ssh: string;
 }
 
+/** A folder as names are put under it. Nothing more is done to it: what `node:path` does takes as long as reading a profile. */
+function trimSlashes(folder: string): string {
+  return folder.endsWith('/') ? folder.replace(/\/+$/, '') : folder;
+}
+
 /** The folders for this user; a relative path in an XDG variable is ignored, as the specification asks. Each is made when asked for: a command uses two. */
 export function findPaths(env: Readonly<Record<string, string | undefined>>, home: string): Paths {
   const base = (variable: string, fallback: string): string => {
     const value = env[variable];
-    return join(value?.startsWith('/') === true ? value : join(home, fallback), 'cloud');
+    return `${trimSlashes(value?.startsWith('/') === true ? value : `${trimSlashes(home)}/${fallback}`)}/cloud`;
   };
   return {
     get config() {
@@ -34,7 +37,7 @@ export function findPaths(env: Readonly<Record<string, string | undefined>>, hom
       return base('XDG_DATA_HOME', '.local/share');
     },
     get ssh() {
-      return join(home, '.ssh');
+      return `${trimSlashes(home)}/.ssh`;
     },
   };
 }

@@ -1,5 +1,4 @@
 import { readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { isSystemError, UsageError } from '../errors.ts';
 import { readJsonFile, writeFileAtomically } from './files.ts';
 import { profileSettings, settings, type SettingName } from './settings.ts';
@@ -54,11 +53,11 @@ function writeValues(values: Profile['values']): Record<string, unknown> {
 
 /** The profiles below a configuration folder. */
 export function openProfiles(configDir: string): Profiles {
-  const folder = join(configDir, 'profiles');
-  const choice = join(configDir, 'config.json');
+  const folder = `${configDir}/profiles`;
+  const choice = `${configDir}/config.json`;
   const fileOf = (name: string): string => {
     checkProfileName(name);
-    return join(folder, `${name}.json`);
+    return `${folder}/${name}.json`;
   };
 
   function list(): string[] {

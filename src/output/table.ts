@@ -52,18 +52,16 @@ function measureRaw(raw: string): number {
 function layOut(column: Column, rows: readonly Row[], style: TableStyle): Layout {
   const { key, as } = column;
   const title = column.title ?? titleOf(key);
-  let width = style.header ? measureRaw(title) : 0;
   let [numbers, others] = [0, 0];
-  const texts: string[] = [];
-  for (const row of rows) {
+  const texts = rows.map((row) => {
     const value = readField(row, key) ?? undefined;
     if (typeof value === 'number') numbers += 1;
     else if (value !== undefined) others += 1;
-    texts.push(writeRaw(value, as, style));
-  }
+    return writeRaw(value, as, style);
+  });
   // Nearly every column is plain, and a look at all of it takes less than one at each cell.
   const measureText = isPlain(texts.join('')) ? (text: string) => text.length : measureRaw;
-  for (const text of texts) width = Math.max(width, measureText(text));
+  const width = texts.reduce((widest, text) => Math.max(widest, measureText(text)), style.header ? measureRaw(title) : 0);
   return { column, title, width, right: as === undefined ? numbers > 0 && others === 0 : as === 'number' || as === 'size' };
 }
 

@@ -79,6 +79,12 @@ test('start-up', { timeout: 300_000 }, async () => {
   for (const [at, { name, most }] of starts.entries()) {
     const ours = times[at] ?? 0;
     const theirs = `node -e 0: ${bare.toFixed(0)} ms`;
-    report('bench', { name, ours: `${ours.toFixed(0)} ms`, theirs, ratio: ours / bare, ...(most !== undefined && { most }) });
+    report('bench', {
+      name: `${name} (Node.js ${release})`,
+      ours: `${ours.toFixed(0)} ms`,
+      theirs,
+      ratio: ours / bare,
+      ...(most !== undefined && { most }),
+    });
   }
 });

@@ -23,13 +23,7 @@ export async function findAccountId({ compute, account, remember }: Session): Pr
 /** The flags of an image, as letters. */
 export function listFlags({ owner, public: isPublic, acl = [], origin, state }: Image, account: string | undefined): string {
   const isOwn = owner === account;
-  const letters = [
-    isOwn && acl.length === 0 && 'O',
-    isOwn && acl.length > 0 && 'S',
-    !isOwn && !isPublic && account !== undefined && '+',
-    isPublic && 'P',
-    origin !== undefined && 'I',
-    state !== 'active' && 'X',
-  ];
-  return letters.filter((letter) => letter !== false).join('');
+  const isLent = !isOwn && !isPublic && account !== undefined;
+  const owned = isOwn ? (acl.length === 0 ? 'O' : 'S') : '';
+  return `${owned}${isLent ? '+' : ''}${isPublic ? 'P' : ''}${origin === undefined ? '' : 'I'}${state === 'active' ? '' : 'X'}`;
 }

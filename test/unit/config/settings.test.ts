@@ -60,8 +60,9 @@ describe('where a setting comes from', () => {
 });
 
 test('folders follow XDG; a relative path there is ignored', () => {
-  const paths = findPaths({ XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: 'relative' }, '/home/jill');
+  const paths = findPaths({ XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: 'relative', XDG_DATA_HOME: '/d/' }, '/home/jill/');
   expect([paths.config, paths.state, paths.cache]).toEqual(['/c/cloud', '/home/jill/.local/state/cloud', '/home/jill/.cache/cloud']);
+  expect([paths.data, paths.ssh, findPaths({}, '/').ssh]).toEqual(['/d/cloud', '/home/jill/.ssh', '/.ssh']);
 });
 
 describe('profiles on disk', () => {
