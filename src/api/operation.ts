@@ -128,7 +128,7 @@ function parseQuery(search: string): Record<string, string> {
   return Object.fromEntries(search.split('&').map((pair) => pair.split('=')));
 }
 
-/** An operation as it is declared. A class, because there are many: each takes a tenth of what a literal with all of this takes. */
+/** An operation as it is declared. A class, because there are many: each takes a quarter of the memory of an object with an accessor of its own. */
 class Declared implements Operation {
   readonly service = 'compute';
   readonly name = '';
