@@ -4,7 +4,7 @@ import { headerAliases } from '../api/aliases.ts';
 import type { Headers, Reply, Request } from '../api/message.ts';
 import type { Handlers } from './handler.ts';
 import type { Operation, Operations, ServiceName } from '../api/operation.ts';
-import { ApiError, isSystemError } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { findAccount } from './accounts.ts';
 import { authenticate, isPresigned } from './authenticate.ts';
 import { authorise, readNamedRoles, requireSecure, type Attempt } from './authorise.ts';
@@ -14,6 +14,7 @@ import { notImplemented, type Call, type Caller, type Connection, type Handler }
 import type { ServiceSettings } from './settings.ts';
 import { chooseByEntry, createMatcher, isUuid, type Match, type Matches } from './match.ts';
 import { addHeaders, dropBody, writeError, writeResult } from './reply.ts';
+import { isDiskFull } from './store/disk-full.ts';
 import type { AccountRow, EntryRow } from './store/schema.ts';
 import type { Store } from './store/store.ts';
 import { parseTarget, type Target } from './target.ts';
@@ -173,17 +174,12 @@ async function answer<T extends Operations>(
   return addHeaders(writeResult(operation, answered.result), answered.headers);
 }
 
-/** The code of a system or database error; undefined for others. */
-function codeOf(error: unknown): string | undefined {
-  return isSystemError(error) || (error instanceof Error && 'code' in error) ? String((error as { code: unknown }).code) : undefined;
-}
-
 /** Any error as a refusal; what nobody foresaw is logged and shown without its details. */
 function explainFailure(error: unknown, requestId: string, log: (line: string) => void): ApiError {
   if (error instanceof ApiError) return error;
-  const code = codeOf(error);
-  if (code === 'ECONNRESET') return new ApiError(400, 'BadRequest', 'the connection ended before the body did');
-  if (code === 'ENOSPC' || code === 'SQLITE_FULL') return new ApiError(507, 'NotEnoughSpace', 'the disk of the service is full');
+  if (error instanceof Error && 'code' in error && error.code === 'ECONNRESET')
+    return new ApiError(400, 'BadRequest', 'the connection ended before the body did');
+  if (isDiskFull(error)) return new ApiError(507, 'NotEnoughSpace', 'the disk of the service is full');
   log(`${requestId} internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return new ApiError(500, 'InternalError', `an internal error occurred; the log of the service has more under ${requestId}`);
 }

@@ -80,6 +80,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     server: options.server,
     now,
     log,
+    isClosed: () => state.closed,
     expectsMore: () =>
       [...jobs.values()].some(({ phases }) => phases.some((phase) => isQuick(phase) && [...phase.zones].some(({ load }) => load > 0))),
     onRecorded: (results, over) => {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDiskFull } from '../store/disk-full.ts';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob } from './active-job.ts';
 import { recordResults, type Result } from './record.ts';
@@ -9,6 +10,8 @@ export interface RecorderOptions {
   readonly server: string;
   readonly now: () => number;
   readonly log: (line: string) => void;
+  /** Whether the service ends: what cannot be recorded then is done again after the next start. */
+  isClosed(): boolean;
   /** Whether further outcomes will come within moments. */
   expectsMore(): boolean;
   /** Told after each transaction: what it recorded, and the jobs that are over. */
@@ -28,12 +31,12 @@ const batchSize = 500;
 const worthwhile = 250;
 const longestWait = 200;
 
-/** Times that a transaction is tried, and milliseconds between. */
+/** Times that a transaction is tried, unless the disk is full: that passes, however late. Milliseconds between. */
 const attempts = 10;
 const pause = 500;
 
 /** Makes a recorder. */
-export function createRecorder({ store, server, now, log, expectsMore, onRecorded }: RecorderOptions): Recorder {
+export function createRecorder({ store, server, now, log, isClosed, expectsMore, onRecorded }: RecorderOptions): Recorder {
   const queue: { result: Result; done: () => void }[] = [];
   let isWriting = false;
 
@@ -42,8 +45,9 @@ export function createRecorder({ store, server, now, log, expectsMore, onRecorde
       try {
         return await recordResults(store, results, { now: now(), server });
       } catch (error) {
-        log(`jobs: outcomes of ${results.length} tasks cannot be recorded: ${String(error)}`);
-        if (attempt === attempts) throw error;
+        // A log on the same disk must not grow while that is full.
+        if (attempt <= attempts) log(`jobs: outcomes of ${results.length} tasks cannot be recorded: ${String(error)}`);
+        if (isClosed() || (attempt >= attempts && !isDiskFull(error))) throw error;
         await sleep(pause);
       }
     }

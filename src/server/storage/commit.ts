@@ -10,7 +10,7 @@ import { digestParts, forgetDigest } from './digests.ts';
 import { findForWriting, putEntry, refuseDirectory, type Found } from './entries.ts';
 import { placeOfAbsolute, type Place } from './paths.ts';
 import { chooseRoleTags } from './roles.ts';
-import { refuseArgument } from './upload-headers.ts';
+import { refuseArgument, refuseConditions } from './upload-headers.ts';
 import { findUpload, partsDirectory, refuseState, removeParts } from './uploads.ts';
 
 /** Fewest bytes in a part other than the last: 5 MiB (section 8). */
@@ -40,6 +40,7 @@ interface Plan {
  * anything changes, and again in the transaction that changes it; the same commit again answers what the first one did.
  */
 export const commitMultipartUpload: Handler<typeof storage.commitMultipartUpload> = async ({ prefix, id, parts: etags }, call) => {
+  refuseConditions(call.headers);
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const upload = await findUpload(call.store.db, call, id, prefix);
     await demandAccess(upload, call);

@@ -1,8 +1,9 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Body, ByteStream } from '../../api/message.ts';
 import { streamOf } from '../../api/message.ts';
-import { ApiError, isSystemError } from '../../errors.ts';
+import { ApiError } from '../../errors.ts';
 import type { StoredBytes } from '../store/bytes.ts';
+import { isDiskFull } from '../store/disk-full.ts';
 import type { PieceRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { hold, whenReleased } from './readers.ts';
@@ -34,8 +35,7 @@ export async function storeBody(store: Store, body: Body, limit: number): Promis
   try {
     return await store.bytes.write(limitBody(body instanceof Uint8Array ? streamOf(body) : body, limit));
   } catch (error) {
-    if (isSystemError(error) && error.code === 'ENOSPC')
-      throw new ApiError(507, 'NotEnoughSpace', 'the disk of the service is full', { cause: error });
+    if (isDiskFull(error)) throw new ApiError(507, 'NotEnoughSpace', 'the disk of the service is full', { cause: error });
     throw error;
   }
 }

@@ -7,7 +7,7 @@ import { findForWriting, putEntry } from './entries.ts';
 import { describeVersion } from './headers.ts';
 import { keepBytes, readLimit, storeChecked } from './objects.ts';
 import { childOf } from './paths.ts';
-import { refuseArgument } from './upload-headers.ts';
+import { refuseArgument, refuseConditions } from './upload-headers.ts';
 import { findUpload, partsDirectory, refuseState } from './uploads.ts';
 
 /** Highest number of a part (section 8). */
@@ -17,6 +17,7 @@ const lastPart = 9999;
 export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call) => {
   const { prefix, id, part, durabilityLevel } = input;
   const number = readPartNumber(part);
+  refuseConditions(call.headers);
   if (durabilityLevel !== undefined)
     throw refuseArgument('the number of copies is set when the upload is created: leave out durability-level');
   const upload = await findUpload(call.store.db, call, id, prefix);

@@ -1,3 +1,4 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Headers } from '../../api/message.ts';
 import { ApiError } from '../../errors.ts';
 import { chooseObjectHeaders, headerLimit, isMd5, isStoredHeader, measureHeaders, readCopies } from './headers.ts';
@@ -40,6 +41,15 @@ export function readTarget(headers: Readonly<Record<string, unknown>>, place: Pl
   };
 }
 
+const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'];
+
+/** @throws 409 `MultipartUploadInvalidArgument` for a condition: uploads know none (section 4), and going on without it could lose a write. */
+export function refuseConditions(headers: Headers): void {
+  const found = conditions.find((name) => headers[name] !== undefined);
+  if (found !== undefined)
+    throw refuseArgument(`multipart uploads have no conditions: leave out ${found}, or put the object in one request`);
+}
+
 /** The error for what a multipart upload cannot take. */
 export function refuseArgument(message: string): ApiError {
   return new ApiError(409, 'MultipartUploadInvalidArgument', message);
@@ -48,6 +58,22 @@ export function refuseArgument(message: string): ApiError {
 function readHeader([spelling, value]: [string, unknown]): [string, string] {
   const name = spelling.toLowerCase();
   if (!spoken.has(name) && !isStoredHeader(name)) throw refuseArgument(`headers: ${spelling} is not stored with objects: leave it out`);
-  if (typeof value === 'string' || typeof value === 'number') return [name, String(value)];
-  throw refuseArgument(`headers: ${spelling} must be a text`);
+  if (typeof value !== 'string' && typeof value !== 'number') throw refuseArgument(`headers: ${spelling} must be a text`);
+  const text = String(value).trim();
+  if (!canBeSent(name, text))
+    throw refuseArgument(
+      `headers: ${JSON.stringify(spelling)} has a character that no header can have: encode it, in percents for example`,
+    );
+  return [name, text];
+}
+
+/** These headers come in a document: what HTTP could not bring could not be sent back with the object either. */
+function canBeSent(name: string, value: string): boolean {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    return true;
+  } catch {
+    return false;
+  }
 }

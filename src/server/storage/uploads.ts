@@ -9,11 +9,12 @@ import { forgetDigest } from './digests.ts';
 import { ensureDirectory, findEntry, removeEntry } from './entries.ts';
 import { parentOf, placeOf, placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
 import { chooseRoleTags } from './roles.ts';
-import { readTarget, refuseArgument } from './upload-headers.ts';
+import { readTarget, refuseArgument, refuseConditions } from './upload-headers.ts';
 
 /** Begins an upload. Whether the object can be where it is to be is seen at the commit. */
 export const createMultipartUpload: Handler<typeof storage.createMultipartUpload> = async ({ objectPath, headers = {} }, call) => {
   const { account } = call;
+  refuseConditions(call.headers);
   const place = placeOfAbsolute(objectPath);
   if (!place) throw refuseArgument(`objectPath is "${objectPath}": it must be a path like /${account.login}/stor/name`);
   if (place.login !== account.login) throw new ApiError(403, 'AuthorizationFailed', `objectPath ${place.path} is of another account`);

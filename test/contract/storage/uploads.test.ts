@@ -41,6 +41,11 @@ describe('createMultipartUpload', () => {
     [{ objectPath: '/demo/stor/x', headers: { 'm-a': 'x'.repeat(4096) } }],
     [{ objectPath: '/demo/stor/x', headers: { 'content-md5': 'x' } }],
     [{ objectPath: '/demo/stor/x', headers: { 'content-length': '-1' } }],
+    // What no header can have would make an object that cannot be read.
+    [{ objectPath: '/demo/stor/x', headers: { 'm-a': 'a\nb' } }],
+    [{ objectPath: '/demo/stor/x', headers: { 'm-a': '\u20ac' } }],
+    [{ objectPath: '/demo/stor/x', headers: { 'm-a b': 'x' } }],
+    [{ objectPath: '/demo/stor/x', headers: { 'content-type': 'a\r\nset-cookie: b' } }],
   ])('%j: 409 MultipartUploadInvalidArgument', async (json) => {
     expect(await service.answerOf('POST', '/demo/uploads', { json })).toEqual(invalid);
   });
@@ -57,6 +62,19 @@ describe('createMultipartUpload', () => {
     expect(await service.answerOf('POST', '/demo/uploads', { json: { objectPath, headers } })).toEqual([status, code]);
   });
 });
+
+test.each(['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'])(
+  '%s, which uploads do not know, is never passed over: 409 MultipartUploadInvalidArgument',
+  async (name) => {
+    const headers = { [name]: name.endsWith('since') ? new Date().toUTCString() : '*' };
+    const json = { objectPath: '/demo/stor/conditional' };
+    expect(await service.answerOf('POST', '/demo/uploads', { json, headers })).toEqual(invalid);
+    const upload = await create(service, json.objectPath);
+    expect(await service.refusalOf(`${upload.partsDirectory}/0`, headers)).toEqual(invalid);
+    expect(await service.answerOf('POST', `${upload.partsDirectory}/commit`, { json: { parts: [] }, headers })).toEqual(invalid);
+    expect(await stateOf(service, upload)).toMatchObject({ state: 'created' });
+  },
+);
 
 describe('uploadPart', () => {
   test('204 with Etag and Computed-MD5; again overwrites; the parts are listed', async () => {
