@@ -55,11 +55,11 @@ const worthKeeping = 1024 * 1024;
 /** An object of at most this size is held in memory until it is whole, bytes. */
 const smallSize = 256 * 1024;
 
-/** Milliseconds since the epoch of an `m-mtime` header: ISO 8601, or seconds. */
+/** Milliseconds since the epoch of an `m-mtime` header: ISO 8601, or seconds. What is no time that a file can have is none. */
 export function readMtime(value: string | undefined): number | undefined {
   if (value === undefined || value === '') return undefined;
   const time = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value);
-  return Number.isNaN(time) ? undefined : time;
+  return Number.isNaN(new Date(time).getTime()) ? undefined : time;
 }
 
 async function hashStart({ hashing }: Engine, file: string, length: number, whole: number | undefined): Promise<Hasher> {
@@ -102,7 +102,9 @@ function takeBeginning(engine: Engine, opened: Opened, file: string, unfinished:
   if (etag === undefined || size === undefined || lacks(engine.storage, 'ranges')) return nothing;
   const [longest, ...others] = findLeft(file, etag, engine.processes);
   const left = longest === undefined ? 0 : sizeOfOwn(longest);
-  const isFile = continues && sizeOf(file) > left && sizeOf(file) <= size;
+  // What has another name, or another owner, is not gone on with: that would change it there too, or fail.
+  const own = continues ? sizeOfOwn(file) : 0;
+  const isFile = own > left && own <= size;
   const taken = isFile ? file : longest;
   if (taken === undefined || !claim(taken, unfinished)) return nothing;
   for (const useless of isFile && longest !== undefined ? [longest, ...others] : others) rmSync(useless, { force: true });

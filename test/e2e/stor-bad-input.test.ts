@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
@@ -9,7 +9,7 @@ const user = useLocal();
 const longName = 'y'.repeat(300);
 
 beforeAll(async () => {
-  mkdirSync(join(user.home, 'folder'));
+  user.write('folder/f', 'another');
   user.write('f', 'content');
   await user.cloud(['stor', 'mkdir', '-p', 'd/e', 'names', '-q']);
   await user.cloud(['stor', 'put', 'f', 'd/object', '-q']);
@@ -31,6 +31,7 @@ const refused: readonly [words: string, code: number, message: string][] = [
   ['put f d/object --part-size 1M', 2, 'at least 5 MiB'],
   ['put f d/object --no-clobber --if-match e', 2, 'contradict each other'],
   ['put f f d --if-match e', 2, 'for one file'],
+  ['put f folder/f d', 2, 'f and folder/f would both become /demo/stor/d/f'],
   ['put f d/object -P 0', 2, '"0" is not a whole number from 1 to 256'],
   ['put f d/object --bwlimit 0', 2, 'nothing would move'],
   ['get d out', 2, 'd is a directory'],
@@ -40,6 +41,8 @@ const refused: readonly [words: string, code: number, message: string][] = [
   ['get -r d -', 2, 'a tree cannot be written to stdout'],
   ['cp d/object d/e/missing/x', 3, 'does not exist'],
   ['ln d/e d/link', 2, 'only objects can be linked'],
+  ['mv -T d/e d', 2, 'd/e cannot take the place of /demo/stor/d'],
+  ['cp -rT d/e d', 2, 'd/e cannot take the place of /demo/stor/d'],
   ['mv d/nothing d/x', 3, 'd/nothing does not exist'],
   ['ls d/nothing', 3, 'd/nothing does not exist'],
   ['mkdir d/object', 2, 'is an object, not a directory'],

@@ -41,3 +41,9 @@ test('each tree that is removed is counted by itself', async () => {
   const { stderr } = await user.cloud(['stor', 'rm', '-ry', 'one', 'two']);
   expect(stderr).toBe('Deleted /demo/stor/one (3 entries)\nDeleted /demo/stor/two (3 entries)\n');
 });
+
+test('what goes with a directory above it is removed with that, and is no failure', async () => {
+  await user.shell('cloud stor mkdir -p deep/a/b');
+  const { code, stderr } = await user.cloud(['stor', 'rm', '-ry', 'deep/**', 'deep/a']);
+  expect([code, stderr]).toEqual([0, 'Deleted /demo/stor/deep/a (2 entries)\n']);
+});

@@ -19,11 +19,12 @@ export interface ObjectStep {
 /** An object, or a directory to make or remove. */
 export type Step = ObjectStep | { readonly kind: 'folder'; readonly from: RemotePath; readonly folder: Folder };
 
-/** @throws {UsageError} when something would be copied onto or into itself */
+/** @throws {UsageError} when something would be copied onto or into itself, or over the directory that it is in, which may hold its own names */
 function checkApart(from: RemotePath, to: RemotePath): void {
   const [source, target] = [printRemotePath(from), printRemotePath(to)];
   if (source === target) throw new UsageError(`${source} and the target are the same`);
   if (`${target}/`.startsWith(`${source}/`)) throw new UsageError(`${source} cannot go into itself: ${target}`);
+  if (source.startsWith(`${target}/`)) throw new UsageError(`${source} cannot take the place of ${target}, which it is in`);
 }
 
 /** Where each source goes: into the target when that is a directory or there are several. */

@@ -66,6 +66,18 @@ async function chooseTarget(
   return (file) => joinPath(path, basename(resolvePath(world, file)));
 }
 
+/** @throws {UsageError} when two files would become the same object: one of them would be lost */
+function checkApart({ world }: Context, files: readonly string[], place: (file: string) => RemotePath): void {
+  const owners = new Map<string, string>();
+  for (const file of files) {
+    const target = printRemotePath(place(file));
+    const other = owners.get(target) ?? file;
+    if (resolvePath(world, other) !== resolvePath(world, file))
+      throw new UsageError(`${other} and ${file} would both become ${target}`, { hint: 'put them one by one, under names of their own' });
+    owners.set(target, file);
+  }
+}
+
 /** One thing to put: of a tree, or named on the command line. */
 type Step = PutStep | { readonly kind: 'named'; readonly label: string; readonly target: RemotePath };
 
@@ -154,6 +166,7 @@ export const put = command({
     const target = args.file.at(-1) ?? '';
     const path = readRemotePath(target, account);
     const place = await chooseTarget(invocation, files, target, path);
+    checkApart(invocation, files, place);
     const only = files.length === 1 && !options.recursive;
 
     async function* plan(engine: Engine, tally: Tally): AsyncGenerator<Step> {

@@ -3,7 +3,7 @@ import { flag, many } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { ApiError, UsageError } from '../../errors.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { parentOf, printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { removeEntry, removeTree } from '../../transfer/remove.ts';
 import { walkRemote } from '../../transfer/walk.ts';
 import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
@@ -29,6 +29,16 @@ async function findTargets(context: Context, words: readonly string[], tally: Ta
     targets.push(...(found ?? []));
   }
   return targets;
+}
+
+/** Each once; with `recursive` without what goes with a directory above it. */
+function dropCovered(targets: readonly Target[], recursive: boolean): Target[] {
+  const found = new Map(targets.map((target) => [printRemotePath(target.path), target]));
+  const isCovered = (path: RemotePath): boolean => {
+    const above = parentOf(path);
+    return above !== undefined && (found.get(printRemotePath(above))?.type === 'directory' || isCovered(above));
+  };
+  return [...found.values()].filter(({ path }) => !recursive || !isCovered(path));
 }
 
 function describe(targets: readonly Target[], recursive: boolean): string {
@@ -61,7 +71,7 @@ export const remove = command({
   run: async (invocation) => {
     const { args, options, note, world } = invocation;
     const search = createTally(invocation, args.path.length === 1);
-    const targets = await findTargets(invocation, args.path, search);
+    const targets = dropCovered(await findTargets(invocation, args.path, search), options.recursive);
     const engine = createEngine(invocation, options, { bulk: options.recursive || targets.length > 1 });
     if (options.dryRun) {
       for (const { path, type } of targets) {

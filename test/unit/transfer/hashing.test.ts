@@ -3,6 +3,9 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readAll, streamOf } from '../../../src/api/message.ts';
+import { readObject } from '../../../src/transfer/download.ts';
+import type { Engine } from '../../../src/transfer/engine.ts';
 import { createHashing } from '../../../src/transfer/hashing.ts';
 
 const mebibyte = 1024 * 1024;
@@ -83,5 +86,17 @@ describe('bytes that are written too', () => {
     await hasher.drop();
     closeSync(handle);
     expect(await hashInPieces(content, content.length, 65_536)).toBe(md5(content));
+  });
+
+  test('a full disk is told at the very end of an object too that came without an MD5', async () => {
+    const handle = openSync('/dev/full', 'w');
+    const hasher = hashing.start(undefined);
+    hasher.writeTo?.(handle, 0);
+    const path = { account: 'demo', path: 'stor/x' };
+    const body = streamOf(content.subarray(0, mebibyte));
+    const opened = { path, headers: {}, etag: undefined, size: undefined, md5: undefined, body };
+    const read = readAll(readObject({ hashing } as Engine, opened, { hasher }));
+    await expect(read).rejects.toMatchObject({ code: 'ENOSPC', syscall: 'write' });
+    closeSync(handle);
   });
 });

@@ -85,6 +85,8 @@ test('times of other tools and parts directories are read', () => {
   expect(readMtime('2024-05-06T07:08:09.123Z')).toBe(1714979289123);
   expect(readMtime('1714979289.5')).toBe(1714979289500);
   expect(readMtime('soon')).toBeUndefined();
+  // Nanoseconds, and what no system takes for a time.
+  for (const huge of ['1700000000000000000', '9'.repeat(400)]) expect(readMtime(huge)).toBeUndefined();
   expect(readPlace('/demo/uploads/0f3/0f3c-1')).toEqual({ account: 'demo', prefix: '0f3', id: '0f3c-1' });
   expect(() => readPlace('/demo/stor/0f3')).toThrow('parts directory');
 });
