@@ -107,7 +107,8 @@ export function createSignings({ world, paths, settings, signer: signerLogin }: 
     }
 
     function tryOtherForm(error: ApiError, authorization: string): boolean {
-      const refused = error.status === 401 || (error.status === 400 && error.code === 'InvalidHeader');
+      // The refusal of a HEAD has no body that could say its code.
+      const refused = error.status === 401 || (error.status === 400 && ['InvalidHeader', 'Status400'].includes(error.code));
       if (!refused || service !== 'compute' || !usesCurve || authorization.includes('signature="')) return false;
       // Of several requests at once, the first that is refused changes the form for all.
       if (form === 'legacy') [form, making] = ['draft', undefined];

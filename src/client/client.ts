@@ -1,5 +1,5 @@
 import type { compute } from '../api/compute.ts';
-import type { Body, Headers, Reply } from '../api/message.ts';
+import { readAll, streamOf, type Body, type Headers, type Reply } from '../api/message.ts';
 import type { InputOf, Operation, Operations, ResultKind, ResultOf, ServiceName } from '../api/operation.ts';
 import type { storage } from '../api/storage.ts';
 import { ApiError, InterruptedError, NetworkError, UsageError } from '../errors.ts';
@@ -73,12 +73,15 @@ export type Client<T extends Operations> = {
 export interface ClientMethods {
   /** A call with the reply's status and headers. */
   answer<O extends Operation>(operation: O, input: InputOf<O>, options?: CallOptions): Promise<Answered<ResultOf<O>>>;
-  /** Any request, signed: `target` is the path and query as sent. Statuses of 400 and above are replies here. */
+  /** Any request, signed: `target` is the path and query as sent. A status of 400 and above that no further try mends is a reply here. */
   request(request: { method: string; target: string; headers?: Headers; body?: Body | undefined }): Promise<Reply>;
 }
 
 export type ComputeClient = Client<typeof compute>;
 export type StorageClient = Client<typeof storage>;
+
+/** Most bytes of a refusal that are read. */
+const largestRefusal = 1024 * 1024;
 
 function withRoles({ service, roles }: Endpoint, target: string): string {
   if (service !== 'compute' || roles.length === 0) return target;
@@ -181,10 +184,28 @@ function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace
     const reads = method === 'GET' || method === 'HEAD';
     const kind = { idempotent: reads, reads, replayable: body === undefined || body instanceof Uint8Array };
     const make = () => ({ method, target, headers, body });
-    return await attemptAll(make, kind, (reply) => Promise.resolve(reply));
+    let refused: { error: ApiError; reply: Reply } | undefined;
+    try {
+      return await attemptAll(make, kind, async (reply, url) => {
+        if (reply.status < 400) return reply;
+        const kept = await keepRefusal(reply);
+        refused = { reply: kept(), error: await readError(kept(), { url, now }) };
+        throw refused.error;
+      });
+    } catch (error) {
+      // The last refusal is the result; every other failure is one.
+      if (refused !== undefined && refused.error === error) return refused.reply;
+      throw error;
+    }
   }
 
   return { answer, request };
+}
+
+/** A refusal whose body can be read twice: to know whether another try is worth it, and by who asked. */
+async function keepRefusal(reply: Reply): Promise<() => Reply> {
+  const bytes = await readAll(reply.body, largestRefusal).catch(() => new Uint8Array());
+  return () => ({ ...reply, body: streamOf(bytes) });
 }
 
 /** Redirections are never followed: the signature must not go to another host. */

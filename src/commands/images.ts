@@ -32,7 +32,9 @@ const wait = command({
     const attempts = createAttempts(invocation, args.image.length);
     const list = createImageList(invocation);
     const images = await attempts.each(args.image, async (word) => {
-      return await waitForState(invocation, await findImage(invocation, word, list), [options.state ?? 'active'], options.waitTimeout);
+      // One that is being made is newer than all that are published: of those there is nothing to wait for.
+      const image = await findImage(invocation, word, list, ({ state }) => state === 'creating');
+      return await waitForState(invocation, image, [options.state ?? 'active'], options.waitTimeout);
     });
     async function* rows(): AsyncGenerator<object> {
       yield* images;

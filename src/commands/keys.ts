@@ -19,6 +19,12 @@ export function readFingerprint(word: string): string | undefined {
   return /^[\da-f]{2}(:[\da-f]{2}){15}$/.test(fingerprint) ? fingerprint : undefined;
 }
 
+/** Whether a key is the one with this fingerprint, as users write them in a profile: MD5 or SHA256, MD5 also without colons. */
+function isNamedBy(fingerprint: string, { fingerprint: md5, key }: Key): boolean {
+  const digits = fingerprint.replace(/^MD5:/i, '').replaceAll(':', '').toLowerCase();
+  return digits === md5.replaceAll(':', '') || fingerprint.replace(/=$/, '') === computeSha256(key);
+}
+
 /** Finds a key by fingerprint or name. @throws {UsageError} when several keys have the name */
 export function findKey(keys: readonly Key[], word: string, hint = 'cloud keys list'): Key {
   const fingerprint = readFingerprint(word);
@@ -146,8 +152,10 @@ export const keys = group({
       wholeId: readFingerprint,
       idWord: 'fingerprint',
       resolve: (listed, word, { settings }) => {
-        const { name, fingerprint } = findKey(listed, word);
-        const own = settings().keyId?.value.replace(/^MD5:/i, '') === fingerprint;
+        const key = findKey(listed, word);
+        const { name, fingerprint } = key;
+        const { keyId } = settings();
+        const own = keyId !== undefined && isNamedBy(keyId.value, key);
         return { id: fingerprint, label: own ? `${name} (it signs this very request: you would lock yourself out)` : name };
       },
       remove: ({ compute, account }, key) => compute.deleteKey({ account, key }),

@@ -13,6 +13,7 @@ import { findRole, isIdLike, isUuid, lookUpRole, readUuid, requireRole } from '.
 import { listRoles, parseMember, printMember, type FoundRole, type Member, type Role, type RoleFields } from './rbac/role.ts';
 import { requireUnchanged } from './rbac/settle.ts';
 import { addMembers, removeMembers, resolveMembers } from './roles/members.ts';
+import { changePolicies, resolvePolicies } from './roles/policies.ts';
 import { tags } from './roles/tags.ts';
 import { createRole, isRoleShown, readCurrentRole, updateRole } from './roles/write.ts';
 
@@ -44,10 +45,6 @@ function readFilePolicy({ id, name }: { id?: string; name?: string }, at: string
   return word;
 }
 
-function printPolicy({ id, name }: Role['policies'][number]): string {
-  return id ?? name;
-}
-
 const create = changeCommand({
   summary: 'Create a role',
   aliases: ['add'],
@@ -68,7 +65,7 @@ const create = changeCommand({
     if (name === undefined) throw new UsageError('missing argument NAME', { hint: 'cloud roles create NAME' });
     const given = await resolveMembers(invocation, options.member, options.defaultMember);
     const members = given.length > 0 ? given : held.members;
-    const policies = options.policy.length > 0 ? options.policy : held.policies;
+    const policies = options.policy.length > 0 ? await resolvePolicies(invocation, options.policy) : held.policies;
     const created = await createRole(invocation, { name, members, policies }, await hasOldRoles(invocation));
     await waitForReads(invocation, options, `role ${name}`, () => isRoleShown(invocation, created));
     return created;
@@ -147,20 +144,12 @@ interface ListOptions {
 async function changeLists(context: Context, before: Role, held: RoleFields, options: ListOptions): Promise<RoleFields> {
   const added = await resolveMembers(context, options.addMember, options.addDefaultMember);
   const members = held.members ?? before.members;
-  const policies = held.policies ?? before.policies.map(printPolicy);
-  const removed = options.removePolicy.map((word) => {
-    const found = before.policies.find(({ id, name }) => name === word || id === word);
-    if (!found) throw new UsageError(`role ${before.name} does not have the policy ${word}`, { hint: `cloud roles get ${before.name}` });
-    return printPolicy(found);
-  });
-  const known = new Set(before.policies.flatMap(({ id, name }) => [id, name]));
-  const addedPolicies = options.addPolicy.filter((word) => !known.has(word));
   return {
     ...((added.length > 0 || options.removeMember.length > 0) && {
       members: addMembers(removeMembers(members, options.removeMember, before.name), added),
     }),
-    ...((options.addPolicy.length > 0 || removed.length > 0) && {
-      policies: [...policies.filter((policy) => !removed.includes(policy)), ...addedPolicies],
+    ...((options.addPolicy.length > 0 || options.removePolicy.length > 0) && {
+      policies: await changePolicies(context, before, held, options),
     }),
   };
 }

@@ -33,6 +33,12 @@ test('an image is created and waited for, found by name@version, changed, shared
   expect((await user.cloud(['images', 'rm', 'web@1.0.0', '-y'])).stderr).toBe(`Deleted image web@1.0.0 (${image.id})\n`);
 });
 
+test('wait by a bare name waits for the image that is being made, not for one of the name that is there', async () => {
+  await user.cloud(['images', 'create', machine(1), 'twice', '1.0.0', '--wait']);
+  await user.cloud(['images', 'create', machine(1), 'twice', '1.0.1']);
+  expect(await user.json('images', 'wait', 'twice')).toMatchObject([{ version: '1.0.1', state: 'active' }]);
+});
+
 test('a creation that fails is explained in words, with what to do', async () => {
   const failures = [
     [3, 'PrepareImageDidNotRun', 'hint: update the guest tools'],

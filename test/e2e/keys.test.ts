@@ -73,6 +73,16 @@ test('without a terminal nothing is deleted unless --yes says so', async () => {
   expect(stderr).toContain('--yes');
 });
 
+test('whoever is about to delete the key that signs is told so, however the profile names it', async () => {
+  const { keyId, keyFile } = await user.json<{ keyId: string; keyFile: string }>('profile', 'get');
+  const key = (await user.json<(Key & { key: string })[]>('keys', 'list')).find(({ fingerprint }) => fingerprint === keyId);
+  const sha256 = fingerprintOf(user.write('own.pub', key?.key ?? ''), 'sha256');
+  for (const word of [keyId, `MD5:${keyId.replaceAll(':', '').toUpperCase()}`, sha256]) {
+    const { stderr } = await user.cloud(['keys', 'delete', key?.name ?? '', '--dry-run', '--key-file', keyFile, '--key-id', word]);
+    expect([word, stderr]).toEqual([word, expect.stringContaining('you would lock yourself out')]);
+  }
+});
+
 test('keys local tells which keys serve and which are registered', async () => {
   execFileSync('mkdir', ['-p', join(user.home, '.ssh')]);
   const file = makeKey('.ssh/id_rsa');

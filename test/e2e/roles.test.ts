@@ -53,7 +53,7 @@ test('members and policies are added and removed one by one; the others stay', a
     'update',
     'developers',
     '--remove-member',
-    'alice',
+    'ALICE',
     '--remove-policy',
     'read-keys',
     '--wait',
@@ -62,6 +62,22 @@ test('members and policies are added and removed one by one; the others stay', a
   const again = await user.cloud(['roles', 'update', 'developers', '--remove-member', 'alice']);
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('alice is not a member of role developers')]);
   expect((await user.cloud(['roles', 'delete', 'developers', '-y'])).stderr).toBe('Deleted role developers\n');
+});
+
+test('policies are named by name, id or the beginning of an id; options are about the list of the file, where there is one', async () => {
+  const [keys, users] = await user.json<{ id: string; name: string }[]>('policies', 'list');
+  const begin = (policy: { id: string } | undefined): string => policy?.id.slice(0, 8) ?? '';
+  const created = await user.json<Role>('roles', 'create', 'filed', '--policy', begin(keys), '--policy', 'read-users', '--wait');
+  expect(pick(created)).toMatchObject({ policies: ['read-keys', 'read-users'] });
+  const change = (policies: object[], ...words: string[]) =>
+    user.json<Role>('roles', 'update', 'filed', '--from', user.write('filed.json', JSON.stringify({ policies })), ...words, '--wait');
+  // It is not in the file: that the role has it before does not count.
+  const added = await change([{ name: 'read-keys' }], '--add-policy', 'read-users');
+  expect(pick(added)).toMatchObject({ policies: ['read-keys', 'read-users'] });
+  const removed = await change([{ name: 'read-keys' }, { id: users?.id }], '--remove-policy', 'read-keys');
+  expect(pick(removed)).toMatchObject({ policies: ['read-users'] });
+  const swapped = await user.json<Role>('roles', 'update', 'filed', '--remove-policy', begin(users), '--add-policy', begin(keys), '--wait');
+  expect(pick(swapped)).toMatchObject({ policies: ['read-keys'] });
 });
 
 test('the form of version 8 is read and written', async () => {

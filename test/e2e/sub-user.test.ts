@@ -58,6 +58,15 @@ test('who may change things and list none changes them by their ids; by name the
   expect([fingerprint.code, fingerprint.stderr]).toEqual([4, expect.stringContaining('its whole fingerprint serves without')]);
 });
 
+test('who may change passwords and nothing else names the user by login', async () => {
+  const input = 'open sesame 2';
+  await user.cloud(['users', 'create', 'forgetful', '--email', 'a@example.com', '--password-stdin', '--wait'], { input });
+  await allow('helpdesk', 'CAN changeuserpassword');
+  await user.json('roles', 'tags', 'set', 'users/forgetful', 'helpdesk');
+  const { code, stderr } = await asAlice('users', 'password', 'forgetful', '--password-file', user.write('password', input));
+  expect([code, stderr]).toEqual([0, 'Changed the password of forgetful\n']);
+});
+
 test('mkdir -p and put -p make what is missing below the one directory that a sub-user has, without asking for those above', async () => {
   await user.cloud(['stor', 'mkdir', '-p', 'team/alice']);
   await allow('owners', 'CAN putdirectory, putobject, listdirectory AND getobject');

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -35,6 +35,14 @@ test('several requests at once, with an ECDSA key: each is tried again in the la
   expect(service.requests.slice(before).filter((head) => !head.includes('signature="'))).toEqual([]);
   const remembered = join(user.home, '.local/state/cloud/signing.json');
   expect(readFileSync(remembered, 'utf8')).toContain('"draft"');
+  for (const words of [
+    ['api', '/my/keys'],
+    ['roles', 'tags', 'get', 'keys'],
+  ]) {
+    rmSync(remembered);
+    expect(await user.cloud([...words, '--url', service.url, '--key-file', 'curve'])).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(remembered, 'utf8')).toContain('"draft"');
+  }
 });
 
 test('a signature serves for the second of its date, or for as long as signWindow says: a key that wants to be touched is touched once', async () => {

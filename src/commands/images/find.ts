@@ -12,13 +12,22 @@ export function createImageList({ compute, account }: Session): () => Promise<Im
   return () => (images ??= compute.listImages({ account, state: 'all' }));
 }
 
-/** Finds an image by id, the beginning of its id, `name@version`, or name: the newest of that name. */
-export async function findImage(session: Session, word: string, list = createImageList(session)): Promise<Image> {
+/**
+ * Finds an image by id, the beginning of its id, `name@version`, or name: the newest of that name.
+ * @param comesFirst those that are looked at before the others of a name
+ */
+export async function findImage(
+  session: Session,
+  word: string,
+  list = createImageList(session),
+  comesFirst: (image: Image) => boolean = () => true,
+): Promise<Image> {
   const { compute, account } = session;
   if (isUuid(word)) return await compute.getImage({ account, id: word });
   const images = await searchByName('image', word, list);
   const named = images.filter(({ name, version }) => name === word || `${name}@${version}` === word);
-  const newest = named.toSorted((a, b) => (a.published_at ?? '').localeCompare(b.published_at ?? '')).at(-1);
+  const sorted = named.toSorted((a, b) => (a.published_at ?? '').localeCompare(b.published_at ?? ''));
+  const newest = sorted.findLast(comesFirst) ?? sorted.at(-1);
   const found = newest ?? findNamed(images, word, 'image');
   if (!found) throw new NotFoundError(`image "${word}" does not exist`, { hint: 'cloud images list' });
   return found;

@@ -1,13 +1,13 @@
 import type { User } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
-import { createRole, updateRole } from '../roles/write.ts';
+import { createRole, readCurrentRole, updateRole } from '../roles/write.ts';
 import { addMembers } from '../roles/members.ts';
 import { askNewPassword } from '../users/password.ts';
 import type { Change, Step } from './change.ts';
 import type { RoleDocument } from './document.ts';
 import { requestPath } from './resource.ts';
-import { parseMember, type RoleFields } from './role.ts';
+import { parseMember, printMember, type RoleFields } from './role.ts';
 import { toRequestPath, type State } from './state.ts';
 
 /** Passwords of the users that a plan creates, by login. */
@@ -43,6 +43,24 @@ function toFields({ members, default_members: defaults, policies, name }: Partia
     ...((members ?? defaults) && { members: all }),
     ...(policies && { policies }),
   };
+}
+
+/**
+ * Fields of a role with both lists of members, for the API has one of all: what a document says nothing of stays as it is by now, which what
+ * was read for the plan may not show yet (compute document, section 1, rule 6).
+ */
+async function fillMembers(
+  context: Context,
+  id: string,
+  fields: Partial<Omit<RoleDocument, 'id'>>,
+  isOld: boolean,
+): Promise<Partial<Omit<RoleDocument, 'id'>>> {
+  const { members, default_members: defaults } = fields;
+  if ((members === undefined) === (defaults === undefined)) return fields;
+  const now = (await readCurrentRole(context, id, isOld))?.members ?? [];
+  const pick = (isDefault: boolean): string[] => now.filter((member) => member.default === isDefault).map(printMember);
+  // Who is only said to be a member does not have the role by default any more.
+  return { ...fields, members: members ?? pick(false), default_members: defaults ?? pick(true).filter((word) => !members?.includes(word)) };
 }
 
 /** Does the steps of a plan, one after the other. */
@@ -98,7 +116,7 @@ export function createExecutor(context: Context, state: State, passwords: Passwo
         await createRole(context, { ...toFields(step.role), name: step.role.name }, state.isOld);
         return;
       case 'updateRole':
-        await updateRole(context, step.id, toFields(step.fields), state.isOld);
+        await updateRole(context, step.id, toFields(await fillMembers(context, step.id, step.fields, state.isOld)), state.isOld);
         return;
       case 'deleteRole':
         await compute.deleteRole({ account, role: step.id });

@@ -90,7 +90,7 @@ function isReal({ from, to }: Difference): boolean {
   return JSON.stringify(from ?? []) !== JSON.stringify(to);
 }
 
-/** The API has one list of members: both lists are sent when one changes. */
+/** Of the two lists of members that of which the document says nothing is left out: it is read when the step is done. */
 function settleRole({ wanted, existing }: Pair<RoleDocument, Role>, renamed: RenamedBy): Change[] {
   const { id: _id, ...rest } = wanted;
   const fields = foldRole(rest);
@@ -102,16 +102,14 @@ function settleRole({ wanted, existing }: Pair<RoleDocument, Role>, renamed: Ren
   if (differences.length === 0) return [];
   const changed = new Set(differences.map(({ field }) => field));
   const movesMembers = changed.has('members') || changed.has('default_members');
-  const full: FullRole = { ...is, ...Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) };
-  // Who is only said to be a member does not have the role by default any more.
-  if (wanted.default_members === undefined)
-    full.default_members = full.default_members.filter((word) => wanted.members?.includes(word) !== true);
+  const full = fields as Partial<FullRole>;
   const step = {
     do: 'updateRole' as const,
     id: existing.id,
     fields: {
-      ...(changed.has('name') && { name: full.name }),
-      ...(movesMembers && { members: full.members, default_members: full.default_members }),
+      ...(changed.has('name') && { name: wanted.name }),
+      ...(movesMembers && full.members && { members: full.members }),
+      ...(movesMembers && full.default_members && { default_members: full.default_members }),
       ...(changed.has('policies') && { policies: full.policies }),
     },
   };

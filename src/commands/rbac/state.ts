@@ -85,7 +85,8 @@ function findImageId(images: readonly Image[], word: string): string {
 export function normalisePath(path: string, { users, policies, roles, keys, images, packages }: State): string {
   const [collection, name, below, ...rest] = path.split('/');
   if (name === undefined) return path;
-  const user = users.find(({ id, login }) => id === name || login === name);
+  // Logins are the same in any case.
+  const user = users.find(({ id, login }) => id === name || login.toLowerCase() === name.toLowerCase());
   const known: Readonly<Record<string, () => string | undefined>> = {
     users: () => user?.login,
     policies: () => policies.find(({ id }) => id === name)?.name,

@@ -1,5 +1,6 @@
 import type { User } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
+import { findNamed } from '../../cli/shapes.ts';
 import { UsageError } from '../../errors.ts';
 import { isIdLike, requireUser } from '../rbac/find.ts';
 import { parseMember, printMember, type Member } from '../rbac/role.ts';
@@ -35,12 +36,14 @@ export function addMembers(members: readonly Member[], added: readonly Member[])
   return [...kept, ...known];
 }
 
-/** Members without some. @throws {UsageError} for one that is not there */
+/** Members without some, which are named as members are added. @throws {UsageError} for one that is not there */
 export function removeMembers(members: readonly Member[], words: readonly string[], role: string): Member[] {
+  const candidates = members.map((member) => ({ id: member.id ?? '', name: printMember(member), member }));
   const removed = words.map((word) => {
-    const found = members.find((member) => printMember(member) === word || member.id === word);
+    // Logins are the same in any case.
+    const found = findNamed(candidates, word, 'member') ?? candidates.find(({ name }) => name.toLowerCase() === word.toLowerCase());
     if (!found) throw new UsageError(`${word} is not a member of role ${role}`, { hint: `cloud roles get ${role}` });
-    return found;
+    return found.member;
   });
   return members.filter((member) => !removed.includes(member));
 }

@@ -26,7 +26,7 @@ async function cloneOrigin(transaction: Transaction<Schema>, source: ImageRow, c
   return copy.id;
 }
 
-/** CloneImage. Errors: 422 `ImageNotShared` when the image does not name the account, 422 `NotImageOwnerError` for an origin of a third one. */
+/** CloneImage. Errors: 422 `ImageNotShared` when the image does not name the account, 422 `NotImageOwnerError` for an origin of a third one, 409 `InvalidArgument` for one without a file. */
 export const cloneImage: Handler<typeof compute.cloneImage> = async ({ id }, call) => {
   await settleCreations(call);
   const { account, store } = call;
@@ -34,6 +34,10 @@ export const cloneImage: Handler<typeof compute.cloneImage> = async ({ id }, cal
     const source = await requireImage(transaction, account, id);
     if (!(JSON.parse(source.acl) as string[]).includes(account.id)) {
       throw new ApiError(422, 'ImageNotShared', `image ${id} is not shared with ${account.login}`);
+    }
+    // Nothing would ever finish the copy of one that is being made.
+    if (source.content === null && source.state !== 'active') {
+      throw new ApiError(409, 'InvalidArgument', `id: image ${id} is ${source.state} and has no file to copy`);
     }
     const origin = await cloneOrigin(transaction, source, call);
     const copy: ImageRow = { ...source, id: randomUUID(), owner: account.id, public: 0, acl: '[]', origin };

@@ -2,14 +2,21 @@ import type { Kysely } from 'kysely';
 import { ApiError } from '../../errors.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 
+/** What a name may consist of, and how messages call it. Roles are named in headers, which carry no more than ASCII safely. */
+const nameForms = {
+  roles: { form: /^[\x20-\x7e]+$/u, words: 'ASCII characters' },
+  policies: { form: /^\P{Cc}+$/u, words: 'characters' },
+} as const;
+
 /**
  * The name of a role or policy, trimmed. Commas and slashes are left out because roles are named in lists and resources in paths.
  * @throws {ApiError} 409 `InvalidArgument`.
  */
-export function readName(name: string): string {
+export function readName(name: string, table: keyof typeof nameForms): string {
+  const { form, words } = nameForms[table];
   const trimmed = name.trim();
-  if (/^[^\p{Cc}/,]{1,128}$/u.test(trimmed) && trimmed !== '*') return trimmed;
-  throw new ApiError(409, 'InvalidArgument', 'name must have 1 to 128 printable characters, none of them / or a comma, and not be *');
+  if (/^[^/,]{1,128}$/u.test(trimmed) && form.test(trimmed) && trimmed !== '*') return trimmed;
+  throw new ApiError(409, 'InvalidArgument', `name must have 1 to 128 printable ${words}, none of them / or a comma, and not be *`);
 }
 
 /** @throws {ApiError} 409 `InvalidArgument` when another role, or policy, of the account has the name. @param id of the one that is to have it */

@@ -1,9 +1,10 @@
+import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Package } from '../../api/resources.ts';
 import { ApiError } from '../../errors.ts';
 import type { Call } from '../handler.ts';
-import type { PackageRow } from '../store/schema.ts';
+import type { PackageRow, Schema } from '../store/schema.ts';
 
 type Filter = InputOf<typeof compute.listPackages>;
 
@@ -59,12 +60,17 @@ export async function listPackages(filter: Filter, { store }: Call): Promise<Pac
   return rows.filter((row) => fits(row, filter)).map(showPackage);
 }
 
-/** GetPackage, by id or name; of several versions of a name the highest. */
+/** The package that an id or a name means: of several versions of a name the highest. */
+export async function findPackage(db: Kysely<Schema>, word: string): Promise<PackageRow | undefined> {
+  const byId = await db.selectFrom('packages').selectAll().where('id', '=', word).executeTakeFirst();
+  if (byId !== undefined) return byId;
+  const named = await db.selectFrom('packages').selectAll().where('name', '=', word).execute();
+  return named.toSorted((left, right) => left.version.localeCompare(right.version, 'en', { numeric: true })).at(-1);
+}
+
+/** GetPackage, by id or name. */
 export async function getPackage({ id }: InputOf<typeof compute.getPackage>, { store }: Call): Promise<Package> {
-  const byId = await store.db.selectFrom('packages').selectAll().where('id', '=', id).executeTakeFirst();
-  if (byId !== undefined) return showPackage(byId);
-  const named = await store.db.selectFrom('packages').selectAll().where('name', '=', id).execute();
-  const newest = named.toSorted((left, right) => left.version.localeCompare(right.version, 'en', { numeric: true })).at(-1);
-  if (newest === undefined) throw new ApiError(404, 'ResourceNotFound', `package ${id} does not exist`);
-  return showPackage(newest);
+  const row = await findPackage(store.db, id);
+  if (row === undefined) throw new ApiError(404, 'ResourceNotFound', `package ${id} does not exist`);
+  return showPackage(row);
 }

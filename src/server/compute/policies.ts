@@ -72,7 +72,7 @@ export const createPolicy: Handler<typeof compute.createPolicy> = async (input, 
   const row: PolicyRow = {
     id: randomUUID(),
     account: account.id,
-    name: readName(input.name),
+    name: readName(input.name, 'policies'),
     rules: readRules(input.rules),
     description: input.description === undefined || input.description === '' ? null : input.description,
     created: now(),
@@ -90,7 +90,7 @@ export const updatePolicy: Handler<typeof compute.updatePolicy> = async (input, 
   const { account, store } = call;
   const { description } = input;
   const changes = {
-    ...(input.name !== undefined && { name: readName(input.name) }),
+    ...(input.name !== undefined && { name: readName(input.name, 'policies') }),
     ...(input.rules !== undefined && { rules: readRules(input.rules) }),
     ...(description !== undefined && { description: description === '' ? null : description }),
   };

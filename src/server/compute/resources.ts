@@ -3,6 +3,7 @@ import type { Operation } from '../../api/operation.ts';
 import { findUser, listKeysOf, selectKeys } from '../accounts.ts';
 import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
 import { isVisible } from './image-shape.ts';
+import { findPackage } from './packages.ts';
 
 /** What a path of the compute service names, and where its role tags are kept. */
 export interface Resource {
@@ -45,13 +46,6 @@ const findImage: Find = async (db, account, id) => {
   return row !== undefined && isVisible(row, account) ? row.id : undefined;
 };
 
-const findPackage: Find = async (db, _, name) => {
-  const byId = await db.selectFrom('packages').select('id').where('id', '=', name).executeTakeFirst();
-  const named =
-    byId ?? (await db.selectFrom('packages').select('id').where('name', '=', name).orderBy('version', 'desc').executeTakeFirst());
-  return named?.id;
-};
-
 const findMachine: Find = async (db, account, id) =>
   (await db.selectFrom('machines').select('id').where('account', '=', account.id).where('id', '=', id).executeTakeFirst())?.id;
 
@@ -62,7 +56,7 @@ const collections: Readonly<Record<string, Find>> = {
   machines: findMachine,
   users: async (db, account, name) => (await findUser(db, account, name))?.id,
   roles: findOwn('roles'),
-  packages: findPackage,
+  packages: async (db, _, word) => (await findPackage(db, word))?.id,
   images: findImage,
   policies: findOwn('policies'),
   keys: findKey(undefined),

@@ -97,11 +97,13 @@ function mergeDefaults(
   }));
 }
 
-/** Version 8 names members only: those that stay keep what they had. */
-function keepDefaults(members: readonly MemberInput[], existing: readonly MemberRecord[], { version }: Call): readonly MemberInput[] {
+/** Version 8 names members only: those that stay keep what they were and had, also those who share a login with another kind of member. */
+function keepMembers(members: readonly MemberInput[], existing: readonly MemberRecord[], { version }: Call): readonly MemberInput[] {
   if (!version.startsWith('8.')) return members;
-  const had = new Map(existing.map((member) => [member.login.toLowerCase(), member]));
-  return members.map((member) => ({ ...member, default: member.default ?? had.get(member.login?.toLowerCase() ?? '')?.default ?? false }));
+  return members.flatMap((member): MemberInput[] => {
+    const had = existing.filter(({ login }) => member.id === undefined && login.toLowerCase() === member.login?.toLowerCase());
+    return had.length === 0 ? [member] : had.map((each) => ({ ...each, default: member.default ?? each.default }));
+  });
 }
 
 async function writeMembers(
@@ -143,7 +145,7 @@ async function writePolicies(
 async function writeRole(transaction: Transaction<Schema>, input: RoleInput, before: RoleRecord, call: Call): Promise<RoleRecord> {
   const { account } = call;
   const members = mergeDefaults(input, before.members);
-  if (members !== undefined) await writeMembers(transaction, account, before.id, keepDefaults(members, before.members, call));
+  if (members !== undefined) await writeMembers(transaction, account, before.id, keepMembers(members, before.members, call));
   if (input.policies !== undefined) await writePolicies(transaction, account, before.id, input.policies);
   const role = await requireRole(transaction, account, before.id);
   if (role.name === administratorRole && role.policies.length > 0) {
@@ -155,7 +157,7 @@ async function writeRole(transaction: Transaction<Schema>, input: RoleInput, bef
 /** CreateRole. Errors: 409 `InvalidArgument` for a name that is taken, an unknown member or policy. */
 export const createRole: Handler<typeof compute.createRole> = async (input, call) => {
   const { account, store, now } = call;
-  const name = readName(input.name);
+  const name = readName(input.name, 'roles');
   const id = randomUUID();
   const role = await store.write(async (transaction) => {
     await checkFree(transaction, 'roles', account, { id, name });
@@ -169,7 +171,7 @@ export const createRole: Handler<typeof compute.createRole> = async (input, call
 /** UpdateRole, by id or name: lists that are given replace those it had. Errors as of CreateRole. */
 export const updateRole: Handler<typeof compute.updateRole> = async (input, call) => {
   const { account, store } = call;
-  const name = input.name === undefined ? undefined : readName(input.name);
+  const name = input.name === undefined ? undefined : readName(input.name, 'roles');
   const role = await store.write(async (transaction) => {
     const before = await requireRole(transaction, account, input.role);
     await noteChange(transaction, call, 'role', before.id, before);

@@ -129,4 +129,11 @@ describe('clone', () => {
       code: 'NotImageOwnerError',
     });
   });
+
+  test('one that is being made, or could not be, is not copied: nothing would ever finish the copy', async () => {
+    const image = await images.create({ acl: [images.service.other.id] });
+    expect(await images.askAsOther('POST', `/my/images/${image.id}?action=clone`)).toMatchObject(invalid);
+    await images.finish(image);
+    expect((await images.askAsOther('POST', `/my/images/${image.id}?action=clone`)).json).toMatchObject({ state: 'active' });
+  });
 });

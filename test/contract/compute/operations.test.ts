@@ -189,7 +189,12 @@ describe('packages', () => {
       const others = [older, { ...older, id: '0f8fad5b-d9cb-469f-a165-708677289502', version: '1.10.0' }];
       await transaction.insertInto('packages').values(others).execute();
     });
-    expect((await service.compute('GET', '/my/packages/many')).json).toMatchObject({ version: '1.10.0' });
+    const { json } = await service.compute('GET', '/my/packages/many');
+    expect(json).toMatchObject({ version: '1.10.0' });
+    // What is tagged by the name, and whether a sub-user may have it, is about the same one.
+    await service.compute('POST', '/my/roles', { json: { name: 'tagger' } });
+    await service.compute('PUT', '/my/packages/many', { json: { 'role-tag': ['tagger'] } });
+    expect((await service.compute('GET', `/my/packages/${(json as { id: string }).id}`)).headers['role-tag']).toBe('tagger');
   });
 });
 

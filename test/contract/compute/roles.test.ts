@@ -73,6 +73,8 @@ describe('roles', () => {
     [{ name: 'a,b' }, 'InvalidArgument', 'name'],
     [{ name: 'a/b' }, 'InvalidArgument', 'name'],
     [{ name: '*' }, 'InvalidArgument', 'name'],
+    // Role tags are shown in a header, which cannot carry it: whoever read what has the tag got no reply at all.
+    [{ name: 'команда' }, 'InvalidArgument', 'ASCII'],
     [{ name: 'x'.repeat(129) }, 'InvalidArgument', 'name'],
     [{ name: 'administrator', policies: [{ name: 'reading' }] }, 'InvalidArgument', 'administrator'],
   ])('%j: %s, and nothing is made', async (json, code, words) => {
@@ -125,6 +127,15 @@ describe('roles in API version 8', () => {
     expect((await askOld('POST', '/my/roles/old', { json: { members: ['bob'] } })).json).toMatchObject({ default_members: ['bob'] });
     expect((await askOld('POST', '/my/roles/old', { json: { policies: [] } })).json).toMatchObject({ policies: [], members: ['bob'] });
     expect(await askOld('POST', '/my/roles/old', { json: { members: ['nobody'] } })).toMatchObject(invalid);
+  });
+
+  test('an account that is a member stays one, whatever sub-user has its login', async () => {
+    await make('users', { login: 'other', email: 'a@b', password: 'secret1234' });
+    const member = { type: 'account', id: service.other.id, login: 'other', default: true };
+    await make('roles', { name: 'guests', members: [member] });
+    const changed = await askOld('POST', '/my/roles/guests', { json: { members: ['other', 'bob'] } });
+    expect(changed.json).toMatchObject({ members: ['other', 'bob'], default_members: ['other'] });
+    expect((await service.compute('GET', '/my/roles/guests')).json).toMatchObject({ members: [member, subuser('bob', false)] });
   });
 
   test('come in forms too', async () => {

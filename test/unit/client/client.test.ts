@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { compute } from '../../../src/api/compute.ts';
-import { streamOf, type Reply } from '../../../src/api/message.ts';
+import { readAll, streamOf, type Reply } from '../../../src/api/message.ts';
 import { storage } from '../../../src/api/storage.ts';
 import { checkTransport, createClient, type ClientOptions } from '../../../src/client/client.ts';
 import { backOff, readRetryAfter } from '../../../src/client/retry.ts';
 import type { Outgoing } from '../../../src/client/send.ts';
-import { NetworkError } from '../../../src/errors.ts';
+import { NetworkError, type ApiError } from '../../../src/errors.ts';
 
 type Answer = { status: number; headers?: Record<string, string>; body?: string } | Error;
 
@@ -32,7 +32,7 @@ function setUp(answers: Answer[], options: Partial<ClientOptions> & { service?: 
     now: () => 0,
     ...options,
   };
-  return { sent, waits, compute: createClient(compute, client), storage: createClient(storage, client) };
+  return { sent, waits, endpoint: client.endpoint, compute: createClient(compute, client), storage: createClient(storage, client) };
 }
 
 async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
@@ -60,6 +60,23 @@ describe('what is tried again', () => {
     const { compute, sent } = setUp([refusal(status)]);
     await expect(compute.listKeys({ account: 'my' })).rejects.toMatchObject({ status });
     expect(sent).toHaveLength(1);
+  });
+
+  test('any request like the declared ones: throttled, and refused in one form of the signature; the last refusal is the reply', async () => {
+    const endpoint = { ...setUp([]).endpoint, tryOtherForm: ({ status }: ApiError) => status === 401 };
+    const { compute, sent } = setUp([refusal(420), refusal(401, 'InvalidCredentials'), list], { endpoint });
+    expect((await compute.request({ method: 'HEAD', target: '/my/keys' })).status).toBe(200);
+    expect(sent).toHaveLength(3);
+    const failing = setUp([refusal(503), refusal(404, 'ResourceNotFound')]);
+    const reply = await failing.compute.request({ method: 'GET', target: '/my/keys/none' });
+    expect([reply.status, Buffer.from(await readAll(reply.body)).toString()]).toEqual([
+      404,
+      '{"code":"ResourceNotFound","message":"later"}',
+    ]);
+    expect(failing.sent).toHaveLength(2);
+    const creation = setUp([refusal(503)]);
+    expect((await creation.compute.request({ method: 'POST', target: '/my/keys', body: Buffer.from('{}') })).status).toBe(503);
+    expect(creation.sent).toHaveLength(1);
   });
 
   test('a broken connection: what is idempotent, but no creation', async () => {

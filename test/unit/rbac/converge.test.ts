@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { collectPasswords, createExecutor } from '../../../src/commands/rbac/execute.ts';
 import { toDocument } from '../../../src/commands/rbac/export.ts';
+import type { RbacDocument } from '../../../src/commands/rbac/document.ts';
 import { plan } from '../../../src/commands/rbac/plan.ts';
 import { listTaggable, readState, readTags } from '../../../src/commands/rbac/state.ts';
 import { createTestContext } from '../../support/compute-context.ts';
@@ -38,3 +39,31 @@ test(`random documents converge in one apply each (seed ${seed})`, async () => {
     expect(plan(wanted, after.state, after.tags, true)).toEqual([]);
   }
 }, 120_000);
+
+test('of the two lists of members, the one that a document does not have stays as it is when the step is done', async () => {
+  const context = createTestContext(service);
+  const make = async (path: string, json: object) => expect((await service.compute('POST', path, { json })).status).toBeLessThan(300);
+  for (const login of ['first', 'second', 'third']) await make('/my/users', { login, email: 'a@b', password: 'secret1234' });
+  await make('/my/roles', { name: 'partly', members: [{ login: 'first', default: true }] });
+  const state = await readState(context, false);
+  const steps = (fields: object) => plan({ version: '1', roles: [{ name: 'partly', ...fields }] }, state, {}, false);
+  // Somebody else's change, which what the plan was made from does not show.
+  const members = [
+    { login: 'first', default: true },
+    { login: 'second', default: true },
+  ];
+  await make('/my/roles/partly', { members });
+  const shown = async () => (await service.compute('GET', '/my/roles/partly')).json as { members: { login: string; default: boolean }[] };
+  for (const { step } of steps({ members: ['third', 'first'] })) await createExecutor(context, state, new Map()).execute(step);
+  const pick = ({ members: list }: Awaited<ReturnType<typeof shown>>) => Object.fromEntries(list.map((each) => [each.login, each.default]));
+  expect(pick(await shown())).toEqual({ first: false, third: false, second: true });
+  for (const { step } of steps({ default_members: ['third'] })) await createExecutor(context, state, new Map()).execute(step);
+  expect(pick(await shown())).toEqual({ first: false, third: true });
+});
+
+test('role tags of a user whose login is written in another case are not taken away', async () => {
+  const context = createTestContext(service);
+  const document: RbacDocument = { version: '1', tags: { 'users/FIRST': ['partly'] } };
+  const state = await readState(context, true);
+  expect(plan(document, state, { 'users/first': ['partly'] }, true)).toEqual([]);
+});

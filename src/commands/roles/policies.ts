@@ -1,0 +1,40 @@
+import type { Context } from '../../cli/command.ts';
+import { findNamed } from '../../cli/shapes.ts';
+import { UsageError } from '../../errors.ts';
+import { isIdLike, isUuid, requirePolicy, searchByName } from '../rbac/find.ts';
+import type { Role, RoleFields } from '../rbac/role.ts';
+
+/** The names and whole ids that policies are sent by: beginnings of ids are looked up. */
+export async function resolvePolicies({ compute, account }: Context, words: readonly string[]): Promise<string[]> {
+  const unknown = words.find((word) => isIdLike(word) && !isUuid(word));
+  if (unknown === undefined) return [...words];
+  const listed = await searchByName('policy', unknown, () => compute.listPolicies({ account }));
+  return words.map((word) => (isIdLike(word) && !isUuid(word) ? requirePolicy(listed, word).name : word));
+}
+
+/** A policy as it is compared and sent: one that the role has by its id where there is one, whatever it was called by. */
+function writeWord({ policies }: Pick<Role, 'policies'>, word: string): string {
+  const candidates = policies.map(({ id, name }) => ({ id: id ?? '', name }));
+  const found = findNamed(candidates, word, 'policy');
+  return found === undefined ? word : found.id || found.name;
+}
+
+/**
+ * The whole list of policies that is to be sent, where options change it: that of a file, or what the role has, without some and with others.
+ * @throws {UsageError} when one that is to be removed is not there
+ */
+export async function changePolicies(
+  context: Context,
+  before: Role,
+  held: RoleFields,
+  { addPolicy, removePolicy }: { addPolicy: string[]; removePolicy: string[] },
+): Promise<string[]> {
+  const policies = (held.policies ?? before.policies.map(({ id, name }) => id ?? name)).map((word) => writeWord(before, word));
+  const removed = removePolicy.map((word) => {
+    const policy = writeWord(before, word);
+    if (policies.includes(policy)) return policy;
+    throw new UsageError(`role ${before.name} does not have the policy ${word}`, { hint: `cloud roles get ${before.name}` });
+  });
+  const added = (await resolvePolicies(context, addPolicy)).map((word) => writeWord(before, word));
+  return [...policies.filter((policy) => !removed.includes(policy)), ...added.filter((policy) => !policies.includes(policy))];
+}
