@@ -4,6 +4,13 @@ import { toNetworkError } from './network-error.ts';
 import { receiveReply } from './receive.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
 
+/** Bytes that are handed over at once, at most: from one piece to the next undici counts silence, however much of it goes meanwhile. */
+const largestPiece = 128 * 1024;
+
+async function* split(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += largestPiece) yield bytes.subarray(at, at + largestPiece);
+}
+
 /** Sends with undici: for transfers and everything in bulk, and where a proxy is set. */
 export function createUndiciSender(options: SendOptions, throughProxy: boolean): Sender {
   const connect = {
@@ -26,9 +33,12 @@ export function createUndiciSender(options: SendOptions, throughProxy: boolean):
       }
     }
     const { reply, handler } = receiveReply(signal, (error) => (source ? source.error : toNetworkError(error, url)));
-    const stream = body === undefined || body instanceof Uint8Array ? (body ?? null) : read(body);
+    const isWhole = body instanceof Uint8Array;
+    const isSmall = isWhole && body.length <= largestPiece;
+    const stream = body === undefined || isSmall ? (body ?? null) : read(isWhole ? split(body) : body);
     const content = stream as Dispatcher.DispatchOptions['body'] & null;
-    dispatcher.dispatch({ origin: url.origin, path: url.pathname + url.search, method, headers, body: content }, handler);
+    const given = isWhole ? { ...headers, 'content-length': String(body.length) } : headers;
+    dispatcher.dispatch({ origin: url.origin, path: url.pathname + url.search, method, headers: given, body: content }, handler);
     return reply;
   }
 

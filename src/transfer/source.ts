@@ -1,4 +1,4 @@
-import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import type { ByteStream } from '../api/message.ts';
 import { describeSystemError, isSystemError, LocalError, UsageError } from '../errors.ts';
 import type { Engine, Ticket } from './engine.ts';
@@ -90,6 +90,20 @@ export function readFilePart({ file, size }: FileSource, start: number, end: num
   if (end <= start && start > 0) return createReadStream(file, { start, end: start });
   const last = end >= size ? size : end - 1;
   return createReadStream(file, { start, end: last, highWaterMark: pieceSize });
+}
+
+/** The whole of a file. Its last bytes come only when nobody has written to it meanwhile: without them nothing is stored. */
+export async function* readWholeFile({ file, size, label }: FileSource): AsyncGenerator<Uint8Array> {
+  // What comes to its place under its name does not change what is being read.
+  const fd = openSync(file, 'r');
+  const { mtimeMs } = fstatSync(fd);
+  let missing = size;
+  for await (const piece of createReadStream(file, { fd, start: 0, end: size, highWaterMark: pieceSize })) {
+    missing -= (piece as Uint8Array).length;
+    const now = missing === 0 ? fstatSync(fd) : undefined;
+    if (now && now.mtimeMs !== mtimeMs) throw changed(label, now.size > size ? 'grew' : 'was changed');
+    yield piece as Uint8Array;
+  }
 }
 
 /** The whole of a small file, read at once. @throws {LocalError} when it is not as large as it was */

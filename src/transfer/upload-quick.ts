@@ -1,7 +1,7 @@
 import { countMoves, type Engine, type Ticket } from './engine.ts';
 import type { RemotePath } from './path.ts';
 import { checkInterrupted, mayTryAgain } from './retry.ts';
-import { readFilePart, watchBytes, type FileSource, type Watched } from './source.ts';
+import { readWholeFile, watchBytes, type FileSource, type Watched } from './source.ts';
 import { isBegun } from './unfinished.ts';
 import type { PutOptions } from './upload.ts';
 
@@ -49,7 +49,7 @@ export async function uploadQuickly<R>(
   send: (watched: Watched) => Promise<R>,
 ): Promise<R | undefined> {
   const counting = countMoves(ticket);
-  const watched = watchBytes(() => checkPace(readFilePart(source, 0, source.size), source.size), source, engine, counting);
+  const watched = watchBytes(() => checkPace(readWholeFile(source), source.size), source, engine, counting);
   try {
     return await send(watched);
   } catch (error) {

@@ -9,7 +9,7 @@ import { largeFile, uploadParts, uploadStream } from './multipart.ts';
 import { parentOf, printRemotePath, type RemotePath } from './path.ts';
 import { tryAgain } from './retry.ts';
 import { mayBeQuick, uploadQuickly } from './upload-quick.ts';
-import { readFilePart, readSmallFile, watchBytes, type FileSource, type Source, type StreamSource } from './source.ts';
+import { readWholeFile, readSmallFile, watchBytes, type FileSource, type Source, type StreamSource } from './source.ts';
 
 /** How an object is stored. */
 export interface PutOptions {
@@ -93,7 +93,7 @@ async function putBytes(engine: Engine, content: Uint8Array, target: RemotePath,
 
 function putFile(engine: Engine, source: FileSource, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
   if (source.size <= smallFile) return tryAgain(() => putBytes(engine, readSmallFile(source), target, options, ticket), engine);
-  const watched = watchBytes(() => readFilePart(source, 0, source.size), source, engine, ticket);
+  const watched = watchBytes(() => readWholeFile(source), source, engine, ticket);
   const described = describePut(target, options);
   return tryAgain(async () => {
     const reply = await engine.storage.putObject({ ...described, body: watched.body(), length: source.size }, { body: watched.body });

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, existsSync, readdirSync, readFileSync, readlinkSync, statSync, truncateSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync, readlinkSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
@@ -122,17 +122,19 @@ test('Ctrl-C ends what waits for more of a pipe, and the parts that were sent ar
 test.each([
   ['grew', (file: string) => appendFileSync(file, 'more')],
   ['shrank', (file: string) => truncateSync(file, 1_000_000)],
+  ['was changed', (file: string) => writeFileSync(file, 'another', { flag: 'r+' })],
 ])('a file that %s while it is read is told, and nothing is stored', async (how, change) => {
-  const file = user.write(how, large);
+  const name = how.replace(' ', '-');
+  const file = user.write(name, large);
   let isSending = false;
   const proxy = await startFaultProxy(user.local.storUrl, (method) => ((isSending ||= method === 'PUT'), 'none'), 1);
-  const put = start('stor', 'put', how, `put-${how}`, '-q', '--bwlimit', '2M', '--stor-url', proxy.url);
+  const put = start('stor', 'put', name, `put-${name}`, '-q', '--bwlimit', '2M', '--stor-url', proxy.url);
   await waitFor(() => isSending);
   change(file);
   const { code, stderr } = await waitForEnd(put);
   await proxy.close();
   expect([code, stderr.includes(`${how} while it was read: nothing was stored`)]).toEqual([1, true]);
-  expect((await user.cloud(['stor', 'stat', `put-${how}`])).code).toBe(3);
+  expect((await user.cloud(['stor', 'stat', `put-${name}`])).code).toBe(3);
 });
 
 /** Whether a process has a file of this name open. */

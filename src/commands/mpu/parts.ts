@@ -10,7 +10,7 @@ import { makeFolder } from '../../transfer/folders.ts';
 import { smallestPart } from '../../transfer/multipart.ts';
 import { baseName, parentOf, readRemotePath } from '../../transfer/path.ts';
 import { tryAgain } from '../../transfer/retry.ts';
-import { openSource, readFilePart, watchBytes, type Source } from '../../transfer/source.ts';
+import { openSource, readWholeFile, watchBytes, type Source } from '../../transfer/source.ts';
 import { checkPartNumber, listParts, putPart as sendPart } from '../../transfer/upload-parts.ts';
 import { uploadObject } from '../../transfer/upload.ts';
 import { createEngine, transferOptions } from '../stor/engine.ts';
@@ -54,7 +54,7 @@ export const putPart = command({
     if (size < smallestPart) warn(`part ${number} has ${size} bytes: only the last part may have fewer than 5 MiB`);
     const part = await tryAgain(async () => {
       if (source?.kind === 'file') {
-        const { body, seen } = watchBytes(() => readFilePart(source, 0, source.size), source, engine, undefined);
+        const { body, seen } = watchBytes(() => readWholeFile(source), source, engine, undefined);
         return await sendPart(engine, place, number, { body, seen, length: size });
       }
       const bytes = content ?? Buffer.alloc(0);

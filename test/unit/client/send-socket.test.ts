@@ -1,9 +1,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { createServer as createSecureServer } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { readAll, streamOf } from '../../../src/api/message.ts';
-import { createAuthority, createServerCertificate } from '../../../src/auth/authority.ts';
 import { createSocketSender } from '../../../src/client/send-socket.ts';
 import type { Sender, SendOptions } from '../../../src/client/send.ts';
 
@@ -179,26 +177,6 @@ describe('a reply that is whole before the body of the request has gone', () => 
     const refused = await answerEarly(ok('no').replace('200 OK', '404 Not Found'));
     expect(await put(open(), refused.url, source(), 600)).toBe('404 no');
   });
-});
-
-test('goes on sending a large body over TLS to a service that takes its time', async () => {
-  const { certificate, key } = await createServerCertificate(await createAuthority('Test'), ['localhost']);
-  const large = Buffer.alloc(8 * 1024 * 1024);
-  let size = 0;
-  const server = createSecureServer({ cert: certificate, key }, (socket) => {
-    socket
-      .on('error', () => undefined)
-      .on('data', (bytes) => {
-        size += bytes.length;
-        if (size > large.length) socket.write('HTTP/1.1 204 No Content\r\n\r\n');
-        // What waits on its way at the end is not to take long.
-        if (size > large.length / 2) return;
-        socket.pause();
-        setTimeout(() => socket.resume(), 5);
-      });
-  });
-  const url = new URL(`https://localhost:${await listen(server)}`);
-  expect((await open({ idleTimeout: 500, insecure: true }).send({ method: 'PUT', url, headers: {}, body: large })).status).toBe(204);
 });
 
 test('goes on sending to a service that takes its time, and gives up one that takes nothing', async () => {

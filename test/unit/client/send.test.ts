@@ -36,6 +36,16 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     response.end(large);
   } else if (path === '/slow') {
     setTimeout(() => response.writeHead(204).end(), 80);
+  } else if (path === '/patient') {
+    let size = 0;
+    request.on('end', () => response.writeHead(204).end());
+    request.on('data', ({ length }: Buffer) => {
+      size += length;
+      // What waits on its way at the end is not to take long.
+      if (size > large.length / 4) return;
+      request.pause();
+      setTimeout(() => request.resume(), 5);
+    });
   } else if (path === '/silent') {
     request.resume();
   } else if (path === '/stall') {
@@ -276,6 +286,11 @@ describe.each([
       size += part.length;
     }
     expect(size).toBe(large.length);
+  });
+
+  test('a large body that goes slowly is not silence', async () => {
+    const url = new URL('/patient', secure);
+    expect((await open({ idleTimeout: 500 }).send({ method: 'PUT', url, headers: {}, body: large })).status).toBe(204);
   });
 
   test('a signal ends a request', async () => {

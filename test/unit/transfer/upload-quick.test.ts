@@ -1,5 +1,18 @@
 import { createHash } from 'node:crypto';
-import { closeSync, ftruncateSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  ftruncateSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -101,4 +114,29 @@ test.each<[string, Partial<Engine>, Partial<FileSource>, boolean, boolean]>([
   ['one that was begun in parts', { memory: { ...engine.memory, read: () => ({ parts: {} }) } }, {}, false, false],
 ])('whether one request may do: %s', (_, given, file, alwaysInParts, expected) => {
   expect(mayBeQuick({ ...engine, ...given }, { ...source, ...file }, target, { headers: {}, alwaysInParts })).toBe(expected);
+});
+
+test('a file that is written to while it is read is never sent to its end; one that comes to its place is nothing to it', async () => {
+  const file = join(folder, 'changing');
+  const changing = { ...source, label: 'changing', file, size: 2 * mebibyte };
+  const send = (change: () => void): Promise<number | undefined> => {
+    writeFileSync(file, Buffer.alloc(changing.size));
+    utimesSync(file, 1e9, 1e9);
+    return uploadQuickly(engine, changing, ticket, async (watched) => {
+      let length = 0;
+      for await (const piece of watched.body()) {
+        if (length === 0) change();
+        length += piece.length;
+      }
+      return length;
+    });
+  };
+  const write = (): void => {
+    const descriptor = openSync(file, 'r+');
+    writeSync(descriptor, 'x');
+    closeSync(descriptor);
+  };
+  await expect(send(write)).rejects.toThrow('changing was changed while it was read: nothing was stored');
+  await expect(send(() => appendFileSync(file, 'x'))).rejects.toThrow('changing grew while it was read');
+  await expect(send(() => renameSync(source.file, file))).resolves.toBe(changing.size);
 });
