@@ -14,6 +14,14 @@ const conditions = {
 };
 const roleTag = { roleTag: header('role-tag', 'Roles to tag it with, comma-separated') };
 const copies = { durabilityLevel: header('durability-level', 'Number of copies, 1 to 6') };
+const page = {
+  limit: optional(number('Most entries in the reply')),
+  marker: optional(text('Name at which to start, included')),
+  dir: optional(text('Only directories')),
+  obj: optional(text('Only objects')),
+  sort: optional(text('name, mtime or none')),
+  sort_order: optional(text('reverse')),
+};
 const partPath = 'uploads/:prefix/:id';
 
 export const storage = operations('storage', {
@@ -27,14 +35,7 @@ export const storage = operations('storage', {
   listDirectory: operation('GET /:account/*path', {
     summary: 'The entries of a directory, in the order of their UTF-8 bytes',
     when: { entry: 'directory' },
-    fields: {
-      limit: optional(number('Most entries in the reply')),
-      marker: optional(text('Name at which to start, included')),
-      dir: optional(text('Only directories')),
-      obj: optional(text('Only objects')),
-      sort: optional(text('name, mtime or none')),
-      sort_order: optional(text('reverse')),
-    },
+    fields: page,
   }).listing(o.entry),
   deleteDirectory: operation('DELETE /:account/*path', {
     summary: 'Deletes an empty directory',
@@ -63,7 +64,12 @@ export const storage = operations('storage', {
   getObject: operation('GET /:account/*path', {
     summary: 'The bytes of an object',
     when: { entry: 'object' },
-    fields: { ...conditions, range: header('range', 'bytes=FIRST-LAST'), accept: header('accept', 'Content types wanted') },
+    fields: {
+      ...conditions,
+      range: header('range', 'bytes=FIRST-LAST'),
+      ifRange: header('if-range', 'Heed the range only when the object has this etag; all of it else'),
+      accept: header('accept', 'Content types wanted'),
+    },
   }).bytes(),
   deleteObject: operation('DELETE /:account/*path', {
     summary: 'Deletes an object',
@@ -104,8 +110,7 @@ export const storage = operations('storage', {
     fields: {
       state: optional(text('running, live, queued or done')),
       name: optional(text('Name of the job')),
-      limit: optional(number('Most entries in the reply')),
-      marker: optional(text('Name at which to start, included')),
+      ...page,
     },
   }).listing(o.entry),
   getJob: operation('GET /:account/jobs/:id/live/status', { summary: 'The state of a job' }).returning(o.job),

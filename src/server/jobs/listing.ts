@@ -3,6 +3,7 @@ import type { Entry } from '../../api/objects.ts';
 import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../errors.ts';
 import type { Handler } from '../handler.ts';
+import { listDirectory } from '../storage/listing.ts';
 import { placeOf } from '../storage/paths.ts';
 
 const defaultLimit = 1000;
@@ -20,13 +21,18 @@ function refuse(message: string): ApiError {
   return new ApiError(400, 'InvalidParameter', message);
 }
 
-/** The jobs of the account as a listing of their directories, by id; a job whose directory was deleted is not listed. */
-export const listJobs: Handler<typeof storage.listJobs> = async ({ state, name, limit = defaultLimit, marker }, call) => {
+/**
+ * The jobs of the account as a listing of their directories, by id; a job whose directory was deleted is not listed. Without a state or a
+ * name it is the listing of a directory like others, with all that may be asked of one.
+ */
+export const listJobs: Handler<typeof storage.listJobs> = async ({ state, name, ...wishes }, call) => {
+  const { limit = defaultLimit, marker } = wishes;
   const { db } = call.store;
   if (!Number.isInteger(limit) || limit < 1 || limit > mostJobs)
     throw refuse(`limit is ${limit}: it must be a whole number from 1 to ${mostJobs}`);
   const wanted = state === undefined ? undefined : states[state];
   if (state !== undefined && wanted === undefined) throw refuse(`state is "${state}": it must be running, live, queued or done`);
+  if (state === undefined && name === undefined) return listDirectory({ ...wishes, path: 'jobs' }, call);
   let query = db
     .selectFrom('entries')
     .leftJoin('jobs', 'jobs.id', 'entries.name')

@@ -39,6 +39,11 @@ function judge(conditions: Conditions, entry: EntryRow | undefined): Verdict {
   return 'go on';
 }
 
+/** Whether the range of a request is of this version: an `If-Range` with another etag or date asks for the whole object. */
+export function fitsRange(ifRange: string | undefined, entry: EntryRow): boolean {
+  return ifRange === undefined || matchEtag(ifRange, entry) || readDate(ifRange) === readSeconds(entry);
+}
+
 /** Etags are compared as they stand; quotes and the mark of a weak one are dropped. */
 function matchEtag(list: string, entry: EntryRow | undefined): boolean {
   if (!entry) return false;

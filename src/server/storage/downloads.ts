@@ -6,7 +6,7 @@ import { ApiError } from '../../errors.ts';
 import type { Call, Handler } from '../handler.ts';
 import type { EntryRow } from '../store/schema.ts';
 import { accepts } from './accept.ts';
-import { judgeRead } from './conditions.ts';
+import { fitsRange, judgeRead } from './conditions.ts';
 import { openContent } from './contents.ts';
 import { limitOrigin } from './cors.ts';
 import { requireEntry } from './entries.ts';
@@ -35,7 +35,7 @@ async function answerDownload(input: Input, entry: EntryRow, call: Call): Promis
   if (!accepts(input.accept, type)) throw new ApiError(406, 'NotAcceptable', `the object is ${type}, which the Accept header excludes`);
   if (judgeRead(input, entry) === 'not modified') return answerNotModified(headers);
   const size = entry.size ?? 0;
-  const range = readRange(input.range, size);
+  const range = fitsRange(input.ifRange, entry) ? readRange(input.range, size) : undefined;
   if (range === 'outside') return answerOutside(size);
   const { start, end } = range ?? { start: 0, end: size };
   const body = entry.content === null || start === end ? streamOf() : await openContent(call.store, entry.content, start, end);

@@ -111,6 +111,11 @@ describe('reading', () => {
     expect(await names('?state=queued')).toEqual([]);
     expect(await names('?name=lively')).toEqual([live]);
     expect(await names(`?limit=1&marker=${live}`)).toEqual([live]);
+    expect(await names('?sort_order=reverse')).toEqual(all.toReversed());
+    expect(await names('?obj')).toEqual([]);
+    const etag = await service.put('/demo/jobs/notes', 'hello');
+    expect(await service.list('/demo/jobs?obj')).toMatchObject([{ name: 'notes', type: 'object', etag, size: 5 }]);
+    await service.ask('DELETE', '/demo/jobs/notes');
     expect(await refusalOf('GET', '/demo/jobs?state=odd')).toEqual([400, 'InvalidParameter']);
     expect(await refusalOf('GET', '/demo/jobs?limit=0')).toEqual([400, 'InvalidParameter']);
     const { headers } = await service.ask('GET', '/demo/jobs');

@@ -237,6 +237,16 @@ describe('getObject', () => {
     expect(await ask('other')).toMatchObject({ status: 412, code: 'PreconditionFailed' });
   });
 
+  test('Range with If-Range, as browsers and wget go on with a download: the part of that version, or the whole of another', async () => {
+    const etag = await service.put('/demo/stor/resumed', '0123456789');
+    const modified = (await service.ask('HEAD', '/demo/stor/resumed')).headers['last-modified'] ?? '';
+    const ask = (ifRange: string) => service.ask('GET', '/demo/stor/resumed', { headers: { range: 'bytes=4-', 'if-range': ifRange } });
+    for (const same of [etag, `"${etag}"`, modified]) expect(await ask(same)).toMatchObject({ status: 206, text: '456789' });
+    for (const other of ['other', '"other"', new Date(0).toUTCString()]) {
+      expect(await ask(other)).toMatchObject({ status: 200, text: '0123456789' });
+    }
+  });
+
   test.each(['bytes=x', 'lines=1-2', 'bytes=5-3', 'bytes=-', ''])('Range "%s" is ignored', async (range) => {
     expect(await service.ask('GET', '/demo/stor/digits', { headers: { range } })).toMatchObject({ status: 200, text: '0123456789' });
   });
