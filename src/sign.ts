@@ -75,6 +75,8 @@ export function createSignings({ world, paths, settings, signer: signerLogin }: 
   async function presignUrl(service: ServiceName, { methods, path, query = [], lifetime }: PresignedRequest): Promise<string> {
     const [{ login, signer, keyId }, { presign }] = await Promise.all([identify(service), import('./auth/presign.ts')]);
     const { origin, host, pathname } = readUrl(settings(), service);
+    // Roles of the object storage stand in a header, which no URL has.
+    const roles = service === 'compute' && !query.some(([name]) => name === 'as-role') ? settings().role?.value : undefined;
     const target = await presign({
       service,
       signer,
@@ -84,7 +86,7 @@ export function createSignings({ world, paths, settings, signer: signerLogin }: 
       path: pathname.replace(/\/+$/, '') + path,
       user: login,
       expires: (world.now() + lifetime) / 1000,
-      query,
+      query: roles ? [...query, ['as-role', roles]] : query,
     });
     return origin + target;
   }

@@ -131,6 +131,7 @@ const sign = command({
     const [path = '', ...search] = encodeTyped(args.path).split('?');
     const allowed = wanted.length === 0 ? ['GET'] : [...new Set(wanted)];
     const lifetime = options.expires ?? 3_600_000;
+    if (lifetime < 1000) throw new UsageError('--expires: a URL works for a second at least');
     const service = options.service === 'stor' ? 'storage' : 'compute';
     const url = await invocation.presign(service, { methods: allowed, path, query: readQuery(search.join('?')), lifetime });
     return record(

@@ -67,6 +67,20 @@ test('who may change passwords and nothing else names the user by login', async 
   expect([code, stderr]).toEqual([0, 'Changed the password of forgetful\n']);
 });
 
+test('a pre-signed URL is for the roles that --role names', async () => {
+  await user.json('policies', 'create', 'asked', '--rule', 'CAN listservices', '--wait');
+  await user.json('roles', 'create', 'asked', '--member', 'alice', '--policy', 'asked', '--wait');
+  await user.json('roles', 'tags', 'set', 'services', 'asked');
+  const ask = async (...words: string[]): Promise<string> => {
+    const { stdout } = await asAlice('api', 'sign', '/my/services', '-o', 'name', ...words);
+    return (await user.shell(`curl -sk '${stdout.trim()}'`)).stdout;
+  };
+  expect(await ask()).toContain('NotAuthorized');
+  expect(JSON.parse(await ask('--role', 'asked'))).toHaveProperty('storage');
+  const short = await asAlice('api', 'sign', '/my/services', '--expires', '1ms');
+  expect([short.code, short.stderr]).toEqual([2, expect.stringContaining('a second at least')]);
+});
+
 test('mkdir -p and put -p make what is missing below the one directory that a sub-user has, without asking for those above', async () => {
   await user.cloud(['stor', 'mkdir', '-p', 'team/alice']);
   await allow('owners', 'CAN putdirectory, putobject, listdirectory AND getobject');

@@ -14,7 +14,8 @@ export type Step =
   | { do: 'deleteUser'; id: string }
   /** `id` is absent for a user that an earlier step creates. */
   | { do: 'createKey'; login: string; id?: string; key: KeyDocument }
-  | { do: 'deleteKey'; login: string; id: string; fingerprint: string }
+  /** `returns`: the key is registered again by a later step, and its role tags come back with it. */
+  | { do: 'deleteKey'; login: string; id: string; fingerprint: string; returns?: true }
   | { do: 'createPolicy'; policy: PolicyDocument }
   | { do: 'updatePolicy'; id: string; fields: Partial<Pick<PolicyDocument, 'name' | 'rules' | 'description'>> }
   | { do: 'deletePolicy'; id: string }

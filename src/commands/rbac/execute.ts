@@ -6,7 +6,7 @@ import { addMembers } from '../roles/members.ts';
 import { askNewPassword } from '../users/password.ts';
 import type { Change, Step } from './change.ts';
 import type { RoleDocument } from './document.ts';
-import { requestPath } from './resource.ts';
+import { findTags, requestPath } from './resource.ts';
 import { parseMember, printMember, type RoleFields } from './role.ts';
 import { toRequestPath, type State } from './state.ts';
 
@@ -63,6 +63,10 @@ async function fillMembers(
   return { ...fields, members: members ?? pick(false), default_members: defaults ?? pick(true).filter((word) => !members?.includes(word)) };
 }
 
+function keyPath(user: string, fingerprint: string): string {
+  return `users/${user}/keys/${fingerprint}`;
+}
+
 /** Does the steps of a plan, one after the other. */
 export interface Executor {
   execute(step: Step): Promise<void>;
@@ -72,6 +76,8 @@ export interface Executor {
 export function createExecutor(context: Context, state: State, passwords: Passwords): Executor {
   const { compute, account } = context;
   const users = new Map<string, User['id']>();
+  /** Role tags of the keys that come back under another name, by path. */
+  const tagsOfKeys = new Map<string, string[]>();
   /** Names of policies as they are by now, by id. */
   const policies = new Map(state.policies.map(({ id, name }) => [id, name]));
 
@@ -91,12 +97,18 @@ export function createExecutor(context: Context, state: State, passwords: Passwo
         return;
       case 'createKey': {
         const user = step.id ?? users.get(step.login) ?? step.login;
-        await compute.createUserKey({ account, user, ...step.key });
+        const { fingerprint } = await compute.createUserKey({ account, user, ...step.key });
+        const resource = requestPath({ path: keyPath(user, fingerprint) }, account);
+        const tags = tagsOfKeys.get(resource) ?? [];
+        if (tags.length > 0) await compute.setRoleTags({ resource, 'role-tag': tags });
         return;
       }
-      case 'deleteKey':
+      case 'deleteKey': {
+        const path = keyPath(step.id, step.fingerprint);
+        if (step.returns) tagsOfKeys.set(requestPath({ path }, account), (await findTags(context, { path })) ?? []);
         await compute.deleteUserKey({ account, user: step.id, key: step.fingerprint });
         return;
+      }
       case 'createPolicy': {
         const { id: _id, ...fields } = step.policy;
         const { id, name } = await compute.createPolicy({ account, ...fields });

@@ -9,14 +9,22 @@ import type { State } from './state.ts';
 
 type StateUser = State['users'][number];
 
-function deleteKey(login: string, id: string, { name, fingerprint }: StateUser['keys'][number]): Change {
+function deleteKey(login: string, id: string, { name, fingerprint }: StateUser['keys'][number], returns?: true): Change {
   return {
     action: 'delete',
     kind: 'key',
     name: `${login}/${name}`,
     differences: [],
-    step: { do: 'deleteKey', login, id, fingerprint },
+    step: { do: 'deleteKey', login, id, fingerprint, ...(returns && { returns }) },
   };
+}
+
+/** What cannot be registered again as it is: the document has no attestations. */
+function refuseAttested(login: string, { name, attested }: StateUser['keys'][number]): void {
+  if (attested !== true) return;
+  throw new UsageError(`users: ${login}: the key ${name} is attested, and would not be under another name`, {
+    hint: 'leave its name as it is',
+  });
 }
 
 /** A key has no operation that changes its name: it is removed and registered again. */
@@ -30,7 +38,10 @@ function planKeys({ login, keys }: UserDocument, user: StateUser | undefined, pr
   for (const { fingerprint, ...key } of wanted) {
     const found = existing.find((each) => each.fingerprint === fingerprint);
     if (found && (key.name === undefined || key.name === found.name)) continue;
-    if (found && user) changes.push(deleteKey(login, user.id, found));
+    if (found && user) {
+      refuseAttested(login, found);
+      changes.push(deleteKey(login, user.id, found, true));
+    }
     const name = `${login}/${key.name ?? fingerprint}`;
     const step = { do: 'createKey' as const, login, ...(user && { id: user.id }), key };
     changes.push({ action: 'create', kind: 'key', name, differences: compareFields({ fingerprint }, {}), step });

@@ -52,6 +52,7 @@ function checkReferences({ users, policies, roles, tags }: RbacDocument, state: 
 function listGone(changes: readonly Change[], state: State): string[] {
   return changes.flatMap(({ action, kind, name, step }) => {
     if (step.do === 'deleteKey') {
+      if (step.returns) return [];
       const login = state.users.find(({ id }) => id === step.id)?.login ?? '';
       return [`users/${login}/keys/${step.fingerprint}`];
     }

@@ -7,7 +7,7 @@ import { listTaggable, readState, readTags } from '../../../src/commands/rbac/st
 import { createTestContext } from '../../support/compute-context.ts';
 import { createDocumentEditor } from '../../support/random-document.ts';
 import { seed } from '../../support/scale.ts';
-import { createTestService, type TestService } from '../../support/service.ts';
+import { createRsaKey, createTestService, type TestService } from '../../support/service.ts';
 
 /** How many random documents are applied one after the other; test/proof/documents.test.ts applies more, through the program. */
 const edits = 5;
@@ -66,4 +66,29 @@ test('role tags of a user whose login is written in another case are not taken a
   const document: RbacDocument = { version: '1', tags: { 'users/FIRST': ['partly'] } };
   const state = await readState(context, true);
   expect(plan(document, state, { 'users/first': ['partly'] }, true)).toEqual([]);
+});
+
+test('a key that gets another name keeps its role tags; one that is attested is refused', async () => {
+  const context = createTestContext(service);
+  const { line, fingerprint } = createRsaKey();
+  const ask = (method: string, path: string, json?: object) => service.compute(method, path, json && { json });
+  await ask('POST', '/my/users', { login: 'renamer', email: 'a@b', password: 'secret1234' });
+  await ask('POST', '/my/users/renamer/keys', { name: 'before', key: line });
+  await ask('PUT', `/my/users/renamer/keys/${fingerprint}`, { 'role-tag': ['partly'] });
+  const document: RbacDocument = {
+    version: '1',
+    users: [{ login: 'renamer', email: 'a@b', keys: [{ name: 'after', key: line }] }],
+    tags: { [`users/renamer/keys/${fingerprint}`]: ['partly'] },
+  };
+  const state = await readState(context, true);
+  const changes = plan(document, state, { [`users/renamer/keys/${fingerprint}`]: ['partly'] }, false);
+  expect(changes.map(({ action, kind, name }) => [action, kind, name])).toEqual([
+    ['delete', 'key', 'renamer/before'],
+    ['create', 'key', 'renamer/after'],
+  ]);
+  const executor = createExecutor(context, state, new Map());
+  for (const { step } of changes) await executor.execute(step);
+  expect((await ask('GET', '/my/users/renamer/keys/after')).headers['role-tag']).toBe('partly');
+  const attested = state.users.map((user) => ({ ...user, keys: user.keys.map((key) => ({ ...key, attested: true })) }));
+  expect(() => plan(document, { ...state, users: attested }, {}, false)).toThrow('the key before is attested');
 });
