@@ -197,14 +197,22 @@ async function openForFile(engine: Engine, source: RemotePath, file: string, opt
 
 async function fetchOnce(engine: Engine, source: RemotePath, file: string, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
   const opened = await openForFile(engine, source, file, options);
-  const target = (options.inTree === true ? lstatSync : statSync)(file, { throwIfNoEntry: false });
-  if (target?.isDirectory() === true) {
+  try {
+    return await writeObject(engine, opened, file, options, ticket);
+  } catch (error) {
+    // One that nobody has begun to read would keep its connection from all other requests.
     await closeBody(opened.body);
-    throw new LocalError(`${file} is a directory: ${printRemotePath(source)} cannot be written there`);
+    throw error;
   }
+}
+
+async function writeObject(engine: Engine, opened: Opened, file: string, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
+  const source = printRemotePath(opened.path);
+  const target = (options.inTree === true ? lstatSync : statSync)(file, { throwIfNoEntry: false });
+  if (target?.isDirectory() === true) throw new LocalError(`${file} is a directory: ${source} cannot be written there`);
   if (opened.size !== undefined) ticket.expect(opened.size);
   const mtime = readMtime(opened.headers['m-mtime']);
-  const fetched = { path: printRemotePath(source), file, size: opened.size ?? 0, etag: opened.etag, mtime };
+  const fetched = { path: source, file, size: opened.size ?? 0, etag: opened.etag, mtime };
   if (target?.isFile() === false && options.inTree !== true) {
     await writeThrough(engine, opened, file, ticket);
     return fetched;

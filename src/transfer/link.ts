@@ -1,6 +1,7 @@
 import type { Headers } from '../api/message.ts';
 import { ApiError, NetworkError } from '../errors.ts';
 import type { Engine } from './engine.ts';
+import { closeBody } from './close-body.ts';
 import { openObject, readObject } from './download.ts';
 import { isStoredHeader } from './headers.ts';
 import { inspect } from './inspect.ts';
@@ -46,15 +47,21 @@ async function copyThrough(engine: Engine, source: RemotePath, target: RemotePat
   try {
     const reply = await tryAgain(async () => {
       const opened = await openObject(engine, source);
-      const stored = await engine.storage.putObject({
-        ...target,
-        ...condition,
-        headers: pickStoredHeaders(opened.headers),
-        durabilityLevel: opened.headers['durability-level'],
-        contentMd5: opened.md5,
-        length: opened.size,
-        body: readObject(engine, opened, { ticket }),
-      });
+      const stored = await engine.storage
+        .putObject({
+          ...target,
+          ...condition,
+          headers: pickStoredHeaders(opened.headers),
+          durabilityLevel: opened.headers['durability-level'],
+          contentMd5: opened.md5,
+          length: opened.size,
+          body: readObject(engine, opened, { ticket }),
+        })
+        .catch(async (error: unknown) => {
+          // What is refused before it is read would keep its connection from all other requests.
+          await closeBody(opened.body);
+          throw error;
+        });
       const { 'computed-md5': computed = opened.md5 } = stored;
       if (computed === opened.md5 || opened.md5 === undefined) return stored;
       throw new NetworkError(`${printRemotePath(target)} was damaged on its way: the service has another MD5`, { code: 'DamagedUpload' });

@@ -45,6 +45,15 @@ ${lines}`,
     expect(stderr).toMatch(/^cloud stor get large small\/out: .*small\/out: no space left on the disk\n$/u);
   });
 
+  test('get -r: files that cannot even be begun keep no connection from the others', async () => {
+    const make =
+      'cloud stor mkdir -q many; cloud stor put -q tree/f0 many/00; for n in {10..70}; do cloud stor ln -q many/00 many/$n; done';
+    const line = 'mount -t tmpfs -o nr_inodes=3 tmpfs small; mkdir small/back; cloud stor get -r many/ small/back; echo "code $?"';
+    user.write('script', line);
+    const { stdout, stderr } = await user.shell(`${make}; ${apart} bash script`);
+    expect([stdout, stderr]).toEqual(['code 1\n', expect.stringContaining('62 of 62 failed')]);
+  });
+
   test.each([
     ['stor get -r tree small/back', 'small/back'],
     ['stor sync stor:tree small/back', 'small/back'],
