@@ -25,6 +25,7 @@ const groups = [
     'run',
     'errors',
     'nearest',
+    'quote',
     'world',
     'commands/index',
     'cli/(tree|globals|parameters|plain-line|curl|redact)',

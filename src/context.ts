@@ -1,7 +1,6 @@
 import { compute } from './api/compute.ts';
 import { storage } from './api/storage.ts';
 import type { Context, GlobalValues } from './cli/command.ts';
-import { quoteShell } from './cli/curl.ts';
 import { pickSettings } from './cli/globals.ts';
 import { findPaths } from './config/paths.ts';
 import { openProfiles, type Profile } from './config/profiles.ts';
@@ -11,6 +10,7 @@ import { explainMissing } from './addresses.ts';
 import { createConnections } from './connect.ts';
 import { lazily } from './lazily.ts';
 import { escapeControl } from './output/escape.ts';
+import { quoteShell } from './quote.ts';
 import type { World } from './world.ts';
 
 /** What the service says when a sub-user may not do something: the path and the action. */

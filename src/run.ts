@@ -1,6 +1,6 @@
 import { nouns } from './commands/index.ts';
 import type { AnyCommand, Context, Invocation } from './cli/command.ts';
-import { CurlPrinted, quoteShell } from './cli/curl.ts';
+import { CurlPrinted } from './cli/curl.ts';
 import { parsePlainLine, type Parsed } from './cli/plain-line.ts';
 import { findCommand, type Found } from './cli/tree.ts';
 import { ClosedPipe, exitCodes, explain, InterruptedError, UsageError } from './errors.ts';
@@ -10,6 +10,7 @@ import type { Filter, Format, Output, RenderOptions } from './output/kinds.ts';
 import { text } from './output/kinds.ts';
 import type { Paged } from './output/pager.ts';
 import { createWriter, writeText } from './output/writer.ts';
+import { quoteShell } from './quote.ts';
 import type { World } from './world.ts';
 
 /** Version of this program; the build puts it in. */

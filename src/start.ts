@@ -11,6 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname } from 'node:path';
 import { Script } from 'node:vm';
 
@@ -176,8 +177,9 @@ function keepCompiled(file: string): void {
 }
 
 /** Where compiled code is kept: in the user's cache, as `config/paths.ts` has it, which would load more than it saves. */
-function findFolder({ XDG_CACHE_HOME: cache = '', HOME: home = '/' }: NodeJS.ProcessEnv): string {
-  return `${cache.startsWith('/') ? cache : `${home}/.cache`}/cloud/code`;
+function findFolder({ XDG_CACHE_HOME: cache = '', HOME: home }: NodeJS.ProcessEnv): string {
+  // The variable is what is asked first: without it, as in a unit of systemd, this loads what knows users.
+  return `${cache.startsWith('/') ? cache : `${home ?? homedir()}/.cache`}/cloud/code`;
 }
 
 keepCompiled(`${findFolder(process.env)}/${process.version}-${number(program).toString(36)}`);

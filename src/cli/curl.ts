@@ -1,4 +1,5 @@
 import type { Outgoing } from '../client/send.ts';
+import { quoteShell } from '../quote.ts';
 import { redactSecrets } from './redact.ts';
 
 /** Thrown instead of sending, when a command is only to print its request. */
@@ -10,11 +11,6 @@ export class CurlPrinted extends Error {
     super('printed instead of sent');
     this.line = line;
   }
-}
-
-/** A word that a POSIX shell passes on as it is. */
-export function quoteShell(word: string): string {
-  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /**

@@ -6,6 +6,7 @@ import { checkBody, readError } from '../client/reply.ts';
 import { encodeQuery } from '../client/request.ts';
 import { UsageError } from '../errors.ts';
 import { bytes, record } from '../output/kinds.ts';
+import { quoteShell } from '../quote.ts';
 
 const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH'];
 
@@ -68,9 +69,11 @@ const call = command({
     const path = args.path ?? args.method;
     if (!methods.includes(method))
       throw new UsageError(`"${args.method}" is not an HTTP method`, { hint: `there are ${methods.join(', ')}` });
+    if (args.path === undefined && methods.includes(path.toUpperCase()))
+      throw new UsageError('missing argument PATH', { hint: `cloud api ${path.toUpperCase()} /my` });
     if (!path.startsWith('/')) {
       const whole = /^(my|--ping)(\/|\?|$)/.test(path) ? `/${path}` : `/my/${path}`;
-      throw new UsageError(`"${path}" does not begin with a slash`, { hint: `cloud api ${method} ${whole}` });
+      throw new UsageError(`"${path}" does not begin with a slash`, { hint: `cloud api ${method} ${quoteShell(whole)}` });
     }
     const fields = await readFields(invocation, options.field, options.jsonField);
     const hasFields = Object.keys(fields).length > 0;

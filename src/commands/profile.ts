@@ -1,10 +1,10 @@
 import { command, group, type Context } from '../cli/command.ts';
-import { quoteShell } from '../cli/curl.ts';
 import { flag, maybe, one, text } from '../cli/parameters.ts';
 import { deleteCommand, listCommand } from '../cli/shapes.ts';
 import { profileSettings, resolveSettings, settings, type Setting } from '../config/settings.ts';
 import { UsageError } from '../errors.ts';
 import { record, records, text as plainText } from '../output/kinds.ts';
+import { quoteShell } from '../quote.ts';
 import { create } from './profile/create.ts';
 import { importProfiles } from './profile/import.ts';
 import { ownOptions, readGiven, showProfile } from './profile/values.ts';

@@ -1,6 +1,7 @@
 import type { Entry } from '../api/objects.ts';
 import type { StorageClient } from '../client/client.ts';
 import { NotFoundError } from '../errors.ts';
+import { quoteShell } from '../quote.ts';
 import { inspect } from './inspect.ts';
 import { listEntries } from './list.ts';
 import { joinPath, printRemotePath, type RemotePath } from './path.ts';
@@ -71,7 +72,7 @@ export async function* expandEntries(storage: StorageClient, pattern: RemotePath
     }
   }
   if (seen.size === 0)
-    throw new NotFoundError(`${printRemotePath(pattern)} matches nothing`, { hint: `cloud stor ls ${printRemotePath(base)}` });
+    throw new NotFoundError(`${printRemotePath(pattern)} matches nothing`, { hint: `cloud stor ls ${quoteShell(printRemotePath(base))}` });
 }
 
 /** The same without what is at the paths. @throws {NotFoundError} when there is none */

@@ -210,10 +210,21 @@ describe('the command line', () => {
     [['stor', 'put', 'nothing-here', 'x'], 'nothing-here: no such file or directory'],
     [['stor', 'ls', 'a/../b'], '"." and ".." are no names in the object storage'],
     [['api', 'my'], '"my" does not begin with a slash'],
+    [['api', 'call', 'get'], 'missing argument PATH', 'cloud api GET /my'],
+    [['stor', 'put', '-r', 'my photos'], 'missing argument PATH', "cloud stor put -r 'my photos' NAME"],
+    [['stor', 'cp', 'a', 'b', 'my photos'], '/my photos: no such directory', "cloud stor mkdir -p '/demo/stor/my photos'"],
     [['--frobnicate'], 'unknown option --frobnicate', 'cloud --help'],
     [['keys', '--jsno'], 'unknown option --jsno', 'did you mean --json?'],
   ])('%j', async (words, message, hint?: string) => {
     expectOneLine(await user.cloud(words), 2, message, hint);
+  });
+
+  test('what a hint says to type means what it says: names with spaces are quoted', async () => {
+    await user.cloud(['stor', 'mkdir', '-p', 'my photos/2024']);
+    const { stderr } = await user.cloud(['stor', 'rm', 'my photos', '--yes']);
+    expect(stderr).toContain("cloud stor rm -r '/demo/stor/my photos'\n");
+    expect((await user.cloud(['stor', 'ls', 'my photos/2023'])).stderr).toContain("cloud stor ls '/demo/stor/my photos'\n");
+    expect((await user.cloud(['stor', 'ls', 'my photos/*.jpg'])).stderr).toContain("cloud stor ls '/demo/stor/my photos'\n");
   });
 
   test('with JSON output an error is one JSON object on stderr', async () => {

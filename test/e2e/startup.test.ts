@@ -76,6 +76,15 @@ test('each place of the program keeps compiled code of its own, and what is old 
   expect(look()).toEqual(before);
 });
 
+test('without the variable HOME compiled code is kept in the home folder all the same, and not in the root of the disk', () => {
+  const home = join(user.home, 'unset');
+  const hook = join(user.home, 'home.cjs');
+  writeFileSync(hook, `require('node:os').homedir = () => ${JSON.stringify(home)};`);
+  const { HOME: _, XDG_CACHE_HOME: __, ...env } = user.env;
+  execFileSync(process.execPath, ['--require', hook, program, '--version'], { env });
+  expect(readdirSync(join(home, '.cache/cloud/code'))).toHaveLength(1);
+});
+
 test('a run of a new kind adds what it calls to the compiled code, and the same run adds nothing', () => {
   const fresh = { ...user.env, XDG_CACHE_HOME: join(user.home, 'fresh') };
   const size = (...words: string[]): number => {

@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { quoteShell } from '../../cli/curl.ts';
 import { writeFileAtomically } from '../../config/files.ts';
 import { isSystemError } from '../../errors.ts';
+import { quoteShell } from '../../quote.ts';
 import type { World } from '../../world.ts';
 
 export type Shell = 'bash' | 'zsh' | 'fish';

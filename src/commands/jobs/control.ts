@@ -4,6 +4,7 @@ import { duration, flag, many, one, some } from '../../cli/parameters.ts';
 import { changeCommand, createAttempts } from '../../cli/shapes.ts';
 import { UsageError } from '../../errors.ts';
 import { record, records } from '../../output/kinds.ts';
+import { quoteShell } from '../../quote.ts';
 import { createJob } from './create.ts';
 import { createTeller } from './failures.ts';
 import { explainJob, findJob, readJob } from './find.ts';
@@ -47,7 +48,7 @@ export const add = command({
   run: async (invocation) => {
     const { args, options, storage, account, note, world } = invocation;
     if (args.input.length === 0 && world.stdin.isTerminal) {
-      throw new UsageError('missing argument INPUT', { hint: `cloud jobs add ${args.job} logs/a.txt` });
+      throw new UsageError('missing argument INPUT', { hint: `cloud jobs add ${quoteShell(args.job)} logs/a.txt` });
     }
     const inputs = await gatherInputs(invocation, args.input);
     const id = await findJob(invocation, args.job);

@@ -4,9 +4,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { command, type Context } from '../../cli/command.ts';
-import { quoteShell } from '../../cli/curl.ts';
 import { InterruptedError, LocalError } from '../../errors.ts';
 import { createPaint, colourEnabled } from '../../output/colour.ts';
+import { quoteShell } from '../../quote.ts';
 
 /** One step of the tour: what it shows, the line as a user would type it, and how its output is checked. */
 interface Step {

@@ -1,5 +1,6 @@
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
+import { quoteShell } from '../../quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { createFolder, type Folder } from '../../transfer/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
@@ -38,7 +39,9 @@ export async function chooseTargets(
   const found = await inspect(storage, target);
   const into = !asItself && (found?.type === 'directory' || sources.length > 1 || word.endsWith('/'));
   if (into && found?.type !== 'directory')
-    throw new UsageError(`${printRemotePath(target)}: no such directory`, { hint: `cloud stor mkdir -p ${printRemotePath(target)}` });
+    throw new UsageError(`${printRemotePath(target)}: no such directory`, {
+      hint: `cloud stor mkdir -p ${quoteShell(printRemotePath(target))}`,
+    });
   if (asItself && sources.length > 1) throw new UsageError('-T is for one source');
   const targets = new Map<RemotePath, RemotePath>();
   const owners = new Map<string, RemotePath>();

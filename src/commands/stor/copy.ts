@@ -1,6 +1,7 @@
 import { command, type Context } from '../../cli/command.ts';
 import { flag, many, one } from '../../cli/parameters.ts';
 import { ApiError, InterruptedError, UsageError } from '../../errors.ts';
+import { quoteShell } from '../../quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { makeFolder } from '../../transfer/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
@@ -87,7 +88,7 @@ const commonOptions = {
 };
 
 function splitWords(words: readonly string[]): { sources: readonly string[]; target: string } {
-  if (words.length < 2) throw new UsageError('missing argument TARGET');
+  if (words.length < 2) throw new UsageError('missing argument TARGET', { hint: 'the last word is the new name, or a directory' });
   return { sources: words.slice(0, -1), target: words.at(-1) ?? '' };
 }
 
@@ -207,7 +208,9 @@ export const move = command({
 
 /** What an interrupted move has done, and how to go on. */
 function describeMoved(targets: ReadonlyMap<RemotePath, RemotePath>, moved: number): string {
-  const lines = [...targets].map(([from, to]) => `cloud stor mv -T ${printRemotePath(from)} ${printRemotePath(to)}`);
+  const lines = [...targets].map(
+    ([from, to]) => `cloud stor mv -T ${quoteShell(printRemotePath(from))} ${quoteShell(printRemotePath(to))}`,
+  );
   return `${moved} objects were moved, the others are where they were; to go on: ${lines.join('; ')}`;
 }
 

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { command, type Context } from '../../cli/command.ts';
-import { quoteShell } from '../../cli/curl.ts';
 import { choice, flag, number, some, text } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { ClosedPipe, InterruptedError, LocalError, UsageError } from '../../errors.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
 import { parseDuration, parseSize } from '../../output/units.ts';
+import { quoteShell } from '../../quote.ts';
 import { createMatcher } from '../../transfer/wildcard.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';

@@ -5,6 +5,7 @@ import { resolvePath } from '../../cli/input.ts';
 import { flag, many } from '../../cli/parameters.ts';
 import { isSystemError, UsageError } from '../../errors.ts';
 import { bytes } from '../../output/kinds.ts';
+import { quoteShell } from '../../quote.ts';
 import { downloadObject } from '../../transfer/download.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { fetchFile, type Fetched } from '../../transfer/fetch-file.ts';
@@ -184,7 +185,7 @@ export const get = command({
     const intoFolder = isFolder(local);
     const last = args.path.at(-1) ?? '';
     if (!intoFolder && (sources.length > 1 || (last.endsWith('/') && !options.recursive)))
-      throw new UsageError(`${last}: no such directory`, { hint: `mkdir ${last}` });
+      throw new UsageError(`${last}: no such directory`, { hint: `mkdir ${quoteShell(last)}` });
     const files = chooseFiles(sources, local, intoFolder);
     const only = sources.length === 1 && !options.recursive;
     if (options.dryRun) return await rehearse(invocation, files, options, createTally(invocation, only));

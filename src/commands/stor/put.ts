@@ -3,6 +3,7 @@ import { command, type Context } from '../../cli/command.ts';
 import { openStdin, resolvePath } from '../../cli/input.ts';
 import { flag, many, size, text } from '../../cli/parameters.ts';
 import { ApiError, UsageError } from '../../errors.ts';
+import { quoteShell } from '../../quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { makeFolder } from '../../transfer/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
@@ -160,7 +161,11 @@ export const put = command({
   },
   run: async (invocation) => {
     const { args, options, account, note, world } = invocation;
-    if (args.file.length < 2) throw new UsageError('missing argument PATH', { hint: `cloud stor put ${args.file[0] ?? ''} NAME` });
+    if (args.file.length < 2) {
+      throw new UsageError('missing argument PATH', {
+        hint: `cloud stor put ${options.recursive ? '-r ' : ''}${quoteShell(args.file[0] ?? '')} NAME`,
+      });
+    }
     const files = args.file.slice(0, -1);
     checkContradictions(options, files.length);
     const target = args.file.at(-1) ?? '';

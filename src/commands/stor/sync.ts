@@ -8,6 +8,7 @@ import { openStdin, resolvePath } from '../../cli/input.ts';
 import { flag, number, one, text, texts } from '../../cli/parameters.ts';
 import { UsageError } from '../../errors.ts';
 import { records, type Output, type Row } from '../../output/kinds.ts';
+import { quoteShell } from '../../quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { makeFolder } from '../../transfer/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
@@ -144,7 +145,7 @@ async function writePlan(context: Context, file: string, steps: AsyncIterable<St
   if (file === '-') return { kind: 'bytes', body: encodePlan(steps) };
   const { writeWhole } = await import('../../transfer/whole-file.ts');
   await writeWhole(resolvePath(context.world, file), encodePlan(steps));
-  context.note(`Wrote ${file}: cloud stor run ${file} does it`);
+  context.note(`Wrote ${file}: cloud stor run ${quoteShell(file)} does it`);
   return undefined;
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { quoteShell } from '../../../src/quote.ts';
 import { parseAuthorization } from '../../../src/auth/authorization-header.ts';
 import { readPublicKey } from '../../../src/auth/public-key.ts';
-import { quoteShell } from '../../../src/cli/curl.ts';
 import { readLines } from '../../../src/client/reply.ts';
 import { parseDuration, parseSize } from '../../../src/output/units.ts';
 import { evaluateRule } from '../../../src/policy/evaluate.ts';
