@@ -109,6 +109,14 @@ test('mistakes in a document are named with their place, and nothing is done', a
   }
 });
 
+test('roles and policies that differ in case alone are different ones, as they are to the service', async () => {
+  const policies = '[{ name: same, rules: [CAN listkeys] }, { name: Same, rules: [CAN getkey] }]';
+  const { code, stderr } = await user.cloud(['rbac', 'diff', '-'], {
+    input: `version: "1"\npolicies: ${policies}\nroles: [{ name: twin }, { name: Twin }]`,
+  });
+  expect([code, stderr]).toEqual([0, '4 to create\n']);
+});
+
 test('changes one after the other are not lost although reads lag', async () => {
   const input = 'open sesame 1';
   for (const login of ['one', 'two']) {

@@ -86,6 +86,11 @@ test('the form of version 8 is read and written', async () => {
   expect(pick(created)).toMatchObject({ members: { alice: true, bob: false } });
   await user.json('roles', 'update', 'old', '--add-member', 'alice', '--wait', ...old);
   expect(pick(await user.json<Role>('roles', 'get', 'old'))).toMatchObject({ members: { alice: false, bob: false } });
+  const { id } = await user.json<{ id: string }>('policies', 'get', 'read-users');
+  const bob = await user.json<{ id: string }>('users', 'get', 'bob');
+  const file = user.write('old.json', JSON.stringify({ members: [{ id: bob.id, default: true }], policies: [{ id }] }));
+  const filed = await user.json<Role>('roles', 'update', 'old', '--from', file, '--wait', ...old);
+  expect(pick(filed)).toMatchObject({ members: { bob: true }, policies: ['read-users'] });
   const account = await user.cloud(['roles', 'update', 'old', '--add-member', 'account:demo', ...old]);
   expect([account.code, account.stderr]).toEqual([2, expect.stringContaining('version 8 of the API has no members that are accounts')]);
 });

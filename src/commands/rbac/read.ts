@@ -8,9 +8,10 @@ function findTwice(words: readonly string[]): string | undefined {
   return words.find((word, at) => words.indexOf(word) !== at);
 }
 
-/** @throws {UsageError} when two entries of a part have the same name or id */
+/** @throws {UsageError} when two entries of a part have the same name or id; only names of roles and policies are told apart by their case */
 function requireUnique(file: string, part: string, field: string, values: readonly (string | undefined)[]): void {
-  const twice = findTwice(values.filter((value) => value !== undefined).map((value) => value.toLowerCase()));
+  const present = values.filter((value) => value !== undefined);
+  const twice = findTwice(field === 'name' ? present : present.map((value) => value.toLowerCase()));
   if (twice !== undefined) throw new UsageError(`${file}: ${part}: two entries have the ${field} "${twice}"`);
 }
 

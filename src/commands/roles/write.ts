@@ -2,21 +2,36 @@ import type { compute as operations } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
 import { ApiError } from '../../errors.ts';
+import { isUuid, requirePolicy, requireUser } from '../rbac/find.ts';
 import { listRoles, readRole, writeRole, type Role, type RoleFields } from '../rbac/role.ts';
 import { isSame } from '../rbac/settle.ts';
 
 type CreateInput = InputOf<typeof operations.createRole>;
 type UpdateInput = InputOf<typeof operations.updateRole>;
 
+/** The fields with names where they have ids alone: version 8 has no words for these. @throws {NotFoundError} for an id that nothing has */
+async function nameAll<F extends RoleFields>({ compute, account }: Context, fields: F): Promise<F> {
+  const { members, policies } = fields;
+  const users = members?.some(({ login }) => login === '') ? await compute.listUsers({ account }) : [];
+  const listed = policies?.some(isUuid) ? await compute.listPolicies({ account }) : [];
+  return {
+    ...fields,
+    members: members?.map((member) => (member.login === '' ? { ...member, login: requireUser(users, member.id ?? '').login } : member)),
+    policies: policies?.map((word) => (isUuid(word) ? requirePolicy(listed, word).name : word)),
+  };
+}
+
 /** Creates a role in the form that the service speaks. */
-export async function createRole({ compute, account }: Context, fields: RoleFields & { name: string }, isOld: boolean): Promise<Role> {
-  const input = { account, ...writeRole(fields, isOld) } as CreateInput;
+export async function createRole(context: Context, fields: RoleFields & { name: string }, isOld: boolean): Promise<Role> {
+  const { compute, account } = context;
+  const input = { account, ...writeRole(isOld ? await nameAll(context, fields) : fields, isOld) } as CreateInput;
   return readRole(await compute.createRole(input));
 }
 
 /** Changes a role; the lists that are given are replaced as a whole. */
-export async function updateRole({ compute, account }: Context, id: string, fields: RoleFields, isOld: boolean): Promise<Role> {
-  const input = { account, role: id, ...writeRole(fields, isOld) } as UpdateInput;
+export async function updateRole(context: Context, id: string, fields: RoleFields, isOld: boolean): Promise<Role> {
+  const { compute, account } = context;
+  const input = { account, role: id, ...writeRole(isOld ? await nameAll(context, fields) : fields, isOld) } as UpdateInput;
   return readRole(await compute.updateRole(input));
 }
 
