@@ -28,7 +28,7 @@ export const storage = operations('storage', {
   putDirectory: operation('PUT /:account/*path', {
     summary: 'Creates or updates a directory',
     when: { contentType: 'directory' },
-    fields: roleTag,
+    fields: { ...conditions, ...roleTag },
     body: 'none',
     storesHeaders: true,
   }).answering(),

@@ -25,13 +25,14 @@ export async function claimTasks(store: Store, job: ActiveJob, phase: ActivePhas
     .orderBy('number')
     .limit(limit)
     .execute();
-  phase.claimed = rows.at(-1)?.number ?? phase.claimed;
   const sources = await resolveSources(
     store,
     job,
     rows.flatMap(({ input }) => input ?? []),
     phase.number,
   );
+  // Only now: tasks whose inputs could not be looked up are claimed again.
+  phase.claimed = rows.at(-1)?.number ?? phase.claimed;
   const tasks: Task[] = [];
   const failures: { task: Task; failure: Failure }[] = [];
   for (const row of rows) {

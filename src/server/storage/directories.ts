@@ -12,7 +12,7 @@ import { chooseRoleTags } from './roles.ts';
  * Creates a directory, or updates one: headers and role tags that the request has replace those it had. An object at the
  * path becomes a directory.
  */
-export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path, headers, roleTag }, call) => {
+export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path, headers, roleTag, ...conditions }, call) => {
   const place = placeOf(call.account.login, path);
   const { 'content-type': _, ...given } = headers ?? {};
   const stored = JSON.stringify(chooseHeaders(given, place));
@@ -24,6 +24,7 @@ export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path,
   const garbage = await call.store.write(async (transaction) => {
     if (isRoot(place)) await ensureDirectory(transaction, place, call.now());
     const { parent, entry } = await findForWriting(transaction, place);
+    checkWrite(conditions, entry);
     const roleTags = await chooseRoleTags(transaction, call, roleTag, entry, parent);
     const kept = entry?.type === 'directory' && keepsHeaders ? entry.headers : stored;
     await putEntry(transaction, place, entry, describeDirectory(call.now(), { headers: kept, roleTags }));

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { addUser, createRsaKey } from '../../support/service.ts';
+import { createTestStorage } from '../storage/harness.ts';
 import { createTestJobs, type TestJobs } from './harness.ts';
 
 let service: TestJobs;
@@ -162,6 +163,32 @@ describe('tasks that fail', () => {
       expect(job.stats.retries).toBe(2);
     } finally {
       await open.close();
+    }
+  });
+
+  test('tasks whose inputs could not be looked up, as the database failed, are claimed again', async () => {
+    const { claimTasks } = await import('../../../src/server/jobs/claims.ts');
+    const { loadJob } = await import('../../../src/server/jobs/active-job.ts');
+    const idle = await createTestStorage({ startJobs: () => ({ wake: () => undefined, close: () => Promise.resolve() }) });
+    try {
+      await idle.put('/demo/stor/a', 'a\n');
+      const { headers } = await idle.ask('POST', '/demo/jobs', { json: { phases: [{ exec: 'cat' }] } });
+      const location = headers['location'] ?? '';
+      await idle.ask('POST', `${location}/live/in`, { body: '/demo/stor/a\n/demo/stor/a\n' });
+      const { db } = idle.store;
+      const job = await loadJob(db, location.split('/').at(-1) ?? '');
+      const [phase] = job?.phases ?? [];
+      if (!job || !phase) throw new Error('no job');
+      const select = db.selectFrom.bind(db);
+      const failing = vi.spyOn(db, 'selectFrom').mockImplementationOnce(select);
+      failing.mockImplementationOnce(() => {
+        throw new Error('disk I/O error');
+      });
+      await expect(claimTasks(idle.store, job, phase, 10)).rejects.toThrow('disk I/O error');
+      failing.mockRestore();
+      expect((await claimTasks(idle.store, job, phase, 10)).tasks).toHaveLength(2);
+    } finally {
+      await idle.close();
     }
   });
 });

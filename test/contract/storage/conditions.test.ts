@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Headers } from '../../../src/api/message.ts';
-import { createTestStorage, type TestStorage } from './harness.ts';
+import { createTestStorage, directory, type TestStorage } from './harness.ts';
 
 let service: TestStorage;
 beforeAll(async () => {
@@ -84,6 +84,16 @@ describe('conditions', () => {
     expect(await service.refusalOf('/demo/stor/fresh', { 'if-match': '*' })).toEqual([412, 'PreconditionFailed']);
     await service.put('/demo/stor/fresh', 'x', { 'if-none-match': '*' });
     expect(await service.refusalOf('/demo/stor/fresh', { 'if-none-match': '*' })).toEqual([412, 'PreconditionFailed']);
+  });
+
+  test('of PUT directory: 412, and the object that it would replace stays', async () => {
+    const etag = await service.put('/demo/stor/kept', 'x');
+    const refused = [412, 'PreconditionFailed'];
+    expect(await service.refusalOf('/demo/stor/kept', { ...directory, 'if-none-match': '*' })).toEqual(refused);
+    expect(await service.refusalOf('/demo/stor/kept', { ...directory, 'if-match': 'other' })).toEqual(refused);
+    expect((await service.ask('GET', '/demo/stor/kept')).text).toBe('x');
+    await service.put('/demo/stor/kept', undefined, { ...directory, 'if-match': etag });
+    expect(await service.refusalOf('/demo/stor/kept', { ...directory, 'if-none-match': '*' })).toEqual(refused);
   });
 
   test('an empty If-Match creates, and is answered 409 ConcurrentRequest when the object exists', async () => {
