@@ -35,7 +35,7 @@ export const policies: Guide = {
       title: 'Rules',
       blocks: [
         { lines: ['CAN actions', 'CAN actions WHEN conditions'] },
-        'Actions are operations in lower case, with commas or `AND` between them: `listkeys`, `getimage`, `putobject`. A `*` in a word stands for anything: `get*`. An action between slashes is a regular expression: `/^(get|list)/`. Words with special characters stand between quotation marks.',
+        'Actions are operations in lower case, such as `listkeys`, `getimage` or `putobject`; before the last of several stands `AND`, between the others commas: `getkey, listkeys AND createkey`. A `*` in a word stands for anything: `get*`. An action between slashes is a regular expression: `/^(get|list)/`. Words with special characters stand between double quotation marks.',
         'Who acts and on what is never written: the user is the one who signs, the resource is the one that the request names, chosen by role tags.',
       ],
     },
@@ -45,7 +45,7 @@ export const policies: Guide = {
         'A comparison is a name, perhaps with its type, an operator and a value. Comparisons are joined by `AND` and `OR`, turned round by `NOT`, and grouped by parentheses.',
         {
           lines: [
-            "CAN listmachines WHEN requesttime::time > '08:00' AND requesttime::time < '18:00'",
+            'CAN listmachines AND getmachine WHEN requesttime::time > 08:00 AND requesttime::time < 18:00',
             'CAN stopmachine WHEN requesttime::day IN (mon, tue, wed, thu, fri)',
             'CAN getobject WHEN sourceip = 10.0.0.0/8',
             'CAN getobject WHEN user-agent LIKE /^backup/',
@@ -66,7 +66,7 @@ export const policies: Guide = {
     {
       title: 'Checking',
       blocks: [
-        'Rules are checked before anything is sent, and each mistake is shown where it stands. Whether a user may do something, and through which role, policy and rule or why not, can be asked without trying it. A whole account can be kept as one document.',
+        'The service refuses a rule that it cannot read; `cloud policies check` shows each mistake where it stands, without a service, and warns of rules that grant nothing. Whether a user may do something, and through which role, policy and rule or why not, can be asked without trying it. A whole account can be kept as one document.',
         {
           lines: [
             "echo 'CAN listkey' | cloud policies check -",

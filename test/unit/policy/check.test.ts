@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { compute } from '../../../src/api/compute.ts';
 import { storage } from '../../../src/api/storage.ts';
+import { policies as guide } from '../../../src/cli/guides/policies.ts';
 import { knownActions } from '../../../src/policy/actions.ts';
 import { checkRules } from '../../../src/policy/check.ts';
 
@@ -97,4 +98,13 @@ test('a rule twice is an error, as the service refuses it', () => {
   expect(checkRules(['CAN getkey', 'CAN getkey'], known)).toEqual([
     { severity: 'error', message: 'this rule is the same as rule 1', place: { rule: 1, offset: 0, length: 10 } },
   ]);
+});
+
+test('there is nothing to object to the rules of the guide', () => {
+  const lines = guide.sections.flatMap(({ blocks }) =>
+    blocks.flatMap((block) => (typeof block === 'object' && 'lines' in block ? block.lines : [])),
+  );
+  const rules = lines.filter((line) => /^CAN (?!actions)/.test(line));
+  expect(rules.length).toBeGreaterThan(3);
+  expect(checkRules(rules, known)).toEqual([]);
 });
