@@ -65,6 +65,9 @@ test('who may change passwords and nothing else names the user by login', async 
   await user.json('roles', 'tags', 'set', 'users/forgetful', 'helpdesk');
   const { code, stderr } = await asAlice('users', 'password', 'forgetful', '--password-file', user.write('password', input));
   expect([code, stderr]).toEqual([0, 'Changed the password of forgetful\n']);
+  // Logins are the same in any case, to the service and so in what is looked up here.
+  expect(await user.json('policies', 'simulate', 'ALICE', 'changeuserpassword', 'users/forgetful')).toMatchObject({ allowed: true });
+  expect((await user.cloud(['users', 'delete', 'Forgetful', '-y'])).stderr).toBe('Deleted user forgetful\n');
 });
 
 test('a pre-signed URL is for the roles that --role names', async () => {

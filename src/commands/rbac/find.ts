@@ -63,7 +63,8 @@ export function pickUser<U extends Pick<User, 'id' | 'login'>>(users: readonly U
     word,
     'user',
   );
-  return users.find(({ id }) => id === found?.id);
+  // Logins are the same in any case.
+  return users.find(({ id, login }) => (found === undefined ? login.toLowerCase() === word.toLowerCase() : id === found.id));
 }
 
 /** The user of a list that a login, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
