@@ -75,11 +75,16 @@ function findFolder(): string {
 const signals = ['SIGINT', 'SIGTERM'] as const;
 
 /** What ends when somebody interrupts the process. Until it is asked for, there is nothing to bring to an end, and signals do what they always do. */
-function listenForInterruption(): AbortSignal {
+function listenForInterruption(onSignal: (name: string) => void): AbortSignal {
   const interruption = new AbortController();
   // Each transfer that waits listens to it: many are no mistake.
   setMaxListeners(0, interruption.signal);
-  for (const name of signals) process.on(name, () => interruption.abort());
+  for (const name of signals) {
+    process.on(name, () => {
+      onSignal(name);
+      interruption.abort();
+    });
+  }
   // The second time there is no more waiting for an orderly end.
   interruption.signal.addEventListener('abort', obeySignals);
   return interruption.signal;
@@ -101,6 +106,12 @@ function obeySignals(): void {
   for (const name of signals) process.removeAllListeners(name);
 }
 
+/** Ends the process by the signal, when all else is done: a shell goes on with its loop when a program only says 130. */
+function endBySignal(): void {
+  obeySignals();
+  process.on('exit', () => void process.kill(process.pid, 'SIGINT'));
+}
+
 /** Milliseconds after the work is done within which connections and look-ups of names must have ended by themselves. */
 const grace = 100;
 
@@ -111,6 +122,7 @@ export async function main(): Promise<void> {
   const stdout = outputStream(1, () => process.stdout);
   const stderr = outputStream(2, () => process.stderr);
   let interrupted: AbortSignal | undefined;
+  let signalled = 'SIGINT';
   process.exitCode = await run({
     argv: process.argv.slice(2),
     env: process.env,
@@ -136,11 +148,12 @@ export async function main(): Promise<void> {
     program: process.argv[1] ?? '',
     release: process.version,
     get interrupted() {
-      return (interrupted ??= listenForInterruption());
+      return (interrupted ??= listenForInterruption((name) => (signalled = name)));
     },
     heedsSignals: () => interrupted !== undefined,
     runKillable,
   });
+  if (process.exitCode === exitCodes.interrupted && signalled === 'SIGINT') endBySignal();
   // Nothing waits for the network at exit, only for a slow reader of what was written. Tidying up would take as long as a table.
   if (stdout.isWritten() && stderr.isWritten()) process.exit();
   setTimeout(() => process.exit(), grace).unref();

@@ -145,6 +145,20 @@ describe('at a terminal', () => {
     expect((await user.cloud(['stor', 'stat', 'stopped'])).code).toBe(3);
   });
 
+  it('ends a loop of the shell at Ctrl-C, also in a question', async () => {
+    const session = open(`bash --norc -ic 'for one in 1 2; do cloud keys delete demo@local; echo "then $one"; done'`);
+    await session.until(/\[y\/N\] $/);
+    session.type('\u0003');
+    expect((await session.end()).text).not.toContain('then');
+  });
+
+  it('says that the tour was interrupted, whatever its command said', async () => {
+    const session = open('cloud local try');
+    await session.until(/\$ cloud local start/);
+    session.type('\u0003');
+    expect(await session.end()).toMatchObject({ code: 130, text: expect.stringMatching(/cloud local try: interrupted\n$/) as string });
+  });
+
   it('makes a profile by asking, with the keys that it found', async () => {
     await user.cloud(['keys', 'create', '--name', 'mine']);
     const session = open('cloud profile create asked');

@@ -13,7 +13,7 @@ export const exitCodeHelp: readonly (readonly [string, string])[] = [
   ['4', 'Not authenticated or not allowed.'],
   ['5', 'Some of several items failed; each was reported.'],
   ['6', 'Waited too long.'],
-  ['130', 'Interrupted.'],
+  ['130', 'Interrupted. To programs other than shells that is the signal SIGINT.'],
 ];
 
 /** Files with what they hold. */

@@ -128,16 +128,19 @@ export const tour = command({
     'Starts both services with data in a temporary folder, does what people do all day, checks the results, and takes everything away again. Your profiles and files are not touched.',
   run: async (invocation) => {
     const { world } = invocation;
+    // Asked for before anything is there that has to be taken away.
+    const { interrupted } = world;
     const paint = await createPaint(colourEnabled('auto', world.env, world.stdout.isTerminal));
     const { folder, env } = makeHome(invocation);
     const steps = listSteps(makeSamples(folder));
     let started = false;
     try {
       for (const { says, line, check } of steps) {
-        if (world.interrupted.aborted) throw new InterruptedError('interrupted');
         world.stdout.stream.write(`\n${paint.dim(`# ${says}`)}\n${paint.bold(`$ ${line}`)}\n`);
         const { code, output } = await runLine(line, folder, env, invocation);
         started ||= line.includes('local start');
+        // Ctrl-C reaches the command too: how it ended then says nothing.
+        if (interrupted.aborted) throw new InterruptedError('interrupted');
         if (code !== 0) throw new LocalError(`"${line}" ended with exit code ${code ?? 'none'}`);
         if (check && !check(output)) throw new LocalError(`"${line}" did not print what it should`);
         if (line === 'cloud local stop') started = false;
