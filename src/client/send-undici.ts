@@ -1,5 +1,6 @@
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
 import type { Reply } from '../api/message.ts';
+import { NetworkError } from '../errors.ts';
 import { toNetworkError } from './network-error.ts';
 import { receiveReply } from './receive.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
@@ -23,10 +24,14 @@ export function createUndiciSender(options: SendOptions, throughProxy: boolean):
 
   function send({ method, url, headers, body, signal }: Outgoing): Promise<Reply> {
     let source: { error: unknown } | undefined;
+    let missing = Number(headers['content-length'] ?? 0);
     /** The body; what it fails of is kept, because undici gives it back as a failure of the request. */
     async function* read(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
       try {
-        yield* stream;
+        for await (const piece of stream) {
+          missing -= piece.length;
+          yield piece;
+        }
       } catch (error) {
         source = { error };
         throw error;
@@ -37,9 +42,13 @@ export function createUndiciSender(options: SendOptions, throughProxy: boolean):
     const isSmall = isWhole && body.length <= largestPiece;
     const stream = body === undefined || isSmall ? (body ?? null) : read(isWhole ? split(body) : body);
     const content = stream as Dispatcher.DispatchOptions['body'] & null;
+    if (isSmall) missing = 0;
     const given = isWhole ? { ...headers, 'content-length': String(body.length) } : headers;
     dispatcher.dispatch({ origin: url.origin, path: url.pathname + url.search, method, headers: given, body: content }, handler);
-    return reply;
+    return reply.then((head) => {
+      if (head.status >= 300 || missing <= 0) return head;
+      throw new NetworkError(`${url.host} said that all is well before it had all of it`, { code: 'DamagedUpload' });
+    });
   }
 
   return { send, close: () => void dispatcher.destroy() };

@@ -53,10 +53,14 @@ async function readPage(storage: StorageClient, directory: RemotePath, marker: s
 /** Pages of a directory in the order of UTF-8 bytes. The first is asked for at once, the others as they are wanted. */
 export async function* listPages(storage: StorageClient, directory: RemotePath, first?: Promise<Page>): AsyncGenerator<Entry[]> {
   let page = await (first ?? startListing(storage, directory));
+  const markers = new Set<string>();
   for (;;) {
     if (page.entries.length > 0) yield page.entries;
     const { next } = page;
     if (next === undefined) return;
+    if (markers.has(next))
+      throw new NetworkError(`the listing of ${printRemotePath(directory)} begins again and again`, { code: 'UnreadableReply' });
+    markers.add(next);
     page = await tryAgain(() => readPage(storage, directory, next), usualPatience);
   }
 }

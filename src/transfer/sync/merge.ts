@@ -1,3 +1,4 @@
+import { NetworkError } from '../../errors.ts';
 import { comparePaths } from '../order.ts';
 import type { Known } from './memory.ts';
 import type { Item } from './tree.ts';
@@ -40,9 +41,23 @@ async function take<T extends { readonly rel: string }>(reader: Reader<T>, rel: 
   return head;
 }
 
+/**
+ * The same items. @throws {NetworkError} for one that is not after the one before it: what is compared in another order seems to be missing, and
+ * would be removed
+ */
+async function* checkOrder(items: AsyncIterable<Item>): AsyncGenerator<Item> {
+  let last: string | undefined;
+  for await (const item of items) {
+    if (last !== undefined && comparePaths(last, item.rel) >= 0)
+      throw new NetworkError(`the listing is not in the order of names: ${item.rel} comes after ${last}`, { code: 'UnreadableReply' });
+    last = item.rel;
+    yield item;
+  }
+}
+
 /** Brings two sorted sides, and the memory of an earlier run, together as streams: nothing is held but the heads. */
 export async function* mergeSides(from: AsyncIterable<Item>, to: AsyncIterable<Item>, memory: AsyncIterable<Known>): AsyncGenerator<Pair> {
-  const [left, right, known] = [await createReader(from), await createReader(to), await createReader(memory)];
+  const [left, right, known] = [await createReader(checkOrder(from)), await createReader(checkOrder(to)), await createReader(memory)];
   for (;;) {
     const [a, b] = [left.head, right.head];
     if (a === undefined && b === undefined) return;

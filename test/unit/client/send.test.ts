@@ -8,6 +8,7 @@ import { readAll, streamOf } from '../../../src/api/message.ts';
 import { createAuthority, createServerCertificate } from '../../../src/auth/authority.ts';
 import { createSocketSender } from '../../../src/client/send-socket.ts';
 import { createUndiciSender } from '../../../src/client/send-undici.ts';
+import { NetworkError } from '../../../src/errors.ts';
 import type { Sender, SendOptions } from '../../../src/client/send.ts';
 
 /** Limits that no busy machine reaches: what is about a limit has its own. */
@@ -42,10 +43,12 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     request.on('data', ({ length }: Buffer) => {
       size += length;
       // What waits on its way at the end is not to take long.
-      if (size > large.length / 4) return;
+      if (size > large.length * 0.75) return;
       request.pause();
-      setTimeout(() => request.resume(), 5);
+      setTimeout(() => request.resume(), 1);
     });
+  } else if (path === '/early') {
+    response.writeHead(204, { connection: 'close' }).end(() => request.destroy());
   } else if (path === '/silent') {
     request.resume();
   } else if (path === '/stall') {
@@ -243,6 +246,16 @@ describe.each([
     expect([reply.status, await text(reply.body)]).toEqual([404, '{"code":"DirectoryDoesNotExist","message":"no"}']);
   });
 
+  test('success that is told before the body is sent is none', async () => {
+    const piece = Buffer.alloc(256 * 1024);
+    async function* long(): AsyncGenerator<Uint8Array> {
+      for (let at = 0; at < 40; at += 1, await sleep(5)) yield piece;
+    }
+    const headers = { 'content-length': String(40 * piece.length) };
+    const sent = open().send({ method: 'PUT', url: new URL('/early', plain), headers, body: long() });
+    await expect(sent.then(({ body }) => readAll(body))).rejects.toThrow(NetworkError);
+  });
+
   test('an unknown authority is refused, and accepted when told so', async () => {
     await expect(open({ ca: undefined }).send({ method: 'GET', url: new URL('/', secure), headers: {} })).rejects.toThrow(
       'is not signed by a trusted authority',
@@ -290,7 +303,7 @@ describe.each([
 
   test('a large body that goes slowly is not silence', async () => {
     const url = new URL('/patient', secure);
-    expect((await open({ idleTimeout: 500 }).send({ method: 'PUT', url, headers: {}, body: large })).status).toBe(204);
+    expect((await open({ idleTimeout: 600 }).send({ method: 'PUT', url, headers: {}, body: large })).status).toBe(204);
   });
 
   test('a signal ends a request', async () => {

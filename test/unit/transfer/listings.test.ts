@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import type { StorageClient } from '../../../src/client/client.ts';
+import { NetworkError } from '../../../src/errors.ts';
+import { listEntries } from '../../../src/transfer/list.ts';
+import { mergeSides } from '../../../src/transfer/sync/merge.ts';
+import type { Item } from '../../../src/transfer/sync/tree.ts';
+
+async function* give<T>(...values: T[]): AsyncGenerator<T> {
+  yield* values;
+}
+
+async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const all = [];
+  for await (const value of values) all.push(value);
+  return all;
+}
+
+function items(...names: string[]): AsyncGenerator<Item> {
+  return give(...names.map((rel) => ({ rel, kind: 'file' as const, size: 1, mtime: 0, mode: 0, etag: rel, md5: undefined })));
+}
+
+test('sides in another order than that of names are not compared: what is on both would seem to be on one, and be removed', async () => {
+  const pairs = await collect(mergeSides(items('a', 'b'), items('b', 'c'), give()));
+  expect(pairs.map(({ rel, from, to }) => [rel, from?.rel, to?.rel])).toEqual([
+    ['a', 'a', undefined],
+    ['b', 'b', 'b'],
+    ['c', undefined, 'c'],
+  ]);
+  const wrong = [mergeSides(items('a', 'b'), items('b', 'a'), give()), mergeSides(items('a', 'a'), items('a'), give())];
+  for (const sides of wrong) await expect(collect(sides)).rejects.toThrow(NetworkError);
+});
+
+test('a listing that begins anew whatever it is asked for comes to an end', async () => {
+  const entries = ['a', 'b', 'c'].map((name) => ({ name, type: 'object', mtime: '', etag: name, size: 1 }));
+  const listDirectory = () => Promise.resolve({ headers: {}, records: give(...entries) });
+  const listing = listEntries({ listDirectory } as unknown as StorageClient, { account: 'demo', path: 'stor' });
+  await expect(collect(listing)).rejects.toThrow('begins again and again');
+});
