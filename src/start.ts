@@ -91,6 +91,14 @@ function removeOld(folder: string): void {
   }
 }
 
+function removePart(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // Nothing was written where nothing can be removed.
+  }
+}
+
 function writeKept(path: string, kept: ReadonlyMap<string, Buffer>, runs: readonly number[]): void {
   let begin = 0;
   const files: Head['files'] = [...kept].map(([name, { length }]) => {
@@ -101,14 +109,16 @@ function writeKept(path: string, kept: ReadonlyMap<string, Buffer>, runs: readon
   const text = Buffer.from(JSON.stringify(head));
   const size = Buffer.alloc(4);
   size.writeUInt32LE(text.length);
+  const part = `${path}.${process.pid}`;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    writeFileSync(`${path}.${process.pid}`, Buffer.concat([size, text, ...kept.values()]), { mode: 0o600 });
+    writeFileSync(part, Buffer.concat([size, text, ...kept.values()]), { mode: 0o600 });
     const isFirst = !existsSync(path);
-    renameSync(`${path}.${process.pid}`, path);
+    renameSync(part, path);
     if (isFirst) removeOld(dirname(path));
   } catch {
-    // A disk that is full or read-only: the next run compiles again.
+    // A disk that is full or read-only: the next run compiles again, and finds no more on it than this one did.
+    removePart(part);
   }
 }
 

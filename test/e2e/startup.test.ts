@@ -85,6 +85,18 @@ test('without the variable HOME compiled code is kept in the home folder all the
   expect(readdirSync(join(home, '.cache/cloud/code'))).toHaveLength(1);
 });
 
+test('a full disk is left as it was: of compiled code that did not fit nothing stays', () => {
+  const hook = join(user.home, 'full.cjs');
+  writeFileSync(
+    hook,
+    `const fs = require('node:fs'); const { writeFileSync } = fs;
+    fs.writeFileSync = (path, bytes) => { writeFileSync(path, bytes.subarray(0, 100)); throw new Error('ENOSPC'); };`,
+  );
+  const env = { ...user.env, XDG_CACHE_HOME: join(user.home, 'full') };
+  execFileSync(process.execPath, ['--require', hook, program, '--version'], { env });
+  expect(readdirSync(join(user.home, 'full/cloud/code'))).toEqual([]);
+});
+
 test('a run of a new kind adds what it calls to the compiled code, and the same run adds nothing', () => {
   const fresh = { ...user.env, XDG_CACHE_HOME: join(user.home, 'fresh') };
   const size = (...words: string[]): number => {
