@@ -1,10 +1,9 @@
 import type { Entry } from '../api/objects.ts';
 import type { StorageClient } from '../client/client.ts';
 import { NotFoundError } from '../errors.ts';
-import { quoteShell } from '../quote.ts';
 import { inspect } from './inspect.ts';
 import { listEntries } from './list.ts';
-import { joinPath, printRemotePath, type RemotePath } from './path.ts';
+import { joinPath, printRemotePath, quoteRemotePath, type RemotePath } from './path.ts';
 import { createMatcher } from './wildcard.ts';
 
 /** Whether text has a pattern's characters: `*`, `?`, `[`. */
@@ -72,7 +71,7 @@ export async function* expandEntries(storage: StorageClient, pattern: RemotePath
     }
   }
   if (seen.size === 0)
-    throw new NotFoundError(`${printRemotePath(pattern)} matches nothing`, { hint: `cloud stor ls ${quoteShell(printRemotePath(base))}` });
+    throw new NotFoundError(`${printRemotePath(pattern)} matches nothing`, { hint: `cloud stor ls ${quoteRemotePath(base)}` });
 }
 
 /** The same without what is at the paths. @throws {NotFoundError} when there is none */

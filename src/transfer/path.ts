@@ -1,5 +1,6 @@
 import { encodePath } from '../client/request.ts';
 import { UsageError } from '../errors.ts';
+import { quoteShell } from '../quote.ts';
 
 /** Where something is in the object storage: a login, and the path after it (`stor/logs/a.gz`). */
 export interface RemotePath {
@@ -27,6 +28,11 @@ export function readRemotePath(text: string, account: string): RemotePath {
 /** The whole path: `/login/stor/a`. */
 export function printRemotePath({ account, path }: RemotePath): string {
   return path === '' ? `/${account}` : `/${account}/${path}`;
+}
+
+/** The same as a word of a line for a shell. */
+export function quoteRemotePath(path: RemotePath): string {
+  return quoteShell(printRemotePath(path));
 }
 
 /** Last component of a path; the login for an account's own directory. */

@@ -56,6 +56,11 @@ function requireFound<T>(found: T | undefined, noun: string, word: string, list:
   return found;
 }
 
+/** Logins are the same in any case. */
+export function isSameLogin(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}
+
 /** The user of a list that a login, an id or the beginning of an id means. @throws {UsageError} when it means several */
 export function pickUser<U extends Pick<User, 'id' | 'login'>>(users: readonly U[], word: string): U | undefined {
   const found = findNamed(
@@ -63,8 +68,7 @@ export function pickUser<U extends Pick<User, 'id' | 'login'>>(users: readonly U
     word,
     'user',
   );
-  // Logins are the same in any case.
-  return users.find(({ id, login }) => (found === undefined ? login.toLowerCase() === word.toLowerCase() : id === found.id));
+  return users.find(({ id, login }) => (found === undefined ? isSameLogin(login, word) : id === found.id));
 }
 
 /** The user of a list that a login, an id or the beginning of an id means. @throws {NotFoundError} when there is none */

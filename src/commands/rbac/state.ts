@@ -1,5 +1,6 @@
 import type { Image, Key, Package, Policy, User } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
+import { isSameLogin } from './find.ts';
 import { mapInParallel } from './parallel.ts';
 import { collections, findTags } from './resource.ts';
 import { listRoles, type Role } from './role.ts';
@@ -85,8 +86,7 @@ function findImageId(images: readonly Image[], word: string): string {
 export function normalisePath(path: string, { users, policies, roles, keys, images, packages }: State): string {
   const [collection, name, below, ...rest] = path.split('/');
   if (name === undefined) return path;
-  // Logins are the same in any case.
-  const user = users.find(({ id, login }) => id === name || login.toLowerCase() === name.toLowerCase());
+  const user = users.find(({ id, login }) => id === name || isSameLogin(login, name));
   const known: Readonly<Record<string, () => string | undefined>> = {
     users: () => user?.login,
     policies: () => policies.find(({ id }) => id === name)?.name,

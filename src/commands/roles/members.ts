@@ -2,7 +2,7 @@ import type { User } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { findNamed } from '../../cli/shapes.ts';
 import { UsageError } from '../../errors.ts';
-import { isIdLike, requireUser } from '../rbac/find.ts';
+import { isIdLike, isSameLogin, requireUser } from '../rbac/find.ts';
 import { parseMember, printMember, type Member } from '../rbac/role.ts';
 
 /** A member from what the user typed: ids and beginnings of ids are looked up, logins are for the service to know. */
@@ -26,7 +26,7 @@ export async function resolveMembers(
 }
 
 function isSameMember(a: Member, b: Member): boolean {
-  return a.type === b.type && a.login.toLowerCase() === b.login.toLowerCase();
+  return a.type === b.type && isSameLogin(a.login, b.login);
 }
 
 /** Members with some added; one that is there already gets its `default` from what is added. */
@@ -40,8 +40,7 @@ export function addMembers(members: readonly Member[], added: readonly Member[])
 export function removeMembers(members: readonly Member[], words: readonly string[], role: string): Member[] {
   const candidates = members.map((member) => ({ id: member.id ?? '', name: printMember(member), member }));
   const removed = words.map((word) => {
-    // Logins are the same in any case.
-    const found = findNamed(candidates, word, 'member') ?? candidates.find(({ name }) => name.toLowerCase() === word.toLowerCase());
+    const found = findNamed(candidates, word, 'member') ?? candidates.find(({ name }) => isSameLogin(name, word));
     if (!found) throw new UsageError(`${word} is not a member of role ${role}`, { hint: `cloud roles get ${role}` });
     return found.member;
   });

@@ -4,12 +4,16 @@ import { UsageError } from '../../errors.ts';
 import { isIdLike, isUuid, requirePolicy, searchByName } from '../rbac/find.ts';
 import type { Role, RoleFields } from '../rbac/role.ts';
 
+function isBeginning(word: string): boolean {
+  return isIdLike(word) && !isUuid(word);
+}
+
 /** The names and whole ids that policies are sent by: beginnings of ids are looked up. */
 export async function resolvePolicies({ compute, account }: Context, words: readonly string[]): Promise<string[]> {
-  const unknown = words.find((word) => isIdLike(word) && !isUuid(word));
+  const unknown = words.find(isBeginning);
   if (unknown === undefined) return [...words];
   const listed = await searchByName('policy', unknown, () => compute.listPolicies({ account }));
-  return words.map((word) => (isIdLike(word) && !isUuid(word) ? requirePolicy(listed, word).name : word));
+  return words.map((word) => (isBeginning(word) ? requirePolicy(listed, word).name : word));
 }
 
 /** A policy as it is compared and sent: one that the role has by its id where there is one, whatever it was called by. */

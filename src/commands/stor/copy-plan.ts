@@ -1,10 +1,9 @@
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
-import { quoteShell } from '../../quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { createFolder, type Folder } from '../../transfer/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { baseName, joinPath, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { baseName, joinPath, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { walkRemote } from '../../transfer/walk.ts';
 import { missing } from './paths.ts';
 
@@ -40,7 +39,7 @@ export async function chooseTargets(
   const into = !asItself && (found?.type === 'directory' || sources.length > 1 || word.endsWith('/'));
   if (into && found?.type !== 'directory')
     throw new UsageError(`${printRemotePath(target)}: no such directory`, {
-      hint: `cloud stor mkdir -p ${quoteShell(printRemotePath(target))}`,
+      hint: `cloud stor mkdir -p ${quoteRemotePath(target)}`,
     });
   if (asItself && sources.length > 1) throw new UsageError('-T is for one source');
   const targets = new Map<RemotePath, RemotePath>();

@@ -1,12 +1,11 @@
 import { command, type Context } from '../../cli/command.ts';
 import { flag, many, one } from '../../cli/parameters.ts';
 import { ApiError, InterruptedError, UsageError } from '../../errors.ts';
-import { quoteShell } from '../../quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { makeFolder } from '../../transfer/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { linkObject, linkWhereNothingIs } from '../../transfer/link.ts';
-import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { parentOf, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { runPool } from '../../transfer/pool.ts';
 import { removeEntry } from '../../transfer/remove.ts';
 import { chooseTargets, planSource, type ObjectStep, type Step } from './copy-plan.ts';
@@ -208,9 +207,7 @@ export const move = command({
 
 /** What an interrupted move has done, and how to go on. */
 function describeMoved(targets: ReadonlyMap<RemotePath, RemotePath>, moved: number): string {
-  const lines = [...targets].map(
-    ([from, to]) => `cloud stor mv -T ${quoteShell(printRemotePath(from))} ${quoteShell(printRemotePath(to))}`,
-  );
+  const lines = [...targets].map(([from, to]) => `cloud stor mv -T ${quoteRemotePath(from)} ${quoteRemotePath(to)}`);
   return `${moved} objects were moved, the others are where they were; to go on: ${lines.join('; ')}`;
 }
 

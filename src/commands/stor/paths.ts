@@ -1,13 +1,12 @@
 import type { Context } from '../../cli/command.ts';
 import { ApiError } from '../../errors.ts';
-import { quoteShell } from '../../quote.ts';
 import { expandPattern } from '../../transfer/glob.ts';
-import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { parentOf, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 
 /** The error for a path that names nothing. */
 export function missing(path: RemotePath): ApiError {
   return new ApiError(404, 'ResourceNotFound', `${printRemotePath(path)} does not exist`, {
-    hint: `cloud stor ls ${quoteShell(printRemotePath(parentOf(path) ?? path))}`,
+    hint: `cloud stor ls ${quoteRemotePath(parentOf(path) ?? path)}`,
   });
 }
 

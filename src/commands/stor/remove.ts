@@ -2,9 +2,8 @@ import { command, type Context } from '../../cli/command.ts';
 import { flag, many } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { ApiError, UsageError } from '../../errors.ts';
-import { quoteShell } from '../../quote.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { parentOf, printRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { removeEntry, removeTree } from '../../transfer/remove.ts';
 import { walkRemote } from '../../transfer/walk.ts';
 import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
@@ -55,7 +54,7 @@ function explainFull(error: unknown, path: RemotePath): unknown {
   if (!(error instanceof ApiError) || error.code !== 'DirectoryNotEmpty') return error;
   return new ApiError(error.status, error.code, `${printRemotePath(path)} is not empty`, {
     requestId: error.requestId,
-    hint: `with everything in it: cloud stor rm -r ${quoteShell(printRemotePath(path))}`,
+    hint: `with everything in it: cloud stor rm -r ${quoteRemotePath(path)}`,
   });
 }
 

@@ -3,7 +3,6 @@ import type { Body, ByteStream } from '../../api/message.ts';
 import { streamOf } from '../../api/message.ts';
 import { ApiError } from '../../errors.ts';
 import type { StoredBytes } from '../store/bytes.ts';
-import { isDiskFull } from '../store/disk-full.ts';
 import type { PieceRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { hold, whenReleased } from './readers.ts';
@@ -29,15 +28,10 @@ export function namePieces(uploadId: string): string {
 
 /**
  * Stores a body of at most `limit` bytes.
- * @throws 413 `MaxContentLengthExceeded`; 507 `NotEnoughSpace`; nothing is kept of either, nor of a body that is cut short.
+ * @throws 413 `MaxContentLengthExceeded`, or what the disk fails of; nothing is kept of either, nor of a body that is cut short.
  */
 export async function storeBody(store: Store, body: Body, limit: number): Promise<StoredBytes> {
-  try {
-    return await store.bytes.write(limitBody(body instanceof Uint8Array ? streamOf(body) : body, limit));
-  } catch (error) {
-    if (isDiskFull(error)) throw new ApiError(507, 'NotEnoughSpace', 'the disk of the service is full', { cause: error });
-    throw error;
-  }
+  return await store.bytes.write(limitBody(body instanceof Uint8Array ? streamOf(body) : body, limit));
 }
 
 /**
