@@ -1,17 +1,35 @@
 // Builds the release: CommonJS, one chunk per lazily loaded module, outside packages bundled.
 // CommonJS because Node starts it faster than ES modules; src/README.md has the reasons.
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { constants, brotliCompressSync } from 'node:zlib';
-import { minifySync } from 'rolldown/experimental';
+import { minifySync, transformSync } from 'rolldown/experimental';
 
-const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+const { version, engines } = JSON.parse(readFileSync('package.json', 'utf8'));
+const oldest = engines.node.replace('>=', '');
+
+/** Commit and day of it; of a folder that is no repository nobody knows them. */
+function readCommit() {
+  const git = (...words) => execFileSync('git', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  try {
+    if (realpathSync(git('rev-parse', '--show-toplevel')) !== realpathSync('.')) return {};
+    const [commit, date] = git('show', '--no-patch', '--format=%H %cs', 'HEAD').split(' ');
+    const isChanged = git('status', '--porcelain', '--untracked-files=no') !== '';
+    return { commit: `${commit.slice(0, 12)}${isChanged ? '+' : ''}`, date };
+  } catch {
+    return {};
+  }
+}
+const { commit = 'unknown', date = 'unknown' } = readCommit();
+
 /** Chunks that hold an outside package are named after it (`npm-yaml`), so that one can see what a command loads. */
 function nameChunk({ moduleIds }) {
   const names = moduleIds.map((id) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1]);
   const packages = new Set(names.filter((name) => heavy.includes(name)));
   return packages.size === 0 ? '[name]-[hash].js' : `npm-${[...packages].join('-')}-[hash].js`;
 }
-const heavy = ['jq-wasm', 'mime', 'undici', 'ora', 'sshpk', 'cli-table3', 'yaml', 'kysely', 'chalk', 'commander'];
+const heavy = ['jq-wasm', 'mime', 'ora', 'sshpk', 'cli-table3', 'yaml', 'kysely', 'chalk', 'commander'];
 
 /**
  * Modules that are always loaded together stand in one file: each file costs a third of a millisecond. What a group holds must
@@ -23,36 +41,38 @@ const groups = [
     'start',
     'main',
     'run',
-    'errors',
-    'nearest',
-    'quote',
-    'world',
+    'base/(build|errors|nearest|quote|world)',
     'commands/index',
-    'cli/(tree|globals|parameters|plain-line|curl|redact)',
+    'cli/(exact-arguments|tree|globals|parameters|plain-line)',
+    'session/(curl|redact)',
     'config/settings',
-    'output/(colour|kinds|escape|field|units|width|writer)',
+    'output/(colour|kinds|escape|field|notes|units|width|writer)',
   ),
   // Every noun.
   group(
     'nouns',
     'cli/(command|shapes|prompt|input|wait|from)',
-    'commands/(rbac/find|rbac/role|images/find)',
+    'lookup/(find|role|images)',
     'output/(units|field|spinner)',
     'api/(compute|fields|objects|resources|storage)',
-    'client/network-error',
+    'http/network-error',
   ),
   // Every noun, and what is looked up for completion.
-  group('paths', 'config/(cache|files|paths|profiles)', 'client/request', 'transfer/path', 'api/(aliases|message|operation)'),
+  group(
+    'paths',
+    'base/private-files',
+    'config/(cache|files|paths|profiles|state)',
+    'client/request',
+    'transfer/path',
+    'api/(aliases|message|operation)',
+  ),
   // Every request.
   group(
     'session',
-    'context',
-    'connect',
-    'addresses',
-    'lazily',
-    'sign',
-    'cli/trace',
-    'client/(?!send-undici|receive)[a-z-]+',
+    'session/(context|connect|endpoints|sign|trace|voice)',
+    'base/lazily',
+    'client/[a-z-]+',
+    'http/[a-z-]+',
     'auth/(authorization|der|find|fingerprint|key-folder|key-id|private-key|public-key|signer|wire|openssh-file)',
   ),
   // Every result.
@@ -92,14 +112,60 @@ function escapeWide(bundle) {
 
 /** What a file gives begins a line, where the check of the package finds it: it takes the slashes of an address for a comment. */
 function separateExports(bundle) {
-  for (const chunk of Object.values(bundle)) if (chunk.type === 'chunk') chunk.code = chunk.code.replace(/;(?=exports\.)/g, ';\n');
+  for (const chunk of Object.values(bundle))
+    if (chunk.type === 'chunk') chunk.code = chunk.code.replace(/([;,])(?=exports\.|Object\.defineProperty\(exports,)/g, '$1\n');
 }
+
+/**
+ * What the program is started with has a copy of its own of the one module that it shares with the rest: a file for both would have to be read, and
+ * compiled, before anything that was kept can be used.
+ */
+const ownCopy = {
+  name: 'own-copy',
+  resolveId(source, importer) {
+    return /\/src\/start\/[a-z-]+\.ts$/.test(importer) && source === '../base/private-files.ts'
+      ? importer.replace(/start\/[a-z-]+\.ts$/, 'base/private-files.ts?start')
+      : null;
+  },
+  load(id) {
+    return id.endsWith('?start') ? { code: readFileSync(id.slice(0, -'?start'.length), 'utf8'), moduleType: 'ts' } : null;
+  },
+};
 
 /** The program, which `bin/cloud` is a link to: on the way to it by a file of its own Node.js would spend a thirtieth of the time in which it starts. */
 const program = 'start.js';
 
-function makeRunnable(bundle) {
-  bundle[program].code = `#!/usr/bin/env node\n${bundle[program].code}`;
+/** What a release of Node.js that is too old says instead of an error in the code: it stands first and in words that Node.js 12 reads, as does all of this file. */
+const checkRelease = `(function () {
+  var is = process.version.slice(1).split('.'), must = '${oldest}'.split('.');
+  for (var at = 0; at < 3 && is[at] === must[at];) at += 1;
+  if (at === 3 || Number(is[at]) > Number(must[at])) return;
+  console.error('cloud needs Node.js ${oldest} or later; this is ' + process.version);
+  process.exit(2);
+})();`;
+
+/** All files that the program loads in one, each as a function that is given what a module needs, as Node.js does it. */
+function joinChunks(bundle) {
+  let places = '';
+  let code = '';
+  for (const { type, isEntry, fileName, code: own } of Object.values(bundle)) {
+    if (type !== 'chunk' || isEntry) continue;
+    const wrapped = `(function (exports, require, module, __filename, __dirname) { ${own}\n});\n`;
+    places += `|${fileName} ${code.length} ${wrapped.length}`;
+    code += wrapped;
+  }
+  const file = `bundle-${createHash('sha256').update(code).digest('hex').slice(0, 12)}.js`;
+  return { code, file, table: `${file}${places}|` };
+}
+
+function makeRunnable(bundle, emit) {
+  const joined = joinChunks(bundle);
+  emit({ type: 'asset', fileName: joined.file, source: joined.code });
+  bundle[program].code = bundle[program].code.replace(/(["'`])CLOUD_BUNDLE\1/, `'${joined.table}'`);
+  const { code, errors } = transformSync(program, bundle[program].code, { target: 'node12', sourceType: 'script' });
+  if (errors.length > 0) throw new Error(`${program}: ${errors[0].message}`);
+  const short = minifySync(program, code, { compress: false, mangle: false }).code;
+  bundle[program].code = `#!/usr/bin/env node\n${checkRelease}\n${short}`;
 }
 
 /** Files that load each other work or fail by the order in which they are asked for: such a grouping is refused. */
@@ -134,17 +200,20 @@ mkdirSync('dist', { recursive: true });
 writeFileSync('dist/package.json', '{ "type": "commonjs" }\n');
 
 export default {
-  input: { start: 'src/start.ts', generate: 'src/generate.ts' },
+  input: { start: 'src/start/index.ts', generate: 'src/generate.ts' },
   platform: 'node',
   preserveEntrySignatures: false,
   plugins: [
+    ownCopy,
     { name: 'defer-builtins', renderChunk: deferBuiltins },
     { name: 'shorten-names', renderChunk: shortenNames },
     { name: 'separate-exports', generateBundle: (_, bundle) => separateExports(bundle) },
     { name: 'escape-wide', generateBundle: (_, bundle) => escapeWide(bundle) },
     {
       name: 'make-runnable',
-      generateBundle: (_, bundle) => makeRunnable(bundle),
+      generateBundle(_, bundle) {
+        makeRunnable(bundle, (file) => this.emitFile(file));
+      },
       writeBundle: () => chmodSync(`dist/${program}`, 0o755),
     },
     { name: 'refuse-circles', generateBundle: (_, bundle) => refuseCircles(bundle) },
@@ -164,7 +233,14 @@ export default {
     },
   ],
   external: ['libsql'],
-  transform: { define: { 'process.env.CLOUD_VERSION': JSON.stringify(version) }, target: 'node20.18' },
+  transform: {
+    define: {
+      'process.env.CLOUD_VERSION': JSON.stringify(version),
+      'process.env.CLOUD_COMMIT': JSON.stringify(commit),
+      'process.env.CLOUD_COMMIT_DATE': JSON.stringify(date),
+    },
+    target: 'node20.18',
+  },
   output: {
     dir: 'dist',
     format: 'cjs',

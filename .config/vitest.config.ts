@@ -19,8 +19,6 @@ export default defineConfig({
     pool: 'forks',
     // Most tests wait for processes of their own: more workers than cores keep the cores busy.
     maxWorkers: 4,
-    // Machines of CI are shared and noisy: what fails once there is tried once more, and the report shows it.
-    retry: process.env['CI'] === 'true' ? 1 : 0,
     // What was found instead is shown whole.
     chaiConfig: { truncateThreshold: 4000 },
     globalSetup: 'test/support/global-setup.ts',

@@ -1,6 +1,6 @@
 # Completion of cloud for bash. Install: source <(cloud completion bash)
 
-_cloud_shared='-o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-pager -q,--quiet -v,--verbose+ --curl --profile --account --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries -h,--help'
+_cloud_shared='-o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-input --no-pager -q,--quiet -v,--verbose+ --curl --profile --account --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries --max-requests-per-second -h,--help'
 
 # Goes from command $1 to the one that word $2 names.
 _cloud_enter() {
@@ -24,11 +24,13 @@ _cloud_enter() {
     '/env') place='env' ;;
     '/local') place='local' ;;
     '/doctor') place='doctor' ;;
+    '/version') place='version' ;;
+    '/alias'|'/aliases') place='alias' ;;
     '/completion') place='completion' ;;
     '/help') place='' ;;
     'account/get'|'account/show') place='account get' ;;
     'account/update') place='account update' ;;
-    'account/limits'|'account/ls') place='account limits' ;;
+    'account/limits') place='account limits' ;;
     'account/config') place='account config' ;;
     'account config/get'|'account config/show') place='account config get' ;;
     'account config/set') place='account config set' ;;
@@ -153,11 +155,15 @@ _cloud_enter() {
     'local/start') place='local start' ;;
     'local/stop') place='local stop' ;;
     'local/status') place='local status' ;;
+    'local/run') place='local run' ;;
     'local/serve') place='local serve' ;;
     'local/try') place='local try' ;;
     'local/logs') place='local logs' ;;
     'local/seed') place='local seed' ;;
     'local/reset') place='local reset' ;;
+    'alias/list'|'alias/ls') place='alias list' ;;
+    'alias/set'|'alias/create'|'alias/add') place='alias set' ;;
+    'alias/delete'|'alias/rm') place='alias delete' ;;
     'completion/bash') place='completion bash' ;;
     'completion/zsh') place='completion zsh' ;;
     'completion/fish') place='completion fish' ;;
@@ -168,8 +174,8 @@ _cloud_enter() {
 # What can follow command $1.
 _cloud_place() {
   case "$1" in
-    '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs ping api profile env local doctor completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles' options="--version $_cloud_shared" ;;
-    'account') commands='get update limits config' aliases='get=show limits=ls' options="$_cloud_shared" ;;
+    '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs ping api profile env local doctor version alias completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles alias=aliases' options="--version $_cloud_shared" ;;
+    'account') commands='get update limits config' aliases='get=show' options="$_cloud_shared" ;;
     'account get') options="$_cloud_shared" ;;
     'account update') options="--email --company-name --first-name --last-name --address --postal-code --city --state --country --phone --cns,--no-cns $_cloud_shared" ;;
     'account limits') options="$_cloud_shared" ;;
@@ -210,7 +216,7 @@ _cloud_place() {
     'policies list') options="$_cloud_shared" ;;
     'policies get') options="$_cloud_shared" ;;
     'policies create') options="--rule+ --description --from --wait --wait-timeout $_cloud_shared" ;;
-    'policies update') options="--name --description --add-rule+ --remove-rule+ --from --wait --wait-timeout $_cloud_shared" ;;
+    'policies update') options="--name --description --rule+ --add-rule+ --remove-rule+ --from --wait --wait-timeout $_cloud_shared" ;;
     'policies edit') options="--wait --wait-timeout $_cloud_shared" ;;
     'policies delete') options="-y,--yes -n,--dry-run --wait --wait-timeout $_cloud_shared" ;;
     'policies check') options="$_cloud_shared" ;;
@@ -227,7 +233,7 @@ _cloud_place() {
     'images import') options="$_cloud_shared" ;;
     'images export') options="$_cloud_shared" ;;
     'images clone') options="$_cloud_shared" ;;
-    'images update') options="--name --version --description --homepage --eula --tag+ --from $_cloud_shared" ;;
+    'images update') options="--name --version --description --homepage --eula --tag+ --from --acl+ $_cloud_shared" ;;
     'images share') options="$_cloud_shared" ;;
     'images unshare') options="$_cloud_shared" ;;
     'images tags') commands='get set unset' aliases='get=list get=show unset=rm unset=remove' options="$_cloud_shared" ;;
@@ -246,28 +252,28 @@ _cloud_place() {
     'services list') options="$_cloud_shared" ;;
     'services get') options="$_cloud_shared" ;;
     'stor') commands='ls find tree du stat cat get put mkdir rm cp mv ln meta sync diff run sign roles' aliases='ls=list stat=show rm=delete' options="$_cloud_shared" ;;
-    'stor ls') options="-t,--time -S,--size -r,--reverse $_cloud_shared" ;;
-    'stor find') options="--name --type --size --newer --older --maxdepth --exec --delete -y,--yes -0,--print0 $_cloud_shared" ;;
-    'stor tree') options="-L,--maxdepth $_cloud_shared" ;;
-    'stor du') options="-d,--depth $_cloud_shared" ;;
-    'stor stat') options="$_cloud_shared" ;;
-    'stor cat') options="--bwlimit $_cloud_shared" ;;
-    'stor get') options="-r,--recursive --continue --no-clobber --dry-run --modes -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
-    'stor put') options="-r,--recursive -p,--parents --type -m,--meta+ --header+ --copies --modes --if-match --no-clobber --dry-run --max-size -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
+    'stor ls') options="-t,--time -S,--size -r,--reverse -0,--print0 --glob --literal --paths-from $_cloud_shared" ;;
+    'stor find') options="--name --type --size --newer --older --maxdepth --exec --delete -y,--yes -0,--print0 --glob --literal $_cloud_shared" ;;
+    'stor tree') options="-L,--maxdepth --glob --literal $_cloud_shared" ;;
+    'stor du') options="-d,--depth --glob --literal $_cloud_shared" ;;
+    'stor stat') options="--glob --literal --paths-from $_cloud_shared" ;;
+    'stor cat') options="--glob --literal --paths-from --range --bwlimit $_cloud_shared" ;;
+    'stor get') options="-r,--recursive --continue --no-clobber -n,--dry-run -T,--no-target-directory --modes --sparse --with-headers --glob --literal --paths-from --include+ --exclude+ --exclude-from -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
+    'stor put') options="-r,--recursive -p,--parents --type -m,--meta+ --header+ --copies --modes --if-match --no-clobber -T,--no-target-directory -n,--dry-run --max-size --growing --links --include+ --exclude+ --exclude-from --without-headers -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
     'stor mkdir') options="-p,--parents $_cloud_shared" ;;
-    'stor rm') options="-r,--recursive -y,--yes -n,--dry-run -P,--parallel $_cloud_shared" ;;
-    'stor cp') options="-r,--recursive -n,--no-clobber -p,--parents --copy --dry-run -T,--no-target-directory -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
-    'stor mv') options="-n,--no-clobber -p,--parents --copy --dry-run -T,--no-target-directory -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
-    'stor ln') options="-p,--parents -n,--no-clobber $_cloud_shared" ;;
+    'stor rm') options="--glob --paths-from -f,--missing-ok -r,--recursive -y,--yes -n,--dry-run -P,--parallel $_cloud_shared" ;;
+    'stor cp') options="-r,--recursive --glob --literal --no-clobber -p,--parents --copy -n,--dry-run -T,--no-target-directory --paths-from -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress --include+ --exclude+ --exclude-from --type --modes $_cloud_shared" ;;
+    'stor mv') options="--glob --no-clobber -p,--parents --copy -n,--dry-run -T,--no-target-directory --paths-from -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
+    'stor ln') options="-p,--parents --no-clobber $_cloud_shared" ;;
     'stor meta') commands='get set unset replace' aliases='get=show get=list' options="$_cloud_shared" ;;
     'stor meta get') options="$_cloud_shared" ;;
     'stor meta set') options="--type --header+ $_cloud_shared" ;;
     'stor meta unset') options="$_cloud_shared" ;;
     'stor meta replace') options="--type --header+ $_cloud_shared" ;;
-    'stor sync') options="--delete -n,--dry-run --plan --checksum --size-only --include+ --exclude+ --copies --modes --copy -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
-    'stor diff') options="--checksum --size-only --include+ --exclude+ --exit-code $_cloud_shared" ;;
-    'stor run') options="--copies --modes --copy -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
-    'stor sign') options="--expires --method+ $_cloud_shared" ;;
+    'stor sync') options="--delete -y,--yes --max-delete --allow-empty-source -n,--dry-run --plan --with-headers --without-headers --checksum --size-only --headers --links --include+ --exclude+ --exclude-from --copies --modes --sparse --reset-headers --copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
+    'stor diff') options="--checksum --size-only --headers --links --include+ --exclude+ --exclude-from --exit-code $_cloud_shared" ;;
+    'stor run') options="-y,--yes --links --copies --modes --sparse --reset-headers --copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
+    'stor sign') options="--expires --method+ --glob --literal --paths-from $_cloud_shared" ;;
     'stor roles') commands='get set add remove' aliases='get=show' options="$_cloud_shared" ;;
     'stor roles get') options="$_cloud_shared" ;;
     'stor roles set') options="$_cloud_shared" ;;
@@ -275,7 +281,7 @@ _cloud_place() {
     'stor roles remove') options="$_cloud_shared" ;;
     'mpu') commands='create upload put-part parts get commit abort list' aliases='create=add get=show abort=delete abort=rm list=ls' options="$_cloud_shared" ;;
     'mpu create') options="--type -m,--meta+ --header+ --copies $_cloud_shared" ;;
-    'mpu upload') options="-p,--parents --type -m,--meta+ --header+ --copies -P,--parallel --bwlimit --part-size --progress,--no-progress $_cloud_shared" ;;
+    'mpu upload') options="-p,--parents --type -m,--meta+ --header+ --copies -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
     'mpu put-part') options="--bwlimit $_cloud_shared" ;;
     'mpu parts') options="$_cloud_shared" ;;
     'mpu get') options="$_cloud_shared" ;;
@@ -283,11 +289,11 @@ _cloud_place() {
     'mpu abort') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
     'mpu list') options="$_cloud_shared" ;;
     'jobs') commands='run list get create add end cancel wait watch inputs outputs failures errors' aliases='list=ls get=show' options="$_cloud_shared" ;;
-    'jobs run') options="--name --map+ --reduce+ --count+ --asset+ --init+ --memory+ --disk+ --from -d,--detach --wait-timeout $_cloud_shared" ;;
+    'jobs run') options="--name --map+ --reduce+ --count+ --asset+ --init+ --memory+ --disk+ --from --glob --literal -d,--detach --wait-timeout $_cloud_shared" ;;
     'jobs list') options="--state --name $_cloud_shared" ;;
     'jobs get') options="$_cloud_shared" ;;
     'jobs create') options="--name --map+ --reduce+ --count+ --asset+ --init+ --memory+ --disk+ --from $_cloud_shared" ;;
-    'jobs add') options="--end $_cloud_shared" ;;
+    'jobs add') options="--end --glob --literal $_cloud_shared" ;;
     'jobs end') options="-n,--dry-run $_cloud_shared" ;;
     'jobs cancel') options="-n,--dry-run -w,--wait --wait-timeout $_cloud_shared" ;;
     'jobs wait') options="--wait-timeout $_cloud_shared" ;;
@@ -309,20 +315,26 @@ _cloud_place() {
     'profile delete') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
     'profile import') options="--force $_cloud_shared" ;;
     'env') options="$_cloud_shared" ;;
-    'local') commands='start stop status serve try logs seed reset' options="$_cloud_shared" ;;
-    'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
+    'local') commands='start stop status run serve try logs seed reset' options="$_cloud_shared" ;;
+    'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
     'local stop') options="--data $_cloud_shared" ;;
     'local status') options="--data $_cloud_shared" ;;
-    'local serve') options="--data --compute-port --stor-port --http --host --allow-jobs --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
+    'local run') options="--http --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault --log $_cloud_shared" ;;
+    'local serve') options="--data --compute-port --stor-port --http --host --allow-jobs --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
     'local try') options="$_cloud_shared" ;;
     'local logs') options="--data $_cloud_shared" ;;
     'local seed') options="--data $_cloud_shared" ;;
     'local reset') options="--data -y,--yes $_cloud_shared" ;;
-    'doctor') options="$_cloud_shared" ;;
+    'doctor') options="--clear-cache $_cloud_shared" ;;
+    'version') options="$_cloud_shared" ;;
+    'alias') commands='list set delete' aliases='list=ls set=create set=add delete=rm' options="$_cloud_shared" ;;
+    'alias list') options="$_cloud_shared" ;;
+    'alias set') options="$_cloud_shared" ;;
+    'alias delete') options="$_cloud_shared" ;;
     'completion') commands='bash zsh fish' options="$_cloud_shared" ;;
-    'completion bash') options="--install $_cloud_shared" ;;
-    'completion zsh') options="--install $_cloud_shared" ;;
-    'completion fish') options="--install $_cloud_shared" ;;
+    'completion bash') options="--install --uninstall $_cloud_shared" ;;
+    'completion zsh') options="--install --uninstall $_cloud_shared" ;;
+    'completion fish') options="--install --uninstall $_cloud_shared" ;;
     'help') options="$_cloud_shared" ;;
     *) return 1 ;;
   esac
@@ -395,6 +407,7 @@ _cloud_value() {
     'policies create/--wait-timeout') kind=text ;;
     'policies update/--name') kind=text ;;
     'policies update/--description') kind=text ;;
+    'policies update/--rule') kind=rule ;;
     'policies update/--add-rule') kind=rule ;;
     'policies update/--remove-rule') kind=rule ;;
     'policies update/--from') kind=file ;;
@@ -427,6 +440,7 @@ _cloud_value() {
     'images update/--eula') kind=text ;;
     'images update/--tag') kind=text ;;
     'images update/--from') kind=file ;;
+    'images update/--acl') kind=text ;;
     'images wait/--state') kind=words choices='active unactivated disabled creating failed' ;;
     'images wait/--wait-timeout') kind=text ;;
     'packages list/--name') kind=text ;;
@@ -438,6 +452,7 @@ _cloud_value() {
     'packages list/--lwps') kind=text ;;
     'packages list/--vcpus') kind=text ;;
     'packages list/--brand') kind=text ;;
+    'stor ls/--paths-from') kind=file ;;
     'stor find/--name') kind=text ;;
     'stor find/--type') kind=words choices='object directory f d' ;;
     'stor find/--size') kind=text ;;
@@ -447,45 +462,82 @@ _cloud_value() {
     'stor find/--exec') kind=text ;;
     'stor tree/-L'|'stor tree/--maxdepth') kind=text ;;
     'stor du/-d'|'stor du/--depth') kind=text ;;
+    'stor stat/--paths-from') kind=file ;;
+    'stor cat/--paths-from') kind=file ;;
+    'stor cat/--range') kind=text ;;
     'stor cat/--bwlimit') kind=text ;;
+    'stor get/--paths-from') kind=file ;;
+    'stor get/--include') kind=text ;;
+    'stor get/--exclude') kind=text ;;
+    'stor get/--exclude-from') kind=file ;;
     'stor get/-P'|'stor get/--parallel') kind=text ;;
     'stor get/--bwlimit') kind=text ;;
     'stor get/--part-size') kind=text ;;
+    'stor get/--progress') kind=words choices='bar plain none' ;;
+    'stor get/--progress-interval') kind=text ;;
     'stor put/--type') kind=text ;;
     'stor put/-m'|'stor put/--meta') kind=text ;;
     'stor put/--header') kind=text ;;
     'stor put/--copies') kind=text ;;
     'stor put/--if-match') kind=text ;;
     'stor put/--max-size') kind=text ;;
+    'stor put/--links') kind=words choices='follow skip' ;;
+    'stor put/--include') kind=text ;;
+    'stor put/--exclude') kind=text ;;
+    'stor put/--exclude-from') kind=file ;;
     'stor put/-P'|'stor put/--parallel') kind=text ;;
     'stor put/--bwlimit') kind=text ;;
     'stor put/--part-size') kind=text ;;
+    'stor put/--progress') kind=words choices='bar plain none' ;;
+    'stor put/--progress-interval') kind=text ;;
+    'stor rm/--paths-from') kind=file ;;
     'stor rm/-P'|'stor rm/--parallel') kind=text ;;
+    'stor cp/--paths-from') kind=file ;;
     'stor cp/-P'|'stor cp/--parallel') kind=text ;;
     'stor cp/--bwlimit') kind=text ;;
     'stor cp/--part-size') kind=text ;;
+    'stor cp/--progress') kind=words choices='bar plain none' ;;
+    'stor cp/--progress-interval') kind=text ;;
+    'stor cp/--include') kind=text ;;
+    'stor cp/--exclude') kind=text ;;
+    'stor cp/--exclude-from') kind=file ;;
+    'stor cp/--type') kind=text ;;
+    'stor mv/--paths-from') kind=file ;;
     'stor mv/-P'|'stor mv/--parallel') kind=text ;;
     'stor mv/--bwlimit') kind=text ;;
     'stor mv/--part-size') kind=text ;;
+    'stor mv/--progress') kind=words choices='bar plain none' ;;
+    'stor mv/--progress-interval') kind=text ;;
     'stor meta set/--type') kind=text ;;
     'stor meta set/--header') kind=text ;;
     'stor meta replace/--type') kind=text ;;
     'stor meta replace/--header') kind=text ;;
+    'stor sync/--max-delete') kind=text ;;
     'stor sync/--plan') kind=file ;;
+    'stor sync/--links') kind=words choices='follow skip' ;;
     'stor sync/--include') kind=text ;;
     'stor sync/--exclude') kind=text ;;
+    'stor sync/--exclude-from') kind=file ;;
     'stor sync/--copies') kind=text ;;
     'stor sync/-P'|'stor sync/--parallel') kind=text ;;
     'stor sync/--bwlimit') kind=text ;;
     'stor sync/--part-size') kind=text ;;
+    'stor sync/--progress') kind=words choices='bar plain none' ;;
+    'stor sync/--progress-interval') kind=text ;;
+    'stor diff/--links') kind=words choices='follow skip' ;;
     'stor diff/--include') kind=text ;;
     'stor diff/--exclude') kind=text ;;
+    'stor diff/--exclude-from') kind=file ;;
+    'stor run/--links') kind=words choices='follow skip' ;;
     'stor run/--copies') kind=text ;;
     'stor run/-P'|'stor run/--parallel') kind=text ;;
     'stor run/--bwlimit') kind=text ;;
     'stor run/--part-size') kind=text ;;
+    'stor run/--progress') kind=words choices='bar plain none' ;;
+    'stor run/--progress-interval') kind=text ;;
     'stor sign/--expires') kind=text ;;
     'stor sign/--method') kind=text ;;
+    'stor sign/--paths-from') kind=file ;;
     'mpu create/--type') kind=text ;;
     'mpu create/-m'|'mpu create/--meta') kind=text ;;
     'mpu create/--header') kind=text ;;
@@ -497,6 +549,8 @@ _cloud_value() {
     'mpu upload/-P'|'mpu upload/--parallel') kind=text ;;
     'mpu upload/--bwlimit') kind=text ;;
     'mpu upload/--part-size') kind=text ;;
+    'mpu upload/--progress') kind=words choices='bar plain none' ;;
+    'mpu upload/--progress-interval') kind=text ;;
     'mpu put-part/--bwlimit') kind=text ;;
     'jobs run/--name') kind=text ;;
     'jobs run/--map') kind=text ;;
@@ -544,11 +598,14 @@ _cloud_value() {
     'local start/--compute-port') kind=text ;;
     'local start/--stor-port') kind=text ;;
     'local start/--host') kind=text ;;
+    'local start/--isolation') kind=words choices='bubblewrap namespaces none' ;;
     'local start/--job-slots') kind=text ;;
     'local start/--job-time-limit') kind=text ;;
     'local start/--public-key') kind=file ;;
     'local start/--datacenter') kind=text ;;
     'local start/--peer') kind=text ;;
+    'local start/--limit') kind=text ;;
+    'local start/--add-account') kind=text ;;
     'local start/--attestation-authority') kind=file ;;
     'local start/--staleness') kind=text ;;
     'local start/--throttle') kind=text ;;
@@ -556,15 +613,32 @@ _cloud_value() {
     'local start/--fault') kind=text ;;
     'local stop/--data') kind=directory ;;
     'local status/--data') kind=directory ;;
+    'local run/--isolation') kind=words choices='bubblewrap namespaces none' ;;
+    'local run/--job-slots') kind=text ;;
+    'local run/--job-time-limit') kind=text ;;
+    'local run/--public-key') kind=file ;;
+    'local run/--datacenter') kind=text ;;
+    'local run/--peer') kind=text ;;
+    'local run/--limit') kind=text ;;
+    'local run/--add-account') kind=text ;;
+    'local run/--attestation-authority') kind=file ;;
+    'local run/--staleness') kind=text ;;
+    'local run/--throttle') kind=text ;;
+    'local run/--latency') kind=text ;;
+    'local run/--fault') kind=text ;;
+    'local run/--log') kind=file ;;
     'local serve/--data') kind=directory ;;
     'local serve/--compute-port') kind=text ;;
     'local serve/--stor-port') kind=text ;;
     'local serve/--host') kind=text ;;
+    'local serve/--isolation') kind=words choices='bubblewrap namespaces none' ;;
     'local serve/--job-slots') kind=text ;;
     'local serve/--job-time-limit') kind=text ;;
     'local serve/--public-key') kind=file ;;
     'local serve/--datacenter') kind=text ;;
     'local serve/--peer') kind=text ;;
+    'local serve/--limit') kind=text ;;
+    'local serve/--add-account') kind=text ;;
     'local serve/--attestation-authority') kind=file ;;
     'local serve/--staleness') kind=text ;;
     'local serve/--throttle') kind=text ;;
@@ -591,6 +665,7 @@ _cloud_value() {
     */--timeout) kind=text ;;
     */--max-time) kind=text ;;
     */--retries) kind=text ;;
+    */--max-requests-per-second) kind=text ;;
     *) return 1 ;;
   esac
 }
@@ -664,13 +739,13 @@ _cloud_argument() {
     'stor find/'*) kind=path ;;
     'stor tree/'*) kind=path ;;
     'stor du/'*) kind=path ;;
-    'stor stat/0') kind=path ;;
+    'stor stat/'*) kind=path ;;
     'stor cat/'*) kind=path ;;
     'stor get/'*) kind=path ;;
     'stor put/'*) kind=file-or-path ;;
     'stor mkdir/'*) kind=path ;;
     'stor rm/'*) kind=path ;;
-    'stor cp/'*) kind=path ;;
+    'stor cp/'*) kind=file-or-path ;;
     'stor mv/'*) kind=path ;;
     'stor ln/0') kind=path ;;
     'stor ln/1') kind=path ;;
@@ -730,6 +805,10 @@ _cloud_argument() {
     'profile delete/'*) kind=profile ;;
     'profile import/'*) kind=text ;;
     'env/0') kind=profile ;;
+    'local run/'*) kind=text ;;
+    'alias set/0') kind=text ;;
+    'alias set/1') kind=text ;;
+    'alias delete/'*) kind=text ;;
     'help/'*) kind=text ;;
     *) return 1 ;;
   esac
@@ -793,12 +872,15 @@ _cloud_ask() {
     value=${value%%$'\t'*}
     _cloud_quote "${value#"$head"}"
     COMPREPLY+=("$missing$quoted")
-  done < <(cloud __complete "$1" "$wanted" ${before[@]+"${before[@]}"} 2>/dev/null </dev/null)
+  done < <(command cloud __complete "$1" "$wanted" ${before[@]+"${before[@]}"} 2>/dev/null </dev/null)
   if ((${#COMPREPLY[@]} != 1)); then
     # Of paths only the last part is listed.
     [[ $1 != path ]] || compopt -o filenames -o noquote 2>/dev/null
   elif [[ ${COMPREPLY[0]} == */ ]]; then
     compopt -o nospace 2>/dev/null
+  elif [[ -n $quote && ${COMPREPLY[0]} == *"$quote" ]]; then
+    # readline would take the mark that ends the name for the one that closes the quotation.
+    COMPREPLY[0]+=$quote
   fi
 }
 

@@ -41,6 +41,10 @@ function __cloud_enter
             set __cloud_place 'local'
         case '/doctor'
             set __cloud_place 'doctor'
+        case '/version'
+            set __cloud_place 'version'
+        case '/alias' '/aliases'
+            set __cloud_place 'alias'
         case '/completion'
             set __cloud_place 'completion'
         case '/help'
@@ -49,7 +53,7 @@ function __cloud_enter
             set __cloud_place 'account get'
         case 'account/update'
             set __cloud_place 'account update'
-        case 'account/limits' 'account/ls'
+        case 'account/limits'
             set __cloud_place 'account limits'
         case 'account/config'
             set __cloud_place 'account config'
@@ -300,6 +304,8 @@ function __cloud_enter
             set __cloud_place 'local stop'
         case 'local/status'
             set __cloud_place 'local status'
+        case 'local/run'
+            set __cloud_place 'local run'
         case 'local/serve'
             set __cloud_place 'local serve'
         case 'local/try'
@@ -310,6 +316,12 @@ function __cloud_enter
             set __cloud_place 'local seed'
         case 'local/reset'
             set __cloud_place 'local reset'
+        case 'alias/list' 'alias/ls'
+            set __cloud_place 'alias list'
+        case 'alias/set' 'alias/create' 'alias/add'
+            set __cloud_place 'alias set'
+        case 'alias/delete' 'alias/rm'
+            set __cloud_place 'alias delete'
         case 'completion/bash'
             set __cloud_place 'completion bash'
         case 'completion/zsh'
@@ -453,6 +465,8 @@ function __cloud_valued
             return 0
         case 'policies update/--description'
             return 0
+        case 'policies update/--rule'
+            return 0
         case 'policies update/--add-rule'
             return 0
         case 'policies update/--remove-rule'
@@ -517,6 +531,8 @@ function __cloud_valued
             return 0
         case 'images update/--from'
             return 0
+        case 'images update/--acl'
+            return 0
         case 'images wait/--state'
             return 0
         case 'images wait/--wait-timeout'
@@ -539,6 +555,8 @@ function __cloud_valued
             return 0
         case 'packages list/--brand'
             return 0
+        case 'stor ls/--paths-from'
+            return 0
         case 'stor find/--name'
             return 0
         case 'stor find/--type'
@@ -557,13 +575,31 @@ function __cloud_valued
             return 0
         case 'stor du/-d' 'stor du/--depth'
             return 0
+        case 'stor stat/--paths-from'
+            return 0
+        case 'stor cat/--paths-from'
+            return 0
+        case 'stor cat/--range'
+            return 0
         case 'stor cat/--bwlimit'
+            return 0
+        case 'stor get/--paths-from'
+            return 0
+        case 'stor get/--include'
+            return 0
+        case 'stor get/--exclude'
+            return 0
+        case 'stor get/--exclude-from'
             return 0
         case 'stor get/-P' 'stor get/--parallel'
             return 0
         case 'stor get/--bwlimit'
             return 0
         case 'stor get/--part-size'
+            return 0
+        case 'stor get/--progress'
+            return 0
+        case 'stor get/--progress-interval'
             return 0
         case 'stor put/--type'
             return 0
@@ -577,13 +613,29 @@ function __cloud_valued
             return 0
         case 'stor put/--max-size'
             return 0
+        case 'stor put/--links'
+            return 0
+        case 'stor put/--include'
+            return 0
+        case 'stor put/--exclude'
+            return 0
+        case 'stor put/--exclude-from'
+            return 0
         case 'stor put/-P' 'stor put/--parallel'
             return 0
         case 'stor put/--bwlimit'
             return 0
         case 'stor put/--part-size'
             return 0
+        case 'stor put/--progress'
+            return 0
+        case 'stor put/--progress-interval'
+            return 0
+        case 'stor rm/--paths-from'
+            return 0
         case 'stor rm/-P' 'stor rm/--parallel'
+            return 0
+        case 'stor cp/--paths-from'
             return 0
         case 'stor cp/-P' 'stor cp/--parallel'
             return 0
@@ -591,11 +643,29 @@ function __cloud_valued
             return 0
         case 'stor cp/--part-size'
             return 0
+        case 'stor cp/--progress'
+            return 0
+        case 'stor cp/--progress-interval'
+            return 0
+        case 'stor cp/--include'
+            return 0
+        case 'stor cp/--exclude'
+            return 0
+        case 'stor cp/--exclude-from'
+            return 0
+        case 'stor cp/--type'
+            return 0
+        case 'stor mv/--paths-from'
+            return 0
         case 'stor mv/-P' 'stor mv/--parallel'
             return 0
         case 'stor mv/--bwlimit'
             return 0
         case 'stor mv/--part-size'
+            return 0
+        case 'stor mv/--progress'
+            return 0
+        case 'stor mv/--progress-interval'
             return 0
         case 'stor meta set/--type'
             return 0
@@ -605,11 +675,17 @@ function __cloud_valued
             return 0
         case 'stor meta replace/--header'
             return 0
+        case 'stor sync/--max-delete'
+            return 0
         case 'stor sync/--plan'
+            return 0
+        case 'stor sync/--links'
             return 0
         case 'stor sync/--include'
             return 0
         case 'stor sync/--exclude'
+            return 0
+        case 'stor sync/--exclude-from'
             return 0
         case 'stor sync/--copies'
             return 0
@@ -619,9 +695,19 @@ function __cloud_valued
             return 0
         case 'stor sync/--part-size'
             return 0
+        case 'stor sync/--progress'
+            return 0
+        case 'stor sync/--progress-interval'
+            return 0
+        case 'stor diff/--links'
+            return 0
         case 'stor diff/--include'
             return 0
         case 'stor diff/--exclude'
+            return 0
+        case 'stor diff/--exclude-from'
+            return 0
+        case 'stor run/--links'
             return 0
         case 'stor run/--copies'
             return 0
@@ -631,9 +717,15 @@ function __cloud_valued
             return 0
         case 'stor run/--part-size'
             return 0
+        case 'stor run/--progress'
+            return 0
+        case 'stor run/--progress-interval'
+            return 0
         case 'stor sign/--expires'
             return 0
         case 'stor sign/--method'
+            return 0
+        case 'stor sign/--paths-from'
             return 0
         case 'mpu create/--type'
             return 0
@@ -656,6 +748,10 @@ function __cloud_valued
         case 'mpu upload/--bwlimit'
             return 0
         case 'mpu upload/--part-size'
+            return 0
+        case 'mpu upload/--progress'
+            return 0
+        case 'mpu upload/--progress-interval'
             return 0
         case 'mpu put-part/--bwlimit'
             return 0
@@ -751,6 +847,8 @@ function __cloud_valued
             return 0
         case 'local start/--host'
             return 0
+        case 'local start/--isolation'
+            return 0
         case 'local start/--job-slots'
             return 0
         case 'local start/--job-time-limit'
@@ -760,6 +858,10 @@ function __cloud_valued
         case 'local start/--datacenter'
             return 0
         case 'local start/--peer'
+            return 0
+        case 'local start/--limit'
+            return 0
+        case 'local start/--add-account'
             return 0
         case 'local start/--attestation-authority'
             return 0
@@ -775,6 +877,34 @@ function __cloud_valued
             return 0
         case 'local status/--data'
             return 0
+        case 'local run/--isolation'
+            return 0
+        case 'local run/--job-slots'
+            return 0
+        case 'local run/--job-time-limit'
+            return 0
+        case 'local run/--public-key'
+            return 0
+        case 'local run/--datacenter'
+            return 0
+        case 'local run/--peer'
+            return 0
+        case 'local run/--limit'
+            return 0
+        case 'local run/--add-account'
+            return 0
+        case 'local run/--attestation-authority'
+            return 0
+        case 'local run/--staleness'
+            return 0
+        case 'local run/--throttle'
+            return 0
+        case 'local run/--latency'
+            return 0
+        case 'local run/--fault'
+            return 0
+        case 'local run/--log'
+            return 0
         case 'local serve/--data'
             return 0
         case 'local serve/--compute-port'
@@ -782,6 +912,8 @@ function __cloud_valued
         case 'local serve/--stor-port'
             return 0
         case 'local serve/--host'
+            return 0
+        case 'local serve/--isolation'
             return 0
         case 'local serve/--job-slots'
             return 0
@@ -792,6 +924,10 @@ function __cloud_valued
         case 'local serve/--datacenter'
             return 0
         case 'local serve/--peer'
+            return 0
+        case 'local serve/--limit'
+            return 0
+        case 'local serve/--add-account'
             return 0
         case 'local serve/--attestation-authority'
             return 0
@@ -809,7 +945,7 @@ function __cloud_valued
             return 0
         case 'local reset/--data'
             return 0
-        case '*/-o' '*/--output' '*/--jq' '*/--columns' '*/--sort' '*/--color' '*/--profile' '*/--account' '*/--user' '*/--role' '*/--key-id' '*/--key-file' '*/--url' '*/--stor-url' '*/--api-version' '*/--ca' '*/--timeout' '*/--max-time' '*/--retries'
+        case '*/-o' '*/--output' '*/--jq' '*/--columns' '*/--sort' '*/--color' '*/--profile' '*/--account' '*/--user' '*/--role' '*/--key-id' '*/--key-file' '*/--url' '*/--stor-url' '*/--api-version' '*/--ca' '*/--timeout' '*/--max-time' '*/--retries' '*/--max-requests-per-second'
             return 0
         case '*'
             return 1
@@ -895,10 +1031,10 @@ end
 
 # What the program knows of a source, with descriptions: it is asked for what begins as typed.
 function __cloud_ask
-    string match -q -r -- '^-[^=]*$' (commandline -ct); and return
     set -l words (commandline -opc)
+    contains -- -- $words; or not string match -q -r -- '^-[^=]*$' (commandline -ct); or return
     set -e words[1]
-    cloud __complete $argv[1] (__cloud_typed | string collect -a) $words 2>/dev/null </dev/null
+    command cloud __complete $argv[1] (__cloud_typed | string collect -a) $words 2>/dev/null </dev/null
 end
 
 # Paths of the object storage where they are meant or no file begins as typed.
@@ -930,6 +1066,7 @@ complete -c cloud -l sort -x -d 'Fields to sort by: a,-b'
 complete -c cloud -s H -l no-header -d 'Leave out the header line'
 complete -c cloud -s l -l long -d 'More columns, times and sizes in full'
 complete -c cloud -l color -x -a 'auto always never' -d 'When to colour'
+complete -c cloud -l no-input -d 'Never ask: what would be asked is an error'
 complete -c cloud -l no-pager -d 'Do not show long tables with $PAGER'
 complete -c cloud -s q -l quiet -d 'Only errors on stderr'
 complete -c cloud -s v -l verbose -d 'Show each request and reply; twice: with headers and bodies'
@@ -948,6 +1085,7 @@ complete -c cloud -l insecure -d 'Accept any TLS certificate (not safe)'
 complete -c cloud -l timeout -x -d 'Longest time without anything from the service; 0 for any'
 complete -c cloud -l max-time -x -d 'Longest time of a whole request; 0 for any'
 complete -c cloud -l retries -x -d 'Tries after a failed one'
+complete -c cloud -l max-requests-per-second -x -d 'Send at most so many requests per second'
 complete -c cloud -s h -l help -d 'Show help'
 complete -c cloud -n '__cloud_below \'\'' -a account -d 'The account: address, limits and settings'
 complete -c cloud -n '__cloud_below \'\'' -a keys -d 'SSH keys of the account, which sign requests'
@@ -967,16 +1105,18 @@ complete -c cloud -n '__cloud_below \'\'' -a api -d 'Send any request, signed'
 complete -c cloud -n '__cloud_below \'\'' -a profile -d 'Profiles: which cloud, which account, which key'
 complete -c cloud -n '__cloud_below \'\'' -a env -d 'Print a profile as shell exports'
 complete -c cloud -n '__cloud_below \'\'' -a local -d 'Both services on this machine, for trying and testing'
-complete -c cloud -n '__cloud_below \'\'' -a doctor -d 'Check profile, keys, agent, TLS, clock and both services'
+complete -c cloud -n '__cloud_below \'\'' -a doctor -d 'Check program, machine, profile, keys, agent, TLS, clock and both services'
+complete -c cloud -n '__cloud_below \'\'' -a version -d 'Show version, commit, Node.js, system and install path'
+complete -c cloud -n '__cloud_below \'\'' -a alias -d 'Names for command lines of your own'
 complete -c cloud -n '__cloud_below \'\'' -a completion -d 'Completion for bash, zsh and fish'
 complete -c cloud -n '__cloud_below \'\'' -a help -d 'Help of a command: cloud help images list'
-complete -c cloud -n '__cloud_below \'\'' -a '(__cloud_aliases account accounts \'The account: address, limits and settings\' keys key \'SSH keys of the account, which sign requests\' users user \'Sub-users of the account\' roles role \'Roles: who gets which policies\' policies policy \'Policies: rules that say what the members of a role may do\' images image \'Images that instances are made from\' packages package \'Packages: the sizes that instances come in\' datacenters datacenter \'Datacenters of the cloud\' services service \'Services of the cloud and their addresses\' stor storage \'Directories and objects of the object storage\' mpu uploads \'Multipart uploads: large objects in parts\' jobs job \'Compute jobs: shell commands that run on stored objects\' profile profiles \'Profiles: which cloud, which account, which key\')'
+complete -c cloud -n '__cloud_below \'\'' -a '(__cloud_aliases account accounts \'The account: address, limits and settings\' keys key \'SSH keys of the account, which sign requests\' users user \'Sub-users of the account\' roles role \'Roles: who gets which policies\' policies policy \'Policies: rules that say what the members of a role may do\' images image \'Images that instances are made from\' packages package \'Packages: the sizes that instances come in\' datacenters datacenter \'Datacenters of the cloud\' services service \'Services of the cloud and their addresses\' stor storage \'Directories and objects of the object storage\' mpu uploads \'Multipart uploads: large objects in parts\' jobs job \'Compute jobs: shell commands that run on stored objects\' profile profiles \'Profiles: which cloud, which account, which key\' alias aliases \'Names for command lines of your own\')'
 complete -c cloud -n '__cloud_at \'\'' -l version -d 'Show the version'
 complete -c cloud -n '__cloud_below \'account\'' -a get -d 'Show the account'
 complete -c cloud -n '__cloud_below \'account\'' -a update -d 'Change fields of the account'
 complete -c cloud -n '__cloud_below \'account\'' -a limits -d 'List the provisioning limits'
 complete -c cloud -n '__cloud_below \'account\'' -a config -d 'Settings of the account'
-complete -c cloud -n '__cloud_below \'account\'' -a '(__cloud_aliases get show \'Show the account\' limits ls \'List the provisioning limits\')'
+complete -c cloud -n '__cloud_below \'account\'' -a '(__cloud_aliases get show \'Show the account\')'
 complete -c cloud -n '__cloud_at \'account update\'' -l email -x -d 'E-mail address; an empty text clears it'
 complete -c cloud -n '__cloud_at \'account update\'' -l company-name -x -d 'Company; an empty text clears it'
 complete -c cloud -n '__cloud_at \'account update\'' -l first-name -x -d 'First name; an empty text clears it'
@@ -1132,6 +1272,7 @@ complete -c cloud -n '__cloud_at \'policies create\'' -l wait -d 'Wait until rea
 complete -c cloud -n '__cloud_at \'policies create\'' -l wait-timeout -x -d 'Longest time to wait; 60s when absent'
 complete -c cloud -n '__cloud_at \'policies update\'' -l name -x -d 'New name'
 complete -c cloud -n '__cloud_at \'policies update\'' -l description -x -d 'New description; an empty text clears it'
+complete -c cloud -n '__cloud_at \'policies update\'' -l rule -x -a '(__cloud_ask rule)' -d 'Rule that replaces all rules'
 complete -c cloud -n '__cloud_at \'policies update\'' -l add-rule -x -a '(__cloud_ask rule)' -d 'Rule to add: CAN <actions> WHEN <conditions>; @FILE for the content of a file'
 complete -c cloud -n '__cloud_at \'policies update\'' -l remove-rule -x -a '(__cloud_ask rule)' -d 'Rule to remove'
 complete -c cloud -n '__cloud_at \'policies update\'' -l from -r -F -d 'Fields to replace from a JSON or YAML file; - for stdin'
@@ -1180,14 +1321,14 @@ complete -c cloud -n '__cloud_below \'images\'' -a tags -d 'Tags of an image: ke
 complete -c cloud -n '__cloud_below \'images\'' -a wait -d 'Wait until images have a state'
 complete -c cloud -n '__cloud_below \'images\'' -a delete -d 'Delete images of the account'
 complete -c cloud -n '__cloud_below \'images\'' -a '(__cloud_aliases list ls \'List images\' get show \'Show an image\' delete rm \'Delete images of the account\')'
-complete -c cloud -n '__cloud_at \'images list\'' -l name -x -d 'Only of this name'
-complete -c cloud -n '__cloud_at \'images list\'' -l os -x -d 'Only of this operating system'
-complete -c cloud -n '__cloud_at \'images list\'' -l version -x -d 'Only of this version'
-complete -c cloud -n '__cloud_at \'images list\'' -l public -d 'Only public, or only private images'
-complete -c cloud -n '__cloud_at \'images list\'' -l no-public -d 'Only public, or only private images'
-complete -c cloud -n '__cloud_at \'images list\'' -l state -x -a 'active unactivated disabled creating failed all' -d 'Only in this state'
-complete -c cloud -n '__cloud_at \'images list\'' -l owner -x -d 'Only of this owner'
-complete -c cloud -n '__cloud_at \'images list\'' -l type -x -d 'Only of this kind'
+complete -c cloud -n '__cloud_at \'images list\'' -l name -x -d 'Filter by name'
+complete -c cloud -n '__cloud_at \'images list\'' -l os -x -d 'Filter by operating system'
+complete -c cloud -n '__cloud_at \'images list\'' -l version -x -d 'Filter by version'
+complete -c cloud -n '__cloud_at \'images list\'' -l public -d 'Filter by visibility: public, or private with --no-public'
+complete -c cloud -n '__cloud_at \'images list\'' -l no-public -d 'Filter by visibility: public, or private with --no-public'
+complete -c cloud -n '__cloud_at \'images list\'' -l state -x -a 'active unactivated disabled creating failed all' -d 'Filter by state'
+complete -c cloud -n '__cloud_at \'images list\'' -l owner -x -d 'Filter by UUID of the owner'
+complete -c cloud -n '__cloud_at \'images list\'' -l type -x -d 'Filter by type of image'
 complete -c cloud -n '__cloud_argument \'images get\' 0 0' -a '(__cloud_ask image)'
 complete -c cloud -n '__cloud_at \'images create\'' -l description -x -d 'Description'
 complete -c cloud -n '__cloud_at \'images create\'' -l homepage -x -d 'URL of its home page'
@@ -1208,6 +1349,7 @@ complete -c cloud -n '__cloud_at \'images update\'' -l homepage -x -d 'URL of it
 complete -c cloud -n '__cloud_at \'images update\'' -l eula -x -d 'URL of its licence'
 complete -c cloud -n '__cloud_at \'images update\'' -l tag -x -d 'A tag: KEY=VALUE, or KEY:=JSON for a number or true or false'
 complete -c cloud -n '__cloud_at \'images update\'' -l from -r -F -d 'Fields from a JSON or YAML file; - for stdin; options win'
+complete -c cloud -n '__cloud_at \'images update\'' -l acl -x -d 'Account that may use it, instead of those that could'
 complete -c cloud -n '__cloud_argument \'images update\' 0 0' -a '(__cloud_ask image)'
 complete -c cloud -n '__cloud_argument \'images share\' 0 0' -a '(__cloud_ask image)'
 complete -c cloud -n '__cloud_argument \'images unshare\' 0 0' -a '(__cloud_ask image)'
@@ -1227,17 +1369,17 @@ complete -c cloud -n '__cloud_argument \'images delete\' 0 100000' -a '(__cloud_
 complete -c cloud -n '__cloud_below \'packages\'' -a list -d 'List packages'
 complete -c cloud -n '__cloud_below \'packages\'' -a get -d 'Show a package'
 complete -c cloud -n '__cloud_below \'packages\'' -a '(__cloud_aliases list ls \'List packages\' get show \'Show a package\')'
-complete -c cloud -n '__cloud_at \'packages list\'' -l name -x -d 'Only of this name; * stands for anything'
-complete -c cloud -n '__cloud_at \'packages list\'' -l version -x -d 'Only of this version; * stands for anything'
-complete -c cloud -n '__cloud_at \'packages list\'' -l group -x -d 'Only of this group; * stands for anything'
-complete -c cloud -n '__cloud_at \'packages list\'' -l memory -x -d 'Only with this much memory, MiB'
-complete -c cloud -n '__cloud_at \'packages list\'' -l disk -x -d 'Only with this much disk, MiB'
-complete -c cloud -n '__cloud_at \'packages list\'' -l swap -x -d 'Only with this much swap, MiB'
-complete -c cloud -n '__cloud_at \'packages list\'' -l lwps -x -d 'Only with this many light-weight processes'
-complete -c cloud -n '__cloud_at \'packages list\'' -l vcpus -x -d 'Only with this many processors'
-complete -c cloud -n '__cloud_at \'packages list\'' -l flexible-disk -d 'Only with, or only without a freely divided disk'
-complete -c cloud -n '__cloud_at \'packages list\'' -l no-flexible-disk -d 'Only with, or only without a freely divided disk'
-complete -c cloud -n '__cloud_at \'packages list\'' -l brand -x -d 'Only for this brand; * stands for anything'
+complete -c cloud -n '__cloud_at \'packages list\'' -l name -x -d 'Filter by name; * matches anything'
+complete -c cloud -n '__cloud_at \'packages list\'' -l version -x -d 'Filter by version; * matches anything'
+complete -c cloud -n '__cloud_at \'packages list\'' -l group -x -d 'Filter by group; * matches anything'
+complete -c cloud -n '__cloud_at \'packages list\'' -l memory -x -d 'Filter by memory in MiB'
+complete -c cloud -n '__cloud_at \'packages list\'' -l disk -x -d 'Filter by disk in MiB'
+complete -c cloud -n '__cloud_at \'packages list\'' -l swap -x -d 'Filter by swap in MiB'
+complete -c cloud -n '__cloud_at \'packages list\'' -l lwps -x -d 'Filter by maximum number of lightweight processes'
+complete -c cloud -n '__cloud_at \'packages list\'' -l vcpus -x -d 'Filter by number of vCPUs'
+complete -c cloud -n '__cloud_at \'packages list\'' -l flexible-disk -d 'Filter by flexible disk space: with, or without by --no-flexible-disk'
+complete -c cloud -n '__cloud_at \'packages list\'' -l no-flexible-disk -d 'Filter by flexible disk space: with, or without by --no-flexible-disk'
+complete -c cloud -n '__cloud_at \'packages list\'' -l brand -x -d 'Filter by brand of instances; * matches anything'
 complete -c cloud -n '__cloud_argument \'packages get\' 0 0' -a '(__cloud_ask package)'
 complete -c cloud -n '__cloud_below \'datacenters\'' -a list -d 'List the datacenters and the addresses of their services'
 complete -c cloud -n '__cloud_below \'datacenters\'' -a get -d 'Show the address of a datacenter'
@@ -1257,7 +1399,7 @@ complete -c cloud -n '__cloud_below \'stor\'' -a get -d 'Read an object to stdou
 complete -c cloud -n '__cloud_below \'stor\'' -a put -d 'Store files and trees as objects'
 complete -c cloud -n '__cloud_below \'stor\'' -a mkdir -d 'Make directories'
 complete -c cloud -n '__cloud_below \'stor\'' -a rm -d 'Delete objects, empty directories and, with -r, trees'
-complete -c cloud -n '__cloud_below \'stor\'' -a cp -d 'Copy objects and trees within the object storage'
+complete -c cloud -n '__cloud_below \'stor\'' -a cp -d 'Copy files, objects and trees, to, from and within the object storage'
 complete -c cloud -n '__cloud_below \'stor\'' -a mv -d 'Move or rename objects and trees'
 complete -c cloud -n '__cloud_below \'stor\'' -a ln -d 'Give an object another name by a snap-link'
 complete -c cloud -n '__cloud_below \'stor\'' -a meta -d 'Headers that are stored with objects and directories'
@@ -1270,6 +1412,10 @@ complete -c cloud -n '__cloud_below \'stor\'' -a '(__cloud_aliases ls list \'Lis
 complete -c cloud -n '__cloud_at \'stor ls\'' -s t -l time -d 'Newest first'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s S -l size -d 'Largest first'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s r -l reverse -d 'The other way round'
+complete -c cloud -n '__cloud_at \'stor ls\'' -s 0 -l print0 -d 'Print names alone, or paths where there are several directories, each ended by NUL'
+complete -c cloud -n '__cloud_at \'stor ls\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
+complete -c cloud -n '__cloud_at \'stor ls\'' -l literal -d 'Take paths as names: * and ? are characters'
+complete -c cloud -n '__cloud_at \'stor ls\'' -l paths-from -r -F -d 'Take names, as they are, from a file; - for stdin. One a line, or each ended by NUL'
 complete -c cloud -n '__cloud_argument \'stor ls\' 0 100000' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_at \'stor find\'' -l name -x -d 'Only names that match'
 complete -c cloud -n '__cloud_at \'stor find\'' -l type -x -a 'object directory f d' -d 'Only of this type'
@@ -1277,28 +1423,51 @@ complete -c cloud -n '__cloud_at \'stor find\'' -l size -x -d 'Only objects of t
 complete -c cloud -n '__cloud_at \'stor find\'' -l newer -x -d 'Only what was changed after; a date, or how long ago'
 complete -c cloud -n '__cloud_at \'stor find\'' -l older -x -d 'Only what was changed before; a date, or how long ago'
 complete -c cloud -n '__cloud_at \'stor find\'' -l maxdepth -x -d 'Go no deeper; 0 is the path itself'
-complete -c cloud -n '__cloud_at \'stor find\'' -l exec -x -d 'Run a line of the shell for each; {} is the path'
+complete -c cloud -n '__cloud_at \'stor find\'' -l exec -x -d 'Run a line of the shell for each; the path is {} as an argument of its own, "$1" and $CLOUD_PATH'
 complete -c cloud -n '__cloud_at \'stor find\'' -l delete -d 'Delete what is found'
 complete -c cloud -n '__cloud_at \'stor find\'' -s y -l yes -d 'Do not ask before deleting'
 complete -c cloud -n '__cloud_at \'stor find\'' -s 0 -l print0 -d 'End paths with NUL instead of a newline'
+complete -c cloud -n '__cloud_at \'stor find\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
+complete -c cloud -n '__cloud_at \'stor find\'' -l literal -d 'Take paths as names: * and ? are characters'
 complete -c cloud -n '__cloud_argument \'stor find\' 0 100000' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_at \'stor tree\'' -s L -l maxdepth -x -d 'Go no deeper'
+complete -c cloud -n '__cloud_at \'stor tree\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
+complete -c cloud -n '__cloud_at \'stor tree\'' -l literal -d 'Take paths as names: * and ? are characters'
 complete -c cloud -n '__cloud_argument \'stor tree\' 0 100000' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_at \'stor du\'' -s d -l depth -x -d 'Also directories this deep below; 1 when absent, 0 for the sum alone'
+complete -c cloud -n '__cloud_at \'stor du\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
+complete -c cloud -n '__cloud_at \'stor du\'' -l literal -d 'Take paths as names: * and ? are characters'
 complete -c cloud -n '__cloud_argument \'stor du\' 0 100000' -a '(__cloud_ask path)'
-complete -c cloud -n '__cloud_argument \'stor stat\' 0 0' -a '(__cloud_ask path)'
+complete -c cloud -n '__cloud_at \'stor stat\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
+complete -c cloud -n '__cloud_at \'stor stat\'' -l literal -d 'Take paths as names: * and ? are characters'
+complete -c cloud -n '__cloud_at \'stor stat\'' -l paths-from -r -F -d 'Take names, as they are, from a file; - for stdin. One a line, or each ended by NUL'
+complete -c cloud -n '__cloud_argument \'stor stat\' 0 100000' -a '(__cloud_ask path)'
+complete -c cloud -n '__cloud_at \'stor cat\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
+complete -c cloud -n '__cloud_at \'stor cat\'' -l literal -d 'Take paths as names: * and ? are characters'
+complete -c cloud -n '__cloud_at \'stor cat\'' -l paths-from -r -F -d 'Take names, as they are, from a file; - for stdin. One a line, or each ended by NUL'
+complete -c cloud -n '__cloud_at \'stor cat\'' -l range -x -d 'Only these bytes of one object: 0-99, 100- or -100 for the last'
 complete -c cloud -n '__cloud_at \'stor cat\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
 complete -c cloud -n '__cloud_argument \'stor cat\' 0 100000' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_at \'stor get\'' -s r -l recursive -d 'Directories with everything in them'
-complete -c cloud -n '__cloud_at \'stor get\'' -l continue -d 'Take a file that is there and shorter as the beginning, and fetch the rest'
+complete -c cloud -n '__cloud_at \'stor get\'' -l continue -d 'Fetch the rest of a file that is the beginning of the object; any other file is left alone'
 complete -c cloud -n '__cloud_at \'stor get\'' -l no-clobber -d 'Leave files alone that exist'
-complete -c cloud -n '__cloud_at \'stor get\'' -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'stor get\'' -s n -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'stor get\'' -s T -l no-target-directory -d 'The target is the new name itself, also when it is a directory'
 complete -c cloud -n '__cloud_at \'stor get\'' -l modes -d 'Give files the permission bits that were kept with put --modes'
-complete -c cloud -n '__cloud_at \'stor get\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor get\'' -l sparse -d 'Write files sparse: blocks of zeros become holes'
+complete -c cloud -n '__cloud_at \'stor get\'' -l with-headers -d 'With -r: keep types, headers and links in .cloud-headers.jsonl at the root, for put -r and sync'
+complete -c cloud -n '__cloud_at \'stor get\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
+complete -c cloud -n '__cloud_at \'stor get\'' -l literal -d 'Take paths as names: * and ? are characters'
+complete -c cloud -n '__cloud_at \'stor get\'' -l paths-from -r -F -d 'Take names, as they are, from a file; - for stdin. One a line, or each ended by NUL'
+complete -c cloud -n '__cloud_at \'stor get\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
+complete -c cloud -n '__cloud_at \'stor get\'' -l exclude -x -d 'Leave out what matches, also what --include takes; with / at its end directories only'
+complete -c cloud -n '__cloud_at \'stor get\'' -l exclude-from -r -F -d 'Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'
+complete -c cloud -n '__cloud_at \'stor get\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
 complete -c cloud -n '__cloud_at \'stor get\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
 complete -c cloud -n '__cloud_at \'stor get\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
-complete -c cloud -n '__cloud_at \'stor get\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
-complete -c cloud -n '__cloud_at \'stor get\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor get\'' -l progress -x -a 'bar plain none' -d 'Progress on stderr; a bar on a terminal and a plain line now and then elsewhere when absent'
+complete -c cloud -n '__cloud_at \'stor get\'' -l progress-interval -x -d 'Time between two plain lines; 10s when absent'
+complete -c cloud -n '__cloud_at \'stor get\'' -l no-progress -d 'Same as --progress none'
 complete -c cloud -n '__cloud_argument \'stor get\' 0 100000' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_at \'stor put\'' -s r -l recursive -d 'Directories with everything in them'
 complete -c cloud -n '__cloud_at \'stor put\'' -s p -l parents -d 'Make missing directories'
@@ -1309,46 +1478,69 @@ complete -c cloud -n '__cloud_at \'stor put\'' -l copies -x -d 'Number of copies
 complete -c cloud -n '__cloud_at \'stor put\'' -l modes -d 'Keep the permission bits in m-mode'
 complete -c cloud -n '__cloud_at \'stor put\'' -l if-match -x -d 'Only over the object that has this etag'
 complete -c cloud -n '__cloud_at \'stor put\'' -l no-clobber -d 'Only when there is no object of this name'
-complete -c cloud -n '__cloud_at \'stor put\'' -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'stor put\'' -s T -l no-target-directory -d 'The target is the new name itself, also when it is a directory'
+complete -c cloud -n '__cloud_at \'stor put\'' -s n -l dry-run -d 'Only show what would be done'
 complete -c cloud -n '__cloud_at \'stor put\'' -l max-size -x -d 'Most bytes to take from stdin'
-complete -c cloud -n '__cloud_at \'stor put\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor put\'' -l growing -d 'Store what files have when they are opened, though they grow meanwhile'
+complete -c cloud -n '__cloud_at \'stor put\'' -l links -x -a 'follow skip' -d 'Follow all symbolic links, or none; those to files inside the tree when absent'
+complete -c cloud -n '__cloud_at \'stor put\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
+complete -c cloud -n '__cloud_at \'stor put\'' -l exclude -x -d 'Leave out what matches, also what --include takes; with / at its end directories only'
+complete -c cloud -n '__cloud_at \'stor put\'' -l exclude-from -r -F -d 'Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'
+complete -c cloud -n '__cloud_at \'stor put\'' -l without-headers -d 'With -r: take no headers from .cloud-headers.jsonl of get --with-headers'
+complete -c cloud -n '__cloud_at \'stor put\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
 complete -c cloud -n '__cloud_at \'stor put\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
 complete -c cloud -n '__cloud_at \'stor put\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
-complete -c cloud -n '__cloud_at \'stor put\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
-complete -c cloud -n '__cloud_at \'stor put\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor put\'' -l progress -x -a 'bar plain none' -d 'Progress on stderr; a bar on a terminal and a plain line now and then elsewhere when absent'
+complete -c cloud -n '__cloud_at \'stor put\'' -l progress-interval -x -d 'Time between two plain lines; 10s when absent'
+complete -c cloud -n '__cloud_at \'stor put\'' -l no-progress -d 'Same as --progress none'
 complete -c cloud -n '__cloud_argument \'stor put\' 0 100000' -F -a '(__cloud_ask_beside_files)'
 complete -c cloud -n '__cloud_at \'stor mkdir\'' -s p -l parents -d 'Make the directories above too'
 complete -c cloud -n '__cloud_argument \'stor mkdir\' 0 100000' -a '(__cloud_ask path)'
+complete -c cloud -n '__cloud_at \'stor rm\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
+complete -c cloud -n '__cloud_at \'stor rm\'' -l paths-from -r -F -d 'Take names, as they are, from a file; - for stdin. One a line, or each ended by NUL'
+complete -c cloud -n '__cloud_at \'stor rm\'' -s f -l missing-ok -d 'Take what does not exist for deleted'
 complete -c cloud -n '__cloud_at \'stor rm\'' -s r -l recursive -d 'Directories with everything in them'
 complete -c cloud -n '__cloud_at \'stor rm\'' -s y -l yes -d 'Do not ask'
-complete -c cloud -n '__cloud_at \'stor rm\'' -s n -l dry-run -d 'Only show what would be deleted'
-complete -c cloud -n '__cloud_at \'stor rm\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor rm\'' -s n -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'stor rm\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
 complete -c cloud -n '__cloud_argument \'stor rm\' 0 100000' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_at \'stor cp\'' -s r -l recursive -d 'Directories with everything in them'
-complete -c cloud -n '__cloud_at \'stor cp\'' -s n -l no-clobber -d 'Leave objects alone that exist'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l literal -d 'Take paths as names: * and ? are characters'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l no-clobber -d 'Leave objects alone that exist'
 complete -c cloud -n '__cloud_at \'stor cp\'' -s p -l parents -d 'Make missing directories'
 complete -c cloud -n '__cloud_at \'stor cp\'' -l copy -d 'Where the service refuses links, copy the bytes through this machine'
-complete -c cloud -n '__cloud_at \'stor cp\'' -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'stor cp\'' -s n -l dry-run -d 'Only show what would be done'
 complete -c cloud -n '__cloud_at \'stor cp\'' -s T -l no-target-directory -d 'The target is the new name itself, also when it is a directory'
-complete -c cloud -n '__cloud_at \'stor cp\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l paths-from -r -F -d 'Take names, as they are, from a file; - for stdin. One a line, or each ended by NUL'
+complete -c cloud -n '__cloud_at \'stor cp\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
 complete -c cloud -n '__cloud_at \'stor cp\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
 complete -c cloud -n '__cloud_at \'stor cp\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
-complete -c cloud -n '__cloud_at \'stor cp\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
-complete -c cloud -n '__cloud_at \'stor cp\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
-complete -c cloud -n '__cloud_argument \'stor cp\' 0 100000' -a '(__cloud_ask path)'
-complete -c cloud -n '__cloud_at \'stor mv\'' -s n -l no-clobber -d 'Leave objects alone that exist'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l progress -x -a 'bar plain none' -d 'Progress on stderr; a bar on a terminal and a plain line now and then elsewhere when absent'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l progress-interval -x -d 'Time between two plain lines; 10s when absent'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l no-progress -d 'Same as --progress none'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l exclude -x -d 'Leave out what matches, also what --include takes; with / at its end directories only'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l exclude-from -r -F -d 'Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l type -x -d 'Content type of objects made of files; guessed from the name when absent'
+complete -c cloud -n '__cloud_at \'stor cp\'' -l modes -d 'Keep permission bits of files in m-mode'
+complete -c cloud -n '__cloud_argument \'stor cp\' 0 100000' -F -a '(__cloud_ask_beside_files)'
+complete -c cloud -n '__cloud_at \'stor mv\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
+complete -c cloud -n '__cloud_at \'stor mv\'' -l no-clobber -d 'Leave objects alone that exist'
 complete -c cloud -n '__cloud_at \'stor mv\'' -s p -l parents -d 'Make missing directories'
 complete -c cloud -n '__cloud_at \'stor mv\'' -l copy -d 'Where the service refuses links, copy the bytes through this machine'
-complete -c cloud -n '__cloud_at \'stor mv\'' -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'stor mv\'' -s n -l dry-run -d 'Only show what would be done'
 complete -c cloud -n '__cloud_at \'stor mv\'' -s T -l no-target-directory -d 'The target is the new name itself, also when it is a directory'
-complete -c cloud -n '__cloud_at \'stor mv\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor mv\'' -l paths-from -r -F -d 'Take names, as they are, from a file; - for stdin. One a line, or each ended by NUL'
+complete -c cloud -n '__cloud_at \'stor mv\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
 complete -c cloud -n '__cloud_at \'stor mv\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
 complete -c cloud -n '__cloud_at \'stor mv\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
-complete -c cloud -n '__cloud_at \'stor mv\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
-complete -c cloud -n '__cloud_at \'stor mv\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor mv\'' -l progress -x -a 'bar plain none' -d 'Progress on stderr; a bar on a terminal and a plain line now and then elsewhere when absent'
+complete -c cloud -n '__cloud_at \'stor mv\'' -l progress-interval -x -d 'Time between two plain lines; 10s when absent'
+complete -c cloud -n '__cloud_at \'stor mv\'' -l no-progress -d 'Same as --progress none'
 complete -c cloud -n '__cloud_argument \'stor mv\' 0 100000' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_at \'stor ln\'' -s p -l parents -d 'Make missing directories'
-complete -c cloud -n '__cloud_at \'stor ln\'' -s n -l no-clobber -d 'Leave objects alone that exist'
+complete -c cloud -n '__cloud_at \'stor ln\'' -l no-clobber -d 'Leave objects alone that exist'
 complete -c cloud -n '__cloud_argument \'stor ln\' 0 0' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_argument \'stor ln\' 1 1' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_below \'stor meta\'' -a get -d 'Show the headers that are stored with an object or directory'
@@ -1364,41 +1556,63 @@ complete -c cloud -n '__cloud_argument \'stor meta unset\' 0 0' -a '(__cloud_ask
 complete -c cloud -n '__cloud_at \'stor meta replace\'' -l type -x -d 'Content type'
 complete -c cloud -n '__cloud_at \'stor meta replace\'' -l header -x -d 'Another header that the service stores'
 complete -c cloud -n '__cloud_argument \'stor meta replace\' 0 0' -a '(__cloud_ask path)'
-complete -c cloud -n '__cloud_at \'stor sync\'' -l delete -d 'Remove what is only in the target'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l delete -d 'Remove what is only in the target; asks first'
+complete -c cloud -n '__cloud_at \'stor sync\'' -s y -l yes -d 'With --delete: do not ask'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l max-delete -x -d 'With --delete: change nothing if more entries than this would be removed'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l allow-empty-source -d 'With --delete: also when the source is empty'
 complete -c cloud -n '__cloud_at \'stor sync\'' -s n -l dry-run -d 'Only show what would be done'
 complete -c cloud -n '__cloud_at \'stor sync\'' -l plan -r -F -d 'Write the steps to a file instead of doing them, for cloud stor run; - for stdout'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l with-headers -d 'To files: keep types, headers and links in .cloud-headers.jsonl at the root'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l without-headers -d 'From files: take no headers from that file'
 complete -c cloud -n '__cloud_at \'stor sync\'' -l checksum -d 'Compare contents by MD5 instead of times'
 complete -c cloud -n '__cloud_at \'stor sync\'' -l size-only -d 'Compare sizes alone'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l headers -d 'Compare stored headers too'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l links -x -a 'follow skip' -d 'Follow all symbolic links, or none; those to files inside the tree when absent'
 complete -c cloud -n '__cloud_at \'stor sync\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
-complete -c cloud -n '__cloud_at \'stor sync\'' -l exclude -x -d 'Leave out what matches'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l exclude -x -d 'Leave out what matches, also what --include takes; with / at its end directories only'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l exclude-from -r -F -d 'Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'
 complete -c cloud -n '__cloud_at \'stor sync\'' -l copies -x -d 'Number of copies of what is stored'
 complete -c cloud -n '__cloud_at \'stor sync\'' -l modes -d 'Keep permission bits'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l sparse -d 'Write files sparse: blocks of zeros become holes'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l reset-headers -d 'Give objects that are replaced the type and headers of new ones; they keep theirs when absent'
 complete -c cloud -n '__cloud_at \'stor sync\'' -l copy -d 'Where links are refused, copy bytes between directories of the object storage through this machine'
-complete -c cloud -n '__cloud_at \'stor sync\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor sync\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
 complete -c cloud -n '__cloud_at \'stor sync\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
 complete -c cloud -n '__cloud_at \'stor sync\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
-complete -c cloud -n '__cloud_at \'stor sync\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
-complete -c cloud -n '__cloud_at \'stor sync\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l progress -x -a 'bar plain none' -d 'Progress on stderr; a bar on a terminal and a plain line now and then elsewhere when absent'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l progress-interval -x -d 'Time between two plain lines; 10s when absent'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l no-progress -d 'Same as --progress none'
 complete -c cloud -n '__cloud_argument \'stor sync\' 0 0' -F -a '(__cloud_ask_beside_files)'
 complete -c cloud -n '__cloud_argument \'stor sync\' 1 1' -F -a '(__cloud_ask_beside_files)'
 complete -c cloud -n '__cloud_at \'stor diff\'' -l checksum -d 'Compare contents by MD5 instead of times'
 complete -c cloud -n '__cloud_at \'stor diff\'' -l size-only -d 'Compare sizes alone'
+complete -c cloud -n '__cloud_at \'stor diff\'' -l headers -d 'Compare stored headers too'
+complete -c cloud -n '__cloud_at \'stor diff\'' -l links -x -a 'follow skip' -d 'Follow all symbolic links, or none; those to files inside the tree when absent'
 complete -c cloud -n '__cloud_at \'stor diff\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
-complete -c cloud -n '__cloud_at \'stor diff\'' -l exclude -x -d 'Leave out what matches'
-complete -c cloud -n '__cloud_at \'stor diff\'' -l exit-code -d 'Only count the differences; exit with 1 when there are any'
+complete -c cloud -n '__cloud_at \'stor diff\'' -l exclude -x -d 'Leave out what matches, also what --include takes; with / at its end directories only'
+complete -c cloud -n '__cloud_at \'stor diff\'' -l exclude-from -r -F -d 'Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'
+complete -c cloud -n '__cloud_at \'stor diff\'' -l exit-code -d 'Exit with 1 when there are differences'
 complete -c cloud -n '__cloud_argument \'stor diff\' 0 0' -F -a '(__cloud_ask_beside_files)'
 complete -c cloud -n '__cloud_argument \'stor diff\' 1 1' -F -a '(__cloud_ask_beside_files)'
+complete -c cloud -n '__cloud_at \'stor run\'' -s y -l yes -d 'Do not ask before deleting'
+complete -c cloud -n '__cloud_at \'stor run\'' -l links -x -a 'follow skip' -d 'Follow all symbolic links, or none; those to files inside the tree when absent'
 complete -c cloud -n '__cloud_at \'stor run\'' -l copies -x -d 'Number of copies of what is stored'
 complete -c cloud -n '__cloud_at \'stor run\'' -l modes -d 'Keep permission bits'
+complete -c cloud -n '__cloud_at \'stor run\'' -l sparse -d 'Write files sparse: blocks of zeros become holes'
+complete -c cloud -n '__cloud_at \'stor run\'' -l reset-headers -d 'Give objects that are replaced the type and headers of new ones; they keep theirs when absent'
 complete -c cloud -n '__cloud_at \'stor run\'' -l copy -d 'Where links are refused, copy bytes between directories of the object storage through this machine'
-complete -c cloud -n '__cloud_at \'stor run\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'stor run\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
 complete -c cloud -n '__cloud_at \'stor run\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
 complete -c cloud -n '__cloud_at \'stor run\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
-complete -c cloud -n '__cloud_at \'stor run\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
-complete -c cloud -n '__cloud_at \'stor run\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'stor run\'' -l progress -x -a 'bar plain none' -d 'Progress on stderr; a bar on a terminal and a plain line now and then elsewhere when absent'
+complete -c cloud -n '__cloud_at \'stor run\'' -l progress-interval -x -d 'Time between two plain lines; 10s when absent'
+complete -c cloud -n '__cloud_at \'stor run\'' -l no-progress -d 'Same as --progress none'
 complete -c cloud -n '__cloud_argument \'stor run\' 0 0' -F
 complete -c cloud -n '__cloud_at \'stor sign\'' -l expires -x -d 'How long they work; 1h when absent'
 complete -c cloud -n '__cloud_at \'stor sign\'' -l method -x -d 'Method that they allow'
+complete -c cloud -n '__cloud_at \'stor sign\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
+complete -c cloud -n '__cloud_at \'stor sign\'' -l literal -d 'Take paths as names: * and ? are characters'
+complete -c cloud -n '__cloud_at \'stor sign\'' -l paths-from -r -F -d 'Take names, as they are, from a file; - for stdin. One a line, or each ended by NUL'
 complete -c cloud -n '__cloud_argument \'stor sign\' 0 100000' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_below \'stor roles\'' -a get -d 'Show the roles of a directory or object'
 complete -c cloud -n '__cloud_below \'stor roles\'' -a set -d 'Tag a directory or object with exactly these roles'
@@ -1431,11 +1645,12 @@ complete -c cloud -n '__cloud_at \'mpu upload\'' -l type -x -d 'Content type; gu
 complete -c cloud -n '__cloud_at \'mpu upload\'' -s m -l meta -x -d 'Own header, stored as m-KEY'
 complete -c cloud -n '__cloud_at \'mpu upload\'' -l header -x -d 'Any header that the service stores'
 complete -c cloud -n '__cloud_at \'mpu upload\'' -l copies -x -d 'Number of copies'
-complete -c cloud -n '__cloud_at \'mpu upload\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
 complete -c cloud -n '__cloud_at \'mpu upload\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
 complete -c cloud -n '__cloud_at \'mpu upload\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
-complete -c cloud -n '__cloud_at \'mpu upload\'' -l progress -d 'Show progress, or none; shown on a terminal when absent'
-complete -c cloud -n '__cloud_at \'mpu upload\'' -l no-progress -d 'Show progress, or none; shown on a terminal when absent'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -l progress -x -a 'bar plain none' -d 'Progress on stderr; a bar on a terminal and a plain line now and then elsewhere when absent'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -l progress-interval -x -d 'Time between two plain lines; 10s when absent'
+complete -c cloud -n '__cloud_at \'mpu upload\'' -l no-progress -d 'Same as --progress none'
 complete -c cloud -n '__cloud_argument \'mpu upload\' 0 0' -F
 complete -c cloud -n '__cloud_argument \'mpu upload\' 1 1' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_at \'mpu put-part\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
@@ -1470,11 +1685,13 @@ complete -c cloud -n '__cloud_at \'jobs run\'' -l init -x -d 'Shell command run 
 complete -c cloud -n '__cloud_at \'jobs run\'' -l memory -x -d 'Memory of each task of the phase, MB'
 complete -c cloud -n '__cloud_at \'jobs run\'' -l disk -x -d 'Disk of each task of the phase, GB'
 complete -c cloud -n '__cloud_at \'jobs run\'' -l from -r -F -d 'The whole job as YAML or JSON, such as cloud jobs get -o yaml gives; - for stdin'
+complete -c cloud -n '__cloud_at \'jobs run\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
+complete -c cloud -n '__cloud_at \'jobs run\'' -l literal -d 'Take paths as names: * and ? are characters'
 complete -c cloud -n '__cloud_at \'jobs run\'' -s d -l detach -d 'Do not wait: show the job and leave it to itself'
 complete -c cloud -n '__cloud_at \'jobs run\'' -l wait-timeout -x -d 'Longest time to wait for the job'
 complete -c cloud -n '__cloud_argument \'jobs run\' 0 100000' -a '(__cloud_ask path)'
-complete -c cloud -n '__cloud_at \'jobs list\'' -l state -x -a 'running live queued done' -d 'Only in this state; live is queued or running'
-complete -c cloud -n '__cloud_at \'jobs list\'' -l name -x -d 'Only of this name'
+complete -c cloud -n '__cloud_at \'jobs list\'' -l state -x -a 'running live queued done' -d 'Filter by state; live is queued or running'
+complete -c cloud -n '__cloud_at \'jobs list\'' -l name -x -d 'Filter by name'
 complete -c cloud -n '__cloud_argument \'jobs get\' 0 0' -a '(__cloud_ask job)'
 complete -c cloud -n '__cloud_at \'jobs create\'' -l name -x -d 'Name of the job'
 complete -c cloud -n '__cloud_at \'jobs create\'' -l map -x -d 'Begin a map phase: this shell command, once for each input'
@@ -1486,6 +1703,8 @@ complete -c cloud -n '__cloud_at \'jobs create\'' -l memory -x -d 'Memory of eac
 complete -c cloud -n '__cloud_at \'jobs create\'' -l disk -x -d 'Disk of each task of the phase, GB'
 complete -c cloud -n '__cloud_at \'jobs create\'' -l from -r -F -d 'The whole job as YAML or JSON, such as cloud jobs get -o yaml gives; - for stdin'
 complete -c cloud -n '__cloud_at \'jobs add\'' -l end -d 'End the input afterwards'
+complete -c cloud -n '__cloud_at \'jobs add\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
+complete -c cloud -n '__cloud_at \'jobs add\'' -l literal -d 'Take paths as names: * and ? are characters'
 complete -c cloud -n '__cloud_argument \'jobs add\' 0 0' -a '(__cloud_ask job)'
 complete -c cloud -n '__cloud_argument \'jobs add\' 1 100000' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_at \'jobs end\'' -s n -l dry-run -d 'Only show which jobs that would be'
@@ -1562,6 +1781,7 @@ complete -c cloud -n '__cloud_argument \'env\' 0 0' -a '(__cloud_profiles)'
 complete -c cloud -n '__cloud_below \'local\'' -a start -d 'Start both services on this machine'
 complete -c cloud -n '__cloud_below \'local\'' -a stop -d 'Stop the services; their data stays'
 complete -c cloud -n '__cloud_below \'local\'' -a status -d 'Show whether the services run, where, since when and how much they hold'
+complete -c cloud -n '__cloud_below \'local\'' -a run -d 'Run a program with services of its own'
 complete -c cloud -n '__cloud_below \'local\'' -a serve -d 'Run both services in the foreground'
 complete -c cloud -n '__cloud_below \'local\'' -a try -d 'A guided tour of everything, on services of its own'
 complete -c cloud -n '__cloud_below \'local\'' -a logs -d 'Print what the services logged'
@@ -1573,6 +1793,7 @@ complete -c cloud -n '__cloud_at \'local start\'' -l stor-port -x -d 'Port of th
 complete -c cloud -n '__cloud_at \'local start\'' -l http -d 'Without TLS'
 complete -c cloud -n '__cloud_at \'local start\'' -l host -x -d 'Address to listen on; this machine only when absent'
 complete -c cloud -n '__cloud_at \'local start\'' -l allow-jobs -d 'Run jobs although others can reach the service'
+complete -c cloud -n '__cloud_at \'local start\'' -l isolation -x -a 'bubblewrap namespaces none' -d 'Sandbox for tasks of jobs; the strongest that this machine allows when absent, and jobs are refused where it allows none'
 complete -c cloud -n '__cloud_at \'local start\'' -l job-slots -x -d 'Tasks of jobs that run at once; as many as there are cores when absent'
 complete -c cloud -n '__cloud_at \'local start\'' -l job-time-limit -x -d 'Longest time of a task of a job; 1h when absent'
 complete -c cloud -n '__cloud_at \'local start\'' -l public-key -r -F -d 'Register this public key instead of making a key'
@@ -1580,6 +1801,8 @@ complete -c cloud -n '__cloud_at \'local start\'' -l empty -d 'Without samples'
 complete -c cloud -n '__cloud_at \'local start\'' -l datacenter -x -d 'Name of the datacenter'
 complete -c cloud -n '__cloud_at \'local start\'' -l peer -x -d 'Images can be imported from the local service with this data, as a datacenter'
 complete -c cloud -n '__cloud_at \'local start\'' -l limits -d 'Show provisioning limits'
+complete -c cloud -n '__cloud_at \'local start\'' -l limit -x -d 'Set a limit of the services; cloud help local-service lists them'
+complete -c cloud -n '__cloud_at \'local start\'' -l add-account -x -d 'Add an account with a key and a profile of its own'
 complete -c cloud -n '__cloud_at \'local start\'' -l attestation-authority -r -F -d 'Believe attestations of keys under this certificate'
 complete -c cloud -n '__cloud_at \'local start\'' -l staleness -x -d 'Let reads of users, roles and policies lag behind writes'
 complete -c cloud -n '__cloud_at \'local start\'' -l throttle -x -d 'Answer 420 to more compute requests a second than this, like 10/s'
@@ -1587,12 +1810,30 @@ complete -c cloud -n '__cloud_at \'local start\'' -l latency -x -d 'Let every re
 complete -c cloud -n '__cloud_at \'local start\'' -l fault -x -d 'Failures to have, like createkey=InternalError*2'
 complete -c cloud -n '__cloud_at \'local stop\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local status\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
+complete -c cloud -n '__cloud_at \'local run\'' -l http -d 'Without TLS'
+complete -c cloud -n '__cloud_at \'local run\'' -l isolation -x -a 'bubblewrap namespaces none' -d 'Sandbox for tasks of jobs; the strongest that this machine allows when absent, and jobs are refused where it allows none'
+complete -c cloud -n '__cloud_at \'local run\'' -l job-slots -x -d 'Tasks of jobs that run at once; as many as there are cores when absent'
+complete -c cloud -n '__cloud_at \'local run\'' -l job-time-limit -x -d 'Longest time of a task of a job; 1h when absent'
+complete -c cloud -n '__cloud_at \'local run\'' -l public-key -r -F -d 'Register this public key instead of making a key'
+complete -c cloud -n '__cloud_at \'local run\'' -l empty -d 'Without samples'
+complete -c cloud -n '__cloud_at \'local run\'' -l datacenter -x -d 'Name of the datacenter'
+complete -c cloud -n '__cloud_at \'local run\'' -l peer -x -d 'Images can be imported from the local service with this data, as a datacenter'
+complete -c cloud -n '__cloud_at \'local run\'' -l limits -d 'Show provisioning limits'
+complete -c cloud -n '__cloud_at \'local run\'' -l limit -x -d 'Set a limit of the services; cloud help local-service lists them'
+complete -c cloud -n '__cloud_at \'local run\'' -l add-account -x -d 'Add an account with a key and a profile of its own'
+complete -c cloud -n '__cloud_at \'local run\'' -l attestation-authority -r -F -d 'Believe attestations of keys under this certificate'
+complete -c cloud -n '__cloud_at \'local run\'' -l staleness -x -d 'Let reads of users, roles and policies lag behind writes'
+complete -c cloud -n '__cloud_at \'local run\'' -l throttle -x -d 'Answer 420 to more compute requests a second than this, like 10/s'
+complete -c cloud -n '__cloud_at \'local run\'' -l latency -x -d 'Let every reply wait'
+complete -c cloud -n '__cloud_at \'local run\'' -l fault -x -d 'Failures to have, like createkey=InternalError*2'
+complete -c cloud -n '__cloud_at \'local run\'' -l log -r -F -d 'Write the services\' log to this file'
 complete -c cloud -n '__cloud_at \'local serve\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local serve\'' -l compute-port -x -d 'Port of the compute service; 0 for any free one'
 complete -c cloud -n '__cloud_at \'local serve\'' -l stor-port -x -d 'Port of the object storage; 0 for any free one'
 complete -c cloud -n '__cloud_at \'local serve\'' -l http -d 'Without TLS'
 complete -c cloud -n '__cloud_at \'local serve\'' -l host -x -d 'Address to listen on; this machine only when absent'
 complete -c cloud -n '__cloud_at \'local serve\'' -l allow-jobs -d 'Run jobs although others can reach the service'
+complete -c cloud -n '__cloud_at \'local serve\'' -l isolation -x -a 'bubblewrap namespaces none' -d 'Sandbox for tasks of jobs; the strongest that this machine allows when absent, and jobs are refused where it allows none'
 complete -c cloud -n '__cloud_at \'local serve\'' -l job-slots -x -d 'Tasks of jobs that run at once; as many as there are cores when absent'
 complete -c cloud -n '__cloud_at \'local serve\'' -l job-time-limit -x -d 'Longest time of a task of a job; 1h when absent'
 complete -c cloud -n '__cloud_at \'local serve\'' -l public-key -r -F -d 'Register this public key instead of making a key'
@@ -1600,6 +1841,8 @@ complete -c cloud -n '__cloud_at \'local serve\'' -l empty -d 'Without samples'
 complete -c cloud -n '__cloud_at \'local serve\'' -l datacenter -x -d 'Name of the datacenter'
 complete -c cloud -n '__cloud_at \'local serve\'' -l peer -x -d 'Images can be imported from the local service with this data, as a datacenter'
 complete -c cloud -n '__cloud_at \'local serve\'' -l limits -d 'Show provisioning limits'
+complete -c cloud -n '__cloud_at \'local serve\'' -l limit -x -d 'Set a limit of the services; cloud help local-service lists them'
+complete -c cloud -n '__cloud_at \'local serve\'' -l add-account -x -d 'Add an account with a key and a profile of its own'
 complete -c cloud -n '__cloud_at \'local serve\'' -l attestation-authority -r -F -d 'Believe attestations of keys under this certificate'
 complete -c cloud -n '__cloud_at \'local serve\'' -l staleness -x -d 'Let reads of users, roles and policies lag behind writes'
 complete -c cloud -n '__cloud_at \'local serve\'' -l throttle -x -d 'Answer 420 to more compute requests a second than this, like 10/s'
@@ -1609,9 +1852,17 @@ complete -c cloud -n '__cloud_at \'local logs\'' -l data -x -a '(__fish_complete
 complete -c cloud -n '__cloud_at \'local seed\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local reset\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local reset\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_at \'doctor\'' -l clear-cache -d 'Delete the cache first: compiled code, TLS sessions and remembered answers'
+complete -c cloud -n '__cloud_below \'alias\'' -a list -d 'List aliases'
+complete -c cloud -n '__cloud_below \'alias\'' -a set -d 'Give a command line a name'
+complete -c cloud -n '__cloud_below \'alias\'' -a delete -d 'Delete aliases'
+complete -c cloud -n '__cloud_below \'alias\'' -a '(__cloud_aliases list ls \'List aliases\' set create \'Give a command line a name\' set add \'Give a command line a name\' delete rm \'Delete aliases\')'
 complete -c cloud -n '__cloud_below \'completion\'' -a bash -d 'Print or install the completion script for bash'
 complete -c cloud -n '__cloud_below \'completion\'' -a zsh -d 'Print or install the completion script for zsh'
 complete -c cloud -n '__cloud_below \'completion\'' -a fish -d 'Print or install the completion script for fish'
 complete -c cloud -n '__cloud_at \'completion bash\'' -l install -d 'Install it for this user instead of printing it'
+complete -c cloud -n '__cloud_at \'completion bash\'' -l uninstall -d 'Remove what --install put anywhere'
 complete -c cloud -n '__cloud_at \'completion zsh\'' -l install -d 'Install it for this user instead of printing it'
+complete -c cloud -n '__cloud_at \'completion zsh\'' -l uninstall -d 'Remove what --install put anywhere'
 complete -c cloud -n '__cloud_at \'completion fish\'' -l install -d 'Install it for this user instead of printing it'
+complete -c cloud -n '__cloud_at \'completion fish\'' -l uninstall -d 'Remove what --install put anywhere'

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { build } from './base/build.ts';
 import { printBash } from './cli/completion/bash.ts';
 import { printFish } from './cli/completion/fish.ts';
 import { readWords } from './cli/completion/words.ts';
@@ -11,8 +12,7 @@ import { printProgramPage } from './cli/man/program.ts';
 import { printCommandTable } from './cli/markdown.ts';
 import { loadNouns, type LoadedNoun } from './cli/tree.ts';
 import { nouns } from './commands/index.ts';
-import { explain, isSystemError, UsageError } from './errors.ts';
-import { version } from './run.ts';
+import { explain, isSystemError, UsageError } from './base/errors.ts';
 
 /** Writes what is made from the declarations of the commands, in the current folder; with `--check` it only names the files that are stale. */
 
@@ -60,17 +60,17 @@ const relatedGuides: Readonly<Record<string, readonly string[]>> = {
 
 function printPages(tree: readonly LoadedNoun[]): [string, () => string][] {
   return [
-    ['man/cloud.1', () => printProgramPage(tree, guides, version)],
+    ['man/cloud.1', () => printProgramPage(tree, guides, build.version)],
     ...tree.map((noun): [string, () => string] => [
       `man/cloud-${noun.name}.1`,
       () =>
         printNounPage(
           noun,
           (relatedGuides[noun.name] ?? []).map((page) => [page, 7]),
-          version,
+          build.version,
         ),
     ]),
-    ...guides.map((guide): [string, () => string] => [`man/${guide.page}.7`, () => printGuidePage(guide, guides, version)]),
+    ...guides.map((guide): [string, () => string] => [`man/${guide.page}.7`, () => printGuidePage(guide, guides, build.version)]),
   ];
 }
 

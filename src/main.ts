@@ -1,9 +1,10 @@
 import { setMaxListeners } from 'node:events';
-import { fstatSync, statSync, writeSync } from 'node:fs';
+import { fstatSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { exitCodes, isSystemError, UsageError } from './errors.ts';
+import { createInexactError, replacement } from './cli/exact-arguments.ts';
+import { exitCodes, isSystemError, UsageError } from './base/errors.ts';
 import { run } from './run.ts';
-import type { OutputStream } from './world.ts';
+import type { OutputStream } from './base/world.ts';
 
 /** The process's streams, clock and signals as the world that the program runs in. Nothing else touches `process`. */
 
@@ -21,6 +22,36 @@ function isTerminal(fd: number): boolean {
   return process.getBuiltinModule('node:tty').isatty(fd);
 }
 
+/**
+ * Whether the program was started without stdin. Node.js opens the null device in its place, for reading and writing; who means nothing gives it for
+ * reading.
+ */
+function isStdinClosed(): boolean {
+  try {
+    const stats = fstatSync(0);
+    if (!stats.isCharacterDevice() || stats.rdev !== statSync(nullDevice).rdev) return false;
+    writeSync(0, Buffer.alloc(1));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Does work before one of these signals ends the process: a terminal is to be left as it was. */
+function beforeHangup(work: () => void): () => void {
+  const names = ['SIGHUP', 'SIGQUIT'] as const;
+  const listeners = names.map((name) => {
+    const end = (): void => {
+      work();
+      process.off(name, end);
+      process.kill(process.pid, name);
+    };
+    process.on(name, end);
+    return { name, end };
+  });
+  return () => listeners.forEach(({ name, end }) => process.off(name, end));
+}
+
 /** Writes what a file descriptor takes at once; returns the rest. */
 function writeNow(fd: number, text: string): Uint8Array {
   let rest: Uint8Array = Buffer.from(text);
@@ -31,6 +62,17 @@ function writeNow(fd: number, text: string): Uint8Array {
     if (!isSystemError(error) || error.code !== 'EAGAIN') throw error;
   }
   return rest;
+}
+
+/** Whether the process may use its terminal: in the background of a shell it would be stopped (SIGTTOU, SIGTTIN). Only Linux tells. */
+function isForeground(): boolean {
+  try {
+    // The second field, a name in parentheses, may have any characters. After it: state, parent, group, session, terminal, group in the foreground.
+    const fields = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1)?.split(' ') ?? [];
+    return fields[5] === '-1' || fields[2] === fields[5];
+  } catch {
+    return true;
+  }
 }
 
 /** A stream of the process, made when something is first written to it: that loads a good part of Node.js. */
@@ -53,40 +95,105 @@ function outputStream(fd: number, open: () => NodeJS.WriteStream): OutputStream 
     get isTerminal() {
       return (terminal ??= isTerminal(fd));
     },
+    isForeground,
     columns: () => get().columns || 80,
     rows: () => get().rows || 24,
     isWritten: () => opened === undefined || opened.writableLength === 0,
   };
 }
 
+/** Arguments of the process as the system has them, where it says. */
+function readArguments(): readonly Uint8Array[] | undefined {
+  try {
+    const bytes = readFileSync('/proc/self/cmdline');
+    const all: Uint8Array[] = [];
+    for (let at = 0, end = bytes.indexOf(0); end >= 0; at = end + 1, end = bytes.indexOf(0, at)) all.push(bytes.subarray(at, end));
+    return all;
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    return undefined;
+  }
+}
+
+/** Whether the current directory is the one that its name, as Node.js read it, leads to. */
+function isExact(folder: string): boolean {
+  const [named, real] = [statSync(folder, { bigint: true, throwIfNoEntry: false }), statSync('.', { bigint: true })];
+  return named?.ino === real.ino && named.dev === real.dev;
+}
+
 /** The current directory. Somebody may have removed it, which matters to those only who ask for it. */
 function findFolder(): string {
+  let folder: string;
   try {
-    return process.cwd();
+    folder = process.cwd();
   } catch (error) {
     throw new UsageError('the current directory does not exist any more', {
       cause: error,
       hint: 'cd to one that does, or give whole paths',
     });
   }
+  if (folder.includes(replacement) && !isExact(folder)) throw createInexactError(folder);
+  return folder;
 }
 
-/** What a user ends the program with. */
-const signals = ['SIGINT', 'SIGTERM'] as const;
+/** What ends the program in order. */
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+type EndSignal = (typeof signals)[number];
+
+/** Programs whose children ignore a signal because they do: of other programs, `system()` ignores it in the parent alone. */
+const shells = /^-?(?:ba|da|z|k|mk|a|fi)?sh$/;
+/** Bit of SIGINT in the set of ignored signals that Linux shows. */
+const interruptBit = 1n << 1n;
+
+/** Whether the shell that started the program ignores SIGINT (`trap '' INT`), as its children should. Node.js takes what it inherits back. */
+function isInterruptIgnored(): boolean {
+  try {
+    const status = readFileSync(`/proc/${process.ppid}/status`, 'latin1');
+    const [, name = ''] = /^Name:\t(.*)$/m.exec(status) ?? [];
+    const [, ignored = '0'] = /^SigIgn:\t([\da-f]+)$/m.exec(status) ?? [];
+    return shells.test(name) && (BigInt(`0x${ignored}`) & interruptBit) !== 0n;
+  } catch {
+    return false;
+  }
+}
+
+/** Signals that do not end the program: the end of a terminal that it does not use, and those that whoever started it ignores. */
+function findIgnored(): Set<EndSignal> {
+  const named = new Set((process.env['CLOUD_IGNORE_SIGNALS'] ?? '').toUpperCase().split(/[\s,]+/));
+  const isIgnored = (name: EndSignal): boolean => {
+    if (named.has(name) || named.has(name.slice('SIG'.length))) return true;
+    if (name === 'SIGHUP') return ![0, 1, 2].some(isTerminal);
+    return name === 'SIGINT' && isInterruptIgnored();
+  };
+  return new Set(signals.filter(isIgnored));
+}
+
+/** Milliseconds after which a command that only reads is long enough to look which signals it is to ignore. */
+const longRun = 200;
+
+/** Lets a command that nothing has to be tidied up after survive what it is to ignore. Unless it takes long, it need not know. */
+function keepRunning(): void {
+  setTimeout(() => {
+    for (const name of findIgnored()) process.on(name, () => undefined);
+  }, longRun).unref();
+}
 
 /** What ends when somebody interrupts the process. Until it is asked for, there is nothing to bring to an end, and signals do what they always do. */
-function listenForInterruption(onSignal: (name: string) => void): AbortSignal {
+function listenForInterruption(onSignal: (name: EndSignal) => void): AbortSignal {
   const interruption = new AbortController();
   // Each transfer that waits listens to it: many are no mistake.
   setMaxListeners(0, interruption.signal);
+  const ignored = findIgnored();
   for (const name of signals) {
     process.on(name, () => {
+      if (ignored.has(name)) return;
       onSignal(name);
       interruption.abort();
     });
   }
   // The second time there is no more waiting for an orderly end.
-  interruption.signal.addEventListener('abort', obeySignals);
+  interruption.signal.addEventListener('abort', () => obeySignals(signals.filter((name) => !ignored.has(name))));
   return interruption.signal;
 }
 
@@ -102,29 +209,31 @@ function runKillable<T>(work: () => T): T {
 }
 
 /** Lets signals end the process as they do by themselves: a thread that waits for a device keeps everything else from ending it. */
-function obeySignals(): void {
-  for (const name of signals) process.removeAllListeners(name);
+function obeySignals(names: readonly EndSignal[] = signals): void {
+  for (const name of names) process.removeAllListeners(name);
 }
 
-/** Ends the process by the signal, when all else is done: a shell goes on with its loop when a program only says 130. */
-function endBySignal(): void {
+/** Ends the process by the signal, when all else is done: a shell goes on with its loop when a program only says 130, and systemd calls it clean. */
+function endBySignal(name: EndSignal): void {
   obeySignals();
-  process.on('exit', () => void process.kill(process.pid, 'SIGINT'));
+  process.on('exit', () => void process.kill(process.pid, name));
 }
 
 /** Milliseconds after the work is done within which connections and look-ups of names must have ended by themselves. */
 const grace = 100;
 
-/** Runs the program in this process, to its end. */
-export async function main(): Promise<void> {
+/** Runs the program in this process, to its end. @param cacheProblem why the cache is not used; undefined when it is */
+export async function main(cacheProblem: string | undefined): Promise<void> {
   // A program that ends because nothing is left to wait for has not done its work.
   process.exitCode = exitCodes.failed;
   const stdout = outputStream(1, () => process.stdout);
   const stderr = outputStream(2, () => process.stderr);
   let interrupted: AbortSignal | undefined;
-  let signalled = 'SIGINT';
+  let signalled: EndSignal = 'SIGINT';
+  keepRunning();
   process.exitCode = await run({
     argv: process.argv.slice(2),
+    argumentBytes: readArguments,
     env: process.env,
     stdin: {
       get stream() {
@@ -132,6 +241,9 @@ export async function main(): Promise<void> {
       },
       get isTerminal() {
         return isTerminal(0);
+      },
+      get isClosed() {
+        return isStdinClosed();
       },
     },
     stdout,
@@ -146,14 +258,18 @@ export async function main(): Promise<void> {
     kill: (pid, signal) => void process.kill(pid, signal),
     executable: process.execPath,
     program: process.argv[1] ?? '',
+    system: `${process.platform} ${process.arch}`,
     release: process.version,
+    cacheProblem,
     get interrupted() {
       return (interrupted ??= listenForInterruption((name) => (signalled = name)));
     },
+    interruptedBy: () => signalled,
     heedsSignals: () => interrupted !== undefined,
+    beforeHangup,
     runKillable,
   });
-  if (process.exitCode === exitCodes.interrupted && signalled === 'SIGINT') endBySignal();
+  if (process.exitCode === exitCodes.interrupted) endBySignal(signalled);
   // Nothing waits for the network at exit, only for a slow reader of what was written. Tidying up would take as long as a table.
   if (stdout.isWritten() && stderr.isWritten()) process.exit();
   setTimeout(() => process.exit(), grace).unref();

@@ -1,20 +1,20 @@
+import { describeBuild } from './base/build.ts';
 import { nouns } from './commands/index.ts';
 import type { AnyCommand, Context, Invocation } from './cli/command.ts';
-import { CurlPrinted } from './cli/curl.ts';
+import { CurlPrinted } from './session/curl.ts';
+import { assertExactArguments } from './cli/exact-arguments.ts';
 import { parsePlainLine, type Parsed } from './cli/plain-line.ts';
-import { findCommand, type Found } from './cli/tree.ts';
-import { ClosedPipe, exitCodes, explain, InterruptedError, UsageError } from './errors.ts';
+import type { Extension } from './cli/extend.ts';
+import { findCommand, findNoun, type Found } from './cli/tree.ts';
+import { ClosedPipe, exitCodes, explain, InterruptedError, UsageError } from './base/errors.ts';
 import { colourEnabled } from './output/colour.ts';
-import { escapeControl } from './output/escape.ts';
 import type { Filter, Format, Output, RenderOptions } from './output/kinds.ts';
 import { text } from './output/kinds.ts';
+import { saysJson, writeNote } from './output/notes.ts';
 import type { Paged } from './output/pager.ts';
 import { createWriter, writeText } from './output/writer.ts';
-import { quoteShell } from './quote.ts';
-import type { World } from './world.ts';
-
-/** Version of this program; the build puts it in. */
-export const version = process.env['CLOUD_VERSION'] ?? '0.0.0';
+import { quoteShell } from './base/quote.ts';
+import { describeUnused, type World } from './base/world.ts';
 
 /** Words that are about a secret and may be one. */
 const secret = /pass(word|phrase)/i;
@@ -66,7 +66,7 @@ async function findFilter(globals: Readonly<Record<string, unknown>>, world: Wor
     throw new UsageError(`--jq filters JSON, not ${format}`, { hint: '-o jsonl filters each record, -o json all of them' });
   }
   const { openFilter } = await import('./output/jq.ts');
-  const warn = (message: string): void => void world.stderr.stream.write(`${escapeControl(message)}\n`);
+  const warn = (message: string): void => writeNote(world.stderr, 'warning', message, saysJson(globals));
   return await openFilter(jq, { warn, env: world.env, runKillable: world.runKillable ?? ((work) => work()) });
 }
 
@@ -124,6 +124,13 @@ async function runCommand(declared: AnyCommand, parsed: Parsed, context: Context
   return await declared.run(invocation as Invocation<never, never> as never);
 }
 
+/** The alias or plugin that the first word names; undefined for a command of the program, and for what is neither. */
+async function extend(world: World): Promise<Extension | undefined> {
+  const [word = ''] = world.argv;
+  if (word === '' || word.startsWith('-') || findNoun(nouns, word)) return undefined;
+  return (await import('./cli/extend.ts')).findExtension(word, world);
+}
+
 /** Runs one command line and returns the exit code. Everything that can go wrong ends here, in one line. */
 export async function run(world: World): Promise<number> {
   // Before the options are parsed, errors are shown as JSON when the words for it are there.
@@ -153,17 +160,23 @@ export async function run(world: World): Promise<number> {
   }
 
   try {
-    if (world.argv[0] === '__complete') {
-      const { complete } = await import('./commands/complete.ts');
+    const isCompletion = world.argv[0] === '__complete';
+    if (world.cacheProblem !== undefined && !isCompletion)
+      writeNote(world.stderr, 'warning', describeUnused('cache', world.cacheProblem), saysJson(globals));
+    if (isCompletion) {
+      const { complete } = await import('./commands/complete/index.ts');
       await complete(world, {
         nouns,
-        open: async (...given) => (await import('./context.ts')).createContext(...given, async () => exitCodes.failed),
+        open: async (...given) =>
+          (await import('./session/context.ts')).createContext(...given, { fail: async () => exitCodes.failed, notesAsJson: false }),
       });
       return exitCodes.done;
     }
-    const found = await findCommand(nouns, world.argv);
+    const extension = await extend(world);
+    if (extension?.kind === 'plugin') return await (await import('./cli/extend.ts')).runPlugin(extension.file, world);
+    const found = await findCommand(nouns, extension?.argv ?? world.argv);
     if (found.wantsVersion) {
-      await show(text(`cloud ${version}`), globals, world);
+      await show(text(`cloud ${describeBuild()}, Node.js ${world.release}, ${world.system}`), globals, world);
       return exitCodes.done;
     }
     if (found.wantsHelp || found.node?.kind !== 'command') {
@@ -177,20 +190,24 @@ export async function run(world: World): Promise<number> {
       return exitCodes.done;
     }
     globals = parsed.globals;
+    assertExactArguments(world);
+    if (globals['noInput'] === true) (await import('./cli/prompt.ts')).forbidQuestions(world);
     const filter = await findFilter(globals, world);
     /** What is filtered is JSON; errors are so only when that was asked for. */
     const shown = filter && globals['output'] === undefined ? { ...globals, json: true } : globals;
-    const { createContext, explainRefusal } = await import('./context.ts');
+    const { createContext, explainRefusal } = await import('./session/context.ts');
     let failures = 0;
-    const created = createContext(world, shown, (error, item) => {
+    const fail: Context['fail'] = (error, item) => {
       failures += 1;
       return report(error, item);
-    });
+    };
+    const created = createContext(world, shown, { fail, notesAsJson: saysJson(globals) });
     close = created.close;
     refine = (error) => explainRefusal(error, created.context);
     const output = await runCommand(found.node, parsed, created.context);
     if (output) await show(output, shown, world, filter);
-    return failures > 0 ? exitCodes.partly : exitCodes.done;
+    if (failures > 0) return exitCodes.partly;
+    return (output?.kind === 'none' ? output.exitCode : undefined) ?? exitCodes.done;
   } catch (error) {
     return await report(error);
   } finally {

@@ -18,6 +18,9 @@ export const headerAliases: readonly Alias[] = [
   { specified: 'job-id', deployed: 'x-joyent-jobid' },
 ];
 
+/** Values of `action` that select an operation. */
+export const actionAliases: readonly Alias[] = [{ specified: 'import-from-datacenter', deployed: 'import' }];
+
 /** Error codes that mean the same. */
 const codeAliases: readonly Alias[] = [
   { specified: 'RequestThrottled', deployed: 'TooManyRequestsError' },

@@ -22,7 +22,9 @@ const imageInput = {
 };
 
 export const compute = operations('compute', {
-  ping: operation('GET /--ping', { summary: 'Whether the service answers, and which API versions it has' }).returning(r.pong),
+  ping: operation('GET /--ping', { summary: 'Whether the service answers, and which API versions it has', resource: 'account' }).returning(
+    r.pong,
+  ),
 
   getAccount: operation('GET /:account', { summary: 'The account' }).returning(r.account),
   updateAccount: operation('POST /:account', {
@@ -30,11 +32,14 @@ export const compute = operations('compute', {
     fields: { ...r.contactFields, cloud_cns_enabled: optional(boolean('Whether the name service is enabled')) },
     idempotent: true,
   }).returning(r.account),
-  getAccountLimits: operation('GET /:account/limits', { summary: 'The provisioning limits' }).returning(list('Limits', r.limit)),
-  getConfig: operation('GET /:account/config', { summary: 'The settings' }).returning(r.config),
+  getAccountLimits: operation('GET /:account/limits', { summary: 'The provisioning limits', resource: 'account' }).returning(
+    list('Limits', r.limit),
+  ),
+  getConfig: operation('GET /:account/config', { summary: 'The settings', resource: 'account' }).returning(r.config),
   updateConfig: operation('PUT /:account/config', {
     summary: 'Changes the settings',
     fields: { default_network: text('UUID of the network used for containers') },
+    resource: 'account',
   }).returning(r.config),
 
   listKeys: operation('GET /:account/keys', { summary: 'The SSH keys of the account' }).returning(list('Keys', r.key)),
@@ -74,6 +79,7 @@ export const compute = operations('compute', {
     summary: 'Changes the password of a sub-user',
     fields: { password: text('New password'), password_confirmation: text('The same again') },
     idempotent: true,
+    resource: 'parent',
   }).returning(r.user),
   deleteUser: operation('DELETE /:account/users/:user', { summary: 'Deletes a sub-user' }).answering(),
 
@@ -92,7 +98,8 @@ export const compute = operations('compute', {
   deleteRole: operation('DELETE /:account/roles/:role', { summary: 'Deletes a role, by id' }).answering(),
   setRoleTags: operation('PUT /*resource', {
     summary: 'Replaces the role tags of a resource',
-    fields: { 'role-tag': list('Names of the roles') },
+    fields: { 'role-tag': optional(list('Names of the roles')) },
+    resource: 'input',
   }).returning(r.roleTags),
 
   listPolicies: operation('GET /:account/policies', { summary: 'The policies' }).returning(list('Policies', r.policy)),
@@ -122,10 +129,10 @@ export const compute = operations('compute', {
       name: optional(text('Name')),
       os: optional(text('Operating system')),
       version: optional(text('Version')),
-      public: optional(boolean('Public or private')),
+      public: optional(boolean('Visibility: public, or private with --no-public')),
       state: optional(text('State; all for every state')),
       owner: optional(text('UUID of the owner')),
-      type: optional(text('Kind of image')),
+      type: optional(text('Type of image')),
     },
   }).returning(list('Images', r.image)),
   getImage: operation('GET /:account/images/:id', { summary: 'One image' }).returning(r.image),
@@ -149,21 +156,24 @@ export const compute = operations('compute', {
     fields: { name: optional(text('Name')), version: optional(text('Version')), ...imageInput },
     idempotent: true,
   }).returning(r.image),
-  cloneImage: operation('POST /:account/images/:id?action=clone', { summary: 'Makes an own copy of a shared image' }).returning(r.image),
+  cloneImage: operation('POST /:account/images/:id?action=clone', {
+    summary: 'Makes an own copy of a shared image',
+    creates: true,
+  }).returning(r.image),
 
   listPackages: operation('GET /:account/packages', {
     summary: 'The packages; all given filters must match',
     fields: {
-      name: optional(text('Name; * stands for anything')),
-      version: optional(text('Version; * stands for anything')),
-      group: optional(text('Group; * stands for anything')),
+      name: optional(text('Name; * matches anything')),
+      version: optional(text('Version; * matches anything')),
+      group: optional(text('Group; * matches anything')),
       memory: optional(number('Memory in MiB')),
       disk: optional(number('Disk in MiB')),
       swap: optional(number('Swap in MiB')),
-      lwps: optional(number('Most light-weight processes')),
-      vcpus: optional(number('Virtual processors')),
-      flexible_disk: optional(boolean('Whether the disk space is divided freely')),
-      brand: optional(text('Brand of the instances; * stands for anything')),
+      lwps: optional(number('Maximum number of lightweight processes')),
+      vcpus: optional(number('Number of vCPUs')),
+      flexible_disk: optional(boolean('Flexible disk space: with, or without by --no-flexible-disk')),
+      brand: optional(text('Brand of instances; * matches anything')),
     },
   }).returning(list('Packages', r.pkg)),
   getPackage: operation('GET /:account/packages/:id', { summary: 'One package, by id or name' }).returning(r.pkg),

@@ -17,6 +17,10 @@ export interface Field<T = unknown> {
   /** What an object consists of; absent for an object with free keys. */
   readonly fields?: Fields;
   readonly choices?: readonly string[];
+  /** The service refuses properties beyond `fields`, and a text for a boolean, where it otherwise ignores and converts: a misspelling would grant or withhold rights. */
+  readonly isExact?: true;
+  /** Services also answer text here: those of an earlier version of the API do. */
+  readonly orText?: true;
   readonly _type?: T;
 }
 
@@ -53,12 +57,17 @@ export function list(help: string, item: Field = text('')): Field<unknown[]> {
 export const object = <F extends Fields>(help: string, fields: F): Field<Infer<F>> => field('object', help, { fields });
 /** An object with free keys. */
 export const map = (help: string): Field<Record<string, unknown>> => field('object', help);
+/** An object or a boolean that the service takes as declared only. */
+export const exactly = <T>(declared: Field<T>): Field<T> => ({ ...declared, isExact: true });
+
 /** A string that is one of a few words. */
 export const choice = <const C extends readonly string[]>(help: string, choices: C): Field<C[number]> => field('text', help, { choices });
 /** Any JSON value. */
 export const any = (help: string): Field<unknown> => field('any', help);
 
 export const optional = <T>(inner: Field<T>): OptionalField<T> => ({ ...inner, optional: true });
+/** A field of results for which services may answer text: whoever reads it knows both. */
+export const orText = <T>(inner: Field<T>): Field<T> => ({ ...inner, orText: true });
 /** A field that travels in the query string although its operation has a body. */
 export const query = <T>(inner: Field<T>): Field<T> => ({ ...inner, place: 'query' });
 /** An optional input that travels as the request header `name`. */

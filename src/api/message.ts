@@ -35,6 +35,9 @@ export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge';
 }
 
+/** Bytes of a buffer that grows, at first. */
+const smallestBuffer = 4096;
+
 /** Reads a body to its end. @throws {BodyTooLarge} when it has more than `limit` bytes. */
 export async function readAll(body: Body | undefined, limit = Infinity): Promise<Uint8Array> {
   if (body === undefined) return new Uint8Array();
@@ -42,12 +45,19 @@ export async function readAll(body: Body | undefined, limit = Infinity): Promise
     if (body.length > limit) throw new BodyTooLarge(`more than ${limit} bytes`);
     return body;
   }
-  const pieces: Uint8Array[] = [];
+  // One buffer that grows: a piece may be a single byte, and what holds it takes a hundred.
+  let all = Buffer.alloc(0);
   let size = 0;
   for await (const piece of body) {
+    const start = size;
     size += piece.length;
     if (size > limit) throw new BodyTooLarge(`more than ${limit} bytes`);
-    pieces.push(piece);
+    if (size > all.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(size, all.length * 2, smallestBuffer)));
+      larger.set(all.subarray(0, start));
+      all = larger;
+    }
+    all.set(piece, start);
   }
-  return Buffer.concat(pieces, size);
+  return all.subarray(0, size);
 }

@@ -1,5 +1,5 @@
 /** The resources of the object storage service (its section 2). */
-import { boolean, choice, list, map, number, object, optional, text, type Field } from './fields.ts';
+import { boolean, choice, list, map, number, object, optional, orText, text, type Field } from './fields.ts';
 
 type Of<F> = F extends Field<infer T> ? T : never;
 
@@ -12,6 +12,7 @@ export const entry = object('An entry of a directory', {
   contentType: optional(text('Content type')),
   contentMD5: optional(text('MD5 of the content, Base64')),
   durability: optional(number('Number of copies')),
+  contentDisposition: optional(text('Content disposition')),
 });
 export type Entry = Of<typeof entry>;
 
@@ -36,17 +37,18 @@ export const job = object('A job', {
   timeDone: optional(text('When it was done')),
   phases: list('Phases', phase),
   stats: optional(map('Counts of tasks, outputs, errors, retries')),
+  problem: optional(text('What keeps the service from going on with the job at the moment')),
 });
 export type Job = Of<typeof job>;
 
 export const jobError = object('An error of a job', {
   taskId: optional(text('Task')),
-  phaseNum: optional(text('Number of the phase')),
+  phaseNum: optional(orText(number('Number of the phase'))),
   what: text('What failed'),
   code: text('Code'),
   message: text('Message'),
   server: optional(text('Server')),
-  machine: optional(text('Zone')),
+  machine: optional(text('Zone; the server where there was none')),
   input: optional(text('Object that was being processed')),
   p0input: optional(text('Input of phase 0 it came from')),
   core: optional(text('Core file')),
@@ -62,6 +64,7 @@ export const upload = object('A multipart upload', {
   headers: optional(map('Headers stored with the object')),
   numCopies: optional(number('Number of copies')),
   creationTimeMs: optional(number('When it was created, epoch milliseconds')),
+  partsMD5Summary: optional(text('Base64 MD5 of the etags of the parts, after the commit')),
 });
 export type Upload = Of<typeof upload>;
 

@@ -19,6 +19,12 @@ export interface Condition {
 export type BodyKind = 'json' | 'bytes' | 'lines' | 'none';
 export type ResultKind = 'json' | 'empty' | 'records' | 'lines' | 'bytes';
 
+/**
+ * What decides about access to an operation: what its whole path names, what the path without its last component names, the account, or
+ * what the input `resource` names.
+ */
+export type ResourceKind = 'path' | 'parent' | 'account' | 'input';
+
 /** One path segment: literal text, the name of an input, or the rest of the path. */
 export interface Segment {
   readonly kind: 'literal' | 'input' | 'rest';
@@ -40,9 +46,9 @@ export interface Download {
 
 /**
  * One operation of a service, declared once. The client, the service's router and validation, help, completion,
- * policy actions and the contract tests read this record. `I` and `R` are the types of its input and its result.
+ * policy actions and the contract tests read this record. `I` and `R` are the types of its input and its result, `P` is its path.
  */
-export interface Operation<I = unknown, R = unknown> {
+export interface Operation<I = unknown, R = unknown, P extends string = string> {
   readonly service: ServiceName;
   /** Name in the specification's spelling with a small first letter: `listKeys`. */
   readonly name: string;
@@ -51,7 +57,7 @@ export interface Operation<I = unknown, R = unknown> {
   readonly summary: string;
   readonly method: string;
   /** As declared: `/:account/keys/:key`. */
-  readonly path: string;
+  readonly path: P;
   readonly segments: readonly Segment[];
   readonly when: Condition;
   readonly fields: Fields;
@@ -63,8 +69,17 @@ export interface Operation<I = unknown, R = unknown> {
   readonly result: ResultKind;
   /** What the JSON of a reply, or each record of a listing, consists of. */
   readonly shape?: Field;
+  /** Content type parameter `type` of a listing. */
+  readonly recordType: string;
   /** True when sending the request twice has the effect of sending it once. */
   readonly idempotent: boolean;
+  readonly resource: ResourceKind;
+  /** True when it makes something: what its path names (PUT), or a member of the collection there. */
+  readonly creates: boolean;
+  /** True when there must be an entry of the object storage at its path. */
+  readonly needsEntry: boolean;
+  /** True when there must be a multipart upload of the id in its path, whatever else is wrong with the request. */
+  readonly needsUpload: boolean;
   readonly _input?: I;
   readonly _result?: R;
 }
@@ -73,14 +88,16 @@ export type Operations = Readonly<Record<string, Operation>>;
 export type InputOf<O> = O extends Operation<infer I, unknown> ? I : never;
 export type ResultOf<O> = O extends Operation<unknown, infer R> ? R : never;
 
-type Inputs<Path extends string> = Path extends `${infer Head}?${string}`
-  ? Inputs<Head>
-  : Path extends `${infer First}/${infer Rest}`
-    ? Inputs<First> | Inputs<Rest>
-    : Path extends `:${infer Name}` | `*${infer Name}`
-      ? Name
-      : never;
-type PathOf<Route extends string> = Route extends `${string} ${infer Path}` ? Path : never;
+type Inputs<Path extends string> = Path extends `${infer First}/${infer Rest}`
+  ? Inputs<First> | Inputs<Rest>
+  : Path extends `:${infer Name}` | `*${infer Name}`
+    ? Name
+    : never;
+type PathOf<Route extends string> = Route extends `${string} ${infer Path}?${string}`
+  ? Path
+  : Route extends `${string} ${infer Path}`
+    ? Path
+    : never;
 
 interface Spec<F extends Fields> {
   summary: string;
@@ -91,6 +108,13 @@ interface Spec<F extends Fields> {
   storesHeaders?: boolean;
   /** Only for a POST that may safely be repeated; the other methods are idempotent by definition. */
   idempotent?: boolean;
+  /** `path` when absent. */
+  resource?: ResourceKind;
+  /** Only where the status of success is not 201. */
+  creates?: boolean;
+  /** Only where `when` does not say which entry. */
+  needsEntry?: boolean;
+  needsUpload?: boolean;
 }
 
 type BodyInput<S> = S extends { body: 'bytes' }
@@ -104,17 +128,17 @@ type BodyInput<S> = S extends { body: 'bytes' }
 type HeadersInput<S> = S extends { storesHeaders: true } ? { headers?: Headers | undefined } : unknown;
 type Input<R extends string, F extends Fields, S> = { [K in Inputs<PathOf<R>>]: string } & Infer<F> & BodyInput<S> & HeadersInput<S>;
 
-interface Builder<I> {
+interface Builder<I, P extends string> {
   /** The reply is JSON of this shape. */
-  returning<T>(shape: Field<T>): Operation<I, T>;
+  returning<T>(shape: Field<T>): Operation<I, T, P>;
   /** The reply has no body; its headers are the result. */
-  answering(): Operation<I, Headers>;
+  answering(): Operation<I, Headers, P>;
   /** The reply is a stream of JSON records, one a line. */
-  listing<T>(shape: Field<T>): Operation<I, Listing<T>>;
+  listing<T>(shape: Field<T>, recordType?: string): Operation<I, Listing<T>, P>;
   /** The reply is a stream of text lines. */
-  lines(): Operation<I, Listing<string>>;
+  lines(): Operation<I, Listing<string>, P>;
   /** The reply is bytes. */
-  bytes(): Operation<I, Download>;
+  bytes(): Operation<I, Download, P>;
 }
 
 function parseSegment(part: string): Segment {
@@ -142,12 +166,17 @@ class Declared implements Operation {
   readonly storesHeaders: boolean;
   readonly status: number;
   readonly idempotent: boolean;
+  readonly resource: ResourceKind;
+  readonly creates: boolean;
+  readonly needsEntry: boolean;
+  readonly needsUpload: boolean;
   readonly result: ResultKind;
+  readonly recordType: string;
   declare readonly shape?: Field;
   #segments: readonly Segment[] | undefined;
 
   /** @param route such as `POST /:account/images/:id?action=clone` */
-  constructor(route: string, spec: Spec<Fields>, result: ResultKind, status: number, shape?: Field) {
+  constructor(route: string, spec: Spec<Fields>, result: ResultKind, status: number, shape?: Field, recordType = 'directory') {
     const space = route.indexOf(' ');
     const mark = route.indexOf('?');
     this.summary = spec.summary;
@@ -159,7 +188,12 @@ class Declared implements Operation {
     this.storesHeaders = spec.storesHeaders ?? false;
     this.status = spec.status ?? status;
     this.idempotent = spec.idempotent ?? this.method !== 'POST';
+    this.resource = spec.resource ?? 'path';
+    this.creates = spec.creates ?? this.status === 201;
+    this.needsEntry = spec.needsEntry ?? this.when.entry !== undefined;
+    this.needsUpload = spec.needsUpload ?? false;
     this.result = result;
+    this.recordType = recordType;
     if (shape !== undefined) this.shape = shape;
   }
 
@@ -173,13 +207,13 @@ class Declared implements Operation {
 export function operation<const R extends string, const S extends Spec<Fields>>(
   route: R,
   spec: S,
-): Builder<Input<R, S extends { fields: infer F extends Fields } ? F : Record<never, never>, S>> {
-  const finish = <T>(result: ResultKind, status: number, shape?: Field): Operation<never, T> =>
-    new Declared(route, spec, result, status, shape) as Operation as Operation<never, T>;
+): Builder<Input<R, S extends { fields: infer F extends Fields } ? F : Record<never, never>, S>, PathOf<R>> {
+  const finish = <T>(result: ResultKind, status: number, shape?: Field, recordType?: string): Operation<never, T, PathOf<R>> =>
+    new Declared(route, spec, result, status, shape, recordType) as Operation as Operation<never, T, PathOf<R>>;
   return {
     returning: <T>(shape: Field<T>) => finish<T>('json', 200, shape),
     answering: () => finish<Headers>('empty', 204),
-    listing: <T>(shape: Field<T>) => finish<Listing<T>>('records', 200, shape),
+    listing: <T>(shape: Field<T>, recordType?: string) => finish<Listing<T>>('records', 200, shape, recordType),
     lines: () => finish<Listing<string>>('lines', 200),
     bytes: () => finish<Download>('bytes', 200),
   };

@@ -1,5 +1,5 @@
 /** The resources of the compute management API (its section 2). Dates are ISO 8601 strings. */
-import { any, boolean, choice, list, map, number, object, optional, text, type Field } from './fields.ts';
+import { any, boolean, choice, exactly, list, map, number, object, optional, orText, text, type Field } from './fields.ts';
 
 type Of<F> = F extends Field<infer T> ? T : never;
 
@@ -48,20 +48,22 @@ export const key = object('An SSH public key that signs requests', {
 });
 export type Key = Of<typeof key>;
 
-export const rolePolicy = object('A policy of a role', { id: optional(text('UUID')), name: optional(text('Name')) });
-export const roleMember = object('A member of a role', {
-  type: optional(choice('Kind of member', ['subuser', 'account'])),
-  id: optional(text('UUID')),
-  login: optional(text('Login')),
-  default: optional(boolean('Whether the member has the role active by default')),
-});
+export const rolePolicy = exactly(object('A policy of a role', { id: optional(text('UUID')), name: optional(text('Name')) }));
+export const roleMember = exactly(
+  object('A member of a role', {
+    type: optional(choice('Kind of member', ['subuser', 'account'])),
+    id: optional(text('UUID')),
+    login: optional(text('Login')),
+    default: optional(exactly(boolean('Whether the member has the role active by default'))),
+  }),
+);
 export type RoleMember = Of<typeof roleMember>;
 
 export const role = object('A role: members and the policies they get', {
   id: text('UUID'),
   name: text('Name'),
-  policies: optional(list('Policies', rolePolicy)),
-  members: optional(list('Members', roleMember)),
+  policies: optional(list('Policies', orText(rolePolicy))),
+  members: optional(list('Members', orText(roleMember))),
 });
 export type Role = Of<typeof role>;
 

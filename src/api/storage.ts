@@ -30,6 +30,7 @@ export const storage = operations('storage', {
     when: { contentType: 'directory' },
     fields: { ...conditions, ...roleTag },
     body: 'none',
+    creates: true,
     storesHeaders: true,
   }).answering(),
   listDirectory: operation('GET /:account/*path', {
@@ -54,11 +55,13 @@ export const storage = operations('storage', {
     },
     body: 'bytes',
     storesHeaders: true,
+    creates: true,
   }).answering(),
   putMetadata: operation('PUT /:account/*path?metadata=true', {
     summary: 'Replaces the stored headers; the data stays',
     fields: { ...conditions, ...copies, ...roleTag, contentMd5: header('content-md5', 'Cannot be changed: refused') },
     body: 'none',
+    needsEntry: true,
     storesHeaders: true,
   }).answering(),
   getObject: operation('GET /:account/*path', {
@@ -81,6 +84,7 @@ export const storage = operations('storage', {
     when: { contentType: 'link' },
     fields: { ...conditions, location: header('location', 'Path of the source object'), ...roleTag },
     body: 'none',
+    creates: true,
   }).answering(),
 
   createJob: operation('POST /:account/jobs', {
@@ -117,7 +121,7 @@ export const storage = operations('storage', {
   getJobOutput: operation('GET /:account/jobs/:id/live/out', { summary: 'The output objects of a job' }).lines(),
   getJobInput: operation('GET /:account/jobs/:id/live/in', { summary: 'The input objects of a job' }).lines(),
   getJobFailures: operation('GET /:account/jobs/:id/live/fail', { summary: 'The input objects that failed' }).lines(),
-  getJobErrors: operation('GET /:account/jobs/:id/live/err', { summary: 'The errors of a job' }).listing(o.jobError),
+  getJobErrors: operation('GET /:account/jobs/:id/live/err', { summary: 'The errors of a job' }).listing(o.jobError, 'job-error'),
 
   createMultipartUpload: operation('POST /:account/uploads', {
     summary: 'Begins a multipart upload',
@@ -133,6 +137,7 @@ export const storage = operations('storage', {
   commitMultipartUpload: operation(`POST /:account/${partPath}/commit`, {
     summary: 'Makes the object of the uploaded parts',
     fields: { parts: list('Etags of the parts, in order from part 0') },
+    needsUpload: true,
     status: 201,
     idempotent: true,
   }).answering(),

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { describeSystemError, isSystemError, KeyError } from '../errors.ts';
+import { describeSystemError, isSystemError, KeyError } from '../base/errors.ts';
 import { writeDerSignature } from './der.ts';
 import { computeFingerprints } from './fingerprint.ts';
 import { readBlobName, readPublicBlob, type KeyLine, type PublicKey } from './public-key.ts';
@@ -37,7 +37,7 @@ function askAgent(socketPath: string, request: Uint8Array, time: number): Promis
       size += piece.length;
       const received = Buffer.concat(pieces, size);
       const length = size < 4 ? Infinity : received.readUInt32BE(0);
-      if (size >= 4 && (length < 1 || length > largest)) fail('sent an answer that makes no sense');
+      if (size >= 4 && (length < 1 || length > largest)) return fail('sent an answer that makes no sense');
       if (size < 4 + length) return;
       const reader = createWireReader(received.subarray(4, 4 + length));
       resolve({ number: reader.readByte(), reader });

@@ -1,4 +1,5 @@
 import { generateKeyPair as generate, randomBytes } from 'node:crypto';
+import { isIP } from 'node:net';
 import { promisify } from 'node:util';
 import type { Certificate, Key, PrivateKey } from 'sshpk';
 import { derivePublicKey } from './public-key.ts';
@@ -28,7 +29,8 @@ function chooseSerial(): Buffer {
 const extensions = {
   subjectKey: '2.5.29.14',
   keyUsage: '2.5.29.15',
-  names: '2.5.29.17',
+  // With a zero in front, by which sshpk does not know its own: that one writes no addresses.
+  names: '2.5.29.017',
   constraints: '2.5.29.19',
   issuerKey: '2.5.29.35',
   purposes: '2.5.29.37',
@@ -46,9 +48,34 @@ function identifyKey(key: Key | PrivateKey): Buffer {
   return key.hash('sha256').subarray(0, 20);
 }
 
+/** A value of DER (X.690): tag, length, content. */
+function writeDer(tag: number, content: Uint8Array): Buffer {
+  const { length } = content;
+  const size = length < 0x80 ? [length] : [0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([tag, ...size]), content]);
+}
+
+/** The bytes of an IP address. */
+function writeAddress(address: string): Buffer {
+  if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
+  const { hostname } = new URL(`http://[${address}]`);
+  const [before = '', after = ''] = hostname.slice(1, -1).split('::');
+  const [first, last] = [before, after].map((part) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)))) as [
+    number[],
+    number[],
+  ];
+  const groups = [...first, ...Array.from({ length: 8 - first.length - last.length }, () => 0), ...last];
+  return Buffer.from(groups.flatMap((group) => [group >> 8, group & 0xff]));
+}
+
+/** The names that a server's certificate is good for (RFC 5280, section 4.2.1.6). */
+function writeNames(names: readonly string[]): Buffer {
+  const written = names.map((name) => (isIP(name) === 0 ? writeDer(0x82, Buffer.from(name)) : writeDer(0x87, writeAddress(name))));
+  return writeDer(0x30, Buffer.concat(written));
+}
+
 /** Extensions in sshpk's own choice lack the identifiers of the keys, and strict checkers (Python 3.13) refuse that. */
-function signStrictly(certificate: Certificate, issuerKey: PrivateKey, kind: 'authority' | 'server'): void {
-  const own: Extension = kind === 'authority' ? { oid: extensions.constraints, critical: true } : { oid: extensions.names };
+function signStrictly(certificate: Certificate, issuerKey: PrivateKey, own: Extension): void {
   const exts: Extension[] = [
     own,
     { oid: extensions.keyUsage, critical: true },
@@ -75,11 +102,11 @@ export async function createAuthority(name: string): Promise<CertifiedKey> {
     // Node.js answers INVALID_PURPOSE for an authority that is not also allowed what its certificates are for.
     purposes: ['ca', 'crl', 'signature', 'keyAgreement', 'serverAuth'],
   });
-  signStrictly(certificate, key, 'authority');
+  signStrictly(certificate, key, { oid: extensions.constraints, critical: true });
   return writePem(certificate, key);
 }
 
-/** Makes a server's certificate under an authority, valid for two years. @param names DNS names (sshpk writes no addresses), the first one in the subject */
+/** Makes a server's certificate under an authority, valid for two years. @param names DNS names and IP addresses; the first one, a DNS name, in the subject */
 export async function createServerCertificate(authority: CertifiedKey, names: readonly string[]): Promise<CertifiedKey> {
   const { default: sshpk } = await import('sshpk');
   const key = sshpk.generatePrivateKey('ecdsa', { curve: 'nistp256' });
@@ -87,13 +114,13 @@ export async function createServerCertificate(authority: CertifiedKey, names: re
   const issuerKey = sshpk.parsePrivateKey(authority.key, 'pkcs8');
   const [issuerName] = issuer.subjects;
   if (issuerName === undefined) throw new TypeError('the certificate of the authority names nobody');
-  const subjects = names.map((name) => sshpk.identityForHost(name));
-  const certificate = sshpk.createCertificate(subjects, key, issuerName, issuerKey, {
+  const subject = sshpk.identityForHost(names[0] ?? 'localhost');
+  const certificate = sshpk.createCertificate(subject, key, issuerName, issuerKey, {
     ...chooseValidity(730),
     serial: chooseSerial(),
     purposes: ['signature', 'keyAgreement', 'serverAuth'],
   });
-  signStrictly(certificate, issuerKey, 'server');
+  signStrictly(certificate, issuerKey, { oid: extensions.names, data: writeNames(names) });
   return writePem(certificate, key);
 }
 

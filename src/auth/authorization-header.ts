@@ -82,7 +82,8 @@ export function parseAuthorization(header: string): ParsedSignature {
   const missing = ['keyId', 'algorithm'].find((name) => (parameters.get(name) ?? '') === '');
   if (missing !== undefined) throw new AuthorizationSyntaxError(`the Authorization header lacks ${missing}`);
   if (signature === '') throw new AuthorizationSyntaxError('the Authorization header lacks the signature');
-  if (!base64.test(signature)) throw new AuthorizationSyntaxError('the signature is not base64');
+  // In the other form a signature that is not Base64 is a wrong one, which is judged after account, user and key.
+  if (inside === undefined && !base64.test(signature)) throw new AuthorizationSyntaxError('the signature is not base64');
   const headers = (parameters.get('headers') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
   return {
     keyId: parameters.get('keyId') ?? '',

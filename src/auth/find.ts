@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { KeyError } from '../errors.ts';
+import { KeyError } from '../base/errors.ts';
 import { matchFingerprint, readFingerprint } from './fingerprint.ts';
 import { hasFile, readKeyFolder, type StoredKey } from './key-folder.ts';
 import { inspectKeyFile, unlockKeyFile, type AskPassphrase, type KeyFile } from './private-key.ts';
@@ -114,6 +114,16 @@ async function findByFingerprint(wanted: string, search: KeySearch): Promise<Sig
   throw new KeyError(`no private key with the fingerprint ${wanted} in the ssh-agent or in ${search.sshDir}${notes}`, { hint });
 }
 
+/** Which services take keys of a type. */
+function describeService(name: string): string {
+  if (name === 'ssh-rsa') return 'serves both services';
+  return name === 'ssh-dss' ? 'serves the object storage' : 'serves the compute service';
+}
+
+function describeHeld({ name, comment, fingerprints }: KeyLine): string {
+  return `--key-id ${fingerprints.md5}: ${[name, comment].filter((word) => word !== '').join(' ')}, ${describeService(name)}`;
+}
+
 /** The default key files in order, then the agent's key when it holds just one that serves. */
 async function findDefault(search: KeySearch): Promise<Signer> {
   const problems: string[] = [];
@@ -127,7 +137,7 @@ async function findDefault(search: KeySearch): Promise<Signer> {
   const [only] = usable;
   if (only !== undefined && usable.length === 1) return makeAgentSigner(search.agentSocket, only);
   if (only !== undefined) {
-    throw new KeyError(`the ssh-agent holds ${usable.length} keys; name one with --key-id`, { hint });
+    throw new KeyError(`the ssh-agent holds ${usable.length} keys; name one with --key-id`, { hint: usable.map(describeHeld).join('\n') });
   }
   const notes = [...(agent.problem === undefined ? [] : [agent.problem]), ...problems].map((note) => `; ${note}`).join('');
   throw new KeyError(`no private key: none of ${defaultNames.join(', ')} in ${search.sshDir}${notes}`, {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { UsageError } from '../errors.ts';
+import { UsageError } from '../base/errors.ts';
 
 /** The two fingerprints of a public key. */
 export interface Fingerprints {

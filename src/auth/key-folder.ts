@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { KeyError } from '../errors.ts';
+import { KeyError } from '../base/errors.ts';
 import { inspectKeyFile, readKeyText, type KeyFile } from './private-key.ts';
 import { readKeyLine, type KeyLine } from './public-key.ts';
 

@@ -1,5 +1,6 @@
 import type { ServiceName } from '../api/operation.ts';
-import { KeyError } from '../errors.ts';
+import { KeyError } from '../base/errors.ts';
+import { matchFingerprint, readFingerprint } from './fingerprint.ts';
 import { hasFile, readKeyFolder, type StoredKey } from './key-folder.ts';
 import { inspectKeyFile } from './private-key.ts';
 import { readPublicBlob, type KeyLine } from './public-key.ts';
@@ -67,4 +68,26 @@ export async function listLocalKeys({ agentSocket, sshDir }: { agentSocket?: str
   const [held, { keys }] = await Promise.all([listAgent(agentSocket), readKeyFolder(sshDir)]);
   const present = await Promise.all(keys.map(async (key) => (hasFile(key.path) ? [await describeStoredKey(key)] : [])));
   return [...held.map(describeAgentKey), ...present.flat()];
+}
+
+/**
+ * Fingerprints of the key that a profile names, in one spelling: two profiles have the same key when they share one. A SHA256 fingerprint alone does not
+ * give the MD5 one: both are known of a key that is at hand. What is neither a fingerprint nor a key counts as it is written.
+ */
+export async function listKeyNames(
+  { keyId, keyFile }: { keyId?: string | undefined; keyFile?: string | undefined },
+  localKeys: () => Promise<readonly LocalKey[]>,
+): Promise<string[]> {
+  if (keyFile !== undefined) {
+    const known = await inspectKeyFile(keyFile).catch(() => undefined);
+    if (known?.publicKey) return [known.publicKey.fingerprints.md5, known.publicKey.fingerprints.sha256];
+  }
+  if (keyId === undefined) return keyFile === undefined ? [] : [keyFile];
+  try {
+    const wanted = readFingerprint(keyId);
+    const held = (await localKeys()).find((key) => matchFingerprint(wanted, key));
+    return held ? [held.md5, held.sha256] : [wanted];
+  } catch {
+    return [keyId];
+  }
 }

@@ -7,7 +7,7 @@ export type QueryPairs = readonly (readonly [name: string, value: string])[];
 
 /** What the text of a pre-signed URL is made of. */
 export interface PresignedParts {
-  /** Permitted methods in any order. */
+  /** First line of the text: permitted methods, sorted when this program signs. */
   methods: readonly string[];
   /** As in the `Host` header, with the port. */
   host: string;
@@ -29,7 +29,7 @@ function writeQuery(query: QueryPairs): string {
 
 /** The four lines that are signed: methods, host, request URI, query sorted by name (section 5 of both specifications). */
 export function presignedText({ methods, host, path, query }: PresignedParts): string {
-  return [methods.toSorted().join(','), host, path, writeQuery(query)].join('\n');
+  return [methods.join(','), host, path, writeQuery(query)].join('\n');
 }
 
 export interface PresignOptions {
@@ -65,7 +65,7 @@ export async function presign({ service, signer, keyId, methods, host, path, use
     ...(methods.length > 1 ? [['method', methods.toSorted().join(',')] as const] : []),
     ...(service === 'storage' && user !== undefined ? [['user', user] as const] : []),
   ];
-  const signature = await signer.sign(presignedText({ methods, host, path, query: pairs }), hash);
+  const signature = await signer.sign(presignedText({ methods: methods.toSorted(), host, path, query: pairs }), hash);
   return `${path}?${writeQuery(pairs)}&signature=${encodeStrictly(Buffer.from(signature).toString('base64'))}`;
 }
 
@@ -78,8 +78,8 @@ export interface PresignedSignature {
   signature: string;
   /** Storage's `user` parameter, when sent. */
   user?: string;
-  /** The text that the signature must be of. */
-  text: string;
+  /** The texts that the signature may be of: the methods sorted, as signers of deployed services do, or as they were given. */
+  texts: readonly string[];
 }
 
 function decodePart(text: string): string {
@@ -130,14 +130,22 @@ export interface PresignedRequest {
   host: string;
 }
 
+/** Whether a request target is a pre-signed URL: its query names a signature or a key, however the names are encoded. */
+export function isPresignedTarget(target: string): boolean {
+  const mark = target.indexOf('?');
+  if (mark === -1) return false;
+  const query = new URLSearchParams(target.slice(mark + 1));
+  return query.has('signature') || query.has('keyId');
+}
+
 /**
  * Reads a pre-signed URL; undefined when the request is not one (it has neither `signature` nor `keyId`).
  * @param now milliseconds since the epoch
  * @throws {AuthorizationSyntaxError} with the reason `presigned` when it is incomplete, expired or for another method
  */
 export function parsePresigned({ method, target, host }: PresignedRequest, now: number): PresignedSignature | undefined {
+  if (!isPresignedTarget(target)) return undefined;
   const mark = target.indexOf('?');
-  if (mark === -1 || !/[?&](?:signature|keyId)=/.test(target)) return undefined;
   const query = target
     .slice(mark + 1)
     .split('&')
@@ -145,7 +153,14 @@ export function parsePresigned({ method, target, host }: PresignedRequest, now: 
     .map(readPair);
   const [keyId, algorithm, expires, signature] = required.map((name) => takeParameter(query, name)) as [string, string, string, string];
   checkExpiry(expires, now);
-  const text = presignedText({ methods: listMethods(query, method), host, path: target.slice(0, mark), query });
+  const methods = listMethods(query, method);
+  const write = (ordered: readonly string[]): string => presignedText({ methods: ordered, host, path: target.slice(0, mark), query });
   const user = query.find(([name]) => name === 'user')?.[1];
-  return { keyId, algorithm: algorithm.toLowerCase(), signature, ...(user !== undefined && { user }), text };
+  return {
+    keyId,
+    algorithm: algorithm.toLowerCase(),
+    signature,
+    ...(user !== undefined && { user }),
+    texts: [...new Set([write(methods.toSorted()), write(methods)])],
+  };
 }

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import { CloudError, describeSystemError, isSystemError, KeyError } from '../errors.ts';
+import { CloudError, describeSystemError, isSystemError, KeyError } from '../base/errors.ts';
 import { openOpensshFile, readOpensshFile, type OpensshFile } from './openssh-file.ts';
 import {
   derivePublicKey,

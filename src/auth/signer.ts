@@ -1,6 +1,6 @@
 import { sign, type KeyObject } from 'node:crypto';
 import type { ServiceName } from '../api/operation.ts';
-import { KeyError } from '../errors.ts';
+import { KeyError } from '../base/errors.ts';
 import type { KeyType, PublicKey } from './public-key.ts';
 
 export type HashName = 'sha1' | 'sha256' | 'sha384' | 'sha512';
@@ -63,7 +63,7 @@ export function assertUsable(
   const served = service === 'compute' ? 'RSA and ECDSA' : 'RSA and DSA';
   const hint =
     type === 'ecdsa'
-      ? 'if this service takes ECDSA keys, say so in the profile (stor.ecdsa: true); otherwise name an RSA key for storage'
+      ? 'if this service takes ECDSA keys: cloud profile edit --stor-ecdsa; otherwise name an RSA key: --key-file FILE'
       : 'choose another key with --key-id; see which serve: cloud keys local';
   throw new KeyError(`${source}: the ${service} service takes ${served} keys, not ${typeNames[type]}`, { hint });
 }

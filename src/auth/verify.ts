@@ -36,15 +36,23 @@ export function isAcceptedAlgorithm(service: ServiceName, name: string): boolean
   return acceptedAlgorithms[service].includes(name.toLowerCase());
 }
 
+/** The bytes of a text in base64; undefined for other texts, of which `Buffer.from` reads the beginning. */
+function decodeBase64(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64');
+  const isWhole = bytes.toString('base64').replace(/=+$/u, '') === text.replace(/={0,2}$/u, '');
+  return isWhole ? bytes : undefined;
+}
+
 /**
  * Whether the signature (base64; ECDSA and DSA as DER) is the key's signature of the text. False for whatever is wrong: unknown
  * algorithms, a key of another type, damaged base64.
  */
 export function verifySignature(publicKey: KeyObject, algorithm: string, text: string, signature: string): boolean {
   const known = algorithms.get(algorithm.toLowerCase());
-  if (known === undefined || known.keyType !== publicKey.asymmetricKeyType) return false;
+  const bytes = decodeBase64(signature);
+  if (bytes === undefined || known === undefined || known.keyType !== publicKey.asymmetricKeyType) return false;
   try {
-    return verify(known.hash, Buffer.from(text), publicKey, Buffer.from(signature, 'base64'));
+    return verify(known.hash, Buffer.from(text), publicKey, bytes);
   } catch {
     return false;
   }

@@ -3,9 +3,10 @@ import type { LocalKey } from '../auth/local-keys.ts';
 import type { ComputeClient, StorageClient } from '../client/client.ts';
 import type { Profile, Profiles } from '../config/profiles.ts';
 import type { Paths } from '../config/paths.ts';
+import type { State } from '../config/state.ts';
 import type { SettingName, Sources } from '../config/settings.ts';
 import type { Output } from '../output/kinds.ts';
-import type { World } from '../world.ts';
+import type { World } from '../base/world.ts';
 import type { Arguments, Options, Values } from './parameters.ts';
 
 /** A request that a pre-signed URL is to allow. */
@@ -19,11 +20,20 @@ export interface PresignedRequest {
   lifetime: number;
 }
 
+/** How a command talks on stderr while it works. A display of progress takes `say` over, so that lines do not mix with it. */
+export interface Voice {
+  say: (message: string, kind?: 'note' | 'warning') => void;
+  /** Requests that were sent again. */
+  retried: number;
+}
+
 /** What every command can use. Clients and settings are made when first asked for. */
 export interface Context {
   readonly world: World;
   readonly paths: Paths;
   readonly profiles: Profiles;
+  /** What was learnt or left unfinished. */
+  readonly state: State;
   /** Settings with where each came from; throws when the chosen profile does not exist. */
   readonly settings: () => Sources;
   /** A global option that is a setting, only if it stands on the command line. */
@@ -38,12 +48,16 @@ export interface Context {
   readonly remember: <T>(name: string, ask: () => Promise<T>) => Promise<T>;
   /** Login of the account that is acted on. */
   readonly account: string;
-  /** The same world with another profile in use, whether it is kept or not. */
-  readonly withProfile: (profile: Profile) => Context;
+  /** The same world with another profile in use, whether it is kept or not; with `isAlone` nothing else says where and as whom. */
+  readonly withProfile: (profile: Profile, options?: { readonly isAlone: boolean }) => Context;
   /** Usable and other private keys of this machine. */
   readonly localKeys: () => Promise<LocalKey[]>;
+  /** Fingerprints of the key that a profile names, in one spelling; two profiles have the same key when they share one. */
+  readonly listKeyNames: (values: Profile['values']) => Promise<string[]>;
   /** The options that every command has. */
   readonly global: GlobalValues;
+  /** What `note` and `warn` speak with. */
+  readonly voice: Voice;
   /** Says something to the person on stderr; silent with --quiet. */
   readonly note: (message: string) => void;
   /** Says something on stderr that must not be missed. */

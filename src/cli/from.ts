@@ -1,7 +1,7 @@
 import type { Field, Fields } from '../api/fields.ts';
-import { CloudError, UsageError } from '../errors.ts';
-import { nearest } from '../nearest.ts';
-import type { World } from '../world.ts';
+import { CloudError, UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
+import type { World } from '../base/world.ts';
 import { readInput } from './input.ts';
 
 /** How a file with a whole record is read. */

@@ -11,6 +11,7 @@ export const outputOptions = {
   noHeader: flag('Leave out the header line', { short: 'H' }),
   long: flag('More columns, times and sizes in full', { short: 'l' }),
   color: choice('When to colour', ['auto', 'always', 'never'], { placeholder: 'WHEN' }),
+  noInput: flag('Never ask: what would be asked is an error'),
   noPager: flag('Do not show long tables with $PAGER'),
   quiet: flag('Only errors on stderr', { short: 'q' }),
   verbose: count('Show each request and reply; twice: with headers and bodies', { short: 'v' }),

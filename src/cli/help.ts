@@ -1,8 +1,10 @@
 import type { AnyCommand, Example, Group, Noun } from './command.ts';
-import { outputOptions, settingOptions } from './globals.ts';
 import { kebab } from '../config/settings.ts';
 import { wrap as wrapLine } from '../output/width.ts';
-import type { Argument, Option, Options } from './parameters.ts';
+import { optionTopics, type Argument, type Option, type Options, type OptionTopic } from './parameters.ts';
+
+/** Examples that help shows; the manual has all. */
+const shownExamples = 3;
 
 /** Breaks text into lines between words; its own line breaks stay. */
 function wrap(text: string, width: number): string[] {
@@ -67,30 +69,50 @@ function printExamples(examples: readonly Example[], width: number): string[] {
     : ['', 'Examples:', ...examples.flatMap(({ line, help }) => [`  # ${help}`, ...breakExample(line, width)])];
 }
 
-/** Help of a command. */
-export function printCommandHelp(path: readonly string[], declared: AnyCommand, width: number): string {
-  const args = Object.entries(declared.arguments).map(([name, argument]): [string, string] => [
+function printArguments(declared: AnyCommand, width: number): string[] {
+  const rows = Object.entries(declared.arguments).map(([name, argument]): [string, string] => [
     printArgument(name, argument),
     argument.help,
   ]);
-  const own = optionRows(declared.options);
+  return rows.length === 0 ? [] : ['', 'Arguments:', ...printTable(rows, width)];
+}
+
+/** The options of a command itself; of each topic that it shares with others one line. */
+function printOwnOptions({ options }: AnyCommand, width: number): string[] {
+  const own = Object.fromEntries(Object.entries(options).filter(([, { topic }]) => topic === undefined));
+  const rows = optionRows(own);
+  const shared = (Object.keys(optionTopics) as OptionTopic[]).flatMap((topic) => {
+    const [first, ...rest] = Object.entries(options).filter(([, option]) => option.topic === topic);
+    if (first === undefined) return [];
+    return wrap(`${optionTopics[topic]} (--${kebab(first[0])}${rest.length > 0 ? ', ...' : ''}): cloud help ${topic}`, width);
+  });
+  return [...(rows.length === 0 ? [] : ['', 'Options:', ...printTable(rows, width)]), '', ...shared];
+}
+
+/** Help of a command: examples first, so that they are on the first screen. */
+export function printCommandHelp(path: readonly string[], declared: AnyCommand, width: number): string {
   const lines = [
     ...wrap(`${declared.summary}.`, width),
     '',
     'Usage:',
     `  ${printUsage(path, declared)}`,
+    ...printExamples(declared.examples.slice(0, shownExamples), width),
     ...(declared.description === undefined ? [] : ['', ...wrap(declared.description, width)]),
-    ...(args.length === 0 ? [] : ['', 'Arguments:', ...printTable(args, width)]),
-    ...(own.length === 0 ? [] : ['', 'Options:', ...printTable(own, width)]),
-    '',
-    'Output options:',
-    ...printTable(optionRows(outputOptions), width),
-    '',
-    'Connection options:',
-    ...printTable([...optionRows(settingOptions), ['-h, --help', 'This text']], width),
-    ...printExamples(declared.examples, width),
+    ...printArguments(declared, width),
+    ...printOwnOptions(declared, width),
+    ...wrap(`Global options: cloud help options. Manual: man cloud-${path[0] ?? ''}`, width),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** A topic of options, as a table. */
+export function printOptionTopic(title: string, options: Options, width: number): string[] {
+  return [`${title}:`, ...printTable(optionRows(options), width)];
+}
+
+/** The first example of each command of a noun. */
+function listExamples({ commands }: Group): Example[] {
+  return Object.values(commands).flatMap((child) => (child.kind === 'group' ? listExamples(child) : child.examples.slice(0, 1)));
 }
 
 /** Help of a noun: its verbs. */
@@ -108,6 +130,7 @@ export function printGroupHelp(path: readonly string[], declared: Group, width: 
     'Usage:',
     `  ${line} COMMAND [ARGUMENT...] [OPTION...]`,
     ...(declared.description === undefined ? [] : ['', ...wrap(declared.description, width)]),
+    ...printExamples(listExamples(declared).slice(0, 1), width),
     '',
     'Commands:',
     ...printTable(rows, width),
@@ -143,13 +166,7 @@ export function printRootHelp(nouns: readonly Noun[], width: number): string {
       width,
     ),
     '',
-    ...wrap(
-      `Every command takes the output options ${Object.keys(outputOptions)
-        .slice(0, 6)
-        .map((name) => `--${kebab(name)}`)
-        .join(', ')}, and options that say where to connect and as whom.`,
-      width,
-    ),
+    'Options that every command has: cloud help options',
     '',
     'Try everything without an account: cloud local try',
   ];

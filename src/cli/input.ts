@@ -2,8 +2,9 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { BodyTooLarge, readAll } from '../api/message.ts';
-import { describeSystemError, InterruptedError, isSystemError, UsageError } from '../errors.ts';
-import type { World } from '../world.ts';
+import { describeSystemError, InterruptedError, isSystemError, UsageError } from '../base/errors.ts';
+import type { World } from '../base/world.ts';
+import { createInexactError, replacement } from './exact-arguments.ts';
 
 /** Largest input that is read whole, bytes. */
 const largest = 16 * 1024 * 1024;
@@ -11,18 +12,20 @@ const largest = 16 * 1024 * 1024;
 const pieceSize = 64 * 1024;
 
 /** A path as the user meant it: below the current folder, `~` for the home folder. @throws {UsageError} for none: a variable that is not set */
-export function resolvePath(world: Pick<World, 'cwd' | 'home'>, path: string): string {
+export function resolvePath(world: Pick<World, 'cwd' | 'home' | 'argumentBytes'>, path: string): string {
   if (path === '') throw new UsageError('a path is empty', { hint: 'write . for the current directory' });
+  if (path.includes(replacement) && world.argumentBytes?.() === undefined) throw createInexactError(path);
   const whole = path.replace(/^~(?=\/|$)/, world.home);
   return isAbsolute(whole) ? resolve(whole) : resolve(world.cwd, whole);
 }
 
-function refuseLarge(name: string): UsageError {
-  return new UsageError(`${name}: has more than the ${largest / 1024 ** 2} MiB that are read`);
+function refuseLarge(name: string, limit: number): UsageError {
+  return new UsageError(`${name}: has more than the ${limit / 1024 ** 2} MiB that are read`);
 }
 
 /** What comes from stdin. When the user interrupts, there is no waiting for more of it. */
 export function openStdin({ stdin, interrupted }: Pick<World, 'stdin' | 'interrupted'>): Readable {
+  if (stdin.isClosed === true) throw new UsageError('stdin is closed', { hint: 'for nothing at all, write </dev/null' });
   const { stream } = stdin;
   const stop = (): void => void stream.destroy(new InterruptedError('interrupted'));
   interrupted.addEventListener('abort', stop, { once: true });
@@ -30,37 +33,37 @@ export function openStdin({ stdin, interrupted }: Pick<World, 'stdin' | 'interru
   return stream;
 }
 
-async function readStdin(world: World): Promise<Buffer> {
+async function readStdin(world: World, limit: number): Promise<Buffer> {
   try {
-    return Buffer.from(await readAll(openStdin(world), largest));
+    return Buffer.from(await readAll(openStdin(world), limit));
   } catch (error) {
-    throw error instanceof BodyTooLarge ? refuseLarge('stdin') : error;
+    throw error instanceof BodyTooLarge ? refuseLarge('stdin', limit) : error;
   }
 }
 
 /** Reads a file piece by piece: devices and pipes do not tell how much they have. */
-function readBounded(file: string): Buffer {
+function readBounded(file: string, limit: number): Buffer {
   const descriptor = openSync(file, 'r');
   try {
     const pieces: Buffer[] = [];
-    for (let size = 0; size <= largest;) {
+    for (let size = 0; size <= limit;) {
       const piece = Buffer.allocUnsafe(pieceSize);
       const length = readSync(descriptor, piece);
       if (length === 0) return Buffer.concat(pieces);
       pieces.push(piece.subarray(0, length));
       size += length;
     }
-    throw refuseLarge(file);
+    throw refuseLarge(file, limit);
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** Reads a file whole; `-` is stdin. @throws {UsageError} when it cannot be read */
-export async function readInput(world: World, path: string): Promise<Buffer> {
-  if (path === '-') return readStdin(world);
+/** Reads a file whole; `-` is stdin. @throws {UsageError} when it cannot be read, or has more bytes than the limit */
+export async function readInput(world: World, path: string, limit = largest): Promise<Buffer> {
+  if (path === '-') return readStdin(world, limit);
   const file = resolvePath(world, path);
-  const read = (): Buffer => readBounded(file);
+  const read = (): Buffer => readBounded(file, limit);
   try {
     // A pipe may have nothing for long, and nothing else happens meanwhile: signals have to end that by themselves.
     return world.runKillable ? world.runKillable(read) : read();

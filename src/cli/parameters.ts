@@ -72,6 +72,15 @@ export const some = (help: string, extras: ArgumentExtras = {}): Argument<string
 
 export type OptionKind = 'flag' | 'negatable' | 'text' | 'list' | 'number' | 'size' | 'duration' | 'count';
 
+/** Groups of options that several commands share. */
+export const optionTopics = {
+  transfer: 'Transfer options',
+  compare: 'Comparison options',
+  filters: 'Filter options',
+  names: 'Name options',
+} as const;
+export type OptionTopic = keyof typeof optionTopics;
+
 /** An option: its name in the declaration, in kebab case, is its long form. */
 export interface Option<T = unknown> {
   readonly kind: OptionKind;
@@ -83,6 +92,8 @@ export interface Option<T = unknown> {
   readonly values?: ValueSource;
   /** Smallest and largest number. */
   readonly range?: readonly [number, number];
+  /** Shared by several commands: help names the topic, `cloud help TOPIC` and the manual show the option. */
+  readonly topic?: OptionTopic;
   /** May be given several times; each value comes with its place among those of all such options. */
   readonly inOrder?: true;
   readonly _type?: T;
@@ -153,6 +164,11 @@ export interface Placed<T> {
 }
 /** An option that may be given several times and means what it means by the options around it. */
 export const inOrder = <T>(option: Option<T | undefined>): Option<Placed<T>[]> => ({ ...option, inOrder: true }) as Option<Placed<T>[]>;
+
+/** Marks options as those of a topic. */
+export function withTopic<const O extends Options>(topic: OptionTopic, options: O): O {
+  return Object.fromEntries(Object.entries(options).map(([name, option]) => [name, { ...option, topic }])) as unknown as O;
+}
 
 export type Arguments = Readonly<Record<string, Argument>>;
 export type Options = Readonly<Record<string, Option>>;

@@ -1,6 +1,6 @@
 import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander';
-import { UsageError } from '../errors.ts';
-import { nearest } from '../nearest.ts';
+import { UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import { parseDuration, parseSize } from '../output/units.ts';
 import type { AnyCommand } from './command.ts';
 import { globalOptions } from './globals.ts';
@@ -28,7 +28,14 @@ function readValue(name: string, option: Option, value: string): unknown {
   return number;
 }
 
-function addOption(commander: Commander, name: string, option: Option, hasLetter: boolean, count: () => number): void {
+interface Adding {
+  readonly hasLetter: boolean;
+  /** The command's own, not one of those that every command has. */
+  readonly isOwn: boolean;
+  readonly count: () => number;
+}
+
+function addOption(commander: Commander, name: string, option: Option, { hasLetter, isOwn, count }: Adding): void {
   const short = option.short === undefined || !hasLetter ? '' : `-${option.short}, `;
   const add = (long: string, key: string, value: string): CommanderOption => {
     const added = new CommanderOption(`${short}--${long}${value}`);
@@ -55,7 +62,13 @@ function addOption(commander: Commander, name: string, option: Option, hasLetter
       ]);
     else if (option.kind === 'list')
       added.argParser((value, previous: unknown[] | undefined) => [...(previous ?? []), readValue(name, option, value)]);
-    else added.argParser((value) => readValue(name, option, value));
+    else
+      added.argParser((value, previous: unknown) => {
+        // Of global options the last one counts, so that an alias of the shell can be overruled.
+        if (isOwn && previous !== undefined)
+          throw new UsageError(`--${kebab(name)} is given more than once, and takes one value`, { hint: 'leave out all but one' });
+        return readValue(name, option, value);
+      });
   }
 }
 
@@ -66,8 +79,11 @@ function toUsageError(error: CommanderError, declared: AnyCommand, line: string)
   if (error.code === 'commander.unknownOption') {
     const names = Object.keys({ ...declared.options, ...globalOptions }).map((name) => `--${kebab(name)}`);
     const word = quoted.split('=')[0] ?? quoted;
-    const close = nearest(word, names);
-    return new UsageError(`unknown option ${word}`, { hint: close === undefined ? hint : `did you mean ${close}?` });
+    // The beginning of a name says more than a few letters in common.
+    const begun = word.length > 3 ? names.filter((name) => name.startsWith(word)) : [];
+    const close = begun.length === 1 ? begun[0] : nearest(word, names);
+    const meant = begun.length > 1 ? `there are ${begun.join(', ')}` : close === undefined ? hint : `did you mean ${close}?`;
+    return new UsageError(`unknown option ${word}`, { hint: meant });
   }
   if (error.code === 'commander.missingArgument') return new UsageError(`missing argument ${quoted.toUpperCase()}`, { hint });
   if (error.code === 'commander.excessArguments') return new UsageError('too many arguments', { hint });
@@ -96,7 +112,7 @@ export function parseCommandLine(declared: AnyCommand, path: readonly string[], 
   for (const [name, option] of Object.entries({ ...globalOptions, ...declared.options })) {
     // A command's own option takes the letter from a global one.
     const taken = option === globalOptions[name] && Object.values(declared.options).some(({ short }) => short === option.short);
-    addOption(commander, name, option, !taken, () => (given += 1));
+    addOption(commander, name, option, { hasLetter: !taken, isOwn: name in declared.options, count: () => (given += 1) });
   }
   for (const [name, argument] of Object.entries(declared.arguments)) {
     const inner = name + (argument.variadic ? '...' : '');

@@ -1,5 +1,5 @@
-import { UsageError } from '../errors.ts';
-import { nearest } from '../nearest.ts';
+import { UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import type { AnyCommand } from './command.ts';
 import { globalOptions } from './globals.ts';
 import type { Option, Options } from './parameters.ts';

@@ -1,12 +1,25 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { InterruptedError, UsageError } from '../errors.ts';
+import { InterruptedError, UsageError } from '../base/errors.ts';
 import { escapeControl } from '../output/escape.ts';
-import type { World } from '../world.ts';
+import type { World } from '../base/world.ts';
+
+/** Runs of the program in which nothing is asked. */
+const silent = new WeakSet<World>();
+
+/** `--no-input`: nothing is asked from now on, as without a terminal. */
+export function forbidQuestions(world: World): void {
+  silent.add(world);
+}
 
 /** Whether somebody is there to answer a question. */
-export function canAsk({ stdin, stderr }: World): boolean {
-  return stdin.isTerminal && stderr.isTerminal;
+export function canAsk(world: World): boolean {
+  return !silent.has(world) && world.stdin.isTerminal && world.stderr.isTerminal;
+}
+
+/** Why nobody answers. */
+function explainSilence(world: World): string {
+  return silent.has(world) ? '--no-input is given' : 'there is no terminal';
 }
 
 /** Reads one line from the terminal. With `hidden` nothing of it is shown. */
@@ -14,11 +27,14 @@ function readLine(world: World, question: string, hidden: boolean): Promise<stri
   const silent = new Writable({ write: (_piece, _encoding, done) => done() });
   // Before the question is seen the terminal has to be ready for the answer.
   const reader = createInterface({ input: world.stdin.stream, output: hidden ? silent : world.stderr.stream, terminal: true });
+  // Closing the reader gives the terminal its echo back.
+  const forget = world.beforeHangup?.(() => reader.close());
   world.stderr.stream.write(escapeControl(question));
   return new Promise((resolve, reject) => {
     const interrupt = (): void => stop(() => reject(new InterruptedError('interrupted')));
     const stop = (settle: () => void, isShown = false): void => {
       world.interrupted.removeEventListener('abort', interrupt);
+      forget?.();
       settle();
       reader.off('close', end).close();
       // The end of a line that is shown stands there already.
@@ -35,7 +51,7 @@ function readLine(world: World, question: string, hidden: boolean): Promise<stri
 
 /** Asks for a text. @throws {UsageError} where nobody can answer. */
 export async function askText(world: World, question: string, fallback = ''): Promise<string> {
-  if (!canAsk(world)) throw new UsageError(`cannot ask "${question}": there is no terminal`);
+  if (!canAsk(world)) throw new UsageError(`cannot ask "${question}": ${explainSilence(world)}`);
   const suffix = fallback === '' ? ': ' : ` [${fallback}]: `;
   const answer = await readLine(world, question + suffix, false);
   return answer.trim() === '' ? fallback : answer.trim();
@@ -43,13 +59,16 @@ export async function askText(world: World, question: string, fallback = ''): Pr
 
 /** Asks for a secret without showing it. @throws {UsageError} where nobody can answer. */
 export async function askSecret(world: World, question: string, hint?: string): Promise<string> {
-  if (!canAsk(world)) throw new UsageError(`cannot ask for the ${question}: there is no terminal`, { hint });
+  if (!canAsk(world)) throw new UsageError(`cannot ask for the ${question}: ${explainSilence(world)}`, { hint });
   return await readLine(world, `${question}: `, true);
 }
 
 /** Asks for a yes before something is deleted. @throws {UsageError} without a terminal or when the answer is no. */
 export async function confirm(world: World, question: string): Promise<void> {
-  if (!canAsk(world)) throw new UsageError(`${question} Nothing was done: there is no terminal to confirm it`, { hint: 'add --yes' });
+  if (!canAsk(world)) {
+    const reason = silent.has(world) ? explainSilence(world) : 'there is no terminal to confirm it';
+    throw new UsageError(`${question} Nothing was done: ${reason}`, { hint: 'add --yes' });
+  }
   const answer = await readLine(world, `${question} [y/N] `, false);
   if (!/^y(es)?$/i.test(answer.trim())) throw new UsageError('nothing was done');
 }

@@ -1,6 +1,6 @@
 import type { Field } from '../api/fields.ts';
-import { ApiError, InterruptedError, PartialError, UsageError } from '../errors.ts';
-import { record, records, type ColumnSpec, type Row, type Rows } from '../output/kinds.ts';
+import { ApiError, InterruptedError, PartialError, SilentServiceError, UsageError } from '../base/errors.ts';
+import { record, records, type ColumnSpec, type Output, type Row, type Rows } from '../output/kinds.ts';
 import { command, type Command, type Context, type Example, type Invocation } from './command.ts';
 import { flag, many, one, type Argument, type Arguments, type Options, type ValueSource } from './parameters.ts';
 import { confirm } from './prompt.ts';
@@ -48,7 +48,6 @@ export function listCommand<const O extends Options = Record<never, never>>({
   ...rest
 }: ListSpec<O>): Command<Record<never, never>, O> {
   return command({
-    aliases: ['ls'],
     ...rest,
     run: async (invocation) =>
       records(await fetch(invocation), { columns, id, ...(order !== undefined && { order }), ...listFieldNames(shape) }),
@@ -89,24 +88,22 @@ export function getCommand<const N extends string>({
   });
 }
 
-interface ChangeSpec<A extends Arguments, O extends Options> extends Shape {
+interface ChangeSpec<A extends Arguments, O extends Options, R extends Row> extends Shape {
   arguments?: A;
   options?: O;
   id: string;
   columns?: readonly ColumnSpec[];
-  change: (invocation: Invocation<A, O>) => Promise<Row>;
+  change: (invocation: Invocation<A, O>) => Promise<R>;
   /** Said on stderr when it is done: `Created key laptop`. */
-  done: (result: Row) => string;
+  done: (result: NoInfer<R>) => string;
 }
 
 /** A command that creates or updates a resource, shows it as it is now and says so. */
-export function changeCommand<const A extends Arguments = Record<never, never>, const O extends Options = Record<never, never>>({
-  id,
-  columns,
-  change,
-  done,
-  ...rest
-}: ChangeSpec<A, O>): Command<A, O> {
+export function changeCommand<
+  const A extends Arguments = Record<never, never>,
+  const O extends Options = Record<never, never>,
+  R extends Row = Row,
+>({ id, columns, change, done, ...rest }: ChangeSpec<A, O, R>): Command<A, O> {
   return command({
     ...rest,
     run: async (invocation) => {
@@ -174,27 +171,40 @@ export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>)
       });
       const targets = await attempts.each(names, lookUp);
       const labels = targets.map(({ label }) => label).join(', ');
-      if (invocation.options.dryRun) {
-        for (const { label } of targets) invocation.note(`Would delete ${noun} ${label}`);
+      const { output, json } = invocation.global;
+      async function* listTargets(deleted: readonly Target[]): AsyncGenerator<Row> {
+        for (const { id, label } of deleted) yield { id, label };
+        attempts.finish();
+      }
+      /** Ends with what was or would be deleted, where a form of output is asked for. */
+      const finish = (deleted: readonly Target[]): Output | undefined => {
+        if (output !== undefined || json) return records(listTargets(deleted), { columns: ['id', 'label'], id: 'id' });
         attempts.finish();
         return undefined;
+      };
+      if (invocation.options.dryRun) {
+        for (const { label } of targets) invocation.note(`Would delete ${noun} ${label}`);
+        return finish(targets);
       }
       if (!invocation.options.yes && targets.length > 0) await confirm(invocation.world, `Delete ${noun} ${labels}?`);
       const gone = await attempts.each(targets, async ({ id, label }) => {
         await remove(invocation, id);
         invocation.note(`Deleted ${noun} ${label}`);
-        return id;
+        return { id, label };
       });
       if (isShown) {
         await waitForReads(
           invocation,
           invocation.options,
           `that ${noun} ${labels} is gone`,
-          async () => !(await isShown(invocation, gone)),
+          async () =>
+            !(await isShown(
+              invocation,
+              gone.map(({ id }) => id),
+            )),
         );
       }
-      attempts.finish();
-      return undefined;
+      return finish(gone);
     },
   });
 }
@@ -211,6 +221,9 @@ export interface Attempts {
 export function createAttempts({ fail }: Pick<Context, 'fail'>, total: number): Attempts {
   let failed = 0;
   let lastCode = 0;
+  function describeFailures(ending = ''): PartialError {
+    return new PartialError(`${failed} of ${total} failed${ending}`, failed === total ? { allFailed: lastCode } : {});
+  }
   return {
     each: async (items, step) => {
       const results = [];
@@ -221,12 +234,13 @@ export function createAttempts({ fail }: Pick<Context, 'fail'>, total: number): 
           if (total === 1 || error instanceof InterruptedError) throw error;
           failed += 1;
           lastCode = await fail(error);
+          if (error instanceof SilentServiceError) throw describeFailures('; stopped because nothing answers');
         }
       }
       return results;
     },
     finish: () => {
-      if (failed > 0) throw new PartialError(`${failed} of ${total} failed`, failed === total ? { allFailed: lastCode } : {});
+      if (failed > 0) throw describeFailures();
     },
   };
 }

@@ -1,9 +1,11 @@
-import { UsageError } from '../errors.ts';
-import { nearest } from '../nearest.ts';
+import { UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
+import { quoteShell } from '../base/quote.ts';
 import type { AnyCommand, Group, Noun } from './command.ts';
 import { globalOptions } from './globals.ts';
 import { kebab } from '../config/settings.ts';
 import type { Option } from './parameters.ts';
+import { findSynonym } from './synonyms.ts';
 
 /** What the words of a command line name: a command, or a group whose help is wanted. */
 export interface Found {
@@ -48,10 +50,15 @@ export function findNoun(nouns: readonly Noun[], word: string): Noun | undefined
   return nouns.find((noun) => noun.name === word || noun.aliases.includes(word));
 }
 
-function unknown(path: readonly string[], word: string, names: readonly string[]): UsageError {
-  const close = nearest(word, names);
+/** @param rest the words after the unknown one: a hint repeats them up to the first option */
+function createUnknownError(path: readonly string[], word: string, names: readonly string[], rest: readonly string[]): UsageError {
   const line = ['cloud', ...path].join(' ');
-  return new UsageError(`"${word}" is not a command of ${line}`, { hint: close === undefined ? `${line} --help` : `${line} ${close}` });
+  const synonym = findSynonym(path, word, names);
+  const close = nearest(word, names);
+  const end = rest.findIndex((each) => each.startsWith('-'));
+  const kept = (end < 0 ? rest : rest.slice(0, end)).map((each) => ` ${quoteShell(each)}`).join('');
+  const hint = synonym ?? (close === undefined ? `${line} --help` : `${line} ${close}${kept}`);
+  return new UsageError(`"${word}" is not a command of ${line}`, { hint });
 }
 
 /** Follows the words of a command line down to a command. Only the noun that is named is loaded. */
@@ -69,7 +76,7 @@ export async function findCommand(nouns: readonly Noun[], argv: readonly string[
       else found.rest.push(...(valued.has(word) ? argv.slice(at, (at += 1) + 1) : [word]));
       continue;
     }
-    if (!(await descend(nouns, found, word))) {
+    if (!(await descend(nouns, found, word, argv.slice(at + 1)))) {
       found.rest.push(...argv.slice(at));
       break;
     }
@@ -83,14 +90,15 @@ export async function findCommand(nouns: readonly Noun[], argv: readonly string[
 }
 
 /** One step down; false when the word belongs to the group's fallback command. */
-async function descend(nouns: readonly Noun[], found: Found, word: string): Promise<boolean> {
+async function descend(nouns: readonly Noun[], found: Found, word: string, rest: readonly string[]): Promise<boolean> {
   if (found.node === undefined) {
     const noun = findNoun(nouns, word);
     if (noun === undefined)
-      throw unknown(
+      throw createUnknownError(
         [],
         word,
         nouns.flatMap(({ name, aliases }) => [name, ...aliases]),
+        rest,
       );
     found.path.push(noun.name);
     found.node = await noun.load();
@@ -99,7 +107,7 @@ async function descend(nouns: readonly Noun[], found: Found, word: string): Prom
   const parent = found.node as Group;
   const child = findChild(parent, word);
   if (child === undefined && parent.fallback !== undefined) return false;
-  if (child === undefined) throw unknown(found.path, word, Object.keys(parent.commands));
+  if (child === undefined) throw createUnknownError(found.path, word, Object.keys(parent.commands), rest);
   found.path.push(child[0]);
   found.node = child[1];
   return true;

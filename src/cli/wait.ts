@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { InterruptedError, WaitError } from '../errors.ts';
+import { InterruptedError, WaitError } from '../base/errors.ts';
 import { withSpinner } from '../output/spinner.ts';
 import { formatDuration } from '../output/units.ts';
 import type { Context } from './command.ts';
@@ -16,6 +16,24 @@ interface WaitValues {
   waitTimeout: number | undefined;
 }
 
+/**
+ * What becomes of work within a time, also where a service does not answer. Work that takes longer goes on, and its result is not used.
+ * @throws {WaitError} after `limit` milliseconds
+ */
+export async function within<T>(limit: number, work: Promise<T>, explain: () => WaitError): Promise<T> {
+  if (limit === Infinity) return await work;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(explain()), Math.max(0, limit));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => undefined);
+  }
+}
+
 /** Milliseconds before the service is asked again; grows with each time. */
 const [firstPause, longestPause] = [100, 1000];
 
@@ -29,9 +47,10 @@ export async function pollUntil(context: Context, what: string, limit: number | 
   const longest = limit ?? 60_000;
   const end = world.now() + longest;
   async function poll(): Promise<void> {
-    for (let pause = firstPause; !(await holds()); pause = Math.min(pause * 2, longestPause)) {
-      if (world.now() >= end)
-        throw new WaitError(`${what}: not after ${formatDuration(longest)}`, { hint: 'wait longer with --wait-timeout' });
+    const explain = (): WaitError =>
+      new WaitError(`${what}: not after ${formatDuration(longest)}`, { hint: 'wait longer with --wait-timeout' });
+    for (let pause = firstPause; !(await within(end - world.now(), holds(), explain)); pause = Math.min(pause * 2, longestPause)) {
+      if (world.now() >= end) throw explain();
       await delay(pause, undefined, { signal: interrupted }).catch(() => undefined);
       if (interrupted.aborted) throw new InterruptedError('stopped waiting; what was asked for goes on');
     }

@@ -2,13 +2,13 @@ import type { compute } from '../api/compute.ts';
 import { readAll, streamOf, type Body, type Headers, type Reply } from '../api/message.ts';
 import type { InputOf, Operation, Operations, ResultKind, ResultOf, ServiceName } from '../api/operation.ts';
 import type { storage } from '../api/storage.ts';
-import { ApiError, InterruptedError, NetworkError, UsageError } from '../errors.ts';
-import { warnOfEffect } from './network-error.ts';
-import { limitTime } from './max-time.ts';
+import { ApiError, InterruptedError, NetworkError, UsageError } from '../base/errors.ts';
+import { warnOfEffect } from '../http/network-error.ts';
+import { limitTime } from '../http/max-time.ts';
 import { buildRequest, encodePart } from './request.ts';
-import { readError, readResult } from './reply.ts';
-import { backOff, mayRetry, readRetryAfter, type RetryPolicy } from './retry.ts';
-import type { Outgoing, Send } from './send.ts';
+import { readError, readResult } from './response.ts';
+import { backOff, countRetries, createLongWaitError, mayRetry, readRetryAfter, type RetryPolicy } from './retry.ts';
+import type { Outgoing, Send } from '../http/send.ts';
 
 /** What happened to a request, for `--verbose`. */
 export type TraceEvent =
@@ -43,6 +43,8 @@ export interface ClientOptions {
   /** What interrupts a call; `reads` of one that changes nothing and brings no object. */
   readonly interruption?: (reads: boolean) => AbortSignal | undefined;
   readonly trace?: ((event: TraceEvent) => void) | undefined;
+  /** Called before each wait for another try. */
+  readonly onRetry?: ((error: unknown, wait: number) => void) | undefined;
 }
 
 /** How one call differs from its operation's declaration. */
@@ -56,6 +58,8 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** Goes on after the user has interrupted: it takes back what was begun, or its effect would be lost track of. `signal` ends it. */
   outlasts?: boolean;
+  /** The response tells what happens as it happens: a pause in it says nothing of the service. */
+  mayPause?: boolean;
 }
 
 /** A reply's status and headers beside the result that was read from it. */
@@ -75,6 +79,8 @@ export interface ClientMethods {
   answer<O extends Operation>(operation: O, input: InputOf<O>, options?: CallOptions): Promise<Answered<ResultOf<O>>>;
   /** Any request, signed: `target` is the path and query as sent. A status of 400 and above that no further try mends is a reply here. */
   request(request: { method: string; target: string; headers?: Headers; body?: Body | undefined }): Promise<Reply>;
+  /** How often work of several requests is done again when it fails. */
+  readonly retries: number;
 }
 
 export type ComputeClient = Client<typeof compute>;
@@ -95,7 +101,8 @@ async function standardHeaders({ service, roles, apiVersion, authorize }: Endpoi
   return { ...(roles.length > 0 && { role: roles.join(',') }), ...signed };
 }
 
-function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace }: ClientOptions) {
+function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace, onRetry }: ClientOptions) {
+  let hasResponded = false;
   const base = endpoint.url.pathname.replace(/\/+$/, '');
 
   async function exchange(outgoing: Outgoing, attempt: number, stop: AbortSignal | undefined): Promise<Reply> {
@@ -117,29 +124,35 @@ function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace
 
   /** One try after the other, each signed afresh, until `accept` takes a reply or there is no hope. */
   async function attemptAll<R>(
-    make: () => { method: string; target: string; headers: Headers; body?: Body | undefined; signal?: AbortSignal | undefined },
+    make: () => Omit<Outgoing, 'url'> & { target: string },
     kind: { idempotent: boolean; reads: boolean; replayable: boolean; outlasts?: boolean | undefined; result?: ResultKind },
     accept: (reply: Reply, url: URL) => Promise<R>,
   ): Promise<R> {
     const stop = kind.outlasts === true ? undefined : interruption?.(kind.reads && kind.result !== 'bytes');
     for (let attempt = 1; ; attempt += 1) {
-      const { method, target, headers, body, signal: own } = make();
+      const { target, ...own } = make();
       // Never as a relative reference: one that begins with two slashes would name another host.
       const url = new URL(endpoint.url.origin + base + withRoles(endpoint, target));
       const signed = await standardHeaders(endpoint, kind.result);
-      const outgoing: Outgoing = { method, url, headers: { ...signed, ...headers }, body, signal: own };
+      const outgoing: Outgoing = { ...own, url, headers: { ...signed, ...own.headers } };
       let retryAfter: string | undefined;
       try {
         const reply = await exchange(outgoing, attempt, stop);
+        hasResponded = true;
         retryAfter = reply.headers['retry-after'];
         return await accept(reply, url);
       } catch (error) {
         const otherForm = error instanceof ApiError && endpoint.tryOtherForm?.(error, outgoing.headers['authorization'] ?? '') === true;
-        if (!kind.replayable || attempt > retry.retries + 1) throw kind.idempotent ? error : warnOfEffect(error);
+        const retries = countRetries(retry, error, hasResponded);
+        if (!kind.replayable || attempt > retries + 1) throw kind.idempotent ? error : warnOfEffect(error);
         if (otherForm) continue;
-        if (attempt > retry.retries || !mayRetry(error, kind)) throw kind.idempotent ? error : warnOfEffect(error);
-        const wait = backOff(retry, attempt, readRetryAfter(retryAfter, now()));
+        if (attempt > retries || !mayRetry(error, kind)) throw kind.idempotent ? error : warnOfEffect(error);
+        const asked = readRetryAfter(retryAfter, now());
+        const tooLong = createLongWaitError(error, asked, maxTime);
+        if (tooLong) throw tooLong;
+        const wait = backOff(retry, attempt, asked);
         trace?.({ kind: 'retry', outgoing, error, wait });
+        onRetry?.(error, wait);
         await retry.sleep(wait, stop);
       }
     }
@@ -154,7 +167,8 @@ function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace
       const request = buildRequest(operation, input);
       const body = options.body ? options.body() : request.body;
       const method = options.head === true ? 'HEAD' : request.method;
-      return { ...request, method, headers: { ...request.headers, ...options.headers }, body, signal: options.signal };
+      const { signal, mayPause } = options;
+      return { ...request, method, headers: { ...request.headers, ...options.headers }, body, signal, mayPause };
     };
     const replayable =
       operation.body !== 'bytes' && operation.body !== 'lines' ? true : options.body !== undefined || input['body'] instanceof Uint8Array;
@@ -199,7 +213,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace
     }
   }
 
-  return { answer, request };
+  return { answer, request, retries: retry.earlyRetries ?? retry.retries };
 }
 
 /** A refusal whose body can be read twice: to know whether another try is worth it, and by who asked. */

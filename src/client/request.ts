@@ -1,7 +1,7 @@
 import { writeAliases } from '../api/aliases.ts';
 import { streamOf, type Body, type Headers, type Request } from '../api/message.ts';
 import { placeOf, type Operation } from '../api/operation.ts';
-import { UsageError } from '../errors.ts';
+import { UsageError } from '../base/errors.ts';
 
 /** Percent-encodes one path segment or query part; also `! ' ( ) *`, which the pre-signed forms want encoded. */
 export function encodePart(text: string): string {
@@ -47,8 +47,19 @@ function buildPath(operation: Operation, input: Readonly<Record<string, unknown>
   return `/${parts.filter((part) => part !== '').join('/')}`;
 }
 
+/** @throws {TypeError} for an input that the operation does not declare: it would be ignored without a word */
+function assertDeclared({ name, segments, fields, body, storesHeaders }: Operation, input: Readonly<Record<string, unknown>>): void {
+  for (const key of Object.keys(input)) {
+    if (fields[key] !== undefined || segments.some(({ kind, text }) => kind !== 'literal' && text === key)) continue;
+    if ((key === 'headers' && storesHeaders) || (key === 'body' && (body === 'bytes' || body === 'lines'))) continue;
+    if (key === 'length' && body === 'bytes') continue;
+    throw new TypeError(`${name} has no input ${key}`);
+  }
+}
+
 /** The request for an operation and its input, still without date, signature and host. */
 export function buildRequest(operation: Operation, input: Readonly<Record<string, unknown>>): Request {
+  assertDeclared(operation, input);
   const query: Record<string, unknown> = { ...operation.when.query };
   const headers: Headers = { ...(operation.storesHeaders ? (input['headers'] as Headers | undefined) : undefined) };
   let fields: Record<string, unknown> = {};

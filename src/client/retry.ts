@@ -1,13 +1,15 @@
-import { ApiError } from '../errors.ts';
-import { isTransient } from './network-error.ts';
+import { ApiError } from '../base/errors.ts';
+import { isTransient, isUnsent, timedOut } from '../http/network-error.ts';
 
 /** When a request is sent again. */
 export interface RetryPolicy {
   /** Tries after the first. */
   retries: number;
+  /** The same where waiting longer is less likely to help: the request timed out, or a service that has not responded yet cannot be reached. */
+  earlyRetries?: number;
   /** Milliseconds to wait before the first further try; doubled for each next, jittered. */
   base: number;
-  /** Most milliseconds between two tries, also when the service asks for more. */
+  /** Most milliseconds between two tries, unless the service asks for more. */
   most: number;
   sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   random: () => number;
@@ -18,17 +20,31 @@ const later = new Set([408, 420, 429, 502, 503, 504]);
 
 interface Attempt {
   idempotent: boolean;
-  reads: boolean;
 }
 
 /** Whether a failed request may be sent again without doing harm. */
-export function mayRetry(error: unknown, { idempotent, reads }: Attempt): boolean {
+export function mayRetry(error: unknown, { idempotent }: Attempt): boolean {
   if (error instanceof ApiError) {
     if (error.status === 420 || error.status === 429) return true;
-    if (error.status === 500) return reads;
-    return idempotent && later.has(error.status);
+    return idempotent && (error.status === 500 || later.has(error.status));
   }
-  return idempotent && isTransient(error);
+  return isTransient(error) && (idempotent || isUnsent(error));
+}
+
+/** How many times a request that failed in this way is sent again. */
+export function countRetries({ retries, earlyRetries = retries }: RetryPolicy, error: unknown, hasResponded: boolean): number {
+  return timedOut(error) || (isUnsent(error) && !hasResponded) ? Math.min(retries, earlyRetries) : retries;
+}
+
+/** Longest wait that a service may ask for where `--max-time` does not say, milliseconds. */
+const longestAsked = 5 * 60_000;
+
+/** The error of a service that asks for a longer wait than the user allows; undefined for every other. */
+export function createLongWaitError(error: unknown, asked = 0, maxTime = longestAsked): ApiError | undefined {
+  if (asked <= maxTime || !(error instanceof ApiError)) return undefined;
+  const { status, code, message, requestId, errors } = error;
+  const hint = `the service asks to try again in ${Math.ceil(asked / 1000)} s; to wait that long: --max-time ${Math.ceil(asked / 1000)}s`;
+  return new ApiError(status, code, message, { requestId, errors, cause: error, hint });
 }
 
 /** Seconds or a date of `Retry-After` in milliseconds from now. */
@@ -40,10 +56,10 @@ export function readRetryAfter(value: string | undefined, now: number): number |
 }
 
 /** Milliseconds to wait before try number `attempt` (1 is the first further one): full jitter in the upper half. */
-export function backOff(policy: RetryPolicy, attempt: number, asked: number | undefined): number {
+export function backOff(policy: Pick<RetryPolicy, 'base' | 'most' | 'random'>, attempt: number, asked: number | undefined): number {
   const ceiling = Math.min(policy.most, policy.base * 2 ** (attempt - 1));
   const wait = ceiling / 2 + (policy.random() * ceiling) / 2;
-  return Math.min(policy.most, Math.max(wait, asked ?? 0));
+  return Math.max(wait, asked ?? 0);
 }
 
 /** Waits; less when interrupted. */

@@ -1,9 +1,9 @@
-import { account as accountShape, config as configShape, contactFields, limit, type Account } from '../api/resources.ts';
+import { account as accountShape, config as configShape, contactFields, limit } from '../api/resources.ts';
 import { group } from '../cli/command.ts';
 import { negatable, text, type Option } from '../cli/parameters.ts';
 import { changeCommand, listCommand, listFieldNames } from '../cli/shapes.ts';
 import { command } from '../cli/command.ts';
-import { UsageError } from '../errors.ts';
+import { UsageError } from '../base/errors.ts';
 import { record } from '../output/kinds.ts';
 
 type ContactName = keyof typeof contactFields;
@@ -44,7 +44,7 @@ export const account = group({
         if (!given) throw new UsageError('nothing to change', { hint: 'name a field: cloud account update --help' });
         return await compute.updateAccount({ account, ...fields, cloud_cns_enabled: cns });
       },
-      done: (result) => `Updated account ${(result as Account).login}`,
+      done: (result) => `Updated account ${result.login}`,
       examples: [
         { line: 'cloud account update --email ops@example.com --phone ""', help: 'Change the address, clear the phone number' },
         { line: 'cloud account update --cns', help: 'Enable the name service' },

@@ -2,11 +2,11 @@ import type { ByteStream, Headers, Reply } from '../api/message.ts';
 import { command, group, type Context } from '../cli/command.ts';
 import { readInput, readLong } from '../cli/input.ts';
 import { choice, duration, flag, one, maybe, text, texts } from '../cli/parameters.ts';
-import { checkBody, readError } from '../client/reply.ts';
+import { checkBody, readError } from '../client/response.ts';
 import { encodeQuery } from '../client/request.ts';
-import { UsageError } from '../errors.ts';
+import { UsageError } from '../base/errors.ts';
 import { bytes, record } from '../output/kinds.ts';
-import { quoteShell } from '../quote.ts';
+import { quoteShell } from '../base/quote.ts';
 
 const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH'];
 

@@ -1,21 +1,98 @@
-import { command } from '../cli/command.ts';
+import { build } from '../base/build.ts';
+import { command, type AnyCommand, type GlobalValues, type Group } from '../cli/command.ts';
+import { globalOptions, outputOptions, settingOptions } from '../cli/globals.ts';
 import { topics } from '../cli/guides/index.ts';
 import { printGuide } from '../cli/guides/print.ts';
-import { printCommandHelp, printGroupHelp, printRootHelp } from '../cli/help.ts';
-import { some } from '../cli/parameters.ts';
-import { findCommand, findNoun } from '../cli/tree.ts';
-import { UsageError } from '../errors.ts';
-import { nearest } from '../nearest.ts';
-import { text } from '../output/kinds.ts';
+import { printCommandHelp, printGroupHelp, printOptionTopic, printRootHelp, printUsage } from '../cli/help.ts';
+import { optionTopics, some, type Option, type Options, type OptionTopic } from '../cli/parameters.ts';
+import { kebab } from '../config/settings.ts';
+import { findCommand, findNoun, loadNouns } from '../cli/tree.ts';
+import { UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
+import { record, text, type Output, type Row } from '../output/kinds.ts';
 import { wrap } from '../output/width.ts';
 import { nouns } from './index.ts';
 
-const topicList = topics.map(({ topic }) => topic).join(', ');
+/** Topics that are tables of options: those of every command, and those that several share. */
+const tableTopics = ['options', ...Object.keys(optionTopics)];
+
+const topicNames = [...topics.map(({ topic }) => topic), ...tableTopics];
+const topicList = topicNames.join(', ');
+
+/** The options of a topic, as the first command that has them declares each. */
+function findTopicOptions(nodes: readonly (AnyCommand | Group)[], topic: string): Options {
+  const found: Record<string, Option> = {};
+  for (const node of nodes) {
+    const options = node.kind === 'group' ? findTopicOptions(Object.values(node.commands), topic) : node.options;
+    for (const [name, option] of Object.entries(options)) if (option.topic === topic) found[name] ??= option;
+  }
+  return found;
+}
+
+async function printTableTopic(topic: string, width: number): Promise<string> {
+  if (topic === 'options') {
+    const lines = [
+      ...printOptionTopic('Output options', outputOptions, width),
+      '',
+      ...printOptionTopic('Connection options', settingOptions, width),
+      '',
+      'Help of any command: -h, --help',
+    ];
+    return `${lines.join('\n')}\n`;
+  }
+  const nodes = (await loadNouns(nouns)).map(({ node }) => node);
+  const title = optionTopics[topic as OptionTopic];
+  return `${printOptionTopic(title, findTopicOptions(nodes, topic), width).join('\n')}\n`;
+}
+
+function describeOptions(options: Options): Row[] {
+  return Object.entries(options).map(([name, { kind, help, short, placeholder, choices, topic }]) => ({
+    name: `--${kebab(name)}`,
+    ...(short !== undefined && { short: `-${short}` }),
+    kind,
+    ...(placeholder !== undefined && { placeholder }),
+    ...(choices !== undefined && { choices: [...choices] }),
+    ...(topic !== undefined && { topic }),
+    help,
+  }));
+}
+
+function describeNode(path: readonly string[], node: AnyCommand | Group): Row[] {
+  if (node.kind === 'group') return Object.entries(node.commands).flatMap(([name, child]) => describeNode([...path, name], child));
+  return [
+    {
+      command: path.join(' '),
+      summary: node.summary,
+      usage: printUsage(path, node),
+      aliases: [...(node.aliases ?? [])],
+      description: node.description,
+      arguments: Object.entries(node.arguments).map(([name, { help, optional, variadic, choices }]) => ({
+        name: kebab(name).toUpperCase(),
+        help,
+        optional,
+        variadic,
+        ...(choices !== undefined && { choices: [...choices] }),
+      })),
+      options: describeOptions(node.options),
+      examples: node.examples.map(({ line, help }) => ({ line, help })),
+    },
+  ];
+}
+
+/** The whole tree of commands as data, for programs. */
+async function describeTree(): Promise<Output> {
+  const commands = (await loadNouns(nouns)).flatMap(({ name, node }) => describeNode([name], node));
+  return record({ version: build.version, globalOptions: describeOptions(globalOptions), commands }, { id: 'version' });
+}
 
 /** @throws {UsageError} for a word that is nearer to a topic than to any noun */
 function refuseNearTopic(word: string): void {
-  const near = nearest(word, [...topics.map(({ topic }) => topic), ...nouns.map(({ name }) => name)]);
-  if (topics.some(({ topic }) => topic === near)) throw new UsageError(`"${word}" is no topic`, { hint: `cloud help ${near ?? ''}` });
+  const near = nearest(word, [...topicNames, ...nouns.map(({ name }) => name)]);
+  if (near !== undefined && topicNames.includes(near)) throw new UsageError(`"${word}" is no topic`, { hint: `cloud help ${near}` });
+}
+
+function wantsData({ json, output }: GlobalValues): boolean {
+  return json || (output !== undefined && output !== 'table');
 }
 
 export const help = command({
@@ -23,11 +100,13 @@ export const help = command({
   description: `Topics: ${topicList}. The same and more is in the manual: man cloud, man cloud-images, man cloud-signing.`,
   usage: '[COMMAND...|TOPIC]',
   arguments: { command: some('Words of the command, or a topic', { values: 'command' }) },
-  run: async ({ args, world }) => {
+  run: async ({ args, world, global }) => {
     const width = Math.min(100, world.stdout.columns());
     const [word = ''] = args.command;
+    if (args.command.length === 0 && wantsData(global)) return await describeTree();
     const isNoun = findNoun(nouns, word) !== undefined;
     const topic = isNoun ? undefined : topics.find(({ topic, page }) => topic === word || (page === word && page !== 'cloud'));
+    if (tableTopics.includes(word)) return text(await printTableTopic(word, width));
     if (topic) return text(printGuide(topic, width));
     if (!isNoun) refuseNearTopic(word);
     const { node, path } = await findCommand(nouns, args.command);
@@ -37,6 +116,7 @@ export const help = command({
   examples: [
     { line: 'cloud help stor put', help: 'One command' },
     { line: 'cloud help exit-codes', help: 'A topic' },
-    { line: 'cloud help policy-language', help: 'A guide' },
+    { line: 'cloud help options', help: 'The options that every command has' },
+    { line: 'cloud help -j', help: 'All commands with their options, for programs' },
   ],
 });

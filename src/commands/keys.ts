@@ -4,8 +4,9 @@ import { group, type Context } from '../cli/command.ts';
 import { readInput } from '../cli/input.ts';
 import { maybe, text, texts } from '../cli/parameters.ts';
 import { changeCommand, deleteCommand, getCommand, listCommand } from '../cli/shapes.ts';
-import { NotFoundError, UsageError } from '../errors.ts';
-import { askOrSearch, searchByName } from './rbac/find.ts';
+import { NotFoundError, UsageError } from '../base/errors.ts';
+import { quoteShell } from '../base/quote.ts';
+import { askOrSearch, searchByName } from '../lookup/find.ts';
 
 /** SHA256 fingerprint of a key in OpenSSH format, as ssh-keygen prints it. */
 function computeSha256(openssh: string): string {
@@ -35,8 +36,21 @@ export function findKey(keys: readonly Key[], word: string, hint = 'cloud keys l
     const list = named.map((key) => key.fingerprint).join(', ');
     throw new UsageError(`${named.length} keys are named "${word}": ${list}`, { hint: 'give the fingerprint' });
   }
-  if (!named[0]) throw new NotFoundError(`key "${word}" does not exist`, { hint });
+  if (!named[0]) return findByPrefix(keys, word, hint);
   return named[0];
+}
+
+/** The key whose MD5 fingerprint begins so, with or without colons. */
+function findByPrefix(keys: readonly Key[], word: string, hint: string): Key {
+  const digits = word.replace(/^MD5:/i, '').replaceAll(':', '').toLowerCase();
+  const isPrefix = /^[0-9a-f]{4,}$/.test(digits);
+  const found = isPrefix ? keys.filter(({ fingerprint }) => fingerprint.replaceAll(':', '').startsWith(digits)) : [];
+  if (found.length > 1) {
+    const list = found.map(({ fingerprint }) => fingerprint).join(', ');
+    throw new UsageError(`${found.length} fingerprints begin with "${word}": ${list}`, { hint: 'give more of it' });
+  }
+  if (!found[0]) throw new NotFoundError(`key "${word}" does not exist`, { hint });
+  return found[0];
 }
 
 /** How a public key begins: its type and Base64. Whether it is one is for the service to say. */
@@ -50,6 +64,11 @@ export async function readPublicKeyText({ world, paths }: Context, file: string 
     throw new UsageError(`${file ?? ''} holds a private key: it was not sent`, { hint: 'give the public half, whose file ends in .pub' });
   }
   if (key === '') throw new UsageError(`${file ?? ''} is empty`, { hint: 'give the file of a public key, such as ~/.ssh/id_rsa.pub' });
+  if (key.startsWith('ssh-ed25519 ')) {
+    throw new UsageError(`${file ?? ''} is an Ed25519 key, which the services do not take: it was not sent`, {
+      hint: `RSA and ECDSA keys serve: ssh-keygen -t rsa -b 3072 -f ${quoteShell(`${paths.ssh}/id_rsa`)}`,
+    });
+  }
   if (looksLikeKey.test(key)) return key;
   throw new UsageError(`${file ?? ''} holds no public key in OpenSSH format: it was not sent`, {
     hint: 'from a private key: ssh-keygen -y -f FILE',
@@ -96,6 +115,7 @@ export const keys = group({
   commands: {
     list: listCommand({
       summary: 'List the SSH keys of the account',
+      aliases: ['ls'],
       columns: keyColumns,
       id: 'fingerprint',
       shape: keyShape,
@@ -136,7 +156,7 @@ export const keys = group({
         const attestation = await readAttestation(invocation, options.attestation);
         return await compute.createKey({ account, key, name: options.name, attestation });
       },
-      done: (key) => `Created key ${(key as Key).name}`,
+      done: (key) => `Created key ${key.name}`,
       examples: [
         { line: 'cloud keys create ~/.ssh/id_rsa.pub --name laptop', help: 'Register the key of this machine' },
         { line: 'ssh-keygen -y -f work.pem | cloud keys create - --name work', help: 'From a private key, which stays here' },

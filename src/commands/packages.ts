@@ -1,8 +1,9 @@
+import { compute as api } from '../api/compute.ts';
 import { pkg, type Package } from '../api/resources.ts';
 import { group, type Context } from '../cli/command.ts';
-import { negatable, number, text } from '../cli/parameters.ts';
+import { filtersOf, readFilters } from '../cli/filters.ts';
 import { findNamed, getCommand, listCommand } from '../cli/shapes.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../base/errors.ts';
 
 /** Finds a package by name, id or the beginning of its id. */
 export async function findPackage({ compute, account }: Pick<Context, 'compute' | 'account'>, word: string): Promise<Package> {
@@ -21,6 +22,7 @@ export const packages = group({
   commands: {
     list: listCommand({
       summary: 'List packages',
+      aliases: ['ls'],
       columns: [
         'name',
         { key: 'memory', title: 'MEMORY-MIB' },
@@ -36,20 +38,8 @@ export const packages = group({
       ],
       id: 'id',
       shape: pkg,
-      options: {
-        name: text('Only of this name; * stands for anything'),
-        version: text('Only of this version; * stands for anything'),
-        group: text('Only of this group; * stands for anything'),
-        memory: number('Only with this much memory, MiB'),
-        disk: number('Only with this much disk, MiB'),
-        swap: number('Only with this much swap, MiB'),
-        lwps: number('Only with this many light-weight processes'),
-        vcpus: number('Only with this many processors'),
-        flexibleDisk: negatable('Only with, or only without a freely divided disk'),
-        brand: text('Only for this brand; * stands for anything'),
-      },
-      fetch: ({ compute, account, options: { flexibleDisk, ...filters } }) =>
-        compute.listPackages({ account, ...filters, flexible_disk: flexibleDisk }),
+      options: filtersOf(api.listPackages),
+      fetch: ({ compute, account, options }) => compute.listPackages({ account, ...readFilters(api.listPackages, options) }),
       examples: [
         { line: "cloud packages list --name 'g1*' --sort memory", help: 'One family by size' },
         { line: 'cloud packages list --memory 1024 -o name', help: 'Ids of the packages with 1 GiB' },

@@ -1,7 +1,7 @@
 import { compute } from '../api/compute.ts';
 import { group } from '../cli/command.ts';
 import { getCommand, listCommand } from '../cli/shapes.ts';
-import { ApiError, NotFoundError } from '../errors.ts';
+import { ApiError, NotFoundError } from '../base/errors.ts';
 
 interface Place {
   name: string;
@@ -22,6 +22,7 @@ export const datacenters = group({
   commands: {
     list: listCommand({
       summary: 'List the datacenters and the addresses of their services',
+      aliases: ['ls'],
       columns,
       id: 'name',
       fetch: async ({ compute, account }) => toPlaces(await compute.listDatacenters({ account })),
@@ -60,6 +61,7 @@ export const services = group({
   commands: {
     list: listCommand({
       summary: 'List the services and their addresses',
+      aliases: ['ls'],
       columns,
       id: 'name',
       fetch: async ({ compute, account }) => toPlaces(await compute.listServices({ account })),

@@ -1,5 +1,14 @@
-import { readdirSync, rmSync, statSync } from 'node:fs';
-import { readJsonFile, writeFileAtomically } from './files.ts';
+import { closeSync, readdirSync, statSync } from 'node:fs';
+import {
+  findFolderProblem,
+  largestUserFile,
+  openPrivate,
+  parentOf,
+  readTwice,
+  removeQuietly,
+  writePrivate,
+  writeTwice,
+} from '../base/private-files.ts';
 
 /** Files from which on old ones are removed. */
 const manyFiles = 50;
@@ -22,17 +31,48 @@ function hash(text: string): string {
 function removeOld(folder: string, oldest: number): void {
   const files = readdirSync(folder);
   if (files.length < manyFiles) return;
-  for (const file of files.map((name) => `${folder}/${name}`)) if (statSync(file).mtimeMs < oldest) rmSync(file, { force: true });
+  for (const file of files.map((name) => `${folder}/${name}`)) if (statSync(file).mtimeMs < oldest) removeQuietly(file);
 }
 
-/** Opens the answers in a folder that were given over one connection. @param freshness milliseconds that they are good for */
-export function openCache(folder: string, connection: string, now: () => number, freshness: number): Cache {
+function readAnswer(path: string): Record<string, unknown> {
+  const { file, size } = openPrivate(path);
+  try {
+    return JSON.parse(readTwice(file, size, 0, Math.min(size, 2 * largestUserFile) / 2).toString()) as Record<string, unknown>;
+  } finally {
+    closeSync(file);
+  }
+}
+
+const closed: Cache = { read: () => undefined, write: () => undefined };
+
+/** How a cache is opened. */
+export interface CacheOptions {
+  /** The program's cache folder, and the name of the folder of these answers in it. */
+  readonly top: string;
+  readonly name: string;
+  /** What the answers depend on. */
+  readonly connection: string;
+  readonly now: () => number;
+  /** Milliseconds for which an answer is good. */
+  readonly freshness: number;
+  /** Told why the folder is not used. */
+  readonly refuse: (problem: string) => void;
+}
+
+/** Opens the answers in a folder that were given over one connection. Where others could have written them, there are none. */
+export function openCache({ top, name: own, connection, now, freshness, refuse }: CacheOptions): Cache {
+  const folder = `${top}/${own}`;
   const keyOf = (name: string): string => `${connection} ${name}`;
   const fileOf = (name: string): string => `${folder}/${hash(keyOf(name))}.json`;
+  const problem = findFolderProblem([top, folder]);
+  if (problem !== undefined) {
+    refuse(problem);
+    return closed;
+  }
   return {
     read: (name) => {
       try {
-        const { key, time, answer } = readJsonFile(fileOf(name)) ?? {};
+        const { key, time, answer } = readAnswer(fileOf(name));
         const age = now() - Number(time);
         return key === keyOf(name) && age >= 0 && age < freshness ? answer : undefined;
       } catch {
@@ -41,8 +81,10 @@ export function openCache(folder: string, connection: string, now: () => number,
     },
     write: (name, answer) => {
       try {
-        writeFileAtomically(fileOf(name), JSON.stringify({ key: keyOf(name), time: now(), answer }), { flush: false });
-        removeOld(folder, now() - freshness);
+        const content = Buffer.from(JSON.stringify({ key: keyOf(name), time: now(), answer }));
+        const file = fileOf(name);
+        writePrivate(file, writeTwice(content), { flush: false });
+        removeOld(parentOf(file), now() - freshness);
       } catch {
         // A disk that is full or read-only: the next run asks again.
       }

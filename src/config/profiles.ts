@@ -1,6 +1,7 @@
-import { readdirSync, rmSync } from 'node:fs';
-import { isSystemError, UsageError } from '../errors.ts';
-import { readJsonFile, writeFileAtomically } from './files.ts';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { isSystemError, UsageError } from '../base/errors.ts';
+import { findConfigProblem } from '../base/private-files.ts';
+import { lockWhile, readJsonFile, writeFileAtomically } from './files.ts';
 import { profileSettings, settings, type SettingName } from './settings.ts';
 
 /** A named set of settings: an account of a cloud and how to reach it. */
@@ -18,6 +19,10 @@ export interface Profiles {
   read(name: string): Profile;
   exists(name: string): boolean;
   write(profile: Profile): void;
+  /** Writes one that is new. @throws {UsageError} when its file is there */
+  create(profile: Profile): void;
+  /** Replaces the values of a profile while no other process does. @throws {UsageError} when there is none of that name. */
+  change(name: string, change: (values: Profile['values']) => Profile['values']): Profile;
   use(name: string): void;
   remove(name: string): void;
 }
@@ -51,16 +56,31 @@ function writeValues(values: Profile['values']): Record<string, unknown> {
   return Object.fromEntries(profileSettings.flatMap((name) => (values[name] === undefined ? [] : [[name, typed(name, values[name])]])));
 }
 
-/** The profiles below a configuration folder. */
-export function openProfiles(configDir: string): Profiles {
+/**
+ * The profiles below a configuration folder. One that another user could have written is not read: there are no profiles then.
+ * @param refuse told why
+ */
+export function openProfiles(configDir: string, refuse: (problem: string) => void = () => undefined): Profiles {
   const folder = `${configDir}/profiles`;
   const choice = `${configDir}/config.json`;
+  /** Whether the folder must not be used; whoever cannot do without it says so. */
+  let examined: { problem: string | undefined } | undefined;
+  const findProblem = (): string | undefined => {
+    if (examined === undefined) {
+      examined = { problem: findConfigProblem(configDir) };
+      if (examined.problem !== undefined) refuse(examined.problem);
+    }
+    return examined.problem;
+  };
   const fileOf = (name: string): string => {
     checkProfileName(name);
+    const problem = findProblem();
+    if (problem !== undefined) throw new UsageError(`profile "${name}": ${problem}`);
     return `${folder}/${name}.json`;
   };
 
   function list(): string[] {
+    if (findProblem() !== undefined) return [];
     try {
       const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
       return files.map((file) => file.slice(0, -'.json'.length)).sort();
@@ -72,7 +92,7 @@ export function openProfiles(configDir: string): Profiles {
 
   function read(name: string): Profile {
     const file = fileOf(name);
-    const content = readJsonFile(file);
+    const content = readJsonFile(file, 'config');
     if (content === undefined) {
       const names = list();
       const hint = names.length === 0 ? 'make one: cloud profile create' : `there are: ${names.join(', ')}`;
@@ -82,8 +102,13 @@ export function openProfiles(configDir: string): Profiles {
   }
 
   function current(): string | undefined {
-    const name = readJsonFile(choice)?.['profile'];
+    if (findProblem() !== undefined) return undefined;
+    const name = readJsonFile(choice, 'config')?.['profile'];
     return typeof name === 'string' ? name : undefined;
+  }
+
+  function write({ name, values }: Profile): void {
+    writeFileAtomically(fileOf(name), `${JSON.stringify(writeValues(values), null, 2)}\n`);
   }
 
   return {
@@ -91,7 +116,22 @@ export function openProfiles(configDir: string): Profiles {
     current,
     read,
     exists: (name) => list().includes(name),
-    write: ({ name, values }) => writeFileAtomically(fileOf(name), `${JSON.stringify(writeValues(values), null, 2)}\n`),
+    write,
+    create: (profile) =>
+      lockWhile(`${fileOf(profile.name)}.lock`, () => {
+        // A file system that folds case has one file for both names, of which the list has only one.
+        if (existsSync(fileOf(profile.name)))
+          throw new UsageError(`profile "${profile.name}" is one file with another profile on this file system`, {
+            hint: `choose another name; there are: ${list().join(', ')}`,
+          });
+        write(profile);
+      }),
+    change: (name, change) =>
+      lockWhile(`${fileOf(name)}.lock`, () => {
+        const profile = { name, values: change(read(name).values) };
+        write(profile);
+        return profile;
+      }),
     use: (name) => {
       read(name);
       writeFileAtomically(choice, `${JSON.stringify({ profile: name }, null, 2)}\n`);

@@ -1,4 +1,4 @@
-import { UsageError } from '../errors.ts';
+import { UsageError } from '../base/errors.ts';
 
 /** One setting: how it is given and what it means. Options, environment, profiles, help and `--explain` read this record. */
 export interface Setting {
@@ -91,9 +91,15 @@ export const settings = {
     legacy: ['TRITON_TLS_INSECURE', 'SDC_TLS_INSECURE', 'MANTA_TLS_INSECURE'],
     ...everywhere,
   },
-  allowHttp: { kind: 'flag', help: 'Allow plain HTTP to hosts other than this one', ...profileOnly },
-  storEcdsa: { kind: 'flag', help: 'The object storage takes ECDSA keys', ...profileOnly },
-  signWindow: { kind: 'number', help: 'Seconds for which one signature is used, at most 240', default: '0', ...profileOnly },
+  allowHttp: { kind: 'flag', help: 'Allow plain HTTP to hosts other than this one', env: 'CLOUD_ALLOW_HTTP', ...profileOnly },
+  storEcdsa: { kind: 'flag', help: 'The object storage takes ECDSA keys', env: 'CLOUD_STOR_ECDSA', ...profileOnly },
+  signWindow: {
+    kind: 'number',
+    help: 'Seconds for which one signature is used, at most 240',
+    env: 'CLOUD_SIGN_WINDOW',
+    default: '0',
+    ...profileOnly,
+  },
   timeout: {
     kind: 'duration',
     placeholder: 'DURATION',
@@ -109,14 +115,21 @@ export const settings = {
     env: 'CLOUD_MAX_TIME',
     ...everywhere,
   },
-  retries: { kind: 'number', placeholder: 'N', help: 'Tries after a failed one', env: 'CLOUD_RETRIES', default: '3', ...everywhere },
+  retries: { kind: 'number', placeholder: 'N', help: 'Tries after a failed one', env: 'CLOUD_RETRIES', default: '9', ...everywhere },
+  maxRequestsPerSecond: {
+    kind: 'number',
+    placeholder: 'N',
+    help: 'Send at most so many requests per second',
+    env: 'CLOUD_MAX_REQUESTS_PER_SECOND',
+    ...everywhere,
+  },
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof settings;
 export const settingNames = Object.keys(settings) as SettingName[];
 
 /** The settings that a profile may hold. */
-export const profileSettings = settingNames.filter((name) => settings[name].inProfile && name !== 'role');
+export const profileSettings = settingNames.filter((name) => settings[name].inProfile);
 
 /** A setting's value as text, and where it came from. */
 export interface Sourced {

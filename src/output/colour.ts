@@ -1,4 +1,4 @@
-import type { World } from '../world.ts';
+import type { World } from '../base/world.ts';
 
 /** The values of `--color`. */
 export const colourChoices = ['auto', 'always', 'never'] as const;

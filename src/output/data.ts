@@ -1,7 +1,7 @@
 /** The formats for programs: exact values under the service's own names. */
-import { PartialError } from '../errors.ts';
+import { PartialError } from '../base/errors.ts';
 import { writeNested } from './cell.ts';
-import { escapeControl, escapeData, hasControl } from './escape.ts';
+import { escapeControl, escapeData, escapeYaml, hasControl, quoteName } from './escape.ts';
 import { readField } from './field.ts';
 import type { Row, Rows } from './kinds.ts';
 import type { Writer } from './writer.ts';
@@ -47,11 +47,12 @@ export async function writeJsonLines(rows: Rows, { terminal }: DataStyle, writer
   }
 }
 
-/** The value of one field a line; rows without it are left out. */
+/** The value of one field a line, quoted where it would be two; rows without it are left out. */
 export async function writeNames(rows: Rows, id: string, { terminal }: DataStyle, writer: Writer): Promise<void> {
   for await (const row of rows) {
     const name = writeNested(readField(row, id));
-    if (name !== '') await writer.write(`${terminal ? escapeControl(name) : name}\n`);
+    const line = quoteName(name);
+    if (name !== '') await writer.write(`${terminal ? escapeControl(line) : line}\n`);
   }
 }
 
@@ -70,7 +71,7 @@ async function createYamlWriter({ terminal }: DataStyle): Promise<(value: object
       },
     });
     const yaml = document.toString({ lineWidth: 0 });
-    return terminal ? escapeData(yaml) : yaml;
+    return terminal ? escapeYaml(yaml) : yaml;
   };
 }
 

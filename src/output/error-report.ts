@@ -1,8 +1,9 @@
-import type { Explanation } from '../errors.ts';
-import type { OutputStream } from '../world.ts';
+import type { Explanation } from '../base/errors.ts';
+import type { OutputStream } from '../base/world.ts';
 import { createPaint } from './colour.ts';
 import { escapeControl, escapeData } from './escape.ts';
 import type { Format } from './kinds.ts';
+import { saysJson } from './notes.ts';
 import { createWriter } from './writer.ts';
 
 /** Where and how an error is reported. */
@@ -42,8 +43,7 @@ function writeJson({ code, message, status, requestId, hint, errors }: Explanati
  * one JSON object on one line. A stderr that takes nothing is no further error.
  */
 export async function reportError(explanation: Explanation, options: ReportOptions): Promise<void> {
-  const isJson = options.format === 'json' || options.format === 'jsonl';
-  const text = isJson ? writeJson(explanation) : await writeText(explanation, options);
+  const text = saysJson({ output: options.format }) ? writeJson(explanation) : await writeText(explanation, options);
   try {
     const writer = createWriter(options.err);
     await writer.write(text);

@@ -1,4 +1,4 @@
-import { UsageError } from '../errors.ts';
+import { UsageError } from '../base/errors.ts';
 import { escapeData, escapeLines } from './escape.ts';
 import type { Writer } from './writer.ts';
 

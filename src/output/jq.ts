@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import type { Jq, JqResult } from 'jq-wasm';
-import { UsageError } from '../errors.ts';
+import { UsageError } from '../base/errors.ts';
 import { createFilterWriter, type Expression, type Filtered } from './filter-writer.ts';
 import type { Filter } from './kinds.ts';
 

@@ -56,7 +56,8 @@ export type Output =
   | { readonly kind: 'text'; readonly text: string }
   /** Bytes as they are. */
   | { readonly kind: 'bytes'; readonly body: AsyncIterable<Uint8Array> }
-  | { readonly kind: 'none' };
+  /** @property exitCode that of a program that was run; 0 when absent */
+  | { readonly kind: 'none'; readonly exitCode?: number };
 
 /** A list of records, in a table, as JSON, ... */
 export function records(rows: Rows, shape: Omit<Records, 'kind' | 'rows'>): Output {

@@ -1,12 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
-import type { OutputStream, World } from '../world.ts';
+import type { OutputStream, World } from '../base/world.ts';
 
-/** The command that shows long tables: `CLOUD_PAGER`, else `PAGER`. None when empty, `cat`, or for a terminal that cannot move its cursor. */
+/**
+ * The command that shows long tables: `CLOUD_PAGER`, else `PAGER`. None when empty, `cat`, for a terminal that cannot move its cursor, and
+ * in the background, where a pager would be stopped.
+ */
 export function findPager({ env, stdout }: Pick<World, 'env' | 'stdout'>): string | undefined {
   const command = (env['CLOUD_PAGER'] ?? env['PAGER'] ?? '').trim();
-  return !stdout.isTerminal || command === '' || command === 'cat' || env['TERM'] === 'dumb' ? undefined : command;
+  if (!stdout.isTerminal || command === '' || command === 'cat' || env['TERM'] === 'dumb') return undefined;
+  return stdout.isForeground?.() === false ? undefined : command;
 }
 
 /** An output that a pager may show. */

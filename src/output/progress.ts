@@ -1,4 +1,4 @@
-import type { OutputStream } from '../world.ts';
+import type { OutputStream } from '../base/world.ts';
 import { escapeControl } from './escape.ts';
 import { formatDuration, formatRate, formatSize } from './units.ts';
 import { pad, truncate } from './width.ts';
@@ -8,25 +8,47 @@ interface Running {
   readonly label: string;
   size: number | undefined;
   readonly since: number;
+  /** Bytes of this run. */
   moved: number;
+  /** Bytes of earlier runs. */
+  kept: number;
 }
 
 /** What a transfer tells of itself. */
 interface Ticket {
   expect(bytes: number): void;
   move(bytes: number): void;
+  /** Bytes that an earlier run has moved. */
+  keep(bytes: number): void;
   end(outcome: 'done' | 'failed' | 'skipped'): void;
 }
 
-/** A display of transfers at the bottom of a terminal. */
+/** How transfers are shown while they run: drawn at the bottom of a terminal, by a line now and then, or not at all. */
+export type ProgressMode = 'bar' | 'plain' | 'none';
+
+export interface ProgressOptions {
+  readonly now: () => number;
+  readonly mode: ProgressMode;
+  /** Milliseconds between two plain lines. */
+  readonly interval?: number;
+  /** Plain lines and the summary are JSON objects. */
+  readonly isJson?: boolean;
+  /** Nobody wants a summary. */
+  readonly isQuiet?: boolean;
+  /** Requests that were sent again so far. */
+  readonly countRetries?: () => number;
+}
+
+/** A display of transfers. */
 export interface Progress {
   readonly monitor: {
     expect(files: number, bytes: number): void;
+    readonly countAfterMs: number | undefined;
     begin(label: string, size: number | undefined): Ticket;
   };
   /** Takes the display away while something else is written. */
   pause<T>(work: () => Promise<T>): Promise<T>;
-  /** Takes it away for good, and says how much moved. */
+  /** Takes it away for good, and sums up what moved. */
   close(failed: number): void;
 }
 
@@ -70,12 +92,20 @@ function countFiles(count: number): string {
   return `${count} ${count === 1 ? 'file' : 'files'}`;
 }
 
-/** Draws transfers on a terminal: a line for each that takes long, and one for all. */
-export function createProgress(err: OutputStream, now: () => number): Progress {
+/** Milliseconds between two plain lines where the user says nothing. */
+const usualInterval = 10_000;
+
+/** A run that took longer than this is summed up, milliseconds. */
+const longRun = 10_000;
+
+/** Shows transfers: on a terminal a line for each that takes long and one for all, elsewhere one line for all every few seconds. */
+export function createProgress(err: OutputStream, options: ProgressOptions): Progress {
+  const { now, mode, interval = usualInterval, isJson = false, isQuiet = false, countRetries = () => 0 } = options;
   const running = new Set<Running>();
   const started = now();
   const rate = createRate();
   let moved = 0;
+  let kept = 0;
   let done = 0;
   let failed = 0;
   let expected = { files: 0, bytes: 0 };
@@ -99,18 +129,23 @@ export function createProgress(err: OutputStream, now: () => number): Progress {
   function describeTotal(at: number): string {
     const speed = rate.add(at, moved);
     const files = expected.files > done + failed ? `${done} of ${countFiles(expected.files)}` : countFiles(done);
-    const rest = measureAll() - moved;
+    const rest = measureAll() - moved - kept;
     const left = rest > 0 && speed > 0 ? `, ${formatDuration(Math.ceil(rest / speed) * 1000)} left` : '';
     const failures = failed > 0 ? `, ${failed} failed` : '';
     return `${files}, ${formatSize(moved)}, ${formatRate(speed)}${left}${failures}`;
   }
 
   function draw(): void {
+    if (err.isForeground?.() === false) {
+      // The lines above the cursor are not ours any more.
+      drawn = 0;
+      return;
+    }
     const at = now();
     const width = Math.max(20, err.columns() - 1);
     const slow = [...running].filter(({ since }) => at - since > worthShowing).slice(0, mostLines);
-    const lines = slow.map(({ label, size, moved }) => {
-      const state = describePart(moved, size);
+    const lines = slow.map(({ label, size, moved, kept }) => {
+      const state = describePart(moved + kept, size);
       return `${pad(truncate(escapeControl(label), width - state.length - 2), width - state.length - 2)}  ${state}`;
     });
     lines.push(truncate(describeTotal(at), width));
@@ -119,16 +154,36 @@ export function createProgress(err: OutputStream, now: () => number): Progress {
     drawn = lines.length;
   }
 
-  const timer = setInterval(draw, drawingPause);
-  timer.unref();
+  function printLine(): void {
+    const line = describeTotal(now());
+    err.stream.write(`${isJson ? JSON.stringify({ progress: line }) : escapeControl(line)}\n`);
+  }
+
+  /** Nothing is drawn where nobody watches. */
+  const timer = mode === 'none' ? undefined : mode === 'bar' ? setInterval(draw, drawingPause) : setInterval(printLine, interval);
+  timer?.unref();
+
+  /** What is said in the end; undefined where the result says it all. */
+  function summarize(failures: number): string | undefined {
+    const milliseconds = now() - started;
+    const retries = countRetries();
+    if (isQuiet || (mode !== 'bar' && done + failures < 2 && retries === 0 && milliseconds < longRun)) return undefined;
+    if (isJson) return JSON.stringify({ summary: { files: done, bytes: moved, kept, failed: failures, retries, milliseconds } });
+    const speed = milliseconds > 0 ? ` (${formatRate((moved / milliseconds) * 1000)})` : '';
+    const earlier = kept > 0 ? `, ${formatSize(kept)} kept from an earlier run` : '';
+    const repeated = retries > 0 ? `, ${retries} ${retries === 1 ? 'request' : 'requests'} repeated` : '';
+    const failure = failures > 0 ? `, ${failures} failed` : '';
+    return `${countFiles(done)}, ${formatSize(moved)} in ${formatDuration(milliseconds)}${speed}${earlier}${repeated}${failure}`;
+  }
 
   return {
     monitor: {
+      countAfterMs: mode === 'none' ? undefined : mode === 'bar' ? 0 : interval / 2,
       expect: (files, bytes) => {
         expected = { files: expected.files + files, bytes: expected.bytes + bytes };
       },
       begin: (label, size) => {
-        const transfer: Running = { label, size, since: now(), moved: 0 };
+        const transfer: Running = { label, size, since: now(), moved: 0, kept: 0 };
         running.add(transfer);
         begun = { files: begun.files + 1, bytes: begun.bytes + (size ?? 0) };
         const expectSize = (bytes: number): void => {
@@ -141,9 +196,13 @@ export function createProgress(err: OutputStream, now: () => number): Progress {
             transfer.moved += bytes;
             moved += bytes;
           },
+          keep: (bytes) => {
+            transfer.kept += bytes;
+            kept += bytes;
+          },
           end: (outcome) => {
             running.delete(transfer);
-            expectSize(transfer.moved);
+            expectSize(transfer.moved + transfer.kept);
             if (outcome === 'done') done += 1;
             if (outcome === 'failed') failed += 1;
           },
@@ -159,10 +218,8 @@ export function createProgress(err: OutputStream, now: () => number): Progress {
       isClosed = true;
       clearInterval(timer);
       erase();
-      const seconds = now() - started;
-      const speed = seconds > 0 ? ` (${formatRate((moved / seconds) * 1000)})` : '';
-      const failure = failures > 0 ? `, ${failures} failed` : '';
-      err.stream.write(`${countFiles(done)}, ${formatSize(moved)} in ${formatDuration(seconds)}${speed}${failure}\n`);
+      const summary = summarize(failures);
+      if (summary !== undefined) err.stream.write(`${summary}\n`);
     },
   };
 }

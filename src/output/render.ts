@@ -1,5 +1,5 @@
-import { UsageError } from '../errors.ts';
-import type { OutputStream } from '../world.ts';
+import { UsageError } from '../base/errors.ts';
+import type { OutputStream } from '../base/world.ts';
 import { writeCard } from './card.ts';
 import { createPaint } from './colour.ts';
 import {

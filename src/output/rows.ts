@@ -1,7 +1,7 @@
-import { UsageError } from '../errors.ts';
+import { UsageError } from '../base/errors.ts';
 import { readField, titleOf } from './field.ts';
 import type { Row, Rows } from './kinds.ts';
-import { nearest } from '../nearest.ts';
+import { nearest } from '../base/nearest.ts';
 
 /** Rows that are looked at before a field that none of them has may be called unknown. */
 const lookAhead = 1000;

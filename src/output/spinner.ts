@@ -1,4 +1,4 @@
-import type { OutputStream, World } from '../world.ts';
+import type { OutputStream, World } from '../base/world.ts';
 import { escapeControl } from './escape.ts';
 
 /** When no spinner is wanted. */
@@ -52,7 +52,7 @@ export async function withSpinner<T>(
     if (isDone) begun.stop();
   }
   const timer = setTimeout(() => {
-    starting = start();
+    if (err.isForeground?.() !== false) starting = start();
   }, patience);
 
   try {

@@ -1,5 +1,5 @@
 /** Sizes, durations, ages and rates: from numbers to words and back. */
-import { UsageError } from '../errors.ts';
+import { UsageError } from '../base/errors.ts';
 
 const sizeLetters = ['K', 'M', 'G', 'T', 'P', 'E'] as const;
 

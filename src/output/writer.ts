@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
-import { ClosedPipe } from '../errors.ts';
-import type { OutputStream } from '../world.ts';
+import { ClosedPipe } from '../base/errors.ts';
+import type { OutputStream } from '../base/world.ts';
 
 /** Writes to a stream in large pieces and no faster than it takes them. */
 export interface Writer {
@@ -23,14 +23,23 @@ function isClosed(error: Error): boolean {
   return 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
 }
 
-/**
- * A writer to an output. Text is collected to pieces of 64 KiB, but waits at most until the program waits for something:
- * a record that has arrived is seen before the next one arrives. The stream is opened for what cannot be written without.
- */
-export function createWriter(out: Pick<OutputStream, 'stream' | 'writeEarly'>): Writer {
+/** A stream that is opened when something is sent, and no faster than it takes. */
+interface Outlet {
+  readonly isOpen: () => boolean;
+  /** Pieces wait while this is a promise. */
+  readonly blocked: () => Promise<void> | undefined;
+  /** @throws the stream's error */
+  readonly check: () => void;
+  readonly hasFailed: () => boolean;
+  readonly send: (piece: string | Uint8Array) => Promise<void> | undefined;
+  /** Waits for what was sent. @throws as `check` */
+  readonly settle: () => Promise<void>;
+  readonly release: () => void;
+}
+
+/** @param onFree called when the stream takes more again */
+function createOutlet(out: Pick<OutputStream, 'stream'>, onFree: () => void): Outlet {
   let opened: Writable | undefined;
-  let text = '';
-  let turn: NodeJS.Immediate | undefined;
   let failure: Error | undefined;
   let blocked: Promise<void> | undefined;
   let release: (() => void) | undefined;
@@ -51,7 +60,7 @@ export function createWriter(out: Pick<OutputStream, 'stream' | 'writeEarly'>): 
 
   function unblock(): void {
     release?.();
-    if (text !== '') schedule();
+    onFree();
   }
 
   function block(stream: Writable): void {
@@ -64,85 +73,107 @@ export function createWriter(out: Pick<OutputStream, 'stream' | 'writeEarly'>): 
     });
   }
 
-  function send(piece: string | Uint8Array): Promise<void> | undefined {
-    const stream = open();
-    if (failure !== undefined) return undefined;
-    last = new Promise((resolve) => {
-      const more = stream.write(piece, (error) => {
-        if (error) fail(error);
-        resolve();
-      });
-      if (!more && failure === undefined) block(stream);
-    });
-    return blocked;
+  function check(): void {
+    if (failure !== undefined) throw failure;
   }
+
+  return {
+    isOpen: () => opened !== undefined,
+    blocked: () => blocked,
+    check,
+    hasFailed: () => failure !== undefined,
+    send: (piece) => {
+      const stream = open();
+      if (failure !== undefined) return undefined;
+      last = new Promise((resolve) => {
+        const more = stream.write(piece, (error) => {
+          if (error) fail(error);
+          resolve();
+        });
+        if (!more && failure === undefined) block(stream);
+      });
+      return blocked;
+    },
+    settle: async () => {
+      await last;
+      check();
+      // After a failure the listener stays: the stream may still emit the error, which would end the process.
+      opened?.off('error', fail);
+    },
+    release: () => void opened?.off('close', failClosed).off('drain', unblock),
+  };
+}
+
+function writeEarly(write: NonNullable<OutputStream['writeEarly']>, text: string): Uint8Array {
+  try {
+    return write(text);
+  } catch (error) {
+    throw error instanceof Error && isClosed(error) ? describeClosed(error) : error;
+  }
+}
+
+/**
+ * A writer to an output. Text is collected to pieces of 64 KiB, but waits at most until the program waits for something:
+ * a record that has arrived is seen before the next one arrives. The stream is opened for what cannot be written without.
+ */
+export function createWriter(out: Pick<OutputStream, 'stream' | 'writeEarly'>): Writer {
+  let text = '';
+  let turn: NodeJS.Immediate | undefined;
+  const outlet = createOutlet(out, () => {
+    if (text !== '') schedule();
+  });
 
   function flush(): Promise<void> | undefined {
     clearImmediate(turn);
     turn = undefined;
     const piece = text;
     text = '';
-    return piece === '' ? blocked : send(piece);
+    return piece === '' ? outlet.blocked() : outlet.send(piece);
   }
 
   function schedule(): void {
     turn ??= setImmediate(() => {
       turn = undefined;
-      if (blocked === undefined && failure === undefined) void flush();
+      if (outlet.blocked() === undefined && !outlet.hasFailed()) void flush();
     });
   }
 
   async function waitToFlush(): Promise<void> {
-    await blocked;
-    check();
+    await outlet.blocked();
+    outlet.check();
     await flush();
-    check();
-  }
-
-  function writeEarly(write: NonNullable<OutputStream['writeEarly']>): Uint8Array {
-    try {
-      return write(text);
-    } catch (error) {
-      throw error instanceof Error && isClosed(error) ? describeClosed(error) : error;
-    }
-  }
-
-  function check(): void {
-    if (failure !== undefined) throw failure;
+    outlet.check();
   }
 
   return {
     write(more) {
-      check();
+      outlet.check();
       text += more;
       if (text.length >= pieceLength) return waitToFlush();
       schedule();
       return undefined;
     },
     writeBytes(bytes) {
-      check();
+      outlet.check();
       return (async () => {
         await waitToFlush();
-        await send(bytes);
-        check();
+        await outlet.send(bytes);
+        outlet.check();
       })();
     },
     async close() {
       try {
-        check();
-        if (!opened && out.writeEarly !== undefined) {
-          const rest = writeEarly(out.writeEarly);
+        outlet.check();
+        if (!outlet.isOpen() && out.writeEarly !== undefined) {
+          const rest = writeEarly(out.writeEarly, text);
           text = '';
-          if (rest.length > 0) await send(rest);
+          if (rest.length > 0) await outlet.send(rest);
         }
         await waitToFlush();
-        await last;
-        check();
-        // After a failure the listener stays: the stream may still emit the error, which would end the process.
-        opened?.off('error', fail);
+        await outlet.settle();
       } finally {
         clearImmediate(turn);
-        opened?.off('close', failClosed).off('drain', unblock);
+        outlet.release();
       }
     },
   };

@@ -46,8 +46,6 @@ const instanceActions = [
 
 /** What other vocabularies of this language call our actions. */
 const otherNames: ReadonlyMap<string, string> = new Map([
-  ['getdirectory', 'listdirectory'],
-  ['putlink', 'putsnaplink'],
   ['setroletag', 'setroletags'],
   ['listinstances', 'listmachines'],
   ['getinstance', 'getmachine'],

@@ -58,8 +58,9 @@ export function readNetwork(text: string): Network | undefined {
   return isMapped(bytes) && bits >= 96 ? { address: bytes.slice(12), bits: bits - 96 } : { address: bytes, bits };
 }
 
-/** Whether an address is in a network; those of different kinds never are. */
-export function containsAddress({ address, bits }: Network, candidate: Address): boolean {
+/** Whether an address is in a network. An IPv4 address is in IPv6 networks as `::ffff:a.b.c.d`; no IPv6 address is in an IPv4 network. */
+export function containsAddress({ address, bits }: Network, given: Address): boolean {
+  const candidate = given.length === 4 && address.length === 16 ? [...mappedPrefix, ...given] : given;
   if (address.length !== candidate.length) return false;
   return address.every((byte, index) => {
     const counted = Math.min(8, Math.max(0, bits - index * 8));

@@ -1,28 +1,15 @@
 import { findOtherName } from './actions.ts';
+import { findFormerWord } from './former-words.ts';
+import type { Finding, PlacedFinding } from './finding.ts';
+import { findForms } from './form-check.ts';
 import { findContradictions, findUnsupplied } from './condition-check.ts';
 import { matchesIdentifier } from './evaluate.ts';
-import { nearest as findNearest } from '../nearest.ts';
+import { nearest as findNearest } from '../base/nearest.ts';
 import { parsePlacedRule, type PlacedRule } from './parser.ts';
+import { describePowers } from './powers.ts';
 import { printRule } from './print.ts';
 import { PolicySyntaxError, quoteForMessage, type Place } from './syntax-error.ts';
 import type { Identifier } from './rule.ts';
-
-/** Something that is wrong with a rule, or most likely not what its writer means. Errors are what the service refuses. */
-export interface Finding {
-  severity: 'error' | 'warning';
-  message: string;
-  /** `rule` is the index of the rule in the list. */
-  place: Place & { rule: number };
-  /** A text to put at the place instead of what stands there. */
-  suggestion?: string;
-}
-
-/** A finding before it is known in which rule it is. */
-export interface PlacedFinding {
-  message: string;
-  place: Place;
-  suggestion?: string;
-}
 
 /** The first few names of a list, for a message. */
 function nameSome(names: readonly string[]): string {
@@ -31,6 +18,12 @@ function nameSome(names: readonly string[]): string {
 
 function checkExact(word: string, place: Place, known: ReadonlySet<string>): PlacedFinding | undefined {
   if (known.has(word)) return undefined;
+  const granted = findFormerWord(word);
+  if (granted !== undefined) {
+    const current = granted.length === 1 ? granted[0] : undefined;
+    const message = `${quoteForMessage(word)} is a word of earlier policies and grants ${nameSome(granted)}: write ${current ?? 'these'}`;
+    return { message, place, ...(current !== undefined && { suggestion: current }) };
+  }
   const lower = word.toLowerCase();
   if (lower !== word) {
     const mended = known.has(lower) ? lower : (findOtherName(lower) ?? findNearest(lower, known) ?? lower);
@@ -101,7 +94,12 @@ function checkNegative({ rule, can }: PlacedRule): PlacedFinding[] {
   return [{ message: 'CAN NOT grants nothing and denies nothing: everything is denied until a rule allows it', place: can }];
 }
 
-function checkPlacedRule(placed: PlacedRule, known: ReadonlySet<string>): PlacedFinding[] {
+function checkPowers({ rule, placeOf }: PlacedRule): PlacedFinding[] {
+  const message = describePowers(rule);
+  return message === undefined ? [] : [{ message, place: placeOf(rule.actions) }];
+}
+
+function checkPlacedRule(text: string, placed: PlacedRule, known: ReadonlySet<string>): PlacedFinding[] {
   const { rule, placeOf } = placed;
   const actions = rule.actions.kind === 'all' ? [] : rule.actions.items;
   const resources = rule.resources?.kind === 'list' ? rule.resources.items : [];
@@ -112,6 +110,8 @@ function checkPlacedRule(placed: PlacedRule, known: ReadonlySet<string>): Placed
   return [
     ...checkPrincipals(placed),
     ...checkNegative(placed),
+    ...checkPowers(placed),
+    ...findForms(text, placed),
     ...words.filter((finding) => finding !== undefined),
     ...(rule.condition ? [...findUnsupplied(rule.condition, placeOf), ...findContradictions(rule.condition, placeOf)] : []),
   ];
@@ -125,7 +125,7 @@ function locate({ message, place, suggestion }: PlacedFinding, severity: Finding
 function checkRule(text: string, index: number, known: ReadonlySet<string>): { findings: Finding[]; canonical: string } {
   try {
     const placed = parsePlacedRule(text);
-    const findings = checkPlacedRule(placed, known).map((finding) => locate(finding, 'warning', index));
+    const findings = checkPlacedRule(text, placed, known).map((finding) => locate(finding, 'warning', index));
     return { findings, canonical: printRule(placed.rule) };
   } catch (error) {
     if (!(error instanceof PolicySyntaxError)) throw error;
@@ -136,7 +136,7 @@ function checkRule(text: string, index: number, known: ReadonlySet<string>): { f
 
 /**
  * Looks through the rules of one policy: errors are what the service refuses (syntax, a rule twice), warnings what it accepts and what
- * grants nothing, or not everywhere the same. In the order of the rules.
+ * grants nothing, or not everywhere the same, or everything. In the order of the rules.
  */
 export function checkRules(rules: readonly string[], known: ReadonlySet<string>): Finding[] {
   const texts = new Map<string, number>();

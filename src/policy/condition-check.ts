@@ -1,17 +1,11 @@
 import { suppliedNames } from './evaluate.ts';
-import { nearest as findNearest } from '../nearest.ts';
-import { findType, nameTypes, type Comparison, type Condition, type TypeName } from './rule.ts';
+import { nearest as findNearest } from '../base/nearest.ts';
+import { findType, listComparisons, nameTypes, type Comparison, type Condition, type TypeName } from './rule.ts';
 import { quoteForMessage, type Place } from './syntax-error.ts';
 import { readScale } from './values.ts';
-import type { PlacedFinding } from './check.ts';
+import type { PlacedFinding } from './finding.ts';
 
 type PlaceOf = (node: object) => Place;
-
-function listComparisons(condition: Condition): Comparison[] {
-  if (condition.kind === 'and') return condition.all.flatMap(listComparisons);
-  if (condition.kind === 'or') return condition.any.flatMap(listComparisons);
-  return condition.kind === 'not' ? listComparisons(condition.condition) : [condition];
-}
 
 const usableNames = new Set([...suppliedNames, ...nameTypes.keys()]);
 

@@ -1,4 +1,4 @@
-import { nearest as findNearest } from '../nearest.ts';
+import { nearest as findNearest } from '../base/nearest.ts';
 import { findPatternProblem } from './pattern.ts';
 import { findType, operators, splitRegex, typeNames, type Comparison, type Condition, type Operator, type TypeName } from './rule.ts';
 import { areFlags, type Token } from './scanner.ts';

@@ -1,3 +1,4 @@
+import { createUnlimitedBudget, isExhausted, type Budget } from './budget.ts';
 import { evaluateRule, type Outcome, type RuleRequest } from './evaluate.ts';
 import { parseRule } from './parser.ts';
 import { PolicySyntaxError } from './syntax-error.ts';
@@ -38,6 +39,8 @@ export interface DecisionInput {
   resource: DecisionResource;
   /** Operation in lower case. */
   action: string;
+  /** Steps that the decision may take; any number when left out. */
+  budget?: Budget | undefined;
   /** What conditions look at. */
   context: Omit<RuleRequest, 'action' | 'resource' | 'activeRoles'>;
 }
@@ -82,19 +85,23 @@ export type Decision =
     };
 
 /** The roles that are active for a request, and those that it names in vain. */
-export interface Activation {
-  active: CallerRole[];
+export interface Activation<R> {
+  active: R[];
   refused: { role: string; missing: 'unknown-role' | 'not-member' }[];
 }
 
 /** The active roles (compute document, "Access-control rules", 3): the named ones, else the default ones. */
-export function activateRoles(roles: readonly CallerRole[], named: readonly string[] | undefined): Activation {
+export function activateRoles<R extends Pick<CallerRole, 'name' | 'membership'>>(
+  roles: readonly R[],
+  named: readonly string[] | undefined,
+): Activation<R> {
   if (named === undefined) return { active: roles.filter((role) => role.membership === 'default'), refused: [] };
   const names = new Set(named.includes('*') ? roles.filter((role) => role.membership !== 'none').map((role) => role.name) : named);
   const active = roles.filter((role) => names.has(role.name) && role.membership !== 'none');
   const existing = new Set(roles.map((role) => role.name));
+  const activeNames = new Set(active.map((role) => role.name));
   const refused = [...names]
-    .filter((name) => !active.some((role) => role.name === name))
+    .filter((name) => !activeNames.has(name))
     .map((name) => ({ role: name, missing: existing.has(name) ? ('not-member' as const) : ('unknown-role' as const) }));
   return { active, refused };
 }
@@ -102,10 +109,13 @@ export function activateRoles(roles: readonly CallerRole[], named: readonly stri
 const mostCached = 2000;
 const cached = new Map<string, Rule | PolicySyntaxError>();
 
-/** Stored rules are few and asked at every request: each is parsed once, and the oldest forgotten when there are too many. */
-function readRule(text: string): Rule | PolicySyntaxError {
+/** Stored rules are few and asked at every request: each is parsed once, and the oldest forgotten when there are too many. Undefined: too many steps. */
+function readRule(text: string, budget: Budget): Rule | PolicySyntaxError | undefined {
   const known = cached.get(text);
   if (known) return known;
+  // Parsing takes up to 100 ns for each character.
+  budget.left -= text.length * 10;
+  if (isExhausted(budget)) return undefined;
   const parsed = parseOrError(text);
   const [oldest] = cached.keys();
   if (cached.size >= mostCached && oldest !== undefined) cached.delete(oldest);
@@ -129,6 +139,7 @@ const progress: Readonly<Record<Missing, number>> = {
   'not-member': 0,
   'no-policy': 0,
   'not-action': 1,
+  'too-complex': 7,
   'broken-rule': 2,
   principal: 3,
   negative: 3,
@@ -138,43 +149,47 @@ const progress: Readonly<Record<Missing, number>> = {
   'no-tag': 6,
 };
 
-function askRule(role: CallerRole, policy: string, text: string, input: DecisionInput, active: readonly string[]): Grant | Reason {
+interface Asked extends DecisionInput {
+  readonly budget: Budget;
+}
+
+function askRule(role: CallerRole, policy: string, text: string, input: Asked, active: readonly string[]): Grant | Reason {
   const place = { role: role.name, policy, rule: text };
-  const rule = readRule(text);
+  input.budget.left -= 10;
+  const rule = readRule(text, input.budget);
+  if (rule === undefined) return { missing: 'too-complex', ...place };
   if (rule instanceof PolicySyntaxError) return { missing: 'broken-rule', ...place, detail: rule.message };
-  const { outcome, detail } = evaluateRule(rule, {
-    ...input.context,
-    action: input.action,
-    resource: input.resource.path,
-    activeRoles: active,
-  });
+  const request = { ...input.context, action: input.action, resource: input.resource.path, activeRoles: active };
+  const { outcome, detail } = evaluateRule(rule, request, input.budget);
   if (outcome !== 'allows') return { missing: outcome, ...place, ...(detail !== '' && { detail }) };
   if (rule.resources?.kind === 'all') return { kind: 'rule', ...place };
   return input.resource.tags.includes(role.name) ? { kind: 'rule', ...place, tag: role.name } : { missing: 'no-tag', ...place };
 }
 
 /** One role's answer: a grant, or what was missing in the rule that came nearest. */
-function askRole(role: CallerRole, input: DecisionInput, active: readonly string[]): Grant | Reason {
+function askRole(role: CallerRole, input: Asked, active: readonly string[]): Grant | Reason {
   if (role.name === administratorRole) return { kind: 'administrator', role: role.name };
   let nearest: Reason = { missing: 'no-policy', role: role.name };
   for (const policy of role.policies) {
     for (const text of policy.rules) {
       const answer = askRule(role, policy.name, text, input, active);
-      if ('kind' in answer) return answer;
+      if ('kind' in answer || answer.missing === 'too-complex') return answer;
       if (progress[answer.missing] > progress[nearest.missing]) nearest = answer;
     }
   }
   return nearest.missing === 'not-action' ? { missing: 'not-action', role: role.name } : nearest;
 }
 
-function findInactive(input: DecisionInput, active: readonly CallerRole[]): string[] {
-  const others = input.roles.filter((role) => role.membership !== 'none' && !active.includes(role));
+function findInactive(input: Asked, active: readonly CallerRole[]): string[] {
+  const known = new Set(active);
+  const others = input.roles.filter((role) => role.membership !== 'none' && !known.has(role));
   return others.filter((role) => 'kind' in askRole(role, input, [role.name])).map((role) => role.name);
 }
 
 /**
  * Whether a caller may do an action on a resource, and why: the one decision of both services and of `policies simulate`, in the order of
  * compute-decisions, "Roles, policies, tags, access". What is not allowed is denied. A named role that is not the caller's denies all.
+ * A decision that takes more steps than its budget has denies too, whatever the rules that were not asked would say.
  * The resource's tags are those of the collection for listing and creating, and of the member alone for everything else.
  */
 export function decide(input: DecisionInput): Decision {
@@ -187,10 +202,12 @@ export function decide(input: DecisionInput): Decision {
   const ordered = administrator ? [administrator, ...active] : active;
   const names = active.map((role) => role.name);
   const reasons: Reason[] = active.length === 0 ? [{ missing: 'no-role' }] : [];
+  const asked: Asked = { ...input, budget: input.budget ?? createUnlimitedBudget() };
   for (const role of ordered) {
-    const answer = askRole(role, input, names);
+    const answer = askRole(role, asked, names);
     if ('kind' in answer) return { allowed: true, question, because: answer };
     reasons.push(answer);
+    if (answer.missing === 'too-complex') return { allowed: false, question, reasons, inactive: [] };
   }
-  return { allowed: false, question, reasons, inactive: findInactive(input, active) };
+  return { allowed: false, question, reasons, inactive: findInactive(asked, active) };
 }

@@ -1,6 +1,17 @@
+import { createUnlimitedBudget, isExhausted, type Budget } from './budget.ts';
 import { compilePattern, type Pattern } from './pattern.ts';
+import { findFormerWord } from './former-words.ts';
 import { printCondition } from './print.ts';
-import { findType, type Comparison, type Condition, type Identifier, type Identifiers, type RegexIdentifier, type Rule } from './rule.ts';
+import {
+  findType,
+  splitRegex,
+  type Comparison,
+  type Condition,
+  type Identifier,
+  type Identifiers,
+  type RegexIdentifier,
+  type Rule,
+} from './rule.ts';
 import { compileTest, type ValueTest } from './values.ts';
 
 /** What a rule is asked about. */
@@ -38,7 +49,16 @@ export const suppliedNames: readonly string[] = [
 ];
 
 /** What a rule says about a request. Only `allows` grants anything; nothing else denies what another rule grants. */
-export type Outcome = 'allows' | 'not-action' | 'not-resource' | 'principal' | 'negative' | 'condition-false' | 'missing-name';
+export type Outcome =
+  | 'allows'
+  | 'not-action'
+  | 'not-resource'
+  | 'principal'
+  | 'negative'
+  | 'condition-false'
+  | 'missing-name'
+  /** The steps that may be taken do not suffice. */
+  | 'too-complex';
 
 export interface RuleResult {
   outcome: Outcome;
@@ -55,7 +75,7 @@ function collectValues(request: RuleRequest): Values {
     date: now,
     day: now,
     time: now,
-    method: request.method,
+    method: request.method?.toLowerCase(),
     sourceip: request.sourceip,
     ip: request.sourceip,
     'user-agent': request.userAgent,
@@ -76,9 +96,17 @@ function findPattern(identifier: RegexIdentifier): Pattern {
   return pattern;
 }
 
+/** The values of a comparison; those of `method`, which is supplied in lower case, without regard to case. */
+function readValues({ name, operator, values }: Comparison): readonly string[] {
+  if (name !== 'method') return values;
+  if (operator !== 'LIKE') return values.map((value) => value.toLowerCase());
+  return values.map((value) => (splitRegex(value).flags.includes('i') ? value : `${value}i`));
+}
+
 function findTest(comparison: Comparison): ValueTest {
   const type = findType(comparison);
-  const test = tests.get(comparison) ?? (type === undefined ? () => undefined : compileTest(type, comparison.operator, comparison.values));
+  const test =
+    tests.get(comparison) ?? (type === undefined ? () => undefined : compileTest(type, comparison.operator, readValues(comparison)));
   tests.set(comparison, test);
   return test;
 }
@@ -99,54 +127,67 @@ function matchesParts(parts: readonly string[], text: string): boolean {
 }
 
 /** Whether an identifier names a word: a fuzzy word the whole of it, a regular expression any part of it, letters exactly. */
-export function matchesIdentifier(identifier: Identifier, word: string): boolean {
+export function matchesIdentifier(identifier: Identifier, word: string, budget: Budget = createUnlimitedBudget()): boolean {
+  budget.left -= 1;
   if (identifier.kind === 'exact') return identifier.text === word;
   if (identifier.kind === 'fuzzy') return matchesParts(identifier.parts, word);
-  return findPattern(identifier)(word) === true;
+  return findPattern(identifier)(word, budget) === true;
 }
 
-function matchesAny(identifiers: Identifiers, word: string): boolean {
-  return identifiers.kind === 'all' || identifiers.items.some((item) => matchesIdentifier(item, word));
+function matchesAny(identifiers: Identifiers, word: string, budget: Budget): boolean {
+  return identifiers.kind === 'all' || identifiers.items.some((item) => matchesIdentifier(item, word, budget));
+}
+
+/** Whether a word of existing policies, which is no operation's name, stood for this action. */
+function matchesFormerly(identifiers: Identifiers, action: string): boolean {
+  if (identifiers.kind === 'all') return false;
+  return identifiers.items.some((item) => item.kind === 'exact' && findFormerWord(item.text)?.includes(action) === true);
 }
 
 /** Names are `missing` also when the request's value does not fit the type, so that NOT does not turn nonsense into a permission. */
 type Answer = { holds: boolean; because: Condition } | { missing: string };
 
-function evaluateComparison(comparison: Comparison, values: Values): Answer {
+function evaluateComparison(comparison: Comparison, values: Values, budget: Budget): Answer {
   const value = values.get(comparison.name);
-  const holds = value === undefined || value === null ? undefined : findTest(comparison)(value);
+  const holds = value === undefined || value === null ? undefined : findTest(comparison)(value, budget);
   return holds === undefined ? { missing: comparison.name } : { holds, because: comparison };
 }
 
 /** The first part that decides, from left to right; the rest are not looked at. */
-function evaluateParts(parts: readonly Condition[], deciding: boolean, whole: Condition, values: Values): Answer {
+function evaluateParts(parts: readonly Condition[], deciding: boolean, whole: Condition, values: Values, budget: Budget): Answer {
   for (const part of parts) {
-    const answer = evaluateCondition(part, values);
+    const answer = evaluateCondition(part, values, budget);
     if ('missing' in answer) return answer;
     if (answer.holds === deciding) return answer;
   }
   return { holds: !deciding, because: whole };
 }
 
-function evaluateCondition(condition: Condition, values: Values): Answer {
-  if (condition.kind === 'and') return evaluateParts(condition.all, false, condition, values);
-  if (condition.kind === 'or') return evaluateParts(condition.any, true, condition, values);
-  if (condition.kind === 'comparison') return evaluateComparison(condition, values);
-  const answer = evaluateCondition(condition.condition, values);
+function evaluateCondition(condition: Condition, values: Values, budget: Budget): Answer {
+  if (condition.kind === 'and') return evaluateParts(condition.all, false, condition, values, budget);
+  if (condition.kind === 'or') return evaluateParts(condition.any, true, condition, values, budget);
+  if (condition.kind === 'comparison') return evaluateComparison(condition, values, budget);
+  const answer = evaluateCondition(condition.condition, values, budget);
   return 'missing' in answer ? answer : { holds: !answer.holds, because: condition };
 }
 
 /**
  * What a rule says about a request. Conditions are evaluated from left to right and no further than needed; a name that is needed and
- * missing, or whose value does not fit, makes the rule not allow, whatever stands around it. Never throws.
+ * missing, or whose value does not fit, makes the rule not allow, whatever stands around it. So does a budget that is used up. Never throws.
  */
-export function evaluateRule(rule: Rule, request: RuleRequest): RuleResult {
-  if (!matchesAny(rule.actions, request.action)) return { outcome: 'not-action', detail: '' };
+export function evaluateRule(rule: Rule, request: RuleRequest, budget: Budget = createUnlimitedBudget()): RuleResult {
+  const result = evaluateWithin(rule, request, budget);
+  return isExhausted(budget) ? { outcome: 'too-complex', detail: '' } : result;
+}
+
+function evaluateWithin(rule: Rule, request: RuleRequest, budget: Budget): RuleResult {
+  if (!matchesAny(rule.actions, request.action, budget) && !matchesFormerly(rule.actions, request.action))
+    return { outcome: 'not-action', detail: '' };
   if (rule.principals && rule.principals.kind !== 'all') return { outcome: 'principal', detail: '' };
   if (rule.negative) return { outcome: 'negative', detail: '' };
-  if (rule.resources && !matchesAny(rule.resources, request.resource)) return { outcome: 'not-resource', detail: '' };
+  if (rule.resources && !matchesAny(rule.resources, request.resource, budget)) return { outcome: 'not-resource', detail: '' };
   if (!rule.condition) return { outcome: 'allows', detail: '' };
-  const answer = evaluateCondition(rule.condition, collectValues(request));
+  const answer = evaluateCondition(rule.condition, collectValues(request), budget);
   if ('missing' in answer) return { outcome: 'missing-name', detail: answer.missing };
   return answer.holds ? { outcome: 'allows', detail: '' } : { outcome: 'condition-false', detail: printCondition(answer.because) };
 }

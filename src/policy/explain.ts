@@ -33,6 +33,7 @@ const describeMissing: Readonly<Record<Missing, Words>> = {
   'not-resource': (reason, { path }) => `${describeRule(reason)} is about other resources than ${path}`,
   'missing-name': (reason) => `${describeRule(reason)} looks at "${reason.detail ?? ''}", which this request does not have`,
   'condition-false': (reason) => `${describeRule(reason)} does not apply, because this does not hold: ${reason.detail ?? ''}`,
+  'too-complex': (reason) => `${describeRule(reason)} takes more steps than a decision may`,
   'no-tag': (reason, { path, kind }) => {
     const alone = kind === 'member' ? ' (a tag of its collection does not count)' : '';
     return `${describeRule(reason)} allows it, but ${path} does not have the role tag ${reason.role ?? ''}${alone}`;

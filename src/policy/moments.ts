@@ -1,17 +1,52 @@
 const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
-/** Reads a day of the week: 1 (Monday) to 7 (Sunday), a name in any case, or as much of its beginning as tells it from the others. */
+/** Beginnings of two days each that stand for the earlier one, as `th` and `su` stand for the later ones. */
+const shortDays: ReadonlyMap<string, number> = new Map([
+  ['t', 2],
+  ['s', 6],
+]);
+
+/** Spellings of days that deployed services take too: the letters that tell them apart, three letters, the whole name. */
+export function isCommonDay(text: string): boolean {
+  return /^(?:[1-7mtwfs]|tu|th|sa|su|mon|tue|wed|thu|fri|sat|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day)$/i.test(text);
+}
+
+/** The day of the week of a moment in milliseconds since the epoch, UTC. */
+export function dayOf(moment: number): number {
+  return ((new Date(moment).getUTCDay() + 6) % 7) + 1;
+}
+
+/** Seconds since midnight of a moment in milliseconds since the epoch, UTC. */
+export function timeOf(moment: number): number {
+  return Math.floor((((moment % 86_400_000) + 86_400_000) % 86_400_000) / 1000);
+}
+
+/**
+ * Reads a day of the week: 1 (Monday) to 7 (Sunday), a name in any case, as much of its beginning as tells it from the others, `t` for Tuesday,
+ * `s` for Saturday, or a date with its time.
+ */
 export function readDay(text: string): number | undefined {
   if (/^[1-7]$/.test(text)) return Number(text);
   const word = text.toLowerCase();
   if (word === '') return undefined;
+  const moment = hasTime(text) ? readDate(text) : undefined;
+  if (moment !== undefined) return dayOf(moment);
+  const short = shortDays.get(word);
+  if (short !== undefined) return short;
   const found = days.filter((day) => day.startsWith(word));
   const [only = ''] = found;
   return found.length === 1 ? days.indexOf(only) + 1 : undefined;
 }
 
-/** Reads `hh:mm` or `hh:mm:ss` as seconds since midnight. */
+/** Whether a text could be a date with its time. */
+function hasTime(text: string): boolean {
+  return /\d[T ]\d/i.test(text);
+}
+
+/** Reads `hh:mm`, `hh:mm:ss` or a date with its time as seconds since midnight, UTC. */
 export function readTime(text: string): number | undefined {
+  const moment = hasTime(text) ? readDate(text) : undefined;
+  if (moment !== undefined) return timeOf(moment);
   const found = /^(\d{1,2}):([0-5]\d)(?::([0-5]\d))?$/.exec(text);
   if (!found || Number(found[1]) > 23) return undefined;
   return Number(found[1]) * 3600 + Number(found[2]) * 60 + Number(found[3] ?? 0);
@@ -28,8 +63,15 @@ function isInCalendar(year: number, month: number, day: number): boolean {
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }
 
-/** Reads an ISO 8601 date, with or without time and zone (UTC unless said), or an HTTP date, as milliseconds since the epoch. */
-export function readDate(text: string): number | undefined {
+/** A year alone, and a date with slashes, as ISO 8601 has them. */
+function writeIso(text: string): string {
+  if (/^\d{4}$/.test(text)) return `${text}-01-01`;
+  return text.replace(/^(\d{4})\/(\d{2})\/(\d{2})/, '$1-$2-$3');
+}
+
+/** Reads a year, an ISO 8601 date, also with slashes, with or without time and zone (UTC unless said), or an HTTP date, as milliseconds since the epoch. */
+export function readDate(written: string): number | undefined {
+  const text = writeIso(written);
   const iso = isoForm.exec(text);
   const http = httpForm.exec(text);
   if (!iso && !http) return undefined;

@@ -42,7 +42,19 @@ const principalList: ListRole = { one: 'a principal', example: 'a, b AND c', pat
 const actionList: ListRole = { one: 'an action', example: 'getkey, listkeys AND createkey', paths: false };
 const resourceList: ListRole = { one: 'a resource', example: '/a, /b AND /c', paths: true };
 
+/** Reads `::regex` directly behind an expression, as deployed policies have it; an expression without it means the same here. */
+function readRegexType(reader: Reader): void {
+  const { end } = reader;
+  const next = reader.peek('identifier');
+  if (next.kind !== '::' || next.offset !== end) return;
+  reader.read('identifier');
+  const type = reader.read('identifier');
+  if (type.kind === 'word' && /^regexp?$/.test(type.text)) return;
+  throw reader.fail('the type of an expression is regex: /expression/flags::regex', type);
+}
+
 function readRegexIdentifier(reader: Reader, token: Token): Identifier {
+  readRegexType(reader);
   const { body, flags } = splitRegex(token.text);
   const problem = findPatternProblem(body, flags);
   if (problem !== undefined) throw reader.fail(problem, token);
@@ -65,7 +77,7 @@ function readIdentifier(reader: Reader, role: ListRole): Identifier {
 
 /** Why a word with a slash in front is no regular expression. */
 function failRegex(reader: Reader, token: Token): PolicySyntaxError {
-  return reader.fail('a regular expression is written /expression/flags, with the flags g, i, m, s, u', token);
+  return reader.fail('a regular expression is written /expression/flags::regex, with the flags g, i, m, s, u', token);
 }
 
 /** Reads `a`, `a AND b`, `a, b AND c`, `a, b, AND c`, or everything. */

@@ -3,10 +3,11 @@
  * because anybody who may write a policy chooses it and the service runs it at each request. The syntax is JavaScript's without what needs
  * backtracking (back references, looking ahead and behind). Single characters and classes are left to the engine's own expressions.
  */
+import { createUnlimitedBudget, isExhausted, type Budget } from './budget.ts';
 import { parsePattern, type Node } from './pattern-parser.ts';
 
-/** Tests texts against one regular expression; undefined for texts that are too long to try. */
-export type Pattern = (text: string) => boolean | undefined;
+/** Tests texts against one regular expression; undefined for texts that are too long to try, and when the budget does not suffice. */
+export type Pattern = (text: string, budget?: Budget) => boolean | undefined;
 
 /** Characters of the longest text that a pattern is tried on. */
 export const longestSubject = 2048;
@@ -111,12 +112,13 @@ function countSteps(node: Node): number {
 }
 
 /** Runs all ways through the steps side by side. */
-function runSteps(steps: readonly Step[], letters: readonly string[]): boolean {
+function runSteps(steps: readonly Step[], letters: readonly string[], budget: Budget): boolean | undefined {
   const seen = new Int32Array(steps.length).fill(-1);
   let reading: number[] = [];
   const enter = (start: number, at: number, into: number[]): boolean => {
     const open = [start];
     for (let index = open.pop(); index !== undefined; index = open.pop()) {
+      budget.left -= 1;
       if (seen[index] === at) continue;
       seen[index] = at;
       const step = steps[index];
@@ -128,6 +130,8 @@ function runSteps(steps: readonly Step[], letters: readonly string[]): boolean {
     return false;
   };
   for (let at = 0; at <= letters.length; at++) {
+    budget.left -= reading.length;
+    if (isExhausted(budget)) return undefined;
     const next: number[] = [];
     const letter = letters[at - 1];
     for (const index of reading) {
@@ -173,5 +177,5 @@ export function compilePattern(body: string, flags: string): Pattern {
   steps.push({ kind: 'done' });
   const unicode = flags.includes('u');
   const split = (text: string): string[] => (unicode ? Array.from(text) : text.split(''));
-  return (text) => (text.length > longestSubject ? undefined : runSteps(steps, split(text)));
+  return (text, budget = createUnlimitedBudget()) => (text.length > longestSubject ? undefined : runSteps(steps, split(text), budget));
 }

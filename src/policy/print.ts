@@ -31,7 +31,7 @@ function printValue(text: string): string {
 
 function printIdentifier(identifier: Identifier): string {
   if (identifier.kind === 'exact') return printWord(identifier.text);
-  if (identifier.kind === 'regex') return `/${identifier.body}/${identifier.flags}`;
+  if (identifier.kind === 'regex') return `/${identifier.body}/${identifier.flags}::regex`;
   return identifier.parts.map((part) => part.replaceAll('*', '\\*')).join('*');
 }
 

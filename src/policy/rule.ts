@@ -50,6 +50,22 @@ export interface Rule {
   condition?: Condition;
 }
 
+/** The comparisons of a condition, in the order in which they stand. */
+export function listComparisons(condition: Condition): Comparison[] {
+  if (condition.kind === 'and') return condition.all.flatMap(listComparisons);
+  if (condition.kind === 'or') return condition.any.flatMap(listComparisons);
+  return condition.kind === 'not' ? listComparisons(condition.condition) : [condition];
+}
+
+/** How many comparisons a condition has; values of IN count as one each. */
+export function countComparisons(condition: Condition | undefined): number {
+  if (condition === undefined) return 0;
+  if (condition.kind === 'comparison') return condition.values.length;
+  if (condition.kind === 'not') return countComparisons(condition.condition);
+  const parts = condition.kind === 'and' ? condition.all : condition.any;
+  return parts.reduce((sum, part) => sum + countComparisons(part), 0);
+}
+
 /** Words that are identifiers only between double quotation marks, in any case. */
 export const reservedWords: ReadonlySet<string> = new Set([
   'AND',

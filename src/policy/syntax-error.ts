@@ -1,4 +1,4 @@
-import { CloudError, exitCodes } from '../errors.ts';
+import { CloudError, exitCodes } from '../base/errors.ts';
 
 /** A stretch of a rule's text, in UTF-16 units. */
 export interface Place {

@@ -1,10 +1,11 @@
+import type { Budget } from './budget.ts';
 import { compilePattern } from './pattern.ts';
-import { readDate, readDay, readTime } from './moments.ts';
+import { dayOf, readDate, readDay, readTime, timeOf } from './moments.ts';
 import { containsAddress, readAddress, readNetwork } from './addresses.ts';
 import { splitRegex, type Operator, type TypeName } from './rule.ts';
 
 /** Tests a value of the request; undefined when the value does not fit the type. */
-export type ValueTest = (value: unknown) => boolean | undefined;
+export type ValueTest = (value: unknown, budget: Budget) => boolean | undefined;
 
 /** A type of the rule language: how it reads what a rule says, and how it compares what a request has. */
 interface ValueType {
@@ -45,6 +46,7 @@ function orderedType<T extends number | string>(
 }
 
 function readNumber(text: string): number | undefined {
+  if (/^0[xX][0-9a-fA-F]+$/.test(text)) return Number(text);
   return /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined;
 }
 
@@ -78,14 +80,14 @@ function takeDay(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isInteger(value) && value >= 1 && value <= 7 ? value : undefined;
   if (typeof value === 'string' && readDay(value) !== undefined) return readDay(value);
   const date = takeDate(value);
-  return date === undefined ? undefined : ((new Date(date).getUTCDay() + 6) % 7) + 1;
+  return date === undefined ? undefined : dayOf(date);
 }
 
 /** Seconds since midnight, UTC. */
 function takeTime(value: unknown): number | undefined {
   if (typeof value === 'string' && readTime(value) !== undefined) return readTime(value);
   const date = typeof value === 'number' ? undefined : takeDate(value);
-  return date === undefined ? undefined : Math.floor((((date % 86_400_000) + 86_400_000) % 86_400_000) / 1000);
+  return date === undefined ? undefined : timeOf(date);
 }
 
 /** A list of texts; several in one text are separated by commas, as in the headers that carry them. */
@@ -97,9 +99,9 @@ function takeList(value: unknown): readonly unknown[] | undefined {
 function compileLike(text: string): ValueTest {
   const { body, flags } = splitRegex(text);
   const matches = compilePattern(body, flags);
-  return (value) => {
+  return (value, budget) => {
     const subject = takeText(value);
-    return subject === undefined ? undefined : matches(subject);
+    return subject === undefined ? undefined : matches(subject, budget);
   };
 }
 
@@ -157,9 +159,10 @@ export function fitsType(type: TypeName, text: string): boolean {
 /** Makes the test for `operator values`; several values (of IN) are alternatives. */
 export function compileTest(type: TypeName, operator: Operator, values: readonly string[]): ValueTest {
   const tests = values.map((text) => types[type].compile(operator === 'IN' ? '=' : operator, text));
-  return (value) => {
+  return (value, budget) => {
     for (const test of tests) {
-      const result = test?.(value);
+      budget.left -= 1;
+      const result = test?.(value, budget);
       if (result !== false) return result;
     }
     return false;

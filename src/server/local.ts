@@ -1,48 +1,42 @@
-import { access } from 'node:fs/promises';
-import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { compute } from '../api/compute.ts';
 import type { Headers } from '../api/message.ts';
 import { storage } from '../api/storage.ts';
-import { LocalError } from '../errors.ts';
-import { findAccount, listKeysOf } from './accounts.ts';
-import { prepareTls, type LocalTls } from './certificates.ts';
+import { assertOwnDataDirectory } from '../base/data-directory.ts';
+import { prepareTls, type LocalTls } from './http/certificates.ts';
+import { computePoolLimits, createConnectionPool } from './http/connection-pool.ts';
 import { createComputeHandlers } from './compute/index.ts';
-import { nameSecond } from './compute/second-datacenter.ts';
-import { startJobEngine, type JobEngine } from './jobs/engine.ts';
-import { listen, type Listener } from './listen.ts';
-import { readPeerUrl } from './peer-client.ts';
-import { prepareSecret, servePeers } from './peers.ts';
-import { registerKey, seedAccount } from './seed-account.ts';
+import { nameSecond } from './peers/second-datacenter.ts';
+import type { JobEngine } from './jobs/engine.ts';
+import type { IsolationKind } from './jobs/isolation.ts';
+import { recallIsolation, rememberIsolation, showIsolation, type ShownIsolation } from './jobs/shown-isolation.ts';
+import { listen, type Listener } from './http/listen.ts';
+import { addAccounts, ensureAccount, type AccountOptions, type LocalAccount } from './seed/local-accounts.ts';
+import { readPeerUrl } from './peers/client.ts';
+import { prepareSecret, servePeers } from './peers/peers.ts';
 import { createFaults } from './fidelity.ts';
-import { seedSamples } from './seed-samples.ts';
-import { createService, type Service } from './serve.ts';
+import { createService, type Service } from './http/serve.ts';
 import type { ServiceSettings } from './settings.ts';
 import { answerPreflight } from './storage/cors.ts';
+import { assertUpload } from './storage/uploads.ts';
 import { findReferenced } from './storage/contents.ts';
 import { createStorageHandlers, entryAt } from './storage/index.ts';
 import { collectUnreferenced } from './store/collect.ts';
 import { openStore, type LocalStore } from './store/open.ts';
-import type { AccountRow } from './store/schema.ts';
 
 /** How the local service is to run; the settings of `cloud local start`. */
-export interface LocalOptions extends Omit<ServiceSettings, 'faults'> {
-  readonly dataDir: string;
+export interface LocalOptions extends Omit<ServiceSettings, 'faults'>, AccountOptions {
   /** 0: any free port. */
   readonly computePort: number;
   readonly storPort: number;
   /** Plain HTTP, which then counts as secure. */
   readonly http?: boolean;
   readonly host?: string | undefined;
-  /** Login of the account that the first start makes. */
-  readonly account?: string | undefined;
-  /** A key to register, in OpenSSH format; without one the first start makes a key. */
-  readonly publicKey?: string | undefined;
-  /** No sample images, packages, networks and directories. */
-  readonly empty?: boolean;
   readonly datacenter?: string | undefined;
   /** Run jobs although others than this machine can reach the service. */
   readonly allowJobs?: boolean | undefined;
+  /** The only way in which tasks of jobs may be kept from the rest of the machine; the strongest that it allows when absent. */
+  readonly isolation?: IsolationKind | undefined;
   /** Tasks of jobs at once, and milliseconds that one may take. */
   readonly jobSlots?: number | undefined;
   readonly jobTimeLimit?: number | undefined;
@@ -56,60 +50,23 @@ export interface LocalOptions extends Omit<ServiceSettings, 'faults'> {
 }
 
 /** The running local service, and what a client needs to use it. */
-export interface LocalService {
+export interface LocalService extends LocalAccount, ShownIsolation {
   readonly computeUrl: string;
   readonly storUrl: string;
-  readonly account: string;
-  readonly accountId: string;
-  /** MD5 fingerprint of a key of the account. */
-  readonly keyId: string;
-  /** Private half of that key, where the service made it. */
-  readonly keyFile: string | undefined;
+  /** The accounts that were asked for beside the first one. */
+  readonly accounts: readonly LocalAccount[];
   /** Certificate of the authority to trust; undefined for plain HTTP. */
   readonly caFile: string | undefined;
   readonly dataDir: string;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
+  /** The isolation that the trial of this start finds; tasks depend on it alone. What is shown before may be that of an earlier start. */
+  readonly tried: Promise<ShownIsolation>;
   /** Lets requests finish for up to `patience` milliseconds, then closes the store. */
   close(patience?: number): Promise<void>;
 }
 
-const defaultAccount = 'demo';
 const defaultDatacenter = 'local';
-
-/** The account with the login asked for, the oldest one when none was, made when it is not there. */
-async function ensureAccount(store: LocalStore, options: LocalOptions, now: number): Promise<AccountRow> {
-  const oldest = await store.db.selectFrom('accounts').selectAll().orderBy('created').orderBy('login').executeTakeFirst();
-  const login = options.account ?? oldest?.login ?? defaultAccount;
-  const { publicKey } = options;
-  const known = await findAccount(store.db, 'storage', login);
-  const account = known ?? (await seedAccount(store, { login, publicKey, keyFile: keyFileOf(options, login), now }));
-  if (known !== undefined && publicKey !== undefined) await registerKey(store, known, publicKey, now);
-  if (oldest === undefined && options.empty !== true) await seedSamples(store, account, now);
-  return account;
-}
-
-function keyFileOf({ dataDir }: LocalOptions, login: string): string {
-  return join(dataDir, 'keys', `${login}.pem`);
-}
-
-/** The key to sign with: the one that was given, else the first, whose private half is here when the service made it. */
-async function describeKey(
-  store: LocalStore,
-  options: LocalOptions,
-  account: AccountRow,
-): Promise<{ keyId: string; keyFile: string | undefined }> {
-  const keys = await listKeysOf(store.db, account, undefined);
-  const [blob] = options.publicKey?.match(/AAAA\S+/u) ?? [];
-  const key = keys.find((each) => blob !== undefined && each.key.includes(blob)) ?? keys[0];
-  if (key === undefined) throw new LocalError(`account ${account.login} has no key left; register one with --public-key FILE`);
-  const keyFile = keyFileOf(options, account.login);
-  const exists = await access(keyFile).then(
-    () => true,
-    () => false,
-  );
-  return { keyId: key.fingerprint, keyFile: exists && blob === undefined ? keyFile : undefined };
-}
 
 /** The lists that the compute service shows of the cloud; the ports may be others than last time. */
 async function writeAddresses(store: LocalStore, options: LocalOptions, computeUrl: string, storUrl: string): Promise<void> {
@@ -132,7 +89,10 @@ async function writeAddresses(store: LocalStore, options: LocalOptions, computeU
 
 async function prepareLocalTls({ http = false, dataDir, host = '127.0.0.1' }: LocalOptions, now: number): Promise<LocalTls | undefined> {
   if (http) return undefined;
-  const names = isIP(host) === 0 && host !== 'localhost' ? ['localhost', host] : ['localhost'];
+  // An address of the link has the name of its interface after it, which no certificate holds.
+  const [reached = host] = host.split('%');
+  const isEverywhere = ['0.0.0.0', '::'].includes(reached);
+  const names = [...new Set(['localhost', '127.0.0.1', '::1', ...(isEverywhere ? [] : [reached])])];
   return prepareTls(join(dataDir, 'tls'), names, now);
 }
 
@@ -149,13 +109,48 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.');
 }
 
-/** The engine of the jobs: their commands run on this machine, so there is none where others could send some, unless that is wanted. */
-function startJobs(store: LocalStore, options: LocalOptions, url: () => string): JobEngine | undefined {
+/** The engine of the jobs, before it is started. */
+interface WaitingEngine extends JobEngine {
+  start(): void;
+}
+
+/**
+ * The engine of the jobs: their commands run on this machine, so there is none where others could send some, unless that is wanted. It is
+ * loaded and started when the service listens: both take time in which nobody could be answered.
+ */
+function prepareJobs(store: LocalStore, options: LocalOptions, url: () => string): WaitingEngine | undefined {
   const { dataDir, datacenter: server = defaultDatacenter, host = '127.0.0.1', allowJobs = false, now = Date.now } = options;
-  const { log = () => undefined, jobSlots: slots, jobTimeLimit: timeLimit } = options;
-  if (allowJobs || isLoopback(host)) return startJobEngine({ store, dataDir, url, server, now, log, slots, timeLimit });
-  log('jobs are off, because others can reach this service: --allow-jobs switches them on');
-  return undefined;
+  const { log = () => undefined, jobSlots: slots, jobTimeLimit: timeLimit, isolation } = options;
+  if (!allowJobs && !isLoopback(host)) {
+    log(jobsNotAllowed);
+    return undefined;
+  }
+  let start = (): void => undefined;
+  const listening = new Promise<void>((resolve) => {
+    start = resolve;
+  });
+  let started: JobEngine | undefined;
+  const starting = listening.then(async () => {
+    const { startJobEngine } = await import('./jobs/engine.ts');
+    return (started = startJobEngine({ store, dataDir, url, server, now, log, slots, timeLimit, isolation }));
+  });
+  return {
+    start,
+    detected: starting.then(({ detected }) => detected),
+    wake: (job) => void starting.then((engine) => engine.wake(job)),
+    problemOf: (job) => started?.problemOf(job),
+    close: async () => (await starting).close(),
+  };
+}
+
+const jobsNotAllowed = 'jobs are off, because others can reach this service: --allow-jobs switches them on';
+
+/** What the trial of the sandbox finds; the next start shows it before its own trial is over. */
+async function awaitTrial(jobs: JobEngine | undefined, { dataDir, isolation }: LocalOptions): Promise<ShownIsolation> {
+  if (!jobs) return { isolation: 'off', jobsOff: jobsNotAllowed };
+  const shown = showIsolation(await jobs.detected);
+  rememberIsolation(dataDir, isolation, shown);
+  return shown;
 }
 
 async function listenBoth(
@@ -167,7 +162,14 @@ async function listenBoth(
 ): Promise<[Listener, Listener]> {
   const { datacenter = defaultDatacenter, host = '127.0.0.1', now = Date.now, log = () => undefined, headers = {} } = options;
   const shared = { store, datacenter, now, log, settings };
-  const sockets = { tls, host, log, trusted: options.http === true };
+  const sockets = {
+    tls,
+    host,
+    log,
+    trusted: options.http === true,
+    settings,
+    pool: createConnectionPool(log, computePoolLimits(settings)),
+  };
   const plain = createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() });
   const computeService = servePeers(plain, { store, secret: await prepareSecret(options.dataDir), now });
   const storageHandlers = createStorageHandlers(jobs);
@@ -178,6 +180,7 @@ async function listenBoth(
     handlers: storageHandlers,
     entryAt,
     answerPreflight,
+    assertUpload,
   });
   const first = await listen({ ...sockets, handle: addHeaders(computeService, headers), port: options.computePort });
   try {
@@ -190,8 +193,8 @@ async function listenBoth(
 
 /** The settings among the options. */
 function readSettings({ faults, ...options }: LocalOptions): ServiceSettings {
-  const { staleness, limits, attestationAuthority, imageTime, throttle, latency, peers } = options;
-  const given = { staleness, limits, attestationAuthority, imageTime, throttle, latency, peers };
+  const { staleness, limits, attestationAuthority, imageTime, throttle, latency, peers, serviceLimits } = options;
+  const given = { staleness, limits, attestationAuthority, imageTime, throttle, latency, peers, serviceLimits };
   return faults === undefined ? given : { ...given, faults: createFaults(faults) };
 }
 
@@ -213,25 +216,28 @@ async function run(store: LocalStore, settings: ServiceSettings, options: LocalO
   const startedAt = now();
   const tls = await prepareLocalTls(options, startedAt);
   const account = await ensureAccount(store, options, startedAt);
-  const key = await describeKey(store, options, account);
+  const accounts = await addAccounts(store, options, startedAt);
   let storUrl = '';
-  const jobs = startJobs(store, options, () => storUrl);
-  const [computeListener, storListener] = await listenBoth(store, tls, jobs, settings, options).catch(async (error: unknown) => {
-    await jobs?.close();
-    throw error;
-  });
+  const jobs = prepareJobs(store, options, () => storUrl);
+  const [computeListener, storListener] = await listenBoth(store, tls, jobs, settings, options);
   storUrl = storListener.url;
+  const tried = awaitTrial(jobs, options);
+  const known = jobs && recallIsolation(dataDir, options.isolation);
+  // Who waits for the services does not wait for the trial as well.
+  if (known) setImmediate(jobs.start);
+  else jobs?.start();
   await writeAddresses(store, options, computeListener.url, storListener.url);
   const endCollecting = beginCollecting(store, Date.now(), log);
   return {
     computeUrl: computeListener.url,
     storUrl: storListener.url,
-    account: account.login,
-    accountId: account.id,
-    ...key,
+    ...account,
+    accounts,
     caFile: tls?.caFile,
     dataDir,
     startedAt,
+    ...(known ?? (await tried)),
+    tried,
     close: async (patience) => {
       await Promise.all([computeListener.close(patience), storListener.close(patience), endCollecting(), jobs?.close()]);
       await store.close();
@@ -246,6 +252,7 @@ async function run(store: LocalStore, settings: ServiceSettings, options: LocalO
  */
 export async function startLocal(options: LocalOptions): Promise<LocalService> {
   const settings = readSettings(options);
+  assertOwnDataDirectory(options.dataDir);
   const store = await openStore(options.dataDir);
   try {
     return await run(store, settings, options);

@@ -1,3 +1,4 @@
+import type { LimitValues } from '../api/service-limits.ts';
 import type { Faults } from './fidelity.ts';
 
 /** How the services differ from the plain ones; everything may be left out. */
@@ -15,6 +16,8 @@ export interface ServiceSettings {
   /** Milliseconds that every reply of both services waits. */
   readonly latency?: number | undefined;
   readonly faults?: Faults | undefined;
+  /** Limits that differ from the defaults of `api/service-limits.ts`. */
+  readonly serviceLimits?: LimitValues | undefined;
   /** Data directories of other local services, by the name of the datacenter that each stands for; images are imported from them. */
   readonly peers?: ReadonlyMap<string, string> | undefined;
 }

@@ -1,6 +1,6 @@
 import type { StorageClient } from '../client/client.ts';
 import type { Hashing } from './hashing.ts';
-import type { Patience } from './retry.ts';
+import type { RetryLimits } from './retry.ts';
 
 /** One transfer as those see it who watch. */
 export interface Ticket {
@@ -8,6 +8,8 @@ export interface Ticket {
   expect(bytes: number): void;
   /** Bytes that moved; negative when they have to move again. */
   move(bytes: number): void;
+  /** Bytes that an earlier run has moved. */
+  keep(bytes: number): void;
   end(outcome: 'done' | 'failed' | 'skipped'): void;
 }
 
@@ -15,6 +17,8 @@ export interface Ticket {
 export interface Monitor {
   /** Files that there are in all, and their bytes; 0 when nobody knows those. */
   expect(files: number, bytes: number): void;
+  /** Milliseconds after which somebody may see totals, so that a tree is worth counting by a walk of its own; absent where nobody ever does. */
+  readonly countAfterMs?: number | undefined;
   /** A transfer begins; its size may be unknown. */
   begin(label: string, size: number | undefined): Ticket;
 }
@@ -34,8 +38,10 @@ export interface Processes {
 }
 
 /** What transfers work with. */
-export interface Engine extends Patience {
+export interface Engine extends RetryLimits {
   readonly storage: StorageClient;
+  /** URL of the service: what is remembered of one says nothing of another. */
+  readonly service: string;
   /** Files under way at once. */
   readonly parallel: number;
   /** Parts or ranges of one file under way at once. */
@@ -53,17 +59,26 @@ export interface Engine extends Patience {
 /** The same transfer, of which all that moved through this can be taken back when it has to move again. */
 export function countMoves(ticket: Ticket): Ticket & { takeBack(): void } {
   let moved = 0;
+  let kept = 0;
   return {
     ...ticket,
     move: (bytes) => {
       moved += bytes;
       ticket.move(bytes);
     },
-    takeBack: () => ticket.move(-moved),
+    keep: (bytes) => {
+      kept += bytes;
+      ticket.keep(bytes);
+    },
+    takeBack: () => {
+      ticket.move(-moved);
+      ticket.keep(-kept);
+      [moved, kept] = [0, 0];
+    },
   };
 }
 
-const silentTicket: Ticket = { expect: () => undefined, move: () => undefined, end: () => undefined };
+const silentTicket: Ticket = { expect: () => undefined, move: () => undefined, keep: () => undefined, end: () => undefined };
 
 /** Nobody watches. */
 export const silent: Monitor = { expect: () => undefined, begin: () => silentTicket };

@@ -80,6 +80,9 @@ function hashHere(): Hasher {
   };
 }
 
+/** Hashes where it is called: slower for one large file, and without the memory of a thread and of what it is handed. */
+export const hashingHere: Hashing = { start: hashHere };
+
 /** What the thread tells. */
 interface Told {
   readonly id: number;
@@ -108,17 +111,24 @@ interface Place {
   readonly release: () => void;
 }
 
-/** Fills slots in turns; full ones are hashed meanwhile. */
-function hashThere({ id, worker, listeners, memories, release }: Place): Hasher {
-  const views = memories.map((memory) => new Uint8Array(memory));
+/** What a hasher and the thread exchange. */
+interface Exchange {
+  tell(message: object): void;
+  /** Slots that the thread has and has not hashed yet. */
+  readonly isBusy: boolean[];
+  /** @throws what went wrong in the thread */
+  assertWell(): void;
+  /** Resolves when the thread has said something. */
+  listen(): Promise<void>;
+  /** Resolves when the thread has nothing of this hasher any more. */
+  readonly ended: Promise<string>;
+}
+
+function openExchange({ id, worker, listeners, memories, release }: Place): Exchange {
   const isBusy = memories.map(() => false);
-  let current = 0;
-  let filled = 0;
   let failure: Error | undefined;
   let wake = (): void => undefined;
-  let isEnding = false;
   let settle: { resolve: (digest: string) => void; reject: (error: Error) => void } | undefined;
-  /** Resolves when the thread has nothing of this hasher any more. */
   const ended = new Promise<string>((resolve, reject) => {
     settle = { resolve, reject };
   });
@@ -145,10 +155,29 @@ function hashThere({ id, worker, listeners, memories, release }: Place): Hasher 
       settle?.reject(error);
     },
   });
-  function tell(message: object): void {
-    worker.postMessage({ id, ...message }, []);
-  }
-  tell({ slots: memories });
+  const exchange: Exchange = {
+    tell: (message) => worker.postMessage({ id, ...message }, []),
+    isBusy,
+    assertWell: () => {
+      if (failure) throw failure;
+    },
+    listen: () =>
+      new Promise((resolve) => {
+        wake = resolve;
+      }),
+    ended,
+  };
+  exchange.tell({ slots: memories });
+  return exchange;
+}
+
+/** Fills slots in turns; full ones are hashed meanwhile. */
+function hashThere(place: Place): Hasher {
+  const views = place.memories.map((memory) => new Uint8Array(memory));
+  const { tell, isBusy, assertWell, listen, ended } = openExchange(place);
+  let current = 0;
+  let filled = 0;
+  let isEnding = false;
 
   function submit(): void {
     tell({ slot: current, length: filled });
@@ -167,12 +196,10 @@ function hashThere({ id, worker, listeners, memories, release }: Place): Hasher 
 
   async function waitForSlot(): Promise<void> {
     while (isBusy[current] === true) {
-      if (failure) throw failure;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
+      assertWell();
+      await listen();
     }
-    if (failure) throw failure;
+    assertWell();
   }
 
   /** Copies what there is room for; the rest is what it returns. */
@@ -193,7 +220,7 @@ function hashThere({ id, worker, listeners, memories, release }: Place): Hasher 
 
   return {
     update: (piece) => {
-      if (failure) throw failure;
+      assertWell();
       const rest = isBusy[current] === true ? piece : fill(piece);
       return rest.length > 0 ? fillOn(rest) : undefined;
     },

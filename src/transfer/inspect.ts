@@ -1,7 +1,7 @@
 import type { Headers } from '../api/message.ts';
 import { storage as operations } from '../api/storage.ts';
 import type { StorageClient } from '../client/client.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../base/errors.ts';
 import { lacks, noteLack } from './abilities.ts';
 import { closeBody } from './close-body.ts';
 import type { RemotePath } from './path.ts';

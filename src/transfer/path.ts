@@ -1,6 +1,6 @@
 import { encodePath } from '../client/request.ts';
-import { UsageError } from '../errors.ts';
-import { quoteShell } from '../quote.ts';
+import { UsageError } from '../base/errors.ts';
+import { quoteShell } from '../base/quote.ts';
 
 /** Where something is in the object storage: a login, and the path after it (`stor/logs/a.gz`). */
 export interface RemotePath {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { besideWords, earlierProgram } from '../support/earlier.ts';
 import { median, report } from '../support/figures.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { scale } from '../support/scale.ts';
@@ -101,5 +102,37 @@ test('cloud local serve answers soon, in little memory', { timeout: 300_000 }, a
     theirs: `promised: ${mostMemory} MB`,
     ratio: memory / mostMemory,
     most: 1,
+  });
+});
+
+/** Milliseconds of a whole command. */
+async function timeCommand(line: string): Promise<number> {
+  const started = performance.now();
+  const { code, stderr } = await user.shell(line);
+  expect([line, code, stderr]).toEqual([line, 0, '']);
+  return performance.now() - started;
+}
+
+test.runIf(earlierProgram !== undefined)('local start announces no later than an earlier release', { timeout: 300_000 }, async () => {
+  const programs = [program, earlierProgram ?? ''].map((path, index) => ({
+    start: `'${path}' local start ${besideWords.replace('beside', `beside${index}`)} -q`,
+    stop: `'${path}' local stop --data beside${index} -q`,
+    times: [] as number[],
+  }));
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const { start, stop, times } of programs) {
+      const time = await timeCommand(`${start} >started`);
+      await timeCommand(stop);
+      // The first one makes the data.
+      if (round > 0) times.push(time);
+    }
+  }
+  const [ours = 0, theirs = 0] = programs.map(({ times }) => median(times));
+  report('bench', {
+    name: 'cloud local start with data that is there; an earlier release (690770e)',
+    ours: `${ours.toFixed(0)} ms`,
+    theirs: `${theirs.toFixed(0)} ms`,
+    ratio: ours / theirs,
+    most: 1.05,
   });
 });

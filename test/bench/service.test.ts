@@ -2,8 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { earlierProgram, startBeside } from '../support/earlier.ts';
 import { median, report } from '../support/figures.ts';
-import { generateLoad } from '../support/load.ts';
+import { measureLoad, type Measured } from '../support/load.ts';
 import { useLocal, type LocalInfo } from '../support/sandbox.ts';
 import { scale } from '../support/scale.ts';
 import { openServices, type SignedServices } from '../support/signed.ts';
@@ -44,23 +45,35 @@ server.keepAliveTimeout = 65000;
 server.listen(0, '127.0.0.1', () => console.log(server.address().port));
 `;
 
-beforeAll(async () => {
-  const services = await openServices(user.local, concurrency);
+let earlier: LocalInfo | undefined;
+
+/** Stores what is asked for. @returns a listing */
+async function fill(local: LocalInfo): Promise<Buffer> {
+  const services = await openServices(local, concurrency);
   const directory = { headers: { 'content-type': 'application/json; type=directory' } };
   await services.send('storage', 'PUT', '/demo/stor/many', directory);
   await services.send('storage', 'PUT', '/demo/stor/puts', directory);
   for (let number = 0; number < entries; number += 1) await services.send('storage', 'PUT', `/demo/stor/many/${number}`, { body: content });
   const listing = await services.send('storage', 'GET', '/demo/stor/many');
   await services.close();
+  return listing.bytes;
+}
+
+beforeAll(async () => {
+  const listing = await fill(user.local);
+  if (earlierProgram !== undefined) await fill((earlier = await startBeside(user, earlierProgram, '--http')));
   const file = user.write('bare.cjs', bareServer);
-  bare = spawn(process.execPath, [file, user.local.keyFile, user.write('listing', listing.bytes)], {
+  bare = spawn(process.execPath, [file, user.local.keyFile, user.write('listing', listing)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   bareUrl = await new Promise((resolve) => {
     bare.stdout?.once('data', (port: Buffer) => resolve(`http://127.0.0.1:${port.toString().trim()}`));
   });
 });
-afterAll(() => void bare.kill());
+afterAll(async () => {
+  bare.kill();
+  if (earlier !== undefined) await user.shell(`'${earlierProgram}' local stop --data beside -q`);
+});
 
 /** Most memory of a process so far, MiB. */
 function peakOf(pid: number | undefined): number {
@@ -70,43 +83,118 @@ function peakOf(pid: number | undefined): number {
 
 type Ask = (services: SignedServices, number: number) => Promise<{ status: number }>;
 
-async function measure(local: LocalInfo, ask: Ask, expected: number): Promise<number> {
+/** Processor time of a process so far, microseconds. */
+function readProcessorTime(pid: number): number {
+  const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ');
+  const [user = 0, system = 0] = rest.split(' ').slice(11, 13).map(Number);
+  const tickMicroseconds = 10_000;
+  return (user + system) * tickMicroseconds;
+}
+
+/** What was measured, and the processor time of the service for each request, microseconds. */
+interface Answered extends Measured {
+  readonly cost: number;
+}
+
+async function measure(local: LocalInfo, ask: Ask, expected: number): Promise<Answered> {
   const services = await openServices(local, concurrency);
-  const rate = await generateLoad({ count, concurrency }, async (number) => {
+  const before = readProcessorTime(local.pid);
+  const measured = await measureLoad({ count, concurrency }, async (number) => {
     const { status } = await ask(services, number);
     if (status !== expected) throw new Error(`answered ${status}`);
   });
   await services.close();
-  return rate;
+  return { ...measured, cost: (readProcessorTime(local.pid) - before) / count };
 }
 
-/** What is asked for, the status that answers it, and the least ratio to the bare server. */
-const works: readonly [string, Ask, number, number][] = [
-  ['signed GET of 4 KiB', (services, number) => services.send('storage', 'GET', `/demo/stor/many/${number % entries}`), 200, 0.08],
-  [
-    'signed PUT of 4 KiB, on the disk',
-    (services, number) => services.send('storage', 'PUT', `/demo/stor/puts/${number}`, { body: content }),
-    204,
-    0.03,
-  ],
-  [`signed listing of ${entries} entries`, (services) => services.send('storage', 'GET', '/demo/stor/many'), 200, 0.03],
+/** What is asked for, the status that answers it, and the least ratios of rates to the bare server and to the earlier release. */
+interface Work {
+  readonly name: string;
+  readonly ask: Ask;
+  readonly expected: number;
+  readonly least: number;
+  readonly leastGain: number;
+  /** Most of the processor time that the earlier release takes. */
+  readonly mostCost: number;
+}
+
+const works: readonly Work[] = [
+  {
+    name: 'signed GET of 4 KiB',
+    ask: (services, number) => services.send('storage', 'GET', `/demo/stor/many/${number % entries}`),
+    expected: 200,
+    least: 0.08,
+    leastGain: 0.95,
+    mostCost: 0.65,
+  },
+  {
+    name: 'signed PUT of 4 KiB, on the disk',
+    ask: (services, number) => services.send('storage', 'PUT', `/demo/stor/puts/${number}`, { body: content }),
+    expected: 204,
+    least: 0.03,
+    leastGain: 0.95,
+    mostCost: 0.8,
+  },
+  {
+    name: `signed listing of ${entries} entries`,
+    ask: (services) => services.send('storage', 'GET', '/demo/stor/many'),
+    expected: 200,
+    least: 0.03,
+    leastGain: 0.95,
+    mostCost: 0.65,
+  },
 ];
 
-test.each(works)('%s, in a second', { timeout: 600_000 }, async (name, ask, expected, least) => {
-  const [ours, theirs]: [number[], number[]] = [[], []];
-  const bareLocal = { ...user.local, storUrl: bareUrl };
+function show(measured: readonly Measured[], pid: number | undefined): string {
+  const [rate, p50, p99] = [measured.map((each) => each.rate), measured.map((each) => each.p50), measured.map((each) => each.p99)].map(
+    median,
+  );
+  const times = `half in ${(p50 ?? 0).toFixed(1)} ms, 99 of 100 in ${(p99 ?? 0).toFixed(1)} ms`;
+  return `${Math.round(rate ?? 0)}/s, ${times}, at most ${peakOf(pid)} MiB`;
+}
+
+function rateOf(measured: readonly Measured[]): number {
+  return median(measured.map(({ rate }) => rate));
+}
+
+function costOf(measured: readonly Answered[]): number {
+  return median(measured.map(({ cost }) => cost));
+}
+
+test.each(works)('$name, in a second', { timeout: 600_000 }, async ({ name, ask, expected, least, leastGain, mostCost }) => {
+  const [ours, theirs, before]: [Answered[], Answered[], Answered[]] = [[], [], []];
+  const bareLocal = { ...user.local, storUrl: bareUrl, pid: bare.pid ?? 0 };
   await measure(user.local, ask, expected);
+  if (earlier) await measure(earlier, ask, expected);
   for (let round = 0; round < rounds; round += 1) {
     ours.push(await measure(user.local, ask, expected));
+    if (earlier) before.push(await measure(earlier, ask, expected));
     theirs.push(await measure(bareLocal, ask, expected));
   }
-  const [a, b] = [median(ours), median(theirs)];
-  expect(a).toBeGreaterThan(0);
+  expect(rateOf(ours)).toBeGreaterThan(0);
+  const what = `${name}, ${concurrency} at once`;
   report('bench', {
-    name: `${name}, ${concurrency} at once; bare server that verifies it`,
-    ours: `${Math.round(a)}/s, at most ${peakOf(user.local.pid)} MiB`,
-    theirs: `${Math.round(b)}/s, ${peakOf(bare.pid)} MiB`,
-    ratio: a / b,
+    name: `${what}; bare server that verifies it`,
+    ours: show(ours, user.local.pid),
+    theirs: show(theirs, bare.pid),
+    ratio: rateOf(ours) / rateOf(theirs),
     least,
+  });
+  if (!earlier) return;
+  report('bench', {
+    name: `${what}; an earlier release (690770e)`,
+    ours: show(ours, user.local.pid),
+    theirs: show(before, earlier.pid),
+    ratio: rateOf(ours) / rateOf(before),
+    least: leastGain,
+  });
+  // The load generator runs on the same cores: where it is the slower one, the rates say little.
+  const [cost, earlierCost] = [costOf(ours), costOf(before)];
+  report('bench', {
+    name: `${what}, processor time of the service for each; an earlier release (690770e)`,
+    ours: `${Math.round(cost)} µs`,
+    theirs: `${Math.round(earlierCost)} µs (bare server: ${Math.round(costOf(theirs))} µs)`,
+    ratio: cost / earlierCost,
+    most: mostCost,
   });
 });

@@ -73,56 +73,56 @@ export function listComputeCases(owner: Owner, { store }: TestService, roles: re
   const newUser = (): object => ({ login: `user-${nextName()}`, email: 'a@b', password: 'secret1234' });
   const newPolicy = (): object => ({ name: nextName(), rules: ['CAN listkeys'] });
   const users = '/demo/users/target';
-  return [
-    at(compute.ping, '/demo', '/--ping'),
-    at(compute.getAccount, '/demo', '/my'),
-    at(compute.updateAccount, '/demo', '/demo', () => ({ json: { city: 'Köln' } })),
-    at(compute.getAccountLimits, '/demo', '/my/limits'),
-    at(compute.getConfig, '/demo', '/my/config'),
-    at(compute.updateConfig, '/demo', '/my/config', () => ({ json: { default_network: ids.network } })),
-    at(compute.listKeys, '/demo/keys', '/my/keys'),
-    at(compute.getKey, '/demo/keys/sample'),
-    at(compute.createKey, '/demo/keys', '/my/keys', () => ({ json: newKey() })),
-    using(compute.deleteKey, '/demo/keys', newKey, 'fingerprint'),
-    at(compute.listUserKeys, `${users}/keys`),
-    at(compute.getUserKey, `${users}/keys/sample`),
-    at(compute.createUserKey, `${users}/keys`, `${users}/keys`, () => ({ json: newKey() })),
-    using(compute.deleteUserKey, `${users}/keys`, newKey, 'fingerprint'),
-    at(compute.listUsers, '/demo/users'),
-    at(compute.getUser, users),
-    at(compute.createUser, '/demo/users', '/demo/users', () => ({ json: newUser() })),
-    at(compute.updateUser, users, users, () => ({ json: { phone: '1' } })),
-    at(compute.changeUserPassword, users, `${users}/change_password`, () => ({
+  const cases: Record<keyof typeof compute, Case> = {
+    ping: at(compute.ping, '/demo', '/--ping'),
+    getAccount: at(compute.getAccount, '/demo', '/my'),
+    updateAccount: at(compute.updateAccount, '/demo', '/demo', () => ({ json: { city: 'Köln' } })),
+    getAccountLimits: at(compute.getAccountLimits, '/demo', '/my/limits'),
+    getConfig: at(compute.getConfig, '/demo', '/my/config'),
+    updateConfig: at(compute.updateConfig, '/demo', '/my/config', () => ({ json: { default_network: ids.network } })),
+    listKeys: at(compute.listKeys, '/demo/keys', '/my/keys'),
+    getKey: at(compute.getKey, '/demo/keys/sample'),
+    createKey: at(compute.createKey, '/demo/keys', '/my/keys', () => ({ json: newKey() })),
+    deleteKey: using(compute.deleteKey, '/demo/keys', newKey, 'fingerprint'),
+    listUserKeys: at(compute.listUserKeys, `${users}/keys`),
+    getUserKey: at(compute.getUserKey, `${users}/keys/sample`),
+    createUserKey: at(compute.createUserKey, `${users}/keys`, `${users}/keys`, () => ({ json: newKey() })),
+    deleteUserKey: using(compute.deleteUserKey, `${users}/keys`, newKey, 'fingerprint'),
+    listUsers: at(compute.listUsers, '/demo/users'),
+    getUser: at(compute.getUser, users),
+    createUser: at(compute.createUser, '/demo/users', '/demo/users', () => ({ json: newUser() })),
+    updateUser: at(compute.updateUser, users, users, () => ({ json: { phone: '1' } })),
+    changeUserPassword: at(compute.changeUserPassword, users, `${users}/change_password`, () => ({
       json: { password: 'geheim123', password_confirmation: 'geheim123' },
     })),
-    using(compute.deleteUser, '/demo/users', newUser),
-    at(compute.listRoles, '/demo/roles'),
-    at(compute.getRole, '/demo/roles/spare'),
-    at(compute.createRole, '/demo/roles', '/demo/roles', () => ({ json: { name: nextName() } })),
-    at(compute.updateRole, '/demo/roles/spare', '/demo/roles/spare', () => ({ json: { members: [] } })),
-    using(compute.deleteRole, '/demo/roles', () => ({ name: nextName() })),
-    at(compute.setRoleTags, '/demo/keys/sample', '/my/keys/sample', () => ({ json: { 'role-tag': roles } })),
-    at(compute.listPolicies, '/demo/policies'),
-    at(compute.getPolicy, '/demo/policies/spare'),
-    at(compute.createPolicy, '/demo/policies', '/demo/policies', () => ({ json: newPolicy() })),
-    at(compute.updatePolicy, '/demo/policies/spare', '/demo/policies/spare', () => ({ json: { description: 'd' } })),
-    using(compute.deletePolicy, '/demo/policies', newPolicy),
-    at(compute.listDatacenters, '/demo/datacenters'),
-    at(compute.getDatacenter, '/demo/datacenters/east-1'),
-    at(compute.listServices, '/demo/services'),
-    at(compute.listImages, '/demo/images'),
-    at(compute.getImage, `/demo/images/${ids.own}`),
-    using(compute.deleteImage, '/demo/images', () => ({ machine: ids.web, name: nextName(), version: '1' })),
-    {
+    deleteUser: using(compute.deleteUser, '/demo/users', newUser),
+    listRoles: at(compute.listRoles, '/demo/roles'),
+    getRole: at(compute.getRole, '/demo/roles/spare'),
+    createRole: at(compute.createRole, '/demo/roles', '/demo/roles', () => ({ json: { name: nextName() } })),
+    updateRole: at(compute.updateRole, '/demo/roles/spare', '/demo/roles/spare', () => ({ json: { members: [] } })),
+    deleteRole: using(compute.deleteRole, '/demo/roles', () => ({ name: nextName() })),
+    setRoleTags: at(compute.setRoleTags, '/demo/keys/sample', '/my/keys/sample', () => ({ json: { 'role-tag': roles } })),
+    listPolicies: at(compute.listPolicies, '/demo/policies'),
+    getPolicy: at(compute.getPolicy, '/demo/policies/spare'),
+    createPolicy: at(compute.createPolicy, '/demo/policies', '/demo/policies', () => ({ json: newPolicy() })),
+    updatePolicy: at(compute.updatePolicy, '/demo/policies/spare', '/demo/policies/spare', () => ({ json: { description: 'd' } })),
+    deletePolicy: using(compute.deletePolicy, '/demo/policies', newPolicy),
+    listDatacenters: at(compute.listDatacenters, '/demo/datacenters'),
+    getDatacenter: at(compute.getDatacenter, '/demo/datacenters/east-1'),
+    listServices: at(compute.listServices, '/demo/services'),
+    listImages: at(compute.listImages, '/demo/images'),
+    getImage: at(compute.getImage, `/demo/images/${ids.own}`),
+    deleteImage: using(compute.deleteImage, '/demo/images', () => ({ machine: ids.web, name: nextName(), version: '1' })),
+    exportImage: {
       ...at(compute.exportImage, `/demo/images/${ids.own}`, `/demo/images/${ids.own}?action=export`, () => ({
         json: { storage_path: '/demo/stor/shelf' },
       })),
       also: ['putobject'],
     },
-    at(compute.createImageFromMachine, '/demo/images', '/demo/images', () => ({
+    createImageFromMachine: at(compute.createImageFromMachine, '/demo/images', '/demo/images', () => ({
       json: { machine: ids.web, name: nextName(), version: '1' },
     })),
-    {
+    importImageFromDatacenter: {
       operation: compute.importImageFromDatacenter,
       resource: '/demo/images',
       request: async () => {
@@ -130,11 +130,14 @@ export function listComputeCases(owner: Owner, { store }: TestService, roles: re
         return { target: `/demo/images?action=import-from-datacenter&datacenter=east-1-2&id=${ids.imported}` };
       },
     },
-    at(compute.updateImage, `/demo/images/${ids.own}`, `/demo/images/${ids.own}?action=update`, () => ({ json: { eula: 'x' } })),
-    at(compute.cloneImage, `/demo/images/${ids.shared}`, `/demo/images/${ids.shared}?action=clone`),
-    at(compute.listPackages, '/demo/packages'),
-    at(compute.getPackage, `/demo/packages/${ids.package}`, '/demo/packages/g1-nano'),
-  ];
+    updateImage: at(compute.updateImage, `/demo/images/${ids.own}`, `/demo/images/${ids.own}?action=update`, () => ({
+      json: { eula: 'x' },
+    })),
+    cloneImage: at(compute.cloneImage, `/demo/images/${ids.shared}`, `/demo/images/${ids.shared}?action=clone`),
+    listPackages: at(compute.listPackages, '/demo/packages'),
+    getPackage: at(compute.getPackage, `/demo/packages/${ids.package}`, '/demo/packages/g1-nano'),
+  };
+  return Object.values(cases);
 }
 
 /** Every operation of the object storage. What is made below a tagged directory inherits its tags. */
@@ -170,36 +173,37 @@ export function listStorageCases(owner: Owner): Case[] {
     request: async () => ({ target: `/demo/jobs${path}`, sending }),
   });
   const live = `/${ids.job}/live`;
-  return [
-    {
+  const cases: Record<keyof typeof storage, Case> = {
+    putDirectory: {
       operation: storage.putDirectory,
       resource: shelf,
       request: async () => ({ target: `${shelf}/${nextName()}`, sending: { headers: directory } }),
     },
-    at(storage.listDirectory, shelf),
-    using(storage.deleteDirectory, directory),
-    at(storage.putObject, `${shelf}/object`, { body: Buffer.from('x') }),
-    at(storage.putMetadata, `${shelf}/source?metadata=true`, { headers: { 'm-a': 'b' } }),
-    at(storage.getObject, `${shelf}/source`),
-    using(storage.deleteObject, {}),
-    { ...at(storage.putSnapLink, `${shelf}/link`, { headers: link }), also: ['getobject'] },
+    listDirectory: at(storage.listDirectory, shelf),
+    deleteDirectory: using(storage.deleteDirectory, directory),
+    putObject: at(storage.putObject, `${shelf}/object`, { body: Buffer.from('x') }),
+    putMetadata: at(storage.putMetadata, `${shelf}/source?metadata=true`, { headers: { 'm-a': 'b' } }),
+    getObject: at(storage.getObject, `${shelf}/source`),
+    deleteObject: using(storage.deleteObject, {}),
+    putSnapLink: { ...at(storage.putSnapLink, `${shelf}/link`, { headers: link }), also: ['getobject'] },
     // Enough to see that it was let in: a job without phases is refused then.
-    job(storage.createJob, '', { json: { name: 'none' } }),
-    job(storage.addJobInputs, `${live}/in`, { headers: { 'content-type': 'text/plain' } }),
-    job(storage.endJobInput, `${live}/in/end`),
-    job(storage.cancelJob, `${live}/cancel`),
-    job(storage.listJobs, ''),
-    job(storage.getJob, `${live}/status`),
-    job(storage.getJobOutput, `${live}/out`),
-    job(storage.getJobInput, `${live}/in`),
-    job(storage.getJobFailures, `${live}/fail`),
-    job(storage.getJobErrors, `${live}/err`),
-    upload(storage.createMultipartUpload, () => '/demo/uploads', { json: { objectPath: `${shelf}/made` } }),
-    upload(storage.uploadPart, (id) => `${parts(id)}/0`, { body: Buffer.from('part') }),
-    upload(storage.getMultipartUpload, (id) => `${parts(id)}/state`),
-    upload(storage.commitMultipartUpload, (id) => `${parts(id)}/commit`, { json: { parts: [] } }, ['putobject']),
-    upload(storage.abortMultipartUpload, (id) => `${parts(id)}/abort`),
-    upload(storage.redirectUpload, (id) => `/demo/uploads/${id}`),
-    upload(storage.redirectPart, (id) => `/demo/uploads/${id}/0`),
-  ];
+    createJob: job(storage.createJob, '', { json: { name: 'none' } }),
+    addJobInputs: job(storage.addJobInputs, `${live}/in`, { headers: { 'content-type': 'text/plain' } }),
+    endJobInput: job(storage.endJobInput, `${live}/in/end`),
+    cancelJob: job(storage.cancelJob, `${live}/cancel`),
+    listJobs: job(storage.listJobs, ''),
+    getJob: job(storage.getJob, `${live}/status`),
+    getJobOutput: job(storage.getJobOutput, `${live}/out`),
+    getJobInput: job(storage.getJobInput, `${live}/in`),
+    getJobFailures: job(storage.getJobFailures, `${live}/fail`),
+    getJobErrors: job(storage.getJobErrors, `${live}/err`),
+    createMultipartUpload: upload(storage.createMultipartUpload, () => '/demo/uploads', { json: { objectPath: `${shelf}/made` } }),
+    uploadPart: upload(storage.uploadPart, (id) => `${parts(id)}/0`, { body: Buffer.from('part') }),
+    getMultipartUpload: upload(storage.getMultipartUpload, (id) => `${parts(id)}/state`),
+    commitMultipartUpload: upload(storage.commitMultipartUpload, (id) => `${parts(id)}/commit`, { json: { parts: [] } }, ['putobject']),
+    abortMultipartUpload: upload(storage.abortMultipartUpload, (id) => `${parts(id)}/abort`),
+    redirectUpload: upload(storage.redirectUpload, (id) => `/demo/uploads/${id}`),
+    redirectPart: upload(storage.redirectPart, (id) => `/demo/uploads/${id}/0`),
+  };
+  return Object.values(cases);
 }

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compute } from '../../src/api/compute.ts';
-import type { ServiceName } from '../../src/api/operation.ts';
+import type { Operation, ServiceName } from '../../src/api/operation.ts';
 import { storage } from '../../src/api/storage.ts';
-import { seedAccount } from '../../src/server/seed-account.ts';
-import { addUser, createEcdsaKey, createTestService, signHeaders, type TestService } from '../support/service.ts';
+import { seedAccount } from '../../src/server/seed/account.ts';
+import { addUser, createEcdsaKey, createTestService, signHeaders, signUrl, type Sending, type TestService } from '../support/service.ts';
 import { addImages, listComputeCases, listStorageCases, type Case, type Owner } from './access-cases.ts';
 
 /** Monday noon, UTC: conditions of rules look at it. */
@@ -46,6 +46,8 @@ interface Identity {
   /** Members that have the role active without asking. */
   byDefault: boolean;
   named?: string;
+  /** By a signed URL instead of a header; `unsigned` puts the role into a header that the URL does not sign. */
+  url?: 'signed' | 'unsigned';
 }
 
 const identities: readonly Identity[] = [
@@ -60,25 +62,43 @@ const identities: readonly Identity[] = [
   { name: 'a sub-user who asks for something else', kind: 'user', member: ['plain'], byDefault: true, named: 'everywhere' },
   { name: 'a sub-user who asks for less', kind: 'user', member: ['plain', 'otherwise'], byDefault: true, named: 'otherwise' },
   { name: 'a sub-user with a bad and a good role', kind: 'user', member: ['elsewhere', 'plain'], byDefault: true },
+  { name: 'the account by a signed URL', kind: 'owner', member: [], byDefault: false, url: 'signed' },
+  { name: 'a sub-user without roles by a signed URL', kind: 'user', member: [], byDefault: true, url: 'signed' },
+  { name: 'a sub-user with plain by a signed URL', kind: 'user', member: ['plain'], byDefault: true, url: 'signed' },
+  { name: 'a sub-user who asks in a signed URL', kind: 'user', member: ['plain'], byDefault: false, named: 'plain', url: 'signed' },
+  { name: 'a sub-user who asks beside a signed URL', kind: 'user', member: ['plain'], byDefault: false, named: 'plain', url: 'unsigned' },
+  { name: 'a sub-user who asks a signed URL for something else', kind: 'user', member: [], byDefault: true, named: 'plain', url: 'signed' },
+  { name: 'another account by a signed URL', kind: 'stranger', member: [], byDefault: false, url: 'signed' },
   { name: 'another account that is a member', kind: 'partner', member: ['plain'], byDefault: true },
 ];
 
-type Expectation = 'allowed' | 'unsigned' | 'denied' | 'no-tag';
+/** `uncovered`: what the request does stands in what a signed URL does not sign. */
+type Expectation = 'allowed' | 'unsigned' | 'denied' | 'no-tag' | 'not-member' | 'uncovered';
 
-/** The rules: the account may; else an active role must allow the action and, unless it allows it everywhere, be a tag of the resource. */
-function expectOutcome({ kind, member, byDefault, named }: Identity): Expectation {
+/** The rules: the account may; else an active role must be a tag of the resource, unless it allows the action everywhere, and allow the action. */
+function expectOutcome({ kind, member, byDefault, named, url }: Identity, service: ServiceName): Expectation {
   if (kind === 'owner') return 'allowed';
   if (kind === 'anonymous') return 'unsigned';
-  if (named !== undefined && !member.includes(named)) return 'denied';
-  const activeNames = named !== undefined ? [named] : byDefault ? member : [];
-  const granting = roles.filter((role) => activeNames.includes(role.name) && role.grants);
-  if (granting.some((role) => role.tagged || role.everywhere === true)) return 'allowed';
-  return granting.length > 0 ? 'no-tag' : 'denied';
+  // The header is none of the compute service's.
+  const asked = url === 'unsigned' ? undefined : named;
+  if (asked !== undefined && !member.includes(asked)) return 'not-member';
+  const active = roles.filter(({ name }) => (asked !== undefined ? name === asked : byDefault && member.includes(name)));
+  if (active.some((role) => role.grants && (role.tagged || role.everywhere === true))) return 'allowed';
+  if (kind === 'stranger' || service === 'compute') return 'denied';
+  return active.some(({ tagged: isTagged }) => isTagged) ? 'denied' : 'no-tag';
+}
+
+/** Whether a signed URL says all that a request does: the object storage takes only bytes by PUT, and no service parameters or lines in a body. */
+function isCovered({ method, service, name, body }: Operation, { json }: Sending): boolean {
+  if (body === 'lines') return false;
+  if (service === 'storage' && method === 'PUT') return ['putObject', 'uploadPart'].includes(name);
+  return json === undefined;
 }
 
 let service: TestService;
 let owner: Owner;
 const signatures = new Map<string, Record<ServiceName, Record<string, string>>>();
+const keyIds = new Map<string, Record<ServiceName, string>>();
 const tagged = roles.filter((role) => role.tagged).map((role) => role.name);
 
 async function addPerson(identity: Identity, index: number): Promise<void> {
@@ -89,11 +109,9 @@ async function addPerson(identity: Identity, index: number): Promise<void> {
   const sign = (account: string, user = ''): void => {
     const keyId = `/${account}${user}/keys/${key.fingerprint}`;
     const date = new Date(noon).toUTCString();
-    const forCompute = signHeaders('compute', {
-      key,
-      keyId: user === '' ? keyId : `/${account}/users${user}/keys/${key.fingerprint}`,
-      date,
-    });
+    const computeId = user === '' ? keyId : `/${account}/users${user}/keys/${key.fingerprint}`;
+    keyIds.set(identity.name, { compute: computeId, storage: keyId });
+    const forCompute = signHeaders('compute', { key, keyId: computeId, date });
     signatures.set(identity.name, { compute: forCompute, storage: signHeaders('storage', { key, keyId, date }) });
   };
   if (kind === 'owner') sign('demo');
@@ -165,30 +183,61 @@ interface Probe {
   path: string;
 }
 
+/** The same request by a signed URL, for the roles that it names. */
+async function probeUrl(identity: Identity, { method, service: name }: Operation, target: string, sending: Sending): Promise<Probe> {
+  const { named, url } = identity;
+  const [path = '', search = ''] = target.split('?');
+  const role: Record<string, string> =
+    named === undefined || url === 'unsigned' ? {} : { [name === 'compute' ? 'as-role' : 'role']: named };
+  const signer = { key: service.key, keyId: keyIds.get(identity.name)?.[name] ?? '', method, expires: noon / 1000 + 60 };
+  const signed = signUrl(name, signer, path, { ...Object.fromEntries(new URLSearchParams(search)), ...role });
+  const headers = { ...sending.headers, ...(named !== undefined && url === 'unsigned' && { role: named }) };
+  const { status, code, text } = await service[name](method, signed, { ...sending, headers, signing: false });
+  return { status, code, text, path };
+}
+
 async function probe(identity: Identity, { operation }: Case, { target, sending = {} }: Prepared): Promise<Probe> {
-  const { named } = identity;
+  const { named, url } = identity;
   const name = operation.service;
   const role: Record<string, string> = named !== undefined && name === 'storage' ? { role: named } : {};
   const query = named !== undefined && name === 'compute' ? `${target.includes('?') ? '&' : '?'}as-role=${named}` : '';
   const own = identity.kind === 'owner' || identity.kind === 'user' ? target : target.replace(/^\/my(?=\/|$)/u, '/demo');
+  if (url !== undefined) return probeUrl(identity, operation, own, sending);
   const headers = { ...signatures.get(identity.name)?.[name], ...role, ...sending.headers };
   const { status, code, text } = await service[name](operation.method, own + query, { ...sending, headers, signing: false });
   return { status, code, text, path: own.replace(/\?.*$/u, '') };
 }
 
 const denials: Readonly<Record<ServiceName, Readonly<Record<Exclude<Expectation, 'allowed'>, [number, string]>>>> = {
-  compute: { unsigned: [401, 'InvalidCredentials'], denied: [403, 'NotAuthorized'], 'no-tag': [403, 'NotAuthorized'] },
-  storage: { unsigned: [403, 'AuthorizationFailed'], denied: [403, 'AuthorizationFailed'], 'no-tag': [403, 'NoMatchingRoleTag'] },
+  compute: {
+    unsigned: [401, 'InvalidCredentials'],
+    denied: [403, 'NotAuthorized'],
+    'no-tag': [403, 'NotAuthorized'],
+    'not-member': [403, 'NotAuthorized'],
+    uncovered: [401, 'InvalidCredentials'],
+  },
+  storage: {
+    unsigned: [403, 'AuthorizationFailed'],
+    denied: [403, 'AuthorizationFailed'],
+    'no-tag': [403, 'NoMatchingRoleTag'],
+    'not-member': [409, 'InvalidRole'],
+    uncovered: [403, 'InvalidQueryStringAuthentication'],
+  },
 };
 
 /** Operations whose work is somebody else's to test: here it is enough that they were let in. */
 const letIn = /job/iu;
 
-function expectOutcomeOf({ operation }: Case, identity: Identity): Expectation {
+function expectOutcomeOf({ operation }: Case, identity: Identity, { sending = {} }: Prepared): Expectation {
   // Ping has no account in its path: to another account it is that one's own.
-  const isOwnPing = operation.name === 'ping' && (identity.kind === 'partner' || identity.name === 'another account');
+  const isOwnPing = operation.name === 'ping' && (identity.kind === 'partner' || identity.name.startsWith('another account'));
   const isForeignPing = operation.name === 'ping' && identity.kind === 'stranger' && !isOwnPing;
-  return isOwnPing ? 'allowed' : isForeignPing ? 'denied' : expectOutcome(identity);
+  if (isOwnPing || isForeignPing) return isOwnPing ? 'allowed' : 'denied';
+  const outcome = expectOutcome(identity, operation.service);
+  if (identity.url === undefined || isCovered(operation, sending)) return outcome;
+  // What a PUT of the object storage is, and whether a body has lines, is looked at before the roles of the caller are.
+  const isEarly = operation.body === 'lines' || (operation.service === 'storage' && operation.method === 'PUT');
+  return outcome === 'allowed' || isEarly ? 'uncovered' : outcome;
 }
 
 async function check(identity: Identity, each: Case, expected: Expectation, prepared: Prepared): Promise<void> {
@@ -197,7 +246,7 @@ async function check(identity: Identity, each: Case, expected: Expectation, prep
   const told = `${identity.name}: ${operation.name} ${path}: ${status} ${text}`;
   if (expected !== 'allowed') {
     expect([status, code], told).toEqual(denials[operation.service][expected]);
-    if (status === 403) expect(text).toContain(`(${operation.action})`);
+    if (expected === 'denied' || expected === 'no-tag') expect(text).toContain(`(${operation.action})`);
   } else if (letIn.test(operation.name)) expect([401, 403], told).not.toContain(status);
   else expect(status, told).toBe(operation.status);
 }
@@ -217,8 +266,8 @@ describe('who may do what', () => {
       await arrange(found);
       let prepared: Prepared | undefined;
       for (const identity of identities) {
-        const expected = expectOutcomeOf(found, identity);
         prepared ??= await found.request();
+        const expected = expectOutcomeOf(found, identity, prepared);
         await check(identity, found, expected, prepared);
         // What a refused request was to use up must still be there for the next one.
         if (expected === 'allowed') prepared = undefined;

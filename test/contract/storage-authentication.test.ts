@@ -79,7 +79,7 @@ describe('accepted', () => {
     expect((await ask({}, '/demo/public/page'))[0]).toBe(200);
     expect((await ask({}, '/demo/public'))[0]).toBe(200);
     expect(await send('PUT', '/demo/public/page', { signing: false })).toEqual([403, 'AuthorizationFailed']);
-    expect((await send('GET', '/demo/public/page', { signing: false, secure: false }))[0]).toBe(200);
+    expect(await send('GET', '/demo/public/page', { signing: false, secure: false })).toEqual([403, 'SecureTransportRequired']);
   });
 });
 
@@ -124,8 +124,8 @@ describe('refused', () => {
     expect(await ask(sign(own(), service.key), '/nobody/stor')).toEqual([404, 'ResourceNotFound']);
   });
 
-  test('a sub-user until a role allows: 403', async () => {
-    expect(await ask(sign(`/demo/bob/keys/${userKey.fingerprint}`, userKey))).toEqual([403, 'AuthorizationFailed']);
+  test('a sub-user until a role is among the tags of the resource and allows: 403', async () => {
+    expect(await ask(sign(`/demo/bob/keys/${userKey.fingerprint}`, userKey))).toEqual([403, 'NoMatchingRoleTag']);
   });
 
   test('plain HTTP: 403', async () => {

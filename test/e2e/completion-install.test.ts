@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { useSandbox } from '../support/sandbox.ts';
+import { lacks } from '../support/witnesses.ts';
 
 describe('completion --install', () => {
   const sandbox = useSandbox();
   const read = (name: string): string => readFileSync(join(sandbox.home, name), 'utf8');
 
-  it.each([
+  const installed = [
     [
       'bash',
       '.local/share/bash-completion/completions/cloud',
@@ -16,13 +17,33 @@ describe('completion --install', () => {
     ],
     ['zsh', '.local/share/cloud/completion.zsh', "zsh -ic 'print -r -- $_comps[cloud]'", '_cloud'],
     ['fish', '.config/fish/completions/cloud.fish', 'fish -c \'complete -C "cloud im"\'', 'images'],
-  ])('puts the script of %s where a new shell reads it', async (shell, file, line, expected) => {
-    const printed = await sandbox.cloud(['completion', shell]);
-    const { code, stdout, stderr } = await sandbox.cloud(['completion', shell, '--install']);
-    expect([code, stdout]).toEqual([0, '']);
-    expect(stderr).toContain(`Installed ${join(sandbox.home, file)}\n`);
-    expect(read(file)).toBe(printed.stdout);
-    expect((await sandbox.shell(line)).stdout).toContain(expected);
+  ] as const;
+  for (const [shell, file, line, expected] of installed)
+    it.skipIf(lacks(shell))(`lets a new ${shell} load the script of the release that is installed then`, async () => {
+      const { code, stdout, stderr } = await sandbox.cloud(['completion', shell, '--install']);
+      expect([code, stdout]).toEqual([0, '']);
+      expect(stderr).toContain(`Installed ${join(sandbox.home, file)}\n`);
+      expect(read(file)).toContain(`cloud completion ${shell}`);
+      expect(read(file).length).toBeLessThan(200);
+      expect((await sandbox.shell(line)).stdout).toContain(expected);
+    });
+
+  it.skipIf(lacks('bash'))('follows an upgrade: what the program prints now is what bash completes', async () => {
+    const file = '.local/share/bash-completion/completions/cloud';
+    sandbox.write('new/cloud', '#!/bin/sh\nexec "$HOME/bin/cloud" "$@" | sed s/images/pictures/g\n');
+    const complete = 'COMP_WORDS=(cloud pic) COMP_CWORD=1 COMP_LINE="cloud pic" COMP_POINT=9; _cloud cloud pic; echo $COMPREPLY';
+    const { stdout } = await sandbox.shell(`chmod +x new/cloud; PATH="$PWD/new:$PATH"; source ${file}; ${complete}`);
+    expect(stdout).toBe('pictures\n');
+  });
+
+  it('doctor names a copy that an earlier release installed', async () => {
+    const find = async (): Promise<object | undefined> => {
+      const { stdout } = await sandbox.cloud(['doctor', '-j']);
+      return (JSON.parse(stdout) as { check: string }[]).find(({ check }) => check === 'completion');
+    };
+    expect(await find()).toBeUndefined();
+    sandbox.write('.config/fish/completions/cloud.fish', (await sandbox.cloud(['completion', 'fish'])).stdout);
+    expect(await find()).toMatchObject({ status: 'warning', fix: 'cloud completion fish --install' });
   });
 
   it('adds its line to the set-up of zsh once', async () => {
@@ -30,6 +51,6 @@ describe('completion --install', () => {
     await sandbox.cloud(['completion', 'zsh', '--install']);
     const { stderr } = await sandbox.cloud(['completion', 'zsh', '--install']);
     expect(stderr).not.toContain('Added');
-    expect(read('.zshrc')).toMatch(/^alias x=y\n[^\n]*completion\.zsh\n$/);
+    expect(read('.zshrc')).toMatch(/^alias x=y\n\[ -r [^\n]*completion\.zsh; } # cloud completion[^\n]*\n$/);
   });
 });

@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { serveUntrusted } from '../support/hostile.ts';
+import { usualIsolation } from '../support/job-sandboxes.ts';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal, useSandbox } from '../support/sandbox.ts';
 
 interface Finding {
@@ -28,14 +30,66 @@ describe('with the local service', () => {
   it('finds nothing wrong', async () => {
     const { code, stdout } = await user.cloud(['doctor']);
     expect(code).toBe(0);
-    for (const check of ['program', 'profile', 'agent', 'key', 'tls', 'compute', 'clock', 'account', 'storage'])
+    for (const check of ['program', 'cache', 'profile', 'agent', 'key', 'tls', 'compute', 'clock', 'account', 'storage'])
       expect(stdout).toMatch(new RegExp(`^ok +${check} `, 'm'));
-    expect(stdout).not.toContain('->');
+    const jobs = /^warning +jobs +tasks run without a sandbox.*\n.*-> .*\n/mu;
+    expect(jobs.test(stdout)).toBe(usualIsolation() === 'none');
+    expect(stdout.replace(jobs, '')).not.toContain('->');
+  });
+
+  it('clears the cache when told', async () => {
+    const folder = join(user.home, '.cache/cloud');
+    mkdirSync(join(folder, 'answers'), { recursive: true });
+    const old = user.write('.cache/cloud/answers/old.json', '{}');
+    expect((await user.cloud(['doctor'])).code).toBe(0);
+    expect(existsSync(old)).toBe(true);
+    const { code, stdout } = await user.cloud(['doctor', '--clear-cache']);
+    expect([code, existsSync(old)]).toEqual([0, false]);
+    expect(stdout).toContain(`${folder}: cleared`);
+  });
+
+  it('is all that a report of a bug needs, and holds no secret', async () => {
+    const { stdout } = await user.cloud(['doctor', '-j'], { env: { CLOUD_TEST_PASSWORD: 'open sesame' } });
+    const findings = JSON.parse(stdout) as Finding[];
+    const detailOf = (check: string): string | undefined => findings.find((each) => each.check === check)?.detail;
+    const { version, commit, node, system, program } = await user.json<Record<string, string>>('version');
+    expect(detailOf('program')).toMatch(new RegExp(`^${version} \\(commit ${commit?.replace('+', '\\+')} of `));
+    expect(detailOf('node')).toBe(`Node.js ${node}, ${process.execPath}`);
+    expect([node, system]).toEqual([process.version, `${process.platform} ${process.arch}`]);
+    expect(detailOf('system')).toContain(system);
+    expect(detailOf('install')).toBe(program);
+    expect(detailOf('database')).toMatch(/^SQLite 3\.\d+\.\d+ of (Node\.js|libsql)/);
+    expect(detailOf('jobs')).toMatch(/^tasks run (in a sandbox of \w+|without a sandbox); /);
+    expect(detailOf('service')).toContain(`local service ${version} (commit ${commit}), process ${user.local.pid}`);
+    expect(findings.filter(({ check }) => check === 'setting').map(({ detail }) => detail)).toEqual(
+      expect.arrayContaining([`url = ${user.local.computeUrl} (profile local)`, `keyId = ${user.local.keyId} (profile local)`]),
+    );
+    expect(stdout).not.toMatch(/PRIVATE KEY|open sesame|Signature/);
+  });
+
+  it('names a service that another release of the program started, as do start and status', async () => {
+    const file = join(user.local.dataDir, 'run.json');
+    const text = readFileSync(file, 'utf8');
+    const { version, commit } = await user.json<Record<string, string>>('version');
+    const older = `the running service is older than this program (0.0.9, this is ${version}); to replace it: cloud local stop && cloud local start`;
+    try {
+      writeFileSync(file, JSON.stringify({ ...(JSON.parse(text) as object), version: '0.0.9' }));
+      const { found } = await examine();
+      expect(found('service')).toMatchObject({ status: 'warning', fix: 'cloud local stop && cloud local start' });
+      expect((await user.cloud(['local', 'start'])).stderr).toContain(older);
+      const status = await user.cloud(['local', 'status', '-j']);
+      expect([status.code, JSON.parse(status.stderr)]).toEqual([0, { warning: older }]);
+      writeFileSync(file, JSON.stringify({ ...(JSON.parse(text) as object), commit: 'other' }));
+      expect((await user.cloud(['local', 'status'])).stderr).toContain(`is another build than this program (other, this is ${commit})`);
+    } finally {
+      writeFileSync(file, text);
+    }
+    expect((await user.cloud(['local', 'status'])).stderr).toBe('');
   });
 
   it('says which key could be used instead of one that is not there', async () => {
     mkdirSync(join(user.home, '.ssh'), { recursive: true });
-    execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-f', join(user.home, '.ssh/id_rsa')]);
+    writeRsaKeyFile(join(user.home, '.ssh/id_rsa'));
     const { code, found } = await examine('--key-id', `SHA256:${'a'.repeat(43)}`);
     expect(code).toBe(1);
     expect(found('key')).toMatchObject({
@@ -124,6 +178,7 @@ describe('without a profile', () => {
   });
 
   it('a profile without an address of the storage is named', async () => {
+    user.write('k', '');
     await user.cloud(['profile', 'create', 'half', '--url', 'https://localhost:1', '--account', 'jill', '--key-file', 'k', '--no-test']);
     const { stderr } = await user.cloud(['stor', 'ls']);
     expect(stderr).toBe('cloud stor ls: profile half has no address of the object storage\nhint: cloud profile edit half --stor-url URL\n');
@@ -152,7 +207,7 @@ describe('profile import', () => {
     user.write('.triton/profiles.d/home.json', JSON.stringify({ ...older, name: 'home', account: 'jo', insecure: false }));
     user.write('.triton/config.json', JSON.stringify({ profile: 'home' }));
     const { code, stdout, stderr } = await user.cloud(['profile', 'import', '-j'], { env });
-    expect([code, stderr]).toEqual([0, 'The current profile is home\n']);
+    expect([code, JSON.parse(stderr)]).toEqual([0, { note: 'The current profile is home' }]);
     const { url, account, keyId } = older;
     expect(JSON.parse(stdout)).toEqual([
       { name: 'home', status: 'imported', from: join(user.home, '.triton/profiles.d/home.json'), url, account: 'jo', keyId },

@@ -1,10 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exitCodes } from '../../src/errors.ts';
+import { exitCodes } from '../../src/base/errors.ts';
 import { exitCodeHelp } from '../../src/cli/guides/program.ts';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { openTerminal } from '../support/terminal.ts';
 
@@ -44,7 +45,7 @@ describe('exit codes', () => {
   });
 
   it('4: not authenticated or not allowed', async () => {
-    execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-f', join(user.home, 'stranger')]);
+    writeRsaKeyFile(join(user.home, 'stranger'));
     await expectCode('cloud keys list --key-file stranger', 4);
   });
 

@@ -56,7 +56,7 @@ const records: readonly (readonly [string, Field])[] = [
 ];
 
 /** What shows nothing that a service declares: profiles of this machine, content and headers of objects. */
-const undeclared = ['profile list', 'profile get', 'stor get', 'stor meta get', 'stor roles get'];
+const undeclared = ['alias list', 'profile list', 'profile get', 'stor get', 'stor meta get', 'stor roles get'];
 
 beforeAll(async () => {
   for (const name of ['laptop', 'desk']) execFileSync('ssh-keygen', ['-q', '-t', 'ecdsa', '-N', '', '-f', join(user.home, name)]);
@@ -178,7 +178,7 @@ it('an empty list is a header, nothing, or []', async () => {
 it('columns and sorting are checked', async () => {
   expect(await read('packages list --columns name --sort -memory -H')).toMatch(/^\S+\n/);
   for (const option of ['--columns', '--sort']) {
-    const { code, stderr } = await user.cloud(['packages', 'list', option, 'memroy']);
+    const { code, stderr } = await user.here(['packages', 'list', option, 'memroy']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('did you mean "memory"') as string]);
   }
 });

@@ -3,6 +3,8 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { usualIsolation } from '../support/job-sandboxes.ts';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal } from '../support/sandbox.ts';
 
 interface Job {
@@ -65,6 +67,33 @@ test('two reducers share the inputs: two outputs', async () => {
   expect([code, counts.length, counts.reduce((a, b) => a + b, 0)]).toEqual([0, 2, 5]);
 });
 
+test('several outputs of a task are printed in their order, input by input; named ones are objects', async () => {
+  const map =
+    'head -n 1 | mpipe; mpipe -f "$MANTA_INPUT_FILE"; echo end | mpipe; wc -l <"$MANTA_INPUT_FILE" | mtee -p "~~/stor/lines/${MANTA_INPUT_OBJECT##*/}"';
+  const { code, stdout, stderr } = await run('--map', map, 'logs/a.txt', 'logs/b.txt');
+  const expected = [logs['a.txt'], logs['b.txt']].map((text) => `${text.split('\n')[0]}\n${text}end\n`).join('');
+  expect([code, stdout], stderr).toEqual([0, expected]);
+  expect((await user.cloud(['stor', 'cat', 'lines/b.txt'])).stdout.trim()).toBe('3');
+  const summed = await run(
+    '--map',
+    'cut -d " " -f 1 | sed "s/$/ 1/" | msplit -d " " -n 2',
+    '--reduce',
+    'maggr -c1=key sum',
+    '--count',
+    '2',
+    '--reduce',
+    'sort',
+    'logs/a.txt',
+    'logs/b.txt',
+  );
+  expect([summed.code, summed.stdout], summed.stderr).toEqual([0, 'ERROR 3\nfine 2\n']);
+});
+
+test('assets are at /assets too where the sandbox has a root of its own', async () => {
+  const { code, stdout } = await run('--map', 'bash /assets/demo/stor/logs/count.sh', '--asset', 'logs/count.sh', 'logs/b.txt');
+  expect([code, stdout]).toEqual(usualIsolation() === 'none' ? [1, ''] : [0, '3 lines of b.txt\n']);
+});
+
 test('a script of the user as an asset', async () => {
   const line = 'bash "$MANTA_ASSETS/demo/stor/logs/count.sh"';
   const { code, stdout } = await run('--map', line, '--asset', 'logs/count.sh', 'logs/b.txt', 'logs/odd 100% name.txt');
@@ -91,6 +120,38 @@ test('some inputs fail: the others are printed, the failures are told with what 
   expect(told.stdout).toContain('  | nothing here\n');
 });
 
+test('with -j there is a record for the job, each output and each error, and stderr is JSON lines', async () => {
+  const map =
+    'case $MANTA_INPUT_OBJECT in */a.txt) echo one;; */b.txt) printf "\\377"; echo "nothing here" >&2; exit 3;; *) printf "\\377";; esac';
+  const { code, stdout, stderr } = await run('--map', map, 'logs/*.txt', '-o', 'jsonl');
+  expect(code).toBe(5);
+  const rows = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const path = expect.stringMatching(/^\/demo\/jobs\/.*\/stor\//) as string;
+  expect(rows).toEqual([
+    expect.objectContaining({ type: 'job', state: 'done', id: expect.any(String) as string }),
+    { type: 'output', path, size: 4, content: 'one\n' },
+    { type: 'output', path, size: 1 },
+    expect.objectContaining({ type: 'error', code: 'UserTaskError', input: '/demo/stor/logs/b.txt', stderrText: 'nothing here\n' }),
+  ]);
+  const said = stderr
+    .trim()
+    .split('\n')
+    .map((line) => Object.keys(JSON.parse(line) as object)[0]);
+  expect(said).toEqual(['note', 'note', 'code']);
+});
+
+test('records of a job have the paths for -o name, and no content of more than 1 MiB', async () => {
+  const { code, stdout } = await run('--map', 'head -c 2000000 /dev/zero', 'logs/a.txt', '-j', '-q');
+  expect([code, JSON.parse(stdout)]).toEqual([
+    0,
+    [expect.objectContaining({ type: 'job' }), { type: 'output', path: expect.any(String) as string, size: 2_000_000 }],
+  ]);
+  expect((await run('--map', 'echo one', 'logs/a.txt', '-o', 'name')).stdout).toMatch(/^\/demo\/jobs\/[^\n]*\n$/);
+});
+
 test('of a task that wrote too much to stderr the end is told', async () => {
   const line = `head -c 17000000 /dev/zero | tr '\\0' x >&2; seq 1 30 >&2; echo 'the reason' >&2; exit 1`;
   const { code, stderr } = await run('--map', line, 'logs/a.txt', '-q');
@@ -112,7 +173,7 @@ test('all inputs fail: exit code 1; a failing init, a command that dumps core, a
 });
 
 test('a sub-user runs a job with its own roles, and reads what comes out; an input that it may not read is EJ_ACCES', async () => {
-  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-m', 'PEM', '-N', '', '-f', join(user.home, 'bob')]);
+  writeRsaKeyFile(join(user.home, 'bob'), { pem: true });
   const rule = 'CAN createjob, addjobinputs, endjobinput, getjob, getjoboutput, getjoberrors, getjobinput, getjobfailures AND getobject';
   const steps = [
     'echo Pass-word-1234 | cloud users create bob --email bob@example.com --password-stdin',
@@ -154,8 +215,11 @@ test('inputs through a pipe, a job without inputs, and errors before anything is
 });
 
 test('a pattern stands for objects: directories that fit are left out, with a word about it', async () => {
-  const [some, only] = await Promise.all([run('--map', 'basename "$MANTA_INPUT_OBJECT"', 'logs/[ao]*'), run('--map', 'wc', 'log?')]);
-  expect([some.code, some.stdout]).toEqual([0, 'a.txt\nodd 100% name.txt\n']);
+  const [some, only] = await Promise.all([
+    run('--glob', '--map', 'basename "$MANTA_INPUT_OBJECT"', 'logs/[ao]*'),
+    run('--map', 'wc', 'log?'),
+  ]);
+  expect([some.code, some.stdout], some.stderr).toEqual([0, 'a.txt\nodd 100% name.txt\n']);
   expect(some.stderr).toMatch(/^logs\/\[ao\]\*: left out a directory: inputs of a job are objects\nCreated job /);
   expect([only.code, only.stderr.split('\n').slice(0, 2)]).toEqual([
     3,

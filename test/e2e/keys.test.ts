@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal } from '../support/sandbox.ts';
 
 interface Key {
@@ -12,11 +13,9 @@ interface Key {
 
 const user = useLocal();
 
-/** A new key pair made by ssh-keygen; its public file. */
-function makeKey(name: string, ...words: string[]): string {
-  const file = join(user.home, name);
-  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-C', name, '-f', file, ...words]);
-  return `${file}.pub`;
+/** A new key pair; its public file. */
+function makeKey(name: string): string {
+  return writeRsaKeyFile(join(user.home, name), { comment: name });
 }
 
 function fingerprintOf(file: string, hash: 'md5' | 'sha256'): string {
@@ -26,24 +25,24 @@ function fingerprintOf(file: string, hash: 'md5' | 'sha256'): string {
 
 test('a key is created, shown by name and both fingerprints, and deleted', async () => {
   const file = makeKey('laptop');
-  const created = await user.cloud(['keys', 'create', file, '--name', 'laptop', '-j']);
+  const created = await user.here(['keys', 'create', file, '--name', 'laptop', '-j']);
   expect(created.code).toBe(0);
-  expect(created.stderr).toBe('Created key laptop\n');
+  expect(JSON.parse(created.stderr)).toEqual({ note: 'Created key laptop' });
   const md5 = fingerprintOf(file, 'md5');
   expect(JSON.parse(created.stdout)).toMatchObject({ name: 'laptop', fingerprint: md5 });
   for (const word of ['laptop', md5, `MD5:${md5}`, fingerprintOf(file, 'sha256')]) {
     expect((await user.json<Key>('keys', 'get', word)).fingerprint).toBe(md5);
   }
-  const gone = await user.cloud(['keys', 'delete', 'laptop', '--yes']);
+  const gone = await user.here(['keys', 'delete', 'laptop', '--yes']);
   expect([gone.code, gone.stderr]).toEqual([0, 'Deleted key laptop\n']);
-  const missing = await user.cloud(['keys', 'get', 'laptop']);
+  const missing = await user.here(['keys', 'get', 'laptop']);
   expect([missing.code, missing.stdout]).toEqual([3, '']);
   expect(missing.stderr).toBe('cloud keys get laptop: key "laptop" does not exist\nhint: cloud keys list\n');
 });
 
 test('a private key is refused before anything is sent', async () => {
   const file = makeKey('secret').replace(/\.pub$/, '');
-  const { code, stdout, stderr } = await user.cloud(['keys', 'create', file]);
+  const { code, stdout, stderr } = await user.here(['keys', 'create', file]);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain('holds a private key: it was not sent');
   expect(stderr).not.toContain(readFileSync(file, 'utf8').split('\n')[1]);
@@ -51,8 +50,8 @@ test('a private key is refused before anything is sent', async () => {
 
 test('two keys of one name: both fingerprints are named, and neither is deleted', async () => {
   const files = [makeKey('twin-a'), makeKey('twin-b')];
-  for (const file of files) expect((await user.cloud(['keys', 'create', file, '--name', 'twin'])).code).toBe(0);
-  const { code, stderr } = await user.cloud(['keys', 'delete', 'twin', '-y']);
+  for (const file of files) expect((await user.here(['keys', 'create', file, '--name', 'twin'])).code).toBe(0);
+  const { code, stderr } = await user.here(['keys', 'delete', 'twin', '-y']);
   expect(code).toBe(2);
   for (const file of files) expect(stderr).toContain(fingerprintOf(file, 'md5'));
   expect((await user.json<Key[]>('keys', 'list')).filter(({ name }) => name === 'twin')).toHaveLength(2);
@@ -60,15 +59,15 @@ test('two keys of one name: both fingerprints are named, and neither is deleted'
 
 test('of several keys the others are deleted when one does not exist: exit code 5', async () => {
   const file = makeKey('one-of-two');
-  await user.cloud(['keys', 'create', file, '--name', 'one-of-two']);
-  const { code, stderr } = await user.cloud(['keys', 'delete', 'one-of-two', 'nonsense', '-y']);
+  await user.here(['keys', 'create', file, '--name', 'one-of-two']);
+  const { code, stderr } = await user.here(['keys', 'delete', 'one-of-two', 'nonsense', '-y']);
   expect(code).toBe(5);
   expect(stderr).toContain('key "nonsense" does not exist');
   expect(stderr).toContain('Deleted key one-of-two');
 });
 
 test('without a terminal nothing is deleted unless --yes says so', async () => {
-  const { code, stderr } = await user.cloud(['keys', 'delete', (await user.json<Key[]>('keys', 'list'))[0]?.name ?? '']);
+  const { code, stderr } = await user.here(['keys', 'delete', (await user.json<Key[]>('keys', 'list'))[0]?.name ?? '']);
   expect(code).toBe(2);
   expect(stderr).toContain('--yes');
 });
@@ -78,7 +77,7 @@ test('whoever is about to delete the key that signs is told so, however the prof
   const key = (await user.json<(Key & { key: string })[]>('keys', 'list')).find(({ fingerprint }) => fingerprint === keyId);
   const sha256 = fingerprintOf(user.write('own.pub', key?.key ?? ''), 'sha256');
   for (const word of [keyId, `MD5:${keyId.replaceAll(':', '').toUpperCase()}`, sha256]) {
-    const { stderr } = await user.cloud(['keys', 'delete', key?.name ?? '', '--dry-run', '--key-file', keyFile, '--key-id', word]);
+    const { stderr } = await user.here(['keys', 'delete', key?.name ?? '', '--dry-run', '--key-file', keyFile, '--key-id', word]);
     expect([word, stderr]).toEqual([word, expect.stringContaining('you would lock yourself out')]);
   }
 });
@@ -90,7 +89,18 @@ test('keys local tells which keys serve and which are registered', async () => {
   const before = await user.json<{ type: string; md5: string; registered: boolean; usableFor: string[] }[]>('keys', 'local');
   expect(before.find(({ md5 }) => md5 === fingerprintOf(file, 'md5'))).toMatchObject({ type: 'rsa', registered: false });
   expect(before.find(({ type }) => type === 'ed25519')?.usableFor).toEqual([]);
-  await user.cloud(['keys', 'create']);
+  await user.here(['keys', 'create']);
   const after = await user.json<{ md5: string; registered: boolean }[]>('keys', 'local');
   expect(after.find(({ md5 }) => md5 === fingerprintOf(file, 'md5'))?.registered).toBe(true);
+});
+
+test('a key is found by the beginning of its MD5 fingerprint, with or without colons', async () => {
+  const [{ fingerprint } = { fingerprint: '' }] = await user.json<{ fingerprint: string }[]>('keys', 'list');
+  for (const word of [
+    fingerprint.slice(0, 14),
+    fingerprint.replaceAll(':', ''),
+    fingerprint.replaceAll(':', '').slice(0, 10).toUpperCase(),
+  ])
+    expect(await user.json('keys', 'get', word)).toMatchObject({ fingerprint });
+  expect((await user.here(['keys', 'get', 'abc'])).code).toBe(3);
 });

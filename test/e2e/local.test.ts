@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { createSandbox, useLocal, type LocalInfo } from '../support/sandbox.ts';
 
 const user = useLocal();
@@ -8,12 +9,12 @@ const user = useLocal();
 describe('the running service', () => {
   test('start again: already running, the same place', async () => {
     const again = await user.cloud(['local', 'start', '-j']);
-    expect(again.stderr).toBe('Already running\n');
+    expect(JSON.parse(again.stderr)).toEqual({ note: 'Already running' });
     expect((JSON.parse(again.stdout) as LocalInfo).pid).toBe(user.local.pid);
   });
 
   test('options of a start that is none are not taken silently', async () => {
-    const { code, stderr } = await user.cloud(['local', 'start', '--http', '-j']);
+    const { code, stderr } = await user.cloud(['local', 'start', '--http']);
     expect([code, stderr]).toEqual([0, 'Already running, as it was started: options count when it starts\n']);
   });
 
@@ -66,12 +67,43 @@ describe('the running service', () => {
     try {
       const [status, reset] = await Promise.all([user.cloud(['local', 'status', '-j']), user.cloud(['local', 'reset', '-y'])]);
       expect(JSON.parse(status.stdout)).toMatchObject({ running: true, answers: false, pid: user.local.pid });
-      expect(status.stderr).toBe(`process ${user.local.pid} runs but does not answer in time: it is busy or hangs\n`);
+      expect(JSON.parse(status.stderr)).toEqual({
+        warning: `process ${user.local.pid} runs but does not answer in time: it is busy or hangs`,
+      });
       expect([reset.code, reset.stderr]).toEqual([6, expect.stringContaining(`(process ${user.local.pid}) but does not answer in time`)]);
     } finally {
       process.kill(user.local.pid, 'SIGCONT');
     }
     expect(await user.json('local', 'status')).toMatchObject({ running: true, answers: true });
+  });
+
+  test('on the IPv6 loopback it is reached, and its certificate names the address', async () => {
+    const { sandbox, remove } = createSandbox();
+    try {
+      const { computeUrl } = await sandbox.json<LocalInfo>('local', 'start', '--host', '::1', '--compute-port', '0', '--stor-port', '0');
+      expect(computeUrl).toMatch(/^https:\/\/\[::1\]:\d+$/);
+      expect((await sandbox.cloud(['ping'])).code).toBe(0);
+      expect((await sandbox.cloud(['local', 'stop'])).stderr).toBe('Stopped\n');
+    } finally {
+      await sandbox.cloud(['local', 'stop']);
+      remove();
+    }
+  });
+
+  test('one that nobody can reach is known by the lock of its data, and stopped', async () => {
+    const { sandbox, remove } = createSandbox();
+    try {
+      const { pid, dataDir } = await sandbox.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0');
+      const file = join(dataDir, 'run.json');
+      writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/localhost:\d+/g, 'localhost:1'));
+      expect(JSON.parse((await sandbox.cloud(['local', 'status', '-j'])).stdout)).toMatchObject({ running: true, answers: false, pid });
+      expect((await sandbox.cloud(['local', 'reset', '-y'])).code).toBe(6);
+      expect((await sandbox.cloud(['local', 'stop'])).stderr).toBe('Stopped\n');
+      expect(await sandbox.json('local', 'status')).toMatchObject({ running: false });
+    } finally {
+      await sandbox.cloud(['local', 'stop']);
+      remove();
+    }
   });
 
   test('it listens on this machine only, and its data is for its owner only', () => {
@@ -89,6 +121,67 @@ describe('the running service', () => {
     const rows = await user.json<{ service: string; skew: number }[]>('ping');
     expect(rows.map(({ service }) => service)).toEqual(['compute', 'storage']);
     expect(rows.every(({ skew }) => Math.abs(skew) <= 2)).toBe(true);
+  });
+});
+
+describe('accounts that do not trust each other, and limits', () => {
+  test('each has a key and a profile of its own, and reads nothing of the others until a role lets it', async () => {
+    const { sandbox, remove } = createSandbox();
+    const start = ['local', 'start', '--compute-port', '0', '--stor-port', '0', '--add-account', 'other', '--add-account', 'third@home'];
+    try {
+      const { accounts = [] } = await sandbox.json<LocalInfo>(...start);
+      expect(accounts.map(({ account, profile }) => [account, profile])).toEqual([
+        ['other', 'local-other'],
+        ['third@home', 'local-third-home'],
+      ]);
+      expect(accounts.map(({ keyFile }) => statSync(keyFile).mode & 0o077)).toEqual([0, 0]);
+      sandbox.write('f', 'of demo');
+      await sandbox.cloud(['stor', 'put', 'f', 'f']);
+      const read = (profile: string) => sandbox.cloud(['--profile', profile, 'stor', 'cat', '/demo/stor/f']);
+      expect(await read('local')).toMatchObject({ code: 0, stdout: 'of demo' });
+      for (const profile of ['local-other', 'local-third-home']) expect(await read(profile)).toMatchObject({ code: 4, stdout: '' });
+      await sandbox.shell(
+        `cloud policies create read --rule 'CAN getobject *' && cloud roles create readers --policy read --default-member account:other`,
+      );
+      expect(await read('local-other')).toMatchObject({ code: 0, stdout: 'of demo' });
+      expect(await read('local-third-home')).toMatchObject({ code: 4, stdout: '' });
+      // A second start finds them.
+      await sandbox.cloud(['local', 'stop']);
+      const again = await sandbox.json<LocalInfo>(...start);
+      expect(again.accounts).toEqual(accounts);
+    } finally {
+      await sandbox.cloud(['local', 'stop']);
+      remove();
+    }
+  });
+
+  test('a limit that the service was started with is named by the refusal and in the log; help lists them all', async () => {
+    const { sandbox, remove } = createSandbox();
+    try {
+      const wrong = await sandbox.cloud(['local', 'start', '--limit', 'user-kyes=1']);
+      expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/there is no such limit\n.*did you mean user-keys\?/u)]);
+      expect((await sandbox.cloud(['local', 'start', '--limit', 'user-keys=0'])).code).toBe(2);
+      await sandbox.json(
+        'local',
+        'start',
+        '--compute-port',
+        '0',
+        '--stor-port',
+        '0',
+        '--limit',
+        'user-keys=1,roles=2',
+        '--limit',
+        'users=3',
+      );
+      writeRsaKeyFile(join(sandbox.home, 'k'));
+      const { code, stderr } = await sandbox.cloud(['keys', 'create', 'k.pub']);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('an account has at most 1 keys (limit user-keys)')]);
+      expect((await sandbox.cloud(['local', 'logs'])).stdout).toContain('limit user-keys reached');
+      expect((await sandbox.cloud(['help', 'local-service'])).stdout).toContain('user-keys=100');
+    } finally {
+      await sandbox.cloud(['local', 'stop']);
+      remove();
+    }
   });
 });
 
@@ -158,7 +251,7 @@ describe('the life of a service', () => {
   test('a key of the user is registered instead of a new one; no samples with --empty until they are put in', async () => {
     const { sandbox, remove } = createSandbox();
     try {
-      await sandbox.shell('ssh-keygen -q -t rsa -b 2048 -N "" -f key');
+      writeRsaKeyFile(join(sandbox.home, 'key'));
       const words = [
         '--account',
         'jill',
@@ -174,15 +267,15 @@ describe('the life of a service', () => {
       ];
       const info = await sandbox.json<LocalInfo>('local', 'start', ...words);
       expect(info).toMatchObject({ account: 'jill', profile: 'jill' });
-      expect(await sandbox.json('images', 'list', '--key-file', 'key')).toEqual([]);
-      expect(await sandbox.json('account', 'get', '--key-file', 'key')).toMatchObject({ login: 'jill' });
+      expect(await sandbox.json('images', 'list', '--key-file', join(sandbox.home, 'key'))).toEqual([]);
+      expect(await sandbox.json('account', 'get', '--key-file', join(sandbox.home, 'key'))).toMatchObject({ login: 'jill' });
       expect((await sandbox.cloud(['local', 'seed'])).stderr).toContain('the service runs');
       await sandbox.cloud(['local', 'stop']);
       const seeded = await sandbox.json('local', 'seed');
       expect(seeded).toEqual({ images: 11, packages: 10, instances: 8 });
       expect(await sandbox.json('local', 'seed')).toEqual({ images: 0, packages: 0, instances: 0 });
       await sandbox.json('local', 'start', ...words);
-      expect(await sandbox.json<unknown[]>('images', 'list', '--key-file', 'key')).not.toEqual([]);
+      expect(await sandbox.json<unknown[]>('images', 'list', '--key-file', join(sandbox.home, 'key'))).not.toEqual([]);
     } finally {
       await sandbox.cloud(['local', 'stop']);
       remove();

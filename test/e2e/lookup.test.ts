@@ -4,11 +4,15 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
 import { openShell, type ShellSession } from '../support/shell-session.ts';
+import { lacks } from '../support/witnesses.ts';
 
 const program = resolve(import.meta.dirname, '../../bin/cloud');
 /** Names that a shell must be given quoted. */
 const oddKey = `it's $HOME "a;b" \\ (new)`;
 const oddEnd = 'two! of it !!';
+/** Names that end in a quotation mark. */
+const endsInDouble = 'say "hi"';
+const endsInSingle = "quoted 'so'";
 const oddObject = `odd $x 'y' "z" \\w`;
 
 const installations = {
@@ -43,7 +47,23 @@ const completed: readonly (readonly [string, string])[] = [
   ['cloud stor ls many/n0000', 'cloud stor ls many/n0000'],
 ];
 
-describe.each(shells)('looked-up values in %s', (shell) => {
+/** An alias of the same name, as people have for the profile of their work. */
+const aliases = {
+  bash: "alias cloud='cloud --profile local'",
+  zsh: "alias cloud='cloud --profile local'",
+  fish: "alias cloud 'cloud --profile local'",
+};
+
+for (const shell of shells) {
+  describe.skipIf(lacks(shell))(`looked-up values in ${shell}`, () => {
+    testLookup(shell, []);
+  });
+  describe.skipIf(lacks(shell))(`looked-up values in ${shell} with an alias that is called cloud`, () => {
+    testLookup(shell, [aliases[shell]]);
+  });
+}
+
+function testLookup(shell: keyof typeof installations, before: readonly string[]): void {
   const sandbox = useLocal();
   let session: ShellSession | undefined;
   const calls = join(sandbox.home, 'calls');
@@ -55,19 +75,19 @@ describe.each(shells)('looked-up values in %s', (shell) => {
 
   beforeAll(async () => {
     const file = join(sandbox.home, 'id');
-    for (const [at, name] of ['laptop', 'work', oddKey, oddEnd].entries()) {
+    for (const [at, name] of ['laptop', 'work', oddKey, oddEnd, endsInDouble, endsInSingle].entries()) {
       execFileSync('ssh-keygen', ['-q', '-t', 'ecdsa', '-N', '', '-f', `${file}${at}`]);
       await sandbox.cloud(['keys', 'create', `${file}${at}.pub`, '--name', name]);
     }
     await sandbox.cloud(['stor', 'mkdir', '-p', 'photos/2024', 'photos/2023', 'a folder/in it']);
-    for (const path of ['photos/2024/one.jpg', `photos/${oddObject}`, 'a folder/in it/x'])
+    for (const path of ['photos/2024/one.jpg', `photos/${oddObject}`, 'a folder/in it/x', '/demo/stor/-dash', '/demo/stor/--dashes'])
       await sandbox.cloud(['stor', 'put', '-', path], { input: 'x' });
     const script = sandbox.write(
       'bin/cloud',
       `#!/bin/sh\nprintf '%s\\n' "$#" "$@" >> "${calls}"\nexec "${process.execPath}" "${program}" "$@"\n`,
     );
     chmodSync(script, 0o755);
-    session = await openShell(shell, { env: sandbox.env, cwd: sandbox.home, setUp: installations[shell] });
+    session = await openShell(shell, { env: sandbox.env, cwd: sandbox.home, setUp: [...before, ...installations[shell]] });
   }, 60_000);
   afterAll(async () => await session?.close());
 
@@ -97,8 +117,17 @@ describe.each(shells)('looked-up values in %s', (shell) => {
     [`cloud stor stat 'photos/odd\t\n`, ['stor', 'stat', `photos/${oddObject}`]],
     [`cloud stor stat photos/odd\\ \\$x\t\n`, ['stor', 'stat', `photos/${oddObject}`]],
     [`cloud stor stat a\t\t\t\n`, ['stor', 'stat', 'a folder/in it/x']],
+    [`cloud keys get "say\t\n`, ['keys', 'get', endsInDouble]],
+    [`cloud keys get 'quo\t\n`, ['keys', 'get', endsInSingle]],
+    [`cloud keys get say\t\n`, ['keys', 'get', endsInDouble]],
+    // Half typed within double quotes, with what only a backslash keeps as it is there.
+    [`cloud stor stat "photos/odd \\$x\t\n`, ['stor', 'stat', `photos/${oddObject}`]],
+    [`cloud stor stat "photos/odd \\$x 'y' \\"z\\" \\\\\t\n`, ['stor', 'stat', `photos/${oddObject}`]],
+    // A name that begins with a dash, after the end of the options.
+    [`cloud stor stat -- -da\t\n`, ['stor', 'stat', '--', '-dash']],
+    [`cloud stor stat -- --da\t\n`, ['stor', 'stat', '--', '--dashes']],
   ])('%j reaches the program as %j', async (keys, words) => {
     await press(keys);
-    expect(lastCall()).toEqual(words);
+    expect(lastCall()).toEqual(before.length > 0 ? ['--profile', 'local', ...words] : words);
   });
-});
+}

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
 
@@ -6,7 +6,7 @@ const user = useLocal();
 const mebibyte = 1024 * 1024;
 
 async function create(path: string, ...words: string[]): Promise<string> {
-  const { stdout, code } = await user.cloud(['mpu', 'create', path, '-o', 'name', ...words]);
+  const { stdout, code } = await user.here(['mpu', 'create', path, '-o', 'name', ...words]);
   expect(code).toBe(0);
   return stdout.trim();
 }
@@ -16,7 +16,7 @@ test('an object is made of parts, with the headers given at the beginning', asyn
   user.write('part0', first);
   const id = await create('whole.bin', '-m', 'host=web1', '--copies', '3');
   expect((await user.json<{ etag: string }>('mpu', 'put-part', id, '0', 'part0')).etag).not.toBe('');
-  expect((await user.cloud(['mpu', 'put-part', id, '1', '-'], { input: second })).code).toBe(0);
+  expect((await user.here(['mpu', 'put-part', id, '1', '-'], { input: second })).code).toBe(0);
   expect(await user.json('mpu', 'get', id.slice(0, 8))).toMatchObject({
     id,
     state: 'created',
@@ -30,34 +30,34 @@ test('an object is made of parts, with the headers given at the beginning', asyn
   ]);
   expect((await user.json<{ id: string }[]>('mpu', 'list')).map((upload) => upload.id)).toEqual([id]);
   const etags = parts.map(({ etag }) => etag);
-  const wrong = await user.cloud(['mpu', 'commit', id, ...etags.toReversed()]);
+  const wrong = await user.here(['mpu', 'commit', id, ...etags.toReversed()]);
   expect([wrong.code, wrong.stderr.includes('part 0 has the etag')]).toEqual([2, true]);
   expect(await user.json('mpu', 'commit', id, ...etags)).toMatchObject({ path: '/demo/stor/whole.bin' });
   // The same again is harmless.
   expect(await user.json('mpu', 'commit', id, ...etags)).toMatchObject({ path: '/demo/stor/whole.bin' });
-  expect((await user.cloud(['stor', 'cat', 'whole.bin'])).bytes.equals(Buffer.concat([first, second]))).toBe(true);
+  expect((await user.here(['stor', 'cat', 'whole.bin'])).bytes.equals(Buffer.concat([first, second]))).toBe(true);
   expect(await user.json('stor', 'meta', 'get', 'whole.bin')).toMatchObject({ 'm-host': 'web1' });
   expect(await user.json('mpu', 'list')).toEqual([]);
-  expect((await user.cloud(['mpu', 'abort', id, '-y'])).code).toBe(1);
+  expect((await user.here(['mpu', 'abort', id, '-y'])).code).toBe(1);
 });
 
 test('what no service would commit is refused before it is sent', async () => {
   const id = await create('refused.bin');
   user.write('small', 'small');
-  expect((await user.cloud(['mpu', 'put-part', id, '0', 'small'])).stderr).toContain('only the last part');
-  await user.cloud(['mpu', 'put-part', id, '2', 'small', '-q']);
-  const gap = await user.cloud(['mpu', 'commit', id]);
+  expect((await user.here(['mpu', 'put-part', id, '0', 'small'])).stderr).toContain('only the last part');
+  await user.here(['mpu', 'put-part', id, '2', 'small', '-q']);
+  const gap = await user.here(['mpu', 'commit', id]);
   expect([gap.code, gap.stderr.includes('at least 5 MiB')]).toEqual([2, true]);
   user.write('large', randomBytes(5 * mebibyte));
-  await user.cloud(['mpu', 'put-part', id, '0', 'large', '-q']);
-  expect((await user.cloud(['mpu', 'commit', id])).stderr).toContain('part 1 is missing');
+  await user.here(['mpu', 'put-part', id, '0', 'large', '-q']);
+  expect((await user.here(['mpu', 'commit', id])).stderr).toContain('part 1 is missing');
   for (const number of ['10000', '-1', 'x']) {
-    expect((await user.cloud(['mpu', 'put-part', id, '--', number, 'small'])).code).toBe(2);
+    expect((await user.here(['mpu', 'put-part', id, '--', number, 'small'])).code).toBe(2);
   }
-  expect((await user.cloud(['mpu', 'abort', id])).code).toBe(2);
-  expect((await user.cloud(['mpu', 'abort', id, 'nonsense', '-y'])).code).toBe(5);
-  expect((await user.cloud(['mpu', 'get', 'ffffffff'])).code).toBe(3);
-  expect((await user.cloud(['mpu', 'upload', 'large', 'x', '--part-size', '1M'])).stderr).toContain('at least 5 MiB');
+  expect((await user.here(['mpu', 'abort', id])).code).toBe(2);
+  expect((await user.here(['mpu', 'abort', id, 'nonsense', '-y'])).code).toBe(5);
+  expect((await user.here(['mpu', 'get', 'ffffffff'])).code).toBe(3);
+  expect((await user.here(['mpu', 'upload', 'large', 'x', '--part-size', '1M'])).stderr).toContain('at least 5 MiB');
 });
 
 test('a file goes up whole in parts, and a pipe of unknown length', async () => {
@@ -65,11 +65,22 @@ test('a file goes up whole in parts, and a pipe of unknown length', async () => 
   user.write('file', content);
   const [stored] = await user.json<{ size: number }[]>('mpu', 'upload', 'file', 'deep/file', '-p', '--part-size', '5M');
   expect(stored?.size).toBe(content.length);
-  expect((await user.cloud(['stor', 'cat', 'deep/file'])).bytes.equals(content)).toBe(true);
+  expect((await user.here(['stor', 'cat', 'deep/file'])).bytes.equals(content)).toBe(true);
   const piped = await user.shell(
     'cat file file | cloud mpu upload - piped --part-size 5M -q && cloud stor get piped | cmp - <(cat file file)',
   );
   expect(piped).toMatchObject({ code: 0, stdout: '', stderr: '' });
-  expect((await user.cloud(['mpu', 'upload', 'file', 'no/such/dir/file'])).stderr).toContain('cloud mpu upload -p');
+  expect((await user.here(['mpu', 'upload', 'file', 'no/such/dir/file'])).stderr).toContain('cloud mpu upload -p');
   expect(await user.json('mpu', 'list')).toEqual([]);
+});
+
+test('length and MD5 of the object to come are declared at the beginning and compared at the commit', async () => {
+  user.write('declared', 'declared');
+  const md5 = createHash('md5').update('declared').digest('base64');
+  const right = await create('declared', '--header', `content-md5: ${md5}`, '--header', 'content-length: 8');
+  const wrong = await create('declared', '--header', 'content-length: 9');
+  for (const id of [right, wrong]) await user.here(['mpu', 'put-part', id, '0', 'declared', '-q']);
+  expect((await user.here(['mpu', 'commit', wrong])).stderr).toContain('declared as content-length');
+  expect((await user.here(['mpu', 'commit', right])).code).toBe(0);
+  expect((await user.here(['stor', 'cat', 'declared'])).stdout).toBe('declared');
 });

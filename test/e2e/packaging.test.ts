@@ -1,9 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { useSandbox } from '../support/sandbox.ts';
+import { lacks } from '../support/witnesses.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** Most bytes of the package when it is unpacked. */
@@ -22,7 +23,10 @@ describe('the package', () => {
   let packed: Packed;
 
   beforeAll(() => {
-    const output = execFileSync('npm', ['pack', '--json', '--silent', '--pack-destination', folder], { cwd: root, encoding: 'utf8' });
+    const output = execFileSync('npm', ['pack', '--json', '--silent', '--ignore-scripts', '--pack-destination', folder], {
+      cwd: root,
+      encoding: 'utf8',
+    });
     packed = (JSON.parse(output) as Packed[])[0] as Packed;
     const words = [
       'install',
@@ -55,6 +59,7 @@ describe('the package', () => {
     ])
       expect(paths).toContain(path);
     expect(paths.filter((path) => !/^(dist|completions|man)\/|^(README|CHANGELOG)\.md$|^LICENSE$|^package\.json$/.test(path))).toEqual([]);
+    expect(paths).not.toContain('dist/generate.js');
     expect(packed.unpackedSize).toBeLessThan(largest);
     for (const path of paths.filter((path) => path.startsWith('dist/'))) expect(readFileSync(join(root, path), 'utf8')).not.toContain(root);
   });
@@ -62,7 +67,14 @@ describe('the package', () => {
   it('runs', () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
     const run = (...words: string[]): string => execFileSync('cloud', words, { env: environment(), cwd: sandbox.home, encoding: 'utf8' });
-    expect(run('--version')).toBe(`cloud ${version}\n`);
+    const system = `Node.js ${process.version}, ${process.platform} ${process.arch}`;
+    expect(run('--version')).toMatch(/^cloud \S+ \(commit [\da-f]{12}\+? of \d{4}-\d\d-\d\d\), [^\n]+\n$/);
+    expect(run('--version')).toMatch(new RegExp(`^cloud ${version} .*, ${system}\n$`));
+    expect(JSON.parse(run('version', '-j'))).toMatchObject({
+      version,
+      node: process.version,
+      program: join(prefix, 'lib/node_modules/cloud/dist/start.js'),
+    });
     const started = JSON.parse(run('local', 'start', '--compute-port', '0', '--stor-port', '0', '-j')) as { profile: string };
     try {
       expect(started.profile).toBe('local');
@@ -86,13 +98,58 @@ describe('the package', () => {
     expect(existsSync(join(man, 'man1/cloud.1'))).toBe(true);
     expect(readdirSync(join(man, 'man7'))).toContain('cloud-signing.7');
     expect(readdirSync(join(man, 'man1')).length).toBe(readdirSync(join(root, 'man')).filter((name) => name.endsWith('.1')).length);
+  });
+
+  it.skipIf(lacks('man'))('has a manual that man reads', () => {
+    const man = join(prefix, 'share/man');
     const env = { ...environment(), MANPATH: man, MANPAGER: 'cat', PAGER: 'cat' };
     expect(execFileSync('man', ['cloud-images'], { env, encoding: 'utf8' })).toContain('images list');
   });
 
-  it('needs one package at run time, whose program files are prebuilt', () => {
-    const { dependencies = {} } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies?: object };
-    expect(Object.keys(dependencies)).toEqual(['libsql']);
+  it('needs no package at run time but a database, which is prebuilt and may be left out', () => {
+    const record = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, object>;
+    expect([record['dependencies'], Object.keys(record['optionalDependencies'] ?? {})]).toEqual([undefined, ['libsql']]);
     expect(statSync(join(prefix, 'lib/node_modules/cloud/node_modules/libsql')).isDirectory()).toBe(true);
+  });
+
+  it('cannot be published by mistake: its name on the registry belongs to another program', () => {
+    expect(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).toMatchObject({ private: true });
+    const documents = readdirSync(join(root, 'man')).map((name) => join('man', name));
+    const suggesting = ['README.md', ...documents].filter((file) =>
+      /npx cloud|npm (i|install) (-g|--global) cloud\b/.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(suggesting).toEqual([]);
+  });
+});
+
+describe('without a database to install', () => {
+  const sandbox = useSandbox();
+  const hasOwn = Number(process.versions.node.split('.')[0]) >= 24;
+  const start = ['local', 'start', '--compute-port', '0', '--stor-port', '0'];
+  afterAll(() => void spawnSync(process.execPath, [join(root, 'dist/start.js'), 'local', 'stop'], { env: sandbox.env }));
+
+  function expectOneLine({ status, stderr }: { status: number | null; stderr: string }, system: string): void {
+    if (hasOwn) return expect([status, stderr]).toEqual([0, expect.stringMatching(/running/i)]);
+    const [line = '', ...hints] = stderr.trim().split('\n');
+    expect(line).toContain(`the database of the local service is missing: libsql is not installed for ${system}: use Node.js 24 or later`);
+    expect([status, hints]).toEqual([1, [expect.stringMatching(/^hint: see .*service\.log$/)]]);
+  }
+
+  it.each(['freebsd x64', 'openbsd x64', 'linux riscv64'])('the client works on %s, and the service says what is missing', (system) => {
+    const [platform, arch] = system.split(' ');
+    const hook = sandbox.write(
+      'system.cjs',
+      `Object.defineProperty(process, 'platform', { value: '${platform}' }); Object.defineProperty(process, 'arch', { value: '${arch}' });`,
+    );
+    const env = { ...sandbox.env, NODE_OPTIONS: `--require ${hook}` };
+    const run = (...words: string[]) => spawnSync(process.execPath, [join(root, 'dist/start.js'), ...words], { env, encoding: 'utf8' });
+    expect(run('stor', 'ls', '--help').status).toBe(0);
+    expectOneLine(run(...start), system);
+  });
+
+  it('installed with --omit=optional too', () => {
+    cpSync(join(root, 'dist'), join(sandbox.home, 'bare/dist'), { recursive: true });
+    const words = [join(sandbox.home, 'bare/dist/start.js'), ...start];
+    expectOneLine(spawnSync(process.execPath, words, { env: sandbox.env, encoding: 'utf8' }), `${process.platform} ${process.arch}`);
   });
 });

@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal } from '../support/sandbox.ts';
 
 interface Policy {
@@ -20,33 +20,33 @@ test('a policy is created, its rules added and removed, renamed and deleted', as
   expect(await user.json('policies', 'update', created.id, '--remove-rule', 'can  listkeys', '--wait')).toMatchObject({
     rules: ['CAN getkey'],
   });
-  const last = await user.cloud(['policies', 'update', 'read-keys', '--remove-rule', 'CAN getkey']);
+  const last = await user.here(['policies', 'update', 'read-keys', '--remove-rule', 'CAN getkey']);
   expect([last.code, last.stderr]).toEqual([2, expect.stringContaining('hint: to delete it: cloud policies delete read-keys')]);
-  const wrong = await user.cloud(['policies', 'create', 'wrong', '--rule', 'CAN listkeys getkey AND']);
+  const wrong = await user.here(['policies', 'create', 'wrong', '--rule', 'CAN listkeys getkey AND']);
   expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('hint: see the place: cloud policies check FILE')]);
-  const warned = await user.cloud(['policies', 'update', 'read-keys', '--add-rule', 'CAN getKey', '--wait']);
+  const warned = await user.here(['policies', 'update', 'read-keys', '--add-rule', 'CAN getKey', '--wait']);
   expect(warned.stderr).toContain('warning: rule 2: actions are in lower case: "getKey" never matches, write getkey');
-  expect((await user.cloud(['policies', 'rm', 'read-keys', '-y'])).stderr).toBe('Deleted policy read-keys\n');
+  expect((await user.here(['policies', 'rm', 'read-keys', '-y'])).stderr).toBe('Deleted policy read-keys\n');
 });
 
 test('edit changes a policy in the editor', async () => {
   await user.json('policies', 'create', 'edited', '--rule', 'CAN listkeys', '--wait');
   const env = { EDITOR: 'sed -i s/listkeys/listusers/' };
-  expect((await user.cloud(['policies', 'edit', 'edited', '--wait'], { env })).stderr).toBe('Updated policy edited\n');
+  expect((await user.here(['policies', 'edit', 'edited', '--wait'], { env })).stderr).toBe('Updated policy edited\n');
   expect(await user.json('policies', 'get', 'edited')).toMatchObject({ rules: ['CAN listusers'] });
 });
 
 test('check works without a profile, puts a caret under the place, and fails for what a service refuses', async () => {
   const env = { CLOUD_PROFILE: 'none' };
-  const bad = await user.cloud(['policies', 'check', '-'], { input: 'CAN listkeys\n# a comment\nCAN listkeys, getkey\n', env });
+  const bad = await user.here(['policies', 'check', '-'], { input: 'CAN listkeys\n# a comment\nCAN listkeys, getkey\n', env });
   expect([bad.code, bad.stdout]).toEqual([
-    5,
+    1,
     'rule 2: error: the last entry of a list follows AND, not a comma: getkey, listkeys AND createkey\n  CAN listkeys, getkey\n              ^\n',
   ]);
-  const good = await user.cloud(['policies', 'check', '-', '-j'], { input: 'name: p\nrules:\n  - CAN listkey\n', env });
+  const good = await user.here(['policies', 'check', '-', '-j'], { input: 'name: p\nrules:\n  - CAN listkey\n', env });
   expect([good.code, JSON.parse(good.stdout)]).toEqual([0, [expect.objectContaining({ policy: 'p', suggestion: 'listkeys', offset: 4 })]]);
-  const json = await user.cloud(['policies', 'check', '-', '-j'], { input: '["CAN"]', env });
-  expect([json.code, JSON.parse(json.stdout)]).toEqual([5, [expect.objectContaining({ severity: 'error', rule: 1 })]]);
+  const json = await user.here(['policies', 'check', '-', '-j'], { input: '["CAN"]', env });
+  expect([json.code, JSON.parse(json.stdout)]).toEqual([1, [expect.objectContaining({ severity: 'error', rule: 1 })]]);
 });
 
 const document = `version: "1"
@@ -67,7 +67,7 @@ tags:
 test('simulate answers from a document, with the way that leads to the answer', async () => {
   const file = user.write('rbac.yaml', document);
   const ask = (...words: string[]) =>
-    user.cloud(['policies', 'simulate', 'alice', ...words, '--from', file], { env: { CLOUD_PROFILE: undefined } });
+    user.here(['policies', 'simulate', 'alice', ...words, '--from', file], { env: { CLOUD_PROFILE: undefined } });
   const monday = await ask('listkeys', 'keys', '--at', 'monday 10:00');
   expect(monday.stdout).toBe(
     'Allowed: alice may listkeys /demo/keys.\nRole dev, policy office, rule: CAN listkeys WHEN day IN (mon, tue)\nThe resource has the role tag dev.\n',
@@ -85,18 +85,18 @@ test('simulate answers from a document, with the way that leads to the answer', 
 
 test('a refused sub-user is pointed to the question that explains the refusal, and the answer is right', async () => {
   const input = 'open sesame 1';
-  await user.cloud(['users', 'create', 'alice', '--email', 'a@example.com', '--password-stdin', '--wait'], { input });
+  await user.here(['users', 'create', 'alice', '--email', 'a@example.com', '--password-stdin', '--wait'], { input });
   const key = join(user.home, 'alice.pem');
-  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-m', 'PEM', '-f', key]);
+  writeRsaKeyFile(key, { pem: true });
   await user.json('users', 'keys', 'create', 'alice', `${key}.pub`);
-  const asAlice = (...words: string[]) => user.cloud([...words, '--user', 'alice', '--key-file', key]);
+  const asAlice = (...words: string[]) => user.here([...words, '--user', 'alice', '--key-file', key]);
   const refused = await asAlice('keys', 'list');
   expect(refused.code).toBe(4);
   const line = /hint: the account sees why with: (cloud policies simulate alice listkeys \/\S+)/.exec(refused.stderr)?.[1] ?? '';
   expect((await user.shell(line)).stdout).toBe('Denied: alice may not listkeys /demo/keys.\nNo role is active.\n');
-  const unsigned = await user.cloud(['keys', 'list', '--user', 'alice']);
+  const unsigned = await user.here(['keys', 'list', '--user', 'alice']);
   expect([unsigned.code, unsigned.stderr]).toEqual([4, expect.stringContaining('\nhint: a key of alice must sign: --key-file FILE')]);
-  expect(await user.cloud(['keys', 'list', '--user', '', '--columns', ''], { env: { CLOUD_USER: 'alice' } })).toMatchObject({
+  expect(await user.here(['keys', 'list', '--user', '', '--columns', ''], { env: { CLOUD_USER: 'alice' } })).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^NAME +FINGERPRINT\n/) as string,
   });
@@ -112,11 +112,11 @@ test('a sub-user who may see one thing and list nothing sees it', async () => {
   const { id } = await user.json<Policy>('policies', 'create', 'one', '--rule', rule, '--wait');
   await user.json('roles', 'create', 'one', '--default-member', 'alice', '--policy', 'one', '--wait');
   const key = join(user.home, 'alice.pem');
-  const fingerprint = (await user.cloud(['users', 'keys', 'list', 'alice', '-o', 'name'])).stdout.trim();
+  const fingerprint = (await user.here(['users', 'keys', 'list', 'alice', '-o', 'name'])).stdout.trim();
   const own = user.local.keyId;
   for (const path of ['users/alice', `users/alice/keys/${fingerprint}`, `keys/${own}`, 'roles/one', 'policies/one'])
     await user.json('roles', 'tags', 'set', path, 'one');
-  const asAlice = (line: string) => user.cloud([...line.split(' '), '-o', 'name', '--user', 'alice', '--key-file', key]);
+  const asAlice = (line: string) => user.here([...line.split(' '), '-o', 'name', '--user', 'alice', '--key-file', key]);
   for (const [line, name] of [
     ['users get alice', 'alice'],
     [`users keys get alice ${fingerprint}`, fingerprint],
@@ -127,4 +127,11 @@ test('a sub-user who may see one thing and list nothing sees it', async () => {
     expect(await asAlice(line ?? '')).toMatchObject({ code: 0, stdout: `${name}\n`, stderr: '' });
   const other = await asAlice('roles get lister');
   expect([other.code, other.stderr]).toEqual([4, expect.stringContaining('/demo/roles/lister (getrole)')]);
+});
+
+test('update --rule replaces all rules', async () => {
+  await user.json('policies', 'create', 'replaced', '--rule', 'CAN listkeys', '--rule', 'CAN listusers', '--wait');
+  const updated = await user.json('policies', 'update', 'replaced', '--rule', 'CAN /^list/::regex', '--wait');
+  expect(updated).toMatchObject({ rules: ['CAN /^list/::regex'] });
+  expect((await user.here(['policies', 'delete', 'replaced', '-y'])).code).toBe(0);
 });

@@ -1,16 +1,14 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal } from '../support/sandbox.ts';
 
 const user = useLocal('--staleness', '700');
 
-/** A new public key made by ssh-keygen. */
+/** A new public key. */
 function makeKey(name: string): string {
-  const file = join(user.home, name);
-  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-C', name, '-f', file]);
-  return readFileSync(`${file}.pub`, 'utf8').trim();
+  return readFileSync(writeRsaKeyFile(join(user.home, name), { comment: name }), 'utf8').trim();
 }
 
 const env = { ALICE_PASSWORD: 'open sesame 1' };
@@ -41,41 +39,41 @@ test('a document is applied, waited for, applied again without effect, and expor
     'rbac.yaml',
     `  - { login: alice, email: alice@example.com, password: $ALICE_PASSWORD, keys: [{ name: laptop, key: "${key}" }] }`,
   );
-  const diff = await user.cloud(['rbac', 'diff', file]);
+  const diff = await user.here(['rbac', 'diff', file]);
   expect([diff.code, diff.stderr]).toEqual([0, '4 to create, 2 to update\n']);
   expect(diff.stdout).toMatch(
     /^\+ user alice\n {4}\+ login: alice\n.*\+ key alice\/laptop\n.*\+ policy read-keys\n.*\+ role dev\n.*~ tags keys\n {4}\+ role-tag: dev\n/s,
   );
-  const unset = await user.cloud(['rbac', 'apply', file]);
+  const unset = await user.here(['rbac', 'apply', file]);
   expect([unset.code, unset.stderr]).toEqual([2, expect.stringContaining('the environment variable $ALICE_PASSWORD is not set')]);
-  const applied = await user.cloud(['rbac', 'apply', file], { env });
+  const applied = await user.here(['rbac', 'apply', file], { env });
   expect([applied.code, applied.stderr, applied.stdout]).toEqual([0, '6 changes done\n', diff.stdout]);
-  expect((await user.cloud(['rbac', 'apply', file])).stderr).toBe('Nothing to change\n');
-  const exported = await user.cloud(['rbac', 'export']);
+  expect((await user.here(['rbac', 'apply', file])).stderr).toBe('Nothing to change\n');
+  const exported = await user.here(['rbac', 'export']);
   expect(exported.stdout).toContain('# yaml-language-server: $schema=rbac.schema.json\n');
   expect(exported.stdout).not.toContain('password');
   const copy = user.write('copy.yaml', exported.stdout);
-  const again = await user.cloud(['rbac', 'apply', copy, '--prune', '--yes', '-j']);
-  expect([again.code, again.stderr, again.stdout]).toEqual([0, 'Nothing to change\n', '[]\n']);
+  const again = await user.here(['rbac', 'apply', copy, '--prune', '--yes', '-j']);
+  expect([again.code, again.stderr, again.stdout]).toEqual([0, '{"note":"Nothing to change"}\n', '[]\n']);
 });
 
 test('an entry with an id is renamed; what the file does not mention goes with --prune only, after a question', async () => {
-  const exported = await user.cloud(['rbac', 'export']);
+  const exported = await user.here(['rbac', 'export']);
   const renamed = user.write(
     'renamed.yaml',
     exported.stdout.replaceAll('alice', 'alicia').replaceAll('name: dev', 'name: ops').replaceAll('- dev', '- ops'),
   );
-  expect((await user.cloud(['rbac', 'apply', renamed])).code).toBe(0);
+  expect((await user.here(['rbac', 'apply', renamed])).code).toBe(0);
   expect((await user.json<{ login: string }[]>('users', 'list')).map(({ login }) => login)).toEqual(['alicia']);
   expect(await user.json('roles', 'tags', 'get', 'keys')).toMatchObject({ 'role-tag': ['ops'] });
   const empty = user.write('empty.yaml', 'version: "1"\nusers: []\nroles: []\npolicies: []\ntags: {}\n');
-  expect((await user.cloud(['rbac', 'diff', empty])).stderr).toBe('No differences\n');
-  const asked = await user.cloud(['rbac', 'apply', empty, '--prune']);
+  expect((await user.here(['rbac', 'diff', empty])).stderr).toBe('No differences\n');
+  const asked = await user.here(['rbac', 'apply', empty, '--prune']);
   expect([asked.code, asked.stderr]).toEqual([
     2,
     expect.stringContaining('Delete role ops, policy read-keys, user alicia? Nothing was done'),
   ]);
-  const pruned = await user.cloud(['rbac', 'apply', empty, '--prune', '--yes']);
+  const pruned = await user.here(['rbac', 'apply', empty, '--prune', '--yes']);
   expect([pruned.code, pruned.stdout]).toEqual([0, expect.stringMatching(/- role ops\n- policy read-keys\n- user alicia\n$/)]);
 });
 
@@ -84,14 +82,14 @@ test('a refusal stops the work, says what is not done, and the same command goes
     'bad.yaml',
     'version: "1"\npolicies:\n  - { name: good, rules: [CAN listkeys] }\n  - { name: bad, rules: [CAN listkeys getkey AND] }\nroles:\n  - { name: last, policies: [good] }\n',
   );
-  const { code, stderr, stdout } = await user.cloud(['rbac', 'apply', bad, '-j']);
+  const { code, stderr, stdout } = await user.here(['rbac', 'apply', bad, '-j']);
   expect([code, JSON.parse(stdout)]).toEqual([5, [expect.objectContaining({ status: 'done', kind: 'policy', name: 'good' })]]);
   expect(stderr).toContain('policy bad: ');
   expect(stderr).toContain('1 of 3 changes are done. Not done: policy bad, role last.');
-  const again = await user.cloud(['rbac', 'apply', bad]);
+  const again = await user.here(['rbac', 'apply', bad]);
   expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/^cloud rbac apply \S+: policy bad: rules\[0\]: [^\n]*\n$/)]);
   const mended = user.write('bad.yaml', readFileSync(bad, 'utf8').replace('CAN listkeys getkey AND', 'CAN getkey'));
-  expect((await user.cloud(['rbac', 'apply', mended])).stderr).toBe('2 changes done\n');
+  expect((await user.here(['rbac', 'apply', mended])).stderr).toBe('2 changes done\n');
 });
 
 test('mistakes in a document are named with their place, and nothing is done', async () => {
@@ -104,14 +102,14 @@ test('mistakes in a document are named with their place, and nothing is done', a
     ['version: "1"\nroles: [{ name: a }, { name: a }]', 'roles: two entries have the name "a"'],
     ['version: "1"\nusers: [{ login: abc, email: a@b.cd, keys: [{ key: nonsense }] }]', 'users: abc: keys[0]: is no public key'],
   ]) {
-    const { code, stderr } = await user.cloud(['rbac', 'diff', '-'], { input: content ?? '' });
+    const { code, stderr } = await user.here(['rbac', 'diff', '-'], { input: content ?? '' });
     expect([code, stderr]).toEqual([2, expect.stringContaining(words ?? '')]);
   }
 });
 
 test('roles and policies that differ in case alone are different ones, as they are to the service', async () => {
   const policies = '[{ name: same, rules: [CAN listkeys] }, { name: Same, rules: [CAN getkey] }]';
-  const { code, stderr } = await user.cloud(['rbac', 'diff', '-'], {
+  const { code, stderr } = await user.here(['rbac', 'diff', '-'], {
     input: `version: "1"\npolicies: ${policies}\nroles: [{ name: twin }, { name: Twin }]`,
   });
   expect([code, stderr]).toEqual([0, '4 to create\n']);
@@ -120,7 +118,7 @@ test('roles and policies that differ in case alone are different ones, as they a
 test('changes one after the other are not lost although reads lag', async () => {
   const input = 'open sesame 1';
   for (const login of ['one', 'two']) {
-    await user.cloud(['users', 'create', login, '--email', `${login}@example.com`, '--password-stdin', '--wait'], { input });
+    await user.here(['users', 'create', login, '--email', `${login}@example.com`, '--password-stdin', '--wait'], { input });
   }
   await user.json('roles', 'create', 'quick', '--wait');
   await user.json('policies', 'create', 'quick', '--rule', 'CAN listkeys', '--wait');
@@ -130,4 +128,31 @@ test('changes one after the other are not lost although reads lag', async () => 
   expect(role.members.map(({ login }) => login)).toEqual(['one', 'two']);
   const policy = await user.json('policies', 'update', 'quick', '--name', 'quick', '--wait');
   expect(policy).toMatchObject({ rules: ['CAN listkeys', 'CAN getkey', 'CAN listusers'] });
+});
+
+test('a rule or role that gives somebody the right to everything is named by check, diff and apply', async () => {
+  const power = 'createrole amounts to the right to everything in the account';
+  const checked = await user.here(['policies', 'check', '-'], { input: 'CAN createrole\n' });
+  expect([checked.code, checked.stdout]).toEqual([0, expect.stringContaining(power)]);
+  const file = user.write(
+    'power.yaml',
+    'version: "1"\npolicies:\n  - name: power\n    rules: [CAN listroles, CAN createrole]\nroles:\n  - name: administrator\n',
+  );
+  const warnings = [`warning: policy power: ${power}`, 'warning: role administrator: members of administrator may do everything'];
+  for (const words of [
+    ['diff', file],
+    ['apply', file, '--dry-run'],
+    ['apply', file],
+  ]) {
+    const { code, stderr } = await user.here(['rbac', ...words]);
+    expect([words, code]).toEqual([words, 0]);
+    for (const warning of warnings) expect(stderr).toContain(warning);
+  }
+  // What was there before is not said again.
+  const again = user.write(
+    'power.yaml',
+    'version: "1"\npolicies:\n  - name: power\n    rules: [CAN listroles, CAN createrole, CAN ping]\n',
+  );
+  const { stderr } = await user.here(['rbac', 'diff', again]);
+  expect(stderr).not.toContain('warning');
 });

@@ -23,7 +23,7 @@ beforeAll(async () => {
   const input = 'open sesame 1';
   for (const login of ['alice', 'bob']) {
     const words = ['users', 'create', login, '--email', `${login}@example.com`, '--password-stdin', '--wait'];
-    await user.cloud(words, { input });
+    await user.here(words, { input });
   }
   for (const name of ['read-keys', 'read-users'])
     await user.json('policies', 'create', name, '--rule', `CAN list${name.slice(5)}`, '--wait');
@@ -59,9 +59,9 @@ test('members and policies are added and removed one by one; the others stay', a
     '--wait',
   );
   expect(pick(removed)).toEqual({ name: 'developers', members: { bob: true }, policies: ['read-users'] });
-  const again = await user.cloud(['roles', 'update', 'developers', '--remove-member', 'alice']);
+  const again = await user.here(['roles', 'update', 'developers', '--remove-member', 'alice']);
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('alice is not a member of role developers')]);
-  expect((await user.cloud(['roles', 'delete', 'developers', '-y'])).stderr).toBe('Deleted role developers\n');
+  expect((await user.here(['roles', 'delete', 'developers', '-y'])).stderr).toBe('Deleted role developers\n');
 });
 
 test('policies are named by name, id or the beginning of an id; options are about the list of the file, where there is one', async () => {
@@ -91,7 +91,7 @@ test('the form of version 8 is read and written', async () => {
   const file = user.write('old.json', JSON.stringify({ members: [{ id: bob.id, default: true }], policies: [{ id }] }));
   const filed = await user.json<Role>('roles', 'update', 'old', '--from', file, '--wait', ...old);
   expect(pick(filed)).toMatchObject({ members: { bob: true }, policies: ['read-users'] });
-  const account = await user.cloud(['roles', 'update', 'old', '--add-member', 'account:demo', ...old]);
+  const account = await user.here(['roles', 'update', 'old', '--add-member', 'account:demo', ...old]);
   expect([account.code, account.stderr]).toEqual([2, expect.stringContaining('version 8 of the API has no members that are accounts')]);
 });
 
@@ -106,7 +106,7 @@ test('edit opens the role as YAML, opens it again with the refusal, and keeps wh
     'editor.sh',
     `grep -q 'nobody' "$1" && { cp "$1" seen.yaml; sed -i s/nobody/alice/ "$1"; } || sed -i s/bob/nobody/ "$1"\n`,
   );
-  const mended = await user.cloud(['roles', 'edit', 'edited', '--wait'], { env: { EDITOR: `sh ${script}` }, cwd: user.home });
+  const mended = await user.cloud(['roles', 'edit', 'edited', '--wait'], { env: { EDITOR: `sh ${script}` } });
   expect(mended.stderr).toBe('Updated role edited\n');
   const seen = await user.shell('cat ~/seen.yaml');
   expect(seen.stdout).toMatch(/^# ! .*nobody/);
@@ -148,8 +148,8 @@ test('role tags are set, added, removed and shown; a path that is no resource is
     ['/other/keys', 'it is not below the account demo'],
     ['stor/x', 'cloud stor roles'],
   ]) {
-    const { code, stderr } = await user.cloud(['roles', 'tags', 'set', path ?? '', 'red']);
+    const { code, stderr } = await user.here(['roles', 'tags', 'set', path ?? '', 'red']);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words ?? '')]);
   }
-  expect((await user.cloud(['roles', 'tags', 'get', 'keys/nothing'])).code).toBe(3);
+  expect((await user.here(['roles', 'tags', 'get', 'keys/nothing'])).code).toBe(3);
 });

@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
@@ -49,7 +49,7 @@ test('a TLS session is kept for one release of Node.js: what another made would 
   await user.json('images', 'list');
   const [kept = ''] = readdirSync(folder);
   const hook = join(user.home, 'release.cjs');
-  writeFileSync(hook, `Object.defineProperty(process, 'version', { value: 'v0.0.0' });`);
+  writeFileSync(hook, `Object.defineProperty(process, 'version', { value: 'v99.0.0' });`);
   execFileSync(process.execPath, ['--require', hook, program, 'images', 'list'], { env: user.env });
   expect(readdirSync(folder)).toHaveLength(2);
   expect(readdirSync(folder)).toContain(kept);
@@ -119,4 +119,30 @@ test('after a first command a TLS session is resumed', async () => {
   writeFileSync(hook, script);
   execFileSync(process.execPath, ['--require', hook, program, 'images', 'list'], { env: user.env });
   expect(readFileSync(log, 'utf8')).toBe('true\n');
+});
+
+test.each<[line: string, code: number]>([
+  ['--version', 0],
+  ['--help', 0],
+  ['images list', 0],
+  ['stor ls nothing-there', 3],
+  ['keys --frobnicate', 2],
+])('%s: the program runs the same without compiled code (CLOUD_NO_CODE_CACHE=1), and keeps none', async (line, code) => {
+  const cache = join(user.home, `cache-${line.replaceAll(' ', '-')}`);
+  const run = (env: Record<string, string>) => user.cloud(line.split(' '), { env: { XDG_CACHE_HOME: cache, ...env } });
+  const without = await run({ CLOUD_NO_CODE_CACHE: '1' });
+  expect(existsSync(join(cache, 'cloud/code'))).toBe(false);
+  const first = await run({});
+  expect(readdirSync(join(cache, 'cloud/code'))).toHaveLength(1);
+  const file = join(cache, 'cloud/code', readdirSync(join(cache, 'cloud/code'))[0] ?? '');
+  // Code that would run in the place of the program's own is not even looked at.
+  const kept = readFileSync(file);
+  writeFileSync(file, 'damaged');
+  const again = await run({ CLOUD_NO_CODE_CACHE: '1' });
+  expect(readFileSync(file, 'utf8')).toBe('damaged');
+  writeFileSync(file, kept);
+  const second = await run({});
+  const show = ({ code: exit, stdout, stderr }: typeof first) => ({ exit, stdout, stderr });
+  expect(without.code).toBe(code);
+  for (const each of [first, again, second]) expect(show(each)).toEqual(show(without));
 });

@@ -11,11 +11,11 @@ const longName = 'y'.repeat(300);
 beforeAll(async () => {
   user.write('folder/f', 'another');
   user.write('f', 'content');
-  await user.cloud(['stor', 'mkdir', '-p', 'd/e', 'names', '-q']);
-  await user.cloud(['stor', 'put', 'f', 'd/object', '-q']);
-  await user.cloud(['stor', 'put', 'f', `names/${longName}`, '-q']);
-  await user.cloud(['stor', 'put', '-q', '--', 'f', 'names/-dash']);
-  await user.cloud(['stor', 'put', 'f', 'names/..ok', '-q']);
+  await user.here(['stor', 'mkdir', '-p', 'd/e', 'names', '-q']);
+  await user.here(['stor', 'put', 'f', 'd/object', '-q']);
+  await user.here(['stor', 'put', 'f', `names/${longName}`, '-q']);
+  await user.here(['stor', 'put', '-q', '--', 'f', 'names/-dash']);
+  await user.here(['stor', 'put', 'f', 'names/..ok', '-q']);
 });
 
 /** A command, its exit code, and what its message says. */
@@ -61,7 +61,7 @@ const refused: readonly [words: string, code: number, message: string][] = [
 
 test('bad input is refused in one line, and nothing is changed', async () => {
   const before = await user.json('stor', 'find', 'd');
-  const ask = async ([words]: (typeof refused)[number]) => await user.cloud(['stor', ...words.split(' ')]);
+  const ask = async ([words]: (typeof refused)[number]) => await user.here(['stor', ...words.split(' ')]);
   const outcomes = [];
   for (let at = 0; at < refused.length; at += 4) outcomes.push(...(await Promise.all(refused.slice(at, at + 4).map(ask))));
   for (const [at, { code, stdout, stderr }] of outcomes.entries()) {
@@ -75,9 +75,9 @@ test('bad input is refused in one line, and nothing is changed', async () => {
 });
 
 test('a name that no local file can have is reported, and the others come', async () => {
-  const { code, stderr } = await user.cloud(['stor', 'get', '-r', 'names', 'out', '-q']);
+  const { code, stderr } = await user.here(['stor', 'get', '-r', 'names', 'out', '-q']);
   expect([code, stderr]).toEqual([5, expect.stringContaining('the name is too long')]);
   expect(readdirSync(join(user.home, 'out')).toSorted()).toEqual(['-dash', '..ok']);
   expect(readFileSync(join(user.home, 'out/-dash'), 'utf8')).toBe('content');
-  expect((await user.cloud(['stor', 'cat', `names/${longName}`])).stdout).toBe('content');
+  expect((await user.here(['stor', 'cat', `names/${longName}`])).stdout).toBe('content');
 });

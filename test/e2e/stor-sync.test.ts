@@ -30,7 +30,7 @@ function readTree(name: string): Record<string, string> {
 
 /** Requests of a run by method, from `--verbose`. */
 async function countRequests(...words: string[]): Promise<Record<string, number>> {
-  const { stderr } = await user.cloud(['stor', 'sync', ...words, '-v']);
+  const { stderr } = await user.here(['stor', 'sync', ...words, '-v']);
   const counts: Record<string, number> = {};
   for (const [, method = ''] of stderr.matchAll(/^> ([A-Z]+) /gm)) counts[method] = (counts[method] ?? 0) + 1;
   return counts;
@@ -67,20 +67,22 @@ test('without memory of earlier runs one request per file finds out, and is reme
 
 test('changes of size, time and content are found; --checksum finds what kept both', async () => {
   for (const name of ['grown', 'touched', 'sneaky', 'same']) user.write(`two/${name}`, 'one');
-  await sync('two', 'stor:two');
   const sneaky = join(user.home, 'two/sneaky');
-  const { mtimeMs } = statSync(sneaky);
+  utimesSync(sneaky, 1e9, 1e9);
+  await sync('two', 'stor:two');
   user.write('two/grown', 'longer');
   writeFileSync(join(user.home, 'two/touched'), 'two');
   utimesSync(join(user.home, 'two/touched'), 2e9, 2e9);
   writeFileSync(sneaky, 'six');
-  utimesSync(sneaky, mtimeMs / 1000, mtimeMs / 1000);
-  expect(await sync('two', 'stor:two', '--dry-run')).toEqual(['copy grown size', 'copy touched mtime']);
+  utimesSync(sneaky, 1e9, 1e9);
+  // What was remembered knows when anything about a file was last changed; without it only the content tells.
+  expect(await sync('two', 'stor:two', '--dry-run')).toEqual(['copy grown size', 'copy sneaky content', 'copy touched mtime']);
+  rmSync(join(user.home, '.local/state/cloud/sync'), { recursive: true });
   expect(await sync('two', 'stor:two')).toEqual(['copy grown size', 'copy touched mtime']);
   expect(await sync('two', 'stor:two', '--checksum')).toEqual(['copy sneaky content']);
   expect(await sync('two', 'stor:two', '--checksum')).toEqual([]);
   expect(await sync('stor:two', 'two', '--size-only')).toEqual([]);
-  expect((await user.cloud(['stor', 'cat', 'two/sneaky'])).stdout).toBe('six');
+  expect((await user.here(['stor', 'cat', 'two/sneaky'])).stdout).toBe('six');
 });
 
 test('--delete removes exactly what left; patterns take part in it', async () => {
@@ -88,19 +90,12 @@ test('--delete removes exactly what left; patterns take part in it', async () =>
   await sync('three', 'stor:three');
   for (const name of ['gone', 'dir', 'notes.tmp', 'tmpdir']) rmSync(join(user.home, 'three', name), { recursive: true });
   expect(await sync('three', 'stor:three')).toEqual([]);
-  const expected = [
-    'delete dir/gone extra',
-    'delete dir/sub/gone extra',
-    'delete gone extra',
-    'rmdir tmpdir extra',
-    'rmdir dir/sub extra',
-    'rmdir dir extra',
-  ];
+  const expected = ['delete dir/gone extra', 'delete dir/sub/gone extra', 'delete gone extra', 'rmdir dir/sub extra', 'rmdir dir extra'];
   expect(await sync('three', 'stor:three', '--delete', '--exclude', '*.tmp', '-n')).toEqual(expected);
-  await sync('three', 'stor:three', '--delete', '--exclude', '*.tmp');
+  await sync('three', 'stor:three', '--delete', '--yes', '--exclude', '*.tmp');
   const left = await user.json<{ name: string }[]>('stor', 'ls', 'three');
   expect(left.map(({ name }) => name)).toEqual(['keep', 'notes.tmp', 'tmpdir']);
-  await sync('three', 'stor:three', '--delete');
+  await sync('three', 'stor:three', '--delete', '--yes');
   expect((await user.json<{ name: string }[]>('stor', 'ls', 'three')).map(({ name }) => name)).toEqual(['keep']);
   user.write('four/only.me', 'x');
   user.write('four/not.me', 'x');
@@ -110,14 +105,36 @@ test('--delete removes exactly what left; patterns take part in it', async () =>
   expect((await user.json<{ name: string }[]>('stor', 'ls', 'four')).map(({ name }) => name)).toEqual(['deep', 'only.me']);
 });
 
+test('--delete asks, and changes nothing without an answer, from an empty source or beyond --max-delete', async () => {
+  for (const name of ['x', 'y', 'z']) user.write(`kept/${name}`, name);
+  await sync('kept', 'stor:kept');
+  mkdirSync(join(user.home, 'hollow'));
+  user.write('kept/new', 'new');
+  rmSync(join(user.home, 'kept/x'));
+  rmSync(join(user.home, 'kept/y'));
+  const refused: [words: string[], message: RegExp][] = [
+    [['kept', 'stor:kept', '--delete'], /Nothing was done: there is no terminal to confirm it\nhint: add --yes\n$/],
+    [['hollow', 'stor:kept', '--delete', '-y'], /hollow is empty: .* Nothing was done\nhint: .*--allow-empty-source\n$/],
+    [['hollow', 'stor:kept', '--delete', '-y', '--plan', 'plan'], /hollow is empty/],
+    [['kept', 'stor:kept', '--delete', '-y', '--max-delete', '1'], /2 entries of stor:\S+ would be deleted, more than --max-delete 1/],
+  ];
+  for (const [words, message] of refused) {
+    const { code, stderr } = await user.cloud(['stor', 'sync', ...words]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+  }
+  expect((await user.json<{ name: string }[]>('stor', 'ls', 'kept')).map(({ name }) => name)).toEqual(['x', 'y', 'z']);
+  expect(await sync('kept', 'stor:kept', '--delete', '-y', '--max-delete', '2')).toHaveLength(3);
+  expect(await sync('hollow', 'stor:kept', '--delete', '-y', '--allow-empty-source')).toHaveLength(2);
+});
+
 test('a source that cannot be read whole deletes nothing', async () => {
   user.write('five/a', 'a');
   user.write('five/b', 'b');
   await sync('five', 'stor:five');
   rmSync(join(user.home, 'five/a'));
   rmSync(join(user.home, 'five/b'));
-  await user.shell('ln -s nowhere five/broken');
-  const { code, stderr } = await user.cloud(['stor', 'sync', 'five', 'stor:five', '--delete']);
+  await user.shell('mkfifo five/broken');
+  const { code, stderr } = await user.here(['stor', 'sync', 'five', 'stor:five', '--delete', '--yes']);
   expect([code, stderr.includes('broken')]).toEqual([1, true]);
   expect(await user.json<unknown[]>('stor', 'ls', 'five')).toHaveLength(2);
 });
@@ -128,11 +145,11 @@ test('a file in the place of a directory and the reverse: left alone, replaced w
   user.write('turned/x/inner', 'inner');
   user.write('turned/y', 'file');
   await sync('six', 'stor:six');
-  const { code, stderr } = await user.cloud(['stor', 'sync', 'turned', 'stor:six']);
+  const { code, stderr } = await user.here(['stor', 'sync', 'turned', 'stor:six']);
   expect([code, stderr.includes('--delete')]).toEqual([1, true]);
-  expect((await user.cloud(['stor', 'cat', 'six/x'])).stdout).toBe('file');
-  await sync('turned', 'stor:six', '--delete');
-  expect(await sync('stor:six', 'six', '--delete')).not.toEqual([]);
+  expect((await user.here(['stor', 'cat', 'six/x'])).stdout).toBe('file');
+  await sync('turned', 'stor:six', '--delete', '--yes');
+  expect(await sync('stor:six', 'six', '--delete', '--yes')).not.toEqual([]);
   expect(readTree('six')).toEqual(readTree('turned'));
 });
 
@@ -156,33 +173,38 @@ test('a plan is done once however often it is run, and not at all when its groun
   rmSync(join(user.home, 'nine/old'));
   user.write('nine/a', 'longer');
   user.write('nine/n/new', 'new');
-  await user.cloud(['stor', 'sync', 'nine', 'stor:nine', '--delete', '--plan', 'plan.jsonl']);
+  await user.here(['stor', 'sync', 'nine', 'stor:nine', '--delete', '--plan', 'plan.jsonl']);
   expect(await user.json<unknown[]>('stor', 'diff', 'nine', 'stor:nine')).toHaveLength(4);
-  expect(await user.cloud(['stor', 'diff', 'nine', 'stor:nine', '--exit-code'])).toMatchObject({
+  expect(await user.here(['stor', 'diff', 'nine', 'stor:nine', '--exit-code'])).toMatchObject({
     code: 1,
-    stdout: '',
+    stdout: expect.stringContaining('n/new'),
     stderr: expect.stringMatching(/: the directories differ in 4 places\n$/) as string,
   });
-  const first = await user.json<Step[]>('stor', 'run', 'plan.jsonl');
+  const first = await user.json<Step[]>('stor', 'run', 'plan.jsonl', '--yes');
   expect(first.map(({ action, rel }) => `${action} ${rel}`).toSorted()).toEqual(['copy a', 'copy n/new', 'delete old', 'mkdir n']);
   expect(await user.json('stor', 'diff', 'nine', 'stor:nine')).toEqual([]);
-  expect(await user.cloud(['stor', 'diff', 'nine', 'stor:nine', '--exit-code'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
-  expect((await user.cloud(['stor', 'run', 'plan.jsonl'])).code).toBe(0);
+  expect(await user.here(['stor', 'diff', 'nine', 'stor:nine', '--exit-code'])).toMatchObject({
+    code: 0,
+    stdout: 'CHANGE  TYPE  REASON  SIZE  PATH\n',
+    stderr: '',
+  });
+  expect((await user.here(['stor', 'run', 'plan.jsonl', '--yes'])).code).toBe(0);
   user.write('other', 'somebody else');
-  await user.cloud(['stor', 'put', 'other', 'nine/a']);
-  const refused = await user.cloud(['stor', 'run', 'plan.jsonl']);
+  await user.here(['stor', 'put', 'other', 'nine/a']);
+  const refused = await user.here(['stor', 'run', 'plan.jsonl', '--yes']);
   expect([refused.code, refused.stderr.includes('/demo/stor/nine/a is not as it was when this was planned')]).toEqual([5, true]);
-  expect((await user.cloud(['stor', 'cat', 'nine/a'])).stdout).toBe('somebody else');
-  user.write('bad.jsonl', '{"action":"copy","to":"stor:/demo/stor/x"}\n');
-  expect(await user.cloud(['stor', 'run', 'bad.jsonl'])).toMatchObject({
+  expect((await user.here(['stor', 'cat', 'nine/a'])).stdout).toBe('somebody else');
+  const roots = { plan: 1, from: join(user.home, 'nine'), to: 'stor:/demo/stor/nine' };
+  user.write('bad.jsonl', `${JSON.stringify(roots)}\n{"action":"copy","to":"stor:/demo/stor/nine/x"}\n`);
+  expect(await user.here(['stor', 'run', 'bad.jsonl'])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('line 1: a copy needs "from"') as string,
+    stderr: expect.stringContaining('line 2: a copy needs "from"') as string,
   });
 });
 
 test('contradictions and impossible sides are told in one line', async () => {
   user.write('ten/x', 'x');
-  await user.cloud(['stor', 'put', 'ten/x', 'object']);
+  await user.here(['stor', 'put', 'ten/x', 'object']);
   const cases: [string[], string][] = [
     [['ten', 'elsewhere'], 'both directories are local'],
     [['nowhere', 'stor:x'], 'no such directory'],
@@ -194,7 +216,7 @@ test('contradictions and impossible sides are told in one line', async () => {
     [['ten', 'stor:x', '--exclude', '[z-a]'], 'is not a pattern'],
   ];
   for (const [words, message] of cases) {
-    const { code, stdout, stderr } = await user.cloud(['stor', 'sync', ...words]);
+    const { code, stdout, stderr } = await user.here(['stor', 'sync', ...words]);
     expect([words, [2, 3].includes(code ?? 0), stdout, stderr.includes(message)]).toEqual([words, true, '', true]);
   }
 });

@@ -11,7 +11,7 @@ const names = ['a.txt', 'b.bin', 'd/e/f.txt', 'd/g.bin', `d/${odd}`, `long/${'x'
 
 beforeAll(async () => {
   for (const name of names) user.write(`tree/${name}`, name.endsWith('.bin') ? randomBytes(5000) : `content of ${name}`);
-  await user.cloud(['stor', 'put', '-r', 'tree', 'tree']);
+  await user.here(['stor', 'put', '-r', 'tree', 'tree']);
 });
 
 function listFiles(root: string): string[] {
@@ -26,7 +26,7 @@ function digest(file: string): string {
 }
 
 async function namesOf(...words: string[]): Promise<string[]> {
-  const { stdout, code, stderr } = await user.cloud(['stor', ...words]);
+  const { stdout, code, stderr } = await user.here(['stor', ...words]);
   expect([code, stderr]).toEqual([0, '']);
   return stdout.split('\n').slice(0, -1);
 }
@@ -34,8 +34,8 @@ async function namesOf(...words: string[]): Promise<string[]> {
 test('a tree comes back byte for byte, under any name, with times and modes when asked', async () => {
   chmodSync(join(user.home, 'tree/a.txt'), 0o751);
   utimesSync(join(user.home, 'tree/a.txt'), 1e9, 1e9);
-  expect((await user.cloud(['stor', 'put', 'tree/a.txt', 'tree/', '--modes', '-q'])).code).toBe(0);
-  expect((await user.cloud(['stor', 'get', '-r', 'tree', 'copy', '--modes', '-q'])).code).toBe(0);
+  expect((await user.here(['stor', 'put', 'tree/a.txt', 'tree/', '--modes', '-q'])).code).toBe(0);
+  expect((await user.here(['stor', 'get', '-r', 'tree', 'copy', '--modes', '-q'])).code).toBe(0);
   expect(listFiles('copy')).toEqual(names.toSorted());
   for (const name of names) expect(digest(`copy/${name}`)).toBe(digest(`tree/${name}`));
   const { mtimeMs, mode } = statSync(join(user.home, 'copy/a.txt'));
@@ -44,22 +44,22 @@ test('a tree comes back byte for byte, under any name, with times and modes when
 
 test('get -r goes into a directory that is there; --no-clobber leaves files alone', async () => {
   user.write('into/keep', '');
-  await user.cloud(['stor', 'get', '-r', 'tree/d', 'into']);
+  await user.here(['stor', 'get', '-r', 'tree/d', 'into']);
   writeFileSync(join(user.home, 'into/d/g.bin'), 'mine');
-  const { code, stderr } = await user.cloud(['stor', 'get', '-r', 'tree/d', 'into', '--no-clobber']);
-  expect((await user.cloud(['stor', 'put', '-r', 'into/d', 'tree', '--no-clobber'])).code).toBe(0);
-  expect((await user.cloud(['stor', 'get', 'tree/d/g.bin'])).bytes.length).toBe(5000);
+  const { code, stderr } = await user.here(['stor', 'get', '-r', 'tree/d', 'into', '--no-clobber']);
+  expect((await user.here(['stor', 'put', '-r', 'into/d', 'tree', '--no-clobber'])).code).toBe(0);
+  expect((await user.here(['stor', 'get', 'tree/d/g.bin'])).bytes.length).toBe(5000);
   expect([code, stderr]).toEqual([0, '']);
   expect(readFileSync(join(user.home, 'into/d/g.bin'), 'utf8')).toBe('mine');
 });
 
 test('patterns are expanded by the tool; a name with a star is a name', async () => {
-  expect((await user.cloud(['stor', 'cat', 'tree/?.txt'])).stdout).toBe('content of a.txt');
+  expect((await user.here(['stor', 'cat', 'tree/?.txt'])).stdout).toBe('content of a.txt');
   expect(await namesOf('ls', 'tree/**/*.bin', '-o', 'name')).toHaveLength(2);
-  await user.cloud(['stor', 'put', '-', 'tree/*'], { input: 'star' });
-  expect((await user.cloud(['stor', 'cat', 'tree/*'])).stdout).toBe('star');
-  await user.cloud(['stor', 'rm', '-y', 'tree/[*]']);
-  const nothing = await user.cloud(['stor', 'cat', 'tree/*.none']);
+  await user.here(['stor', 'put', '-', 'tree/*'], { input: 'star' });
+  expect((await user.here(['stor', 'cat', 'tree/*'])).stdout).toBe('star');
+  await user.here(['stor', 'rm', '-y', 'tree/*']);
+  const nothing = await user.here(['stor', 'cat', 'tree/*.none']);
   expect([nothing.code, nothing.stderr.includes('matches nothing')]).toEqual([3, true]);
 });
 
@@ -70,24 +70,24 @@ test('find streams paths and knows names, types, sizes, times, depths, and runs 
   );
   expect(await namesOf('find', 'tree', '--size', '+4k', '--newer', '1h')).toHaveLength(2);
   expect(await namesOf('find', 'tree', '--older', '1h')).toEqual([]);
-  expect((await user.cloud(['stor', 'find', 'tree/d', '-0'])).stdout.split('\0')).toContain(`/demo/stor/tree/d/${odd}`);
-  const executed = await user.cloud(['stor', 'find', 'tree', '--name', '*.txt', '--type', 'f', '--exec', 'echo got {}']);
+  expect((await user.here(['stor', 'find', 'tree/d', '-0'])).stdout.split('\0')).toContain(`/demo/stor/tree/d/${odd}`);
+  const executed = await user.here(['stor', 'find', 'tree', '--name', '*.txt', '--type', 'f', '--exec', 'echo got {}']);
   expect(executed.stdout).toBe('got /demo/stor/tree/a.txt\ngot /demo/stor/tree/d/e/f.txt\n');
-  expect((await user.cloud(['stor', 'find', 'tree', '--name', 'a.txt', '--exec', 'exit 3'])).code).toBe(1);
-  expect((await user.cloud(['stor', 'find', 'tree', '--delete'])).code).toBe(2);
-  await user.cloud(['stor', 'cp', '-r', 'tree/d', 'doomed']);
-  expect((await user.cloud(['stor', 'find', 'doomed', '--delete', '-y', '-q'])).code).toBe(0);
-  expect((await user.cloud(['stor', 'ls', 'doomed'])).code).toBe(3);
+  expect((await user.here(['stor', 'find', 'tree', '--name', 'a.txt', '--exec', 'exit 3'])).code).toBe(1);
+  expect((await user.here(['stor', 'find', 'tree', '--delete'])).code).toBe(2);
+  await user.here(['stor', 'cp', '-r', 'tree/d', 'doomed']);
+  expect((await user.here(['stor', 'find', 'doomed', '--delete', '-y', '-q'])).code).toBe(0);
+  expect((await user.here(['stor', 'ls', 'doomed'])).code).toBe(3);
 });
 
 test('ls sorts by name, time and size, in either direction, and several directories at once', async () => {
-  await user.cloud(['stor', 'mkdir', 'sorted', 'sorted/dir', '-q']);
+  await user.here(['stor', 'mkdir', 'sorted', 'sorted/dir', '-q']);
   for (const [name, size] of [
     ['b', 1],
     ['a', 30],
     ['c', 200],
   ] as const)
-    await user.cloud(['stor', 'put', '-', `sorted/${name}`, '-q'], { input: 'x'.repeat(size) });
+    await user.here(['stor', 'put', '-', `sorted/${name}`, '-q'], { input: 'x'.repeat(size) });
   const ls = (...words: string[]) => namesOf('ls', 'sorted', '-o', 'name', ...words);
   expect(
     [await ls(), await ls('-r'), await ls('-t'), await ls('-t', '-r'), await ls('-S'), await ls('-S', '-r')].map((all) => all.join(' ')),
@@ -125,13 +125,13 @@ test('du sums up, tree draws names that cannot break the drawing', async () => {
 });
 
 test('cp and ln make links, which later changes of the source leave as they are', async () => {
-  await user.cloud(['stor', 'put', '-', 'source'], { input: 'first' });
-  expect((await user.cloud(['stor', 'cp', 'source', 'copied'])).code).toBe(0);
-  expect((await user.cloud(['stor', 'ln', 'source', 'tree/'])).code).toBe(0);
-  await user.cloud(['stor', 'put', '-', 'source'], { input: 'second' });
-  for (const path of ['copied', 'tree/source']) expect((await user.cloud(['stor', 'cat', path])).stdout).toBe('first');
-  expect((await user.cloud(['stor', 'cp', 'source', 'copied', '-n'])).stderr).toContain('exists: left alone');
-  expect((await user.cloud(['stor', 'cp', '-r', 'tree', 'made/deep/tree', '-p', '-q'])).code).toBe(0);
+  await user.here(['stor', 'put', '-', 'source'], { input: 'first' });
+  expect((await user.here(['stor', 'cp', 'source', 'copied'])).code).toBe(0);
+  expect((await user.here(['stor', 'ln', 'source', 'tree/'])).code).toBe(0);
+  await user.here(['stor', 'put', '-', 'source'], { input: 'second' });
+  for (const path of ['copied', 'tree/source']) expect((await user.here(['stor', 'cat', path])).stdout).toBe('first');
+  expect((await user.here(['stor', 'cp', 'source', 'copied', '--no-clobber'])).stderr).toContain('exists: left alone');
+  expect((await user.here(['stor', 'cp', '-r', 'tree', 'made/deep/tree', '-p', '-q'])).code).toBe(0);
   expect(await user.json('stor', 'diff', 'stor:tree', 'stor:made/deep/tree')).toEqual([]);
   const cases: [string[], string][] = [
     [['cp', 'tree', 'other'], 'cloud stor cp -r'],
@@ -142,25 +142,25 @@ test('cp and ln make links, which later changes of the source leave as they are'
     [['ln', 'nothing', 'other'], 'does not exist'],
   ];
   for (const [words, message] of cases) {
-    const { code, stderr } = await user.cloud(['stor', ...words]);
+    const { code, stderr } = await user.here(['stor', ...words]);
     expect([words, code !== 0, stderr.includes(message)]).toEqual([words, true, true]);
   }
 });
 
 test('mv renames an object and moves a tree', async () => {
-  await user.cloud(['stor', 'put', '-', 'before'], { input: 'x' });
-  expect((await user.cloud(['stor', 'mv', 'before', 'after'])).code).toBe(0);
-  expect((await user.cloud(['stor', 'cat', 'after'])).stdout).toBe('x');
-  expect((await user.cloud(['stor', 'stat', 'before'])).code).toBe(3);
-  await user.cloud(['stor', 'cp', '-r', 'tree', 'moving', '-q']);
-  const { code, stderr } = await user.cloud(['stor', 'mv', 'moving', 'moved']);
+  await user.here(['stor', 'put', '-', 'before'], { input: 'x' });
+  expect((await user.here(['stor', 'mv', 'before', 'after'])).code).toBe(0);
+  expect((await user.here(['stor', 'cat', 'after'])).stdout).toBe('x');
+  expect((await user.here(['stor', 'stat', 'before'])).code).toBe(3);
+  await user.here(['stor', 'cp', '-r', 'tree', 'moving', '-q']);
+  const { code, stderr } = await user.here(['stor', 'mv', 'moving', 'moved']);
   expect([code, stderr]).toEqual([0, '']);
   expect(await user.json('stor', 'diff', 'stor:tree', 'stor:moved')).toEqual([]);
-  expect((await user.cloud(['stor', 'stat', 'moving'])).code).toBe(3);
+  expect((await user.here(['stor', 'stat', 'moving'])).code).toBe(3);
 });
 
 test('headers are set, unset and replaced; text beyond ASCII comes back', async () => {
-  await user.cloud(['stor', 'put', '-', 'notes.txt', '-m', 'kept=1', '--header', 'cache-control: no-store'], { input: 'n' });
+  await user.here(['stor', 'put', '-', 'notes.txt', '-m', 'kept=1', '--header', 'cache-control: no-store'], { input: 'n' });
   const meta = (...words: string[]): Promise<Record<string, string>> => user.json('stor', 'meta', ...words);
   expect(await meta('set', 'notes.txt', 'author=Jürgen 寿', 'm-topic=a=b')).toEqual({
     'content-type': 'text/plain',
@@ -169,37 +169,37 @@ test('headers are set, unset and replaced; text beyond ASCII comes back', async 
     'm-author': 'Jürgen 寿',
     'm-topic': 'a=b',
   });
-  expect((await user.cloud(['stor', 'meta', 'get', 'notes.txt', 'author', '-o', 'name'])).stdout).toBe('Jürgen 寿\n');
+  expect((await user.here(['stor', 'meta', 'get', 'notes.txt', 'author', '-o', 'name'])).stdout).toBe('Jürgen 寿\n');
   await meta('unset', 'notes.txt', 'kept', 'cache-control');
   expect(await meta('get', 'notes.txt')).toEqual({ 'content-type': 'text/plain', 'm-author': 'Jürgen 寿', 'm-topic': 'a=b' });
   expect(await meta('replace', 'notes.txt', 'only=this')).toEqual({ 'content-type': 'text/plain', 'm-only': 'this' });
-  expect((await user.cloud(['stor', 'cat', 'notes.txt'])).stdout).toBe('n');
-  expect((await user.cloud(['stor', 'meta', 'set', 'notes.txt', `k=${'x'.repeat(5000)}`])).code).toBe(2);
-  expect((await user.cloud(['stor', 'meta', 'get', 'notes.txt', 'other'])).code).toBe(3);
+  expect((await user.here(['stor', 'cat', 'notes.txt'])).stdout).toBe('n');
+  expect((await user.here(['stor', 'meta', 'set', 'notes.txt', `k=${'x'.repeat(5000)}`])).code).toBe(2);
+  expect((await user.here(['stor', 'meta', 'get', 'notes.txt', 'other'])).code).toBe(3);
 });
 
 test('changes of headers at the same time are not lost', async () => {
-  await user.cloud(['stor', 'put', '-', 'shared'], { input: 's' });
-  const outcomes = await Promise.all([1, 2, 3].map((number) => user.cloud(['stor', 'meta', 'set', 'shared', `key${number}=${number}`])));
+  await user.here(['stor', 'put', '-', 'shared'], { input: 's' });
+  const outcomes = await Promise.all([1, 2, 3].map((number) => user.here(['stor', 'meta', 'set', 'shared', `key${number}=${number}`])));
   expect(outcomes.map(({ code }) => code)).toEqual([0, 0, 0]);
   expect(await user.json('stor', 'meta', 'get', 'shared')).toMatchObject({ 'm-key1': '1', 'm-key2': '2', 'm-key3': '3' });
 });
 
 test('a signed URL works with plain curl, for what it says', async () => {
-  const { stdout: url } = await user.cloud(['stor', 'sign', `tree/d/${odd}`]);
+  const { stdout: url } = await user.here(['stor', 'sign', `tree/d/${odd}`]);
   const fetched = await user.shell(`curl -sS --cacert '${user.local.caFile}' '${url.trim()}'`);
   expect([fetched.stderr, fetched.stdout]).toEqual(['', `content of d/${odd}`]);
   expect((await user.shell(`curl -sS --cacert '${user.local.caFile}' -X DELETE '${url.trim()}'`)).stdout).toContain('Invalid');
-  const { stdout: upload } = await user.cloud(['stor', 'sign', 'uploaded', '--method', 'PUT', '--expires', '1m']);
+  const { stdout: upload } = await user.here(['stor', 'sign', 'uploaded', '--method', 'PUT', '--expires', '1m']);
   await user.shell(`printf hello | curl -sS --cacert '${user.local.caFile}' -T - '${upload.trim()}'`);
-  expect((await user.cloud(['stor', 'cat', 'uploaded'])).stdout).toBe('hello');
-  expect((await user.cloud(['stor', 'sign', 'nothing-there'])).code).toBe(3);
+  expect((await user.here(['stor', 'cat', 'uploaded'])).stdout).toBe('hello');
+  expect((await user.here(['stor', 'sign', 'nothing-there'])).code).toBe(3);
 });
 
 test('--dry-run says what put, get, cp and mv would do, and does nothing', async () => {
   const before = [await namesOf('find'), listFiles('.')];
   const told = async (...words: string[]): Promise<string[]> => {
-    const { code, stdout, stderr } = await user.cloud(['stor', ...words, '--dry-run']);
+    const { code, stdout, stderr } = await user.here(['stor', ...words, '--dry-run']);
     expect([words, code, stdout]).toEqual([words, 0, '']);
     return stderr.split('\n').slice(0, -1);
   };
@@ -217,39 +217,39 @@ test('--dry-run says what put, get, cp and mv would do, and does nothing', async
     'Would copy /demo/stor/tree/d/e/f.txt -> /demo/stor/tree/copied/f.txt',
   ]);
   expect(await told('mv', 'tree/a.txt', 'tree/d')).toEqual(['Would move /demo/stor/tree/a.txt -> /demo/stor/tree/d/a.txt']);
-  expect((await user.cloud(['stor', 'get', 'tree/none', 'x', '--dry-run'])).code).toBe(3);
+  expect((await user.here(['stor', 'get', 'tree/none', 'x', '--dry-run'])).code).toBe(3);
   expect([await namesOf('find'), listFiles('.')]).toEqual(before);
 });
 
 test('rm -r removes a tree and nothing else; --dry-run nothing', async () => {
-  await user.cloud(['stor', 'cp', '-r', 'tree', 'rubbish', '-q']);
-  expect((await user.cloud(['stor', 'rm', '-r', 'rubbish', '-n'])).stderr).toContain('Would delete /demo/stor/rubbish/d/e/f.txt');
-  expect((await user.cloud(['stor', 'rm', '-r', 'rubbish'])).code).toBe(2);
-  expect((await user.cloud(['stor', 'rm', '-ry', 'rubbish'])).code).toBe(0);
-  expect((await user.cloud(['stor', 'stat', 'rubbish'])).code).toBe(3);
+  await user.here(['stor', 'cp', '-r', 'tree', 'rubbish', '-q']);
+  expect((await user.here(['stor', 'rm', '-r', 'rubbish', '-n'])).stderr).toContain('Would delete /demo/stor/rubbish/d/e/f.txt');
+  expect((await user.here(['stor', 'rm', '-r', 'rubbish'])).code).toBe(2);
+  expect((await user.here(['stor', 'rm', '-ry', 'rubbish'])).code).toBe(0);
+  expect((await user.here(['stor', 'stat', 'rubbish'])).code).toBe(3);
   // The link that the test of ln made is one more.
   const left = await user.json<{ path: string }[]>('stor', 'find', 'tree', '--type', 'f');
   expect(left.map(({ path }) => path.slice('/demo/stor/tree/'.length)).toSorted()).toEqual([...names, 'source'].toSorted());
-  expect((await user.cloud(['stor', 'rm', '-ry', '/demo/stor'])).code).toBe(2);
+  expect((await user.here(['stor', 'rm', '-ry', '/demo/stor'])).code).toBe(2);
 });
 
 test('a folder that is a file, and files that cannot be read, are reported one by one', async () => {
   user.write('partly/good', 'good');
   await user.shell('ln -s nowhere partly/broken; mkfifo partly/pipe; ln -s / partly/loop');
-  const { code, stderr } = await user.cloud(['stor', 'put', '-r', 'partly', 'partly']);
+  const { code, stderr } = await user.here(['stor', 'put', '-r', 'partly', 'partly']);
   expect(code).toBe(5);
-  for (const word of ['broken', 'pipe is neither', 'loop is a link to a directory']) expect(stderr).toContain(word);
-  expect((await user.cloud(['stor', 'cat', 'partly/good'])).stdout).toBe('good');
+  for (const word of ['broken', 'pipe is neither', '1 link leads out of the tree']) expect(stderr).toContain(word);
+  expect((await user.here(['stor', 'cat', 'partly/good'])).stdout).toBe('good');
   user.write('blocked/d', 'a file where a directory is to be');
-  const got = await user.cloud(['stor', 'get', '-r', 'tree', 'blocked', '-q']);
+  const got = await user.here(['stor', 'get', '-r', 'tree', 'blocked', '-q']);
   expect(got.code).toBe(0);
-  const clash = await user.cloud(['stor', 'get', 'tree/a.txt', 'moved/../blocked/tree']);
+  const clash = await user.here(['stor', 'get', 'tree/a.txt', 'moved/../blocked/tree']);
   expect([clash.code, existsSync(join(user.home, 'blocked/tree/a.txt'))]).toEqual([0, true]);
 });
 
 test('roles of an object are shown, added, removed and set; its headers stay', async () => {
-  for (const role of ['operators', 'auditors']) expect((await user.cloud(['roles', 'create', role])).code).toBe(0);
-  await user.cloud(['stor', 'put', '-', 'tagged', '-m', 'author=Jürgen'], { input: 't' });
+  for (const role of ['operators', 'auditors']) expect((await user.here(['roles', 'create', role])).code).toBe(0);
+  await user.here(['stor', 'put', '-', 'tagged', '-m', 'author=Jürgen'], { input: 't' });
   const roles = async (...words: string[]): Promise<string[]> => (await user.json<{ roles: string[] }>('stor', 'roles', ...words)).roles;
   expect(await roles('get', 'tagged')).toEqual([]);
   expect(await roles('add', 'tagged', 'operators', 'auditors')).toEqual(['operators', 'auditors']);
@@ -257,5 +257,5 @@ test('roles of an object are shown, added, removed and set; its headers stay', a
   expect(await roles('get', 'tagged')).toEqual(['auditors']);
   expect(await roles('set', 'tagged')).toEqual([]);
   expect(await user.json('stor', 'meta', 'get', 'tagged')).toMatchObject({ 'm-author': 'Jürgen' });
-  expect((await user.cloud(['stor', 'roles', 'add', 'tagged', 'nobody'])).stderr).toContain('InvalidRoleTag');
+  expect((await user.here(['stor', 'roles', 'add', 'tagged', 'nobody'])).stderr).toContain('InvalidRoleTag');
 });

@@ -15,18 +15,18 @@ test('files of every kind come back byte for byte, from files, stdin and into fi
     'Grüße – 寿司 %41 "q".txt': Buffer.from('name'),
     '-dash': Buffer.from('leading dash'),
   };
-  await user.cloud(['stor', 'mkdir', '-p', 'a/b']);
+  await user.here(['stor', 'mkdir', '-p', 'a/b']);
   for (const [name, content] of Object.entries(kinds)) {
     user.write(`up/${name}`, content);
-    expect(await user.cloud(['stor', 'put', `up/${name}`, 'a/b'])).toMatchObject({ code: 0, stdout: '' });
-    expect((await user.cloud(['stor', 'get', `a/b/${name}`])).bytes.equals(content)).toBe(true);
+    expect(await user.here(['stor', 'put', `up/${name}`, 'a/b'])).toMatchObject({ code: 0, stdout: '' });
+    expect((await user.here(['stor', 'get', `a/b/${name}`])).bytes.equals(content)).toBe(true);
     const stat = await user.json<Record<string, unknown>>('stor', 'stat', `a/b/${name}`);
     expect(stat).toMatchObject({ name, size: content.length, contentMD5: createHash('md5').update(content).digest('base64') });
   }
   const names = (await user.json<{ name: string }[]>('stor', 'ls', 'a/b')).map(({ name }) => name);
   expect(names).toEqual(Object.keys(kinds).toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
   user.write('down/keep', '');
-  expect((await user.cloud(['stor', 'get', ...names.map((name) => `a/b/${name}`), 'down'])).code).toBe(0);
+  expect((await user.here(['stor', 'get', ...names.map((name) => `a/b/${name}`), 'down'])).code).toBe(0);
   for (const [name, content] of Object.entries(kinds)) expect(readFileSync(join(user.home, 'down', name)).equals(content)).toBe(true);
   expect(readdirSync(join(user.home, 'down')).filter((name) => name.endsWith('.part'))).toEqual([]);
   const piped = await user.shell(
@@ -37,7 +37,7 @@ test('files of every kind come back byte for byte, from files, stdin and into fi
 
 test('a pipe that closes early ends the command quietly with 0', async () => {
   user.write('big', randomBytes(20_000_000));
-  await user.cloud(['stor', 'put', 'big', 'big']);
+  await user.here(['stor', 'put', 'big', 'big']);
   for (const line of [
     'cloud stor get big | head -c 10 | wc -c',
     'cloud images list -j | head -c 1 | wc -c',
@@ -50,15 +50,15 @@ test('a pipe that closes early ends the command quietly with 0', async () => {
 
 test('missing parents, wrong kinds and refusals change nothing and say what to do', async () => {
   user.write('f', 'new');
-  await user.cloud(['stor', 'mkdir', 'd']);
-  await user.cloud(['stor', 'put', 'f', 'd/object']);
+  await user.here(['stor', 'mkdir', 'd']);
+  await user.here(['stor', 'put', 'f', 'd/object']);
   const cases: [string[], number, string][] = [
     [['stor', 'put', 'f', 'no/such/x'], 3, 'hint: make the directories above with -p: cloud stor put -p'],
     [['stor', 'mkdir', 'no/such'], 3, 'cloud stor mkdir -p'],
     [['stor', 'mkdir', 'd/object'], 2, '/demo/stor/d/object is an object, not a directory'],
     [['stor', 'put', 'f', 'd/object/'], 2, 'is an object, not a directory'],
     [['stor', 'put', 'f', 'd/object/x'], 1, 'object'],
-    [['stor', 'put', 'f', 'd/object', '--no-clobber'], 1, '/demo/stor/d/object exists: left alone'],
+    [['stor', 'put', 'f', 'd/object', '--no-clobber'], 0, '/demo/stor/d/object exists: left alone'],
     [['stor', 'put', 'f', 'd/object', '--if-match', 'other'], 1, 'PreconditionFailed'],
     [['stor', 'put', 'f', 'd/object', '--copies', '9'], 2, '--copies: "9" is not a whole number from 1 to 6'],
     [['stor', 'put', 'f', 'd/object', '-m', `k=${'x'.repeat(5000)}`], 2, 'names and values can have 4096 bytes in all'],
@@ -69,11 +69,11 @@ test('missing parents, wrong kinds and refusals change nothing and say what to d
   ];
   const before = await user.json('stor', 'ls', 'd');
   for (const [words, code, message] of cases) {
-    const outcome = await user.cloud(words);
+    const outcome = await user.here(words);
     expect([words, outcome.code, outcome.stdout]).toEqual([words, code, '']);
     expect(outcome.stderr).toContain(message);
   }
-  const long = await user.cloud(['stor', 'put', '-', 'd/long', '--max-size', '10'], { input: 'x'.repeat(11) });
+  const long = await user.here(['stor', 'put', '-', 'd/long', '--max-size', '10'], { input: 'x'.repeat(11) });
   expect([long.code, long.stderr]).toEqual([expect.any(Number), expect.stringMatching(/10|MaxContentLengthExceeded/u)]);
   expect(long.code).not.toBe(0);
   expect(await user.json('stor', 'ls', 'd')).toEqual(before);
@@ -82,7 +82,7 @@ test('missing parents, wrong kinds and refusals change nothing and say what to d
 
 test('headers that were given are stored; the type is guessed from the name', async () => {
   user.write('page.html', '<p>');
-  await user.cloud(['stor', 'put', 'page.html', 'page.html', '-m', 'author=jill', '--header', 'cache-control: no-store']);
+  await user.here(['stor', 'put', 'page.html', 'page.html', '-m', 'author=jill', '--header', 'cache-control: no-store']);
   expect(await user.json('stor', 'stat', 'page.html')).toMatchObject({
     contentType: 'text/html',
     'm-author': 'jill',
@@ -93,18 +93,31 @@ test('headers that were given are stored; the type is guessed from the name', as
 
 test('rm deletes objects and empty directories, several at once', async () => {
   user.write('x', 'x');
-  await user.cloud(['stor', 'mkdir', 'r']);
-  await user.cloud(['stor', 'put', 'x', 'r/x']);
-  expect(await user.cloud(['stor', 'rm', '-y', 'r/x', 'r'])).toMatchObject({ code: 0 });
-  expect((await user.cloud(['stor', 'stat', 'r'])).code).toBe(3);
+  await user.here(['stor', 'mkdir', 'r']);
+  await user.here(['stor', 'put', 'x', 'r/x']);
+  expect(await user.here(['stor', 'rm', '-y', 'r/x', 'r'])).toMatchObject({ code: 0 });
+  expect((await user.here(['stor', 'stat', 'r'])).code).toBe(3);
 });
 
 test('the account itself and its roots are listed', async () => {
-  expect((await user.cloud(['stor', 'ls', '/demo', '-o', 'name'])).stdout.split('\n').slice(0, -1)).toEqual([
+  expect((await user.here(['stor', 'ls', '/demo', '-o', 'name'])).stdout.split('\n').slice(0, -1)).toEqual([
     'jobs',
     'public',
     'reports',
     'stor',
     'uploads',
   ]);
+});
+
+test('a name without a dot suggests no content type', async () => {
+  await user.here(['stor', 'mkdir', '-p', 'seed.d']);
+  for (const [name, type] of [
+    ['seed.d/one', 'application/octet-stream'],
+    ['seed.d/pdf', 'application/octet-stream'],
+    ['seed.d/notes.txt', 'text/plain'],
+    ['seed.d/.json', 'application/json'],
+  ] as const) {
+    expect((await user.here(['stor', 'put', '-', name], { input: 'x' })).code).toBe(0);
+    expect(await user.json('stor', 'stat', name)).toMatchObject({ contentType: type });
+  }
 });

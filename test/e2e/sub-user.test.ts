@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal, type Outcome } from '../support/sandbox.ts';
 
 /** What a sub-user can do whose rights are few. */
@@ -9,7 +9,7 @@ const user = useLocal();
 const key = join(user.home, 'alice.pem');
 
 function asAlice(...words: string[]): Promise<Outcome> {
-  return user.cloud([...words, '--user', 'alice', '--key-file', key]);
+  return user.here([...words, '--user', 'alice', '--key-file', key]);
 }
 
 /** Gives alice a role with this rule. */
@@ -19,9 +19,9 @@ async function allow(role: string, rule: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-m', 'PEM', '-f', key]);
+  writeRsaKeyFile(key, { pem: true });
   for (const login of ['alice', 'victim'])
-    await user.cloud(['users', 'create', login, '--email', 'a@example.com', '--password-stdin', '--wait'], { input: 'open sesame 1' });
+    await user.here(['users', 'create', login, '--email', 'a@example.com', '--password-stdin', '--wait'], { input: 'open sesame 1' });
   await user.json('users', 'keys', 'create', 'alice', `${key}.pub`);
 });
 
@@ -60,14 +60,14 @@ test('who may change things and list none changes them by their ids; by name the
 
 test('who may change passwords and nothing else names the user by login', async () => {
   const input = 'open sesame 2';
-  await user.cloud(['users', 'create', 'forgetful', '--email', 'a@example.com', '--password-stdin', '--wait'], { input });
+  await user.here(['users', 'create', 'forgetful', '--email', 'a@example.com', '--password-stdin', '--wait'], { input });
   await allow('helpdesk', 'CAN changeuserpassword');
   await user.json('roles', 'tags', 'set', 'users/forgetful', 'helpdesk');
   const { code, stderr } = await asAlice('users', 'password', 'forgetful', '--password-file', user.write('password', input));
   expect([code, stderr]).toEqual([0, 'Changed the password of forgetful\n']);
   // Logins are the same in any case, to the service and so in what is looked up here.
   expect(await user.json('policies', 'simulate', 'ALICE', 'changeuserpassword', 'users/forgetful')).toMatchObject({ allowed: true });
-  expect((await user.cloud(['users', 'delete', 'Forgetful', '-y'])).stderr).toBe('Deleted user forgetful\n');
+  expect((await user.here(['users', 'delete', 'Forgetful', '-y'])).stderr).toBe('Deleted user forgetful\n');
 });
 
 test('a pre-signed URL is for the roles that --role names', async () => {
@@ -84,8 +84,24 @@ test('a pre-signed URL is for the roles that --role names', async () => {
   expect([short.code, short.stderr]).toEqual([2, expect.stringContaining('a second at least')]);
 });
 
+test('so is a signed URL of the object storage: by stor sign and by api sign', async () => {
+  await user.here(['policies', 'create', 'asked-stor', '--rule', 'CAN getobject', '--wait']);
+  await user.here(['roles', 'create', 'asked-stor', '--member', 'alice', '--policy', 'asked-stor', '--wait']);
+  user.write('shared', 'for readers');
+  await user.here(['stor', 'put', 'shared', 'shared']);
+  await user.json('stor', 'roles', 'set', 'shared', 'asked-stor');
+  const fetchBy = async (...words: string[]): Promise<string> => {
+    const { stdout } = await asAlice(...words);
+    return (await user.shell(`curl -sk '${stdout.trim()}'`)).stdout;
+  };
+  const byApi = ['api', 'sign', '--service', 'stor', '/demo/stor/shared', '-o', 'name'];
+  expect(await fetchBy(...byApi)).toContain('NoMatchingRoleTag');
+  expect(await fetchBy(...byApi, '--role', 'asked-stor')).toBe('for readers');
+  expect(await fetchBy('stor', 'sign', 'shared', '--role', 'asked-stor')).toBe('for readers');
+});
+
 test('mkdir -p and put -p make what is missing below the one directory that a sub-user has, without asking for those above', async () => {
-  await user.cloud(['stor', 'mkdir', '-p', 'team/alice']);
+  await user.here(['stor', 'mkdir', '-p', 'team/alice']);
   await allow('owners', 'CAN putdirectory, putobject, listdirectory AND getobject');
   await user.json('stor', 'roles', 'set', 'team/alice', 'owners');
   expect(await asAlice('stor', 'mkdir', '-p', 'team/alice/a/b', '-q')).toMatchObject({ code: 0, stderr: '' });
@@ -95,4 +111,15 @@ test('mkdir -p and put -p make what is missing below the one directory that a su
   expect((await asAlice('stor', 'cat', 'team/alice/c/note')).stdout).toBe('mine');
   const above = await asAlice('stor', 'mkdir', '-p', 'team/bob/x');
   expect([above.code, above.stderr]).toEqual([4, expect.stringContaining('/demo/stor/team')]);
+});
+
+test('who may list jobs sees the ids of all, and more of those that may be read', async () => {
+  await allow('job-lister', 'CAN listjobs');
+  await user.json('stor', 'roles', 'set', '/demo/jobs', 'job-lister');
+  const created = await user.here(['jobs', 'create', '--map', 'cat', '-o', 'name']);
+  expect(created.code).toBe(0);
+  const { code, stdout, stderr } = await asAlice('jobs', 'list', '-j', '--role', 'job-lister');
+  expect([code, stderr]).toEqual([0, '']);
+  expect(JSON.parse(stdout)).toContainEqual({ id: created.stdout.trim() });
+  await user.here(['jobs', 'cancel', created.stdout.trim(), '-y']);
 });

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal, useSandbox } from '../support/sandbox.ts';
 import { openTerminal } from '../support/terminal.ts';
 
@@ -16,7 +16,7 @@ describe('at a terminal', () => {
 
   beforeAll(() => {
     mkdirSync(join(user.home, '.ssh'));
-    execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-f', key()]);
+    writeRsaKeyFile(key());
   });
 
   it('asks before it deletes, and does nothing unless told yes', async () => {

@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal } from '../support/sandbox.ts';
 
 interface User {
@@ -15,17 +15,15 @@ interface User {
 const user = useLocal();
 const password = 'open sesame 1';
 
-/** A new key pair made by ssh-keygen; its public file. */
+/** A new key pair; its public file. */
 function makeKey(name: string): string {
-  const file = join(user.home, name);
-  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-C', name, '-f', file]);
-  return `${file}.pub`;
+  return writeRsaKeyFile(join(user.home, name), { comment: name });
 }
 
 async function createUser(login: string): Promise<User> {
   const words = ['users', 'create', login, '--email', `${login}@example.com`, '--password-stdin', '--wait', '-j'];
-  const created = await user.cloud(words, { input: `${password}\n` });
-  expect(created.stderr).toBe(`Created user ${login}\n`);
+  const created = await user.here(words, { input: `${password}\n` });
+  expect(JSON.parse(created.stderr)).toEqual({ note: `Created user ${login}` });
   return JSON.parse(created.stdout) as User;
 }
 
@@ -35,7 +33,7 @@ test('a user is created, found by login and by the beginning of its id, changed 
   const changed = await user.json<User>('users', 'update', 'alice', '--first-name', 'Alice', '--login', 'alicia', '--wait');
   expect(changed).toMatchObject({ id: alice.id, login: 'alicia', firstName: 'Alice' });
   expect(await user.json('users', 'get', 'alicia', '--membership')).toMatchObject({ roles: [], default_roles: [] });
-  const gone = await user.cloud(['users', 'rm', 'alicia', 'nobody', '-y', '--wait']);
+  const gone = await user.here(['users', 'rm', 'alicia', 'nobody', '-y', '--wait']);
   expect([gone.code, gone.stderr]).toEqual([
     5,
     expect.stringMatching(/user "nobody" does not exist\nhint: cloud users list\nDeleted user alicia\n.*1 of 2 failed\n/s),
@@ -46,51 +44,51 @@ test('a user is created, found by login and by the beginning of its id, changed 
 test('passwords come from stdin or a file, are changed, and stand nowhere in the output', async () => {
   await createUser('bob');
   const file = user.write('password.txt', 'another one 2\n');
-  const changed = await user.cloud(['users', 'password', 'bob', '--password-file', file, '-vv']);
+  const changed = await user.here(['users', 'password', 'bob', '--password-file', file, '-vv']);
   expect([changed.code, changed.stdout]).toEqual([0, '']);
   expect(changed.stderr).toContain('Changed the password of bob');
   expect(changed.stderr).not.toContain('another one 2');
-  const asked = await user.cloud(['users', 'password', 'bob']);
+  const asked = await user.here(['users', 'password', 'bob']);
   expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('hint: give it with --password-stdin or --password-file')]);
-  const weak = await user.cloud(['users', 'password', 'bob', '--password-stdin'], { input: 'short' });
+  const weak = await user.here(['users', 'password', 'bob', '--password-stdin'], { input: 'short' });
   expect(weak.code).toBe(1);
   expect(weak.stderr).toContain('(InvalidArgument, request');
-  const given = await user.cloud(['users', 'create', 'x', '--password', password]);
+  const given = await user.here(['users', 'create', 'x', '--password', password]);
   expect([given.code, given.stderr]).toEqual([2, expect.stringMatching(/^cloud users create x: unknown option --password\n/u)]);
-  expect((await user.cloud(['users', 'password', 'bob', '--password-file', 'none'])).stderr).toMatch(
+  expect((await user.here(['users', 'password', 'bob', '--password-file', 'none'])).stderr).toMatch(
     /^cloud users password bob --password-file none: .*none: no such file/u,
   );
 });
 
 test('a record for --from: unknown fields are named with the nearest, and what get shows is taken back', async () => {
   const wrong = user.write('user.yaml', 'login: carol\nemial: carol@example.com\n');
-  const refused = await user.cloud(['users', 'create', '--from', wrong, '--password-stdin'], { input: password });
+  const refused = await user.here(['users', 'create', '--from', wrong, '--password-stdin'], { input: password });
   expect(refused.code).toBe(2);
   expect(refused.stderr).toContain('emial: is not a known field\nhint: did you mean email?');
   await createUser('carol');
-  const shown = await user.cloud(['users', 'get', 'carol', '-o', 'yaml']);
+  const shown = await user.here(['users', 'get', 'carol', '-o', 'yaml']);
   const copy = user.write('copy.yaml', shown.stdout);
-  const created = await user.cloud(['users', 'create', 'carol2', '--from', copy, '--password-stdin', '-j'], { input: password });
+  const created = await user.here(['users', 'create', 'carol2', '--from', copy, '--password-stdin', '-j'], { input: password });
   expect(JSON.parse(created.stdout)).toMatchObject({ login: 'carol2', email: 'carol@example.com' });
 });
 
 test('keys of a user are registered, listed, shown and removed', async () => {
   await createUser('dave');
   const file = makeKey('dave');
-  const created = await user.cloud(['users', 'keys', 'create', 'dave', file, '--name', 'laptop', '-o', 'name']);
+  const created = await user.here(['users', 'keys', 'create', 'dave', file, '--name', 'laptop', '-o', 'name']);
   expect(created.stderr).toBe('Created key laptop\n');
   const fingerprint = created.stdout.trim();
   expect(await user.json('users', 'keys', 'get', 'dave', 'laptop')).toMatchObject({ fingerprint });
-  const missing = await user.cloud(['users', 'keys', 'get', 'dave', 'desktop']);
+  const missing = await user.here(['users', 'keys', 'get', 'dave', 'desktop']);
   expect([missing.code, missing.stderr]).toEqual([3, expect.stringContaining('hint: cloud users keys list dave')]);
-  expect((await user.cloud(['users', 'keys', 'rm', 'dave', fingerprint])).code).toBe(2);
-  const other = await user.cloud(['users', 'keys', 'create', 'dave', '/etc/passwd', '-v']);
+  expect((await user.here(['users', 'keys', 'rm', 'dave', fingerprint])).code).toBe(2);
+  const other = await user.here(['users', 'keys', 'create', 'dave', '/etc/passwd', '-v']);
   expect([other.code, other.stderr]).toEqual([
     2,
     expect.stringMatching(/^cloud .*: \/etc\/passwd holds no public key in OpenSSH format: it was not sent\nhint/u),
   ]);
-  const endless = await user.cloud(['users', 'keys', 'create', 'dave', '/dev/zero']);
+  const endless = await user.here(['users', 'keys', 'create', 'dave', '/dev/zero']);
   expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining('/dev/zero: has more than the 16 MiB that are read')]);
-  expect((await user.cloud(['users', 'keys', 'rm', 'dave', fingerprint, '--yes'])).stderr).toBe('Deleted key laptop\n');
+  expect((await user.here(['users', 'keys', 'rm', 'dave', fingerprint, '--yes'])).stderr).toBe('Deleted key laptop\n');
   expect(await user.json('users', 'keys', 'list', 'dave')).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import type { RbacDocument } from '../../src/commands/rbac/document.ts';
+import type { RbacDocument } from '../../src/rbac/document.ts';
 import { report } from '../support/figures.ts';
 import { createDocumentEditor } from '../support/random-document.ts';
 import { useLocal, type Sandbox } from '../support/sandbox.ts';

@@ -30,6 +30,8 @@ const job = `cloud jobs create --name count --map 'wc -l' --reduce 'sort -n' -q 
 const done = `${job}; cloud jobs add -q $(cat job) 'logs/*.txt' --end`;
 const failing = `cloud jobs create --name count --map 'echo odd >&2; exit 1' -q -o name > job; cloud jobs add -q $(cat job) 'logs/*.txt' --end`;
 const upload = 'cloud mpu create backups/disk.img -q -o name > upload';
+/** What programs run with services of their own. */
+const programs = `printf '{"scripts":{"test":"cloud stor ls"}}' > package.json; printf '#!/bin/sh\\ncloud stor ls\\n' > check; chmod +x check; echo text > README.md`;
 const profiles = `cp .config/cloud/profiles/local.json work.json; for p in work old older; do cp work.json .config/cloud/profiles/$p.json; done`;
 
 const needsOther = 'an image that another account shares; test/contract/compute/image-copies.test.ts has one';
@@ -44,6 +46,7 @@ const password = [
 /** By the first word, or the page. */
 export const stories: Readonly<Record<string, Story>> = {
   account: {},
+  alias: {},
   keys: {
     prepare: `${keyFiles}\ncloud keys create work.pem.pub --name laptop -q > /dev/null`,
     before: {
@@ -87,7 +90,8 @@ cloud users keys create alice work.pem.pub --name laptop -q > /dev/null`,
     prepare: `${keyFiles}${access}\ncloud keys create work.pem.pub --name laptop -q > /dev/null`,
     before: {
       "cloud policies create read-keys --rule 'CAN listkeys AND getkey'": 'cloud policies delete read-keys -y -q',
-      'cloud policies edit read-keys': 'cloud policies update keys --name read-keys -q > /dev/null; export EDITOR=true',
+      "cloud policies update read-keys --rule 'CAN listkeys'": 'cloud policies update keys --name read-keys -q > /dev/null',
+      'cloud policies edit read-keys': 'export EDITOR=true',
       'cloud policies delete read-keys old --yes':
         "for p in read-keys old; do cloud policies create $p --rule 'CAN listkeys' -q > /dev/null; done",
       'cloud policies simulate alice listimages images --from rbac.yaml --expect allow':
@@ -108,9 +112,12 @@ cloud users keys create alice work.pem.pub --name laptop -q > /dev/null`,
   datacenters: {},
   services: {},
   stor: {
-    prepare: `${access}\n${logs}\nfor r in operators auditors; do cloud roles create $r -q > /dev/null; done`,
+    prepare: `${access}\n${logs}\nfor r in operators auditors; do cloud roles create $r -q > /dev/null; done; for p in work home; do cp .config/cloud/profiles/local.json .config/cloud/profiles/$p.json; done`,
     before: {
-      'cloud stor rm -y "logs/*.tmp" old': 'for f in logs/x.tmp old; do echo x | cloud stor put -q - $f; done',
+      'cloud stor rm -y --glob "logs/*.tmp" old': 'for f in logs/x.tmp old; do echo x | cloud stor put -q - $f; done',
+      'cloud stor cat app.log --range -1000': 'echo x | cloud stor put -q - app.log',
+      'cloud stor cp -r stor:photos ./photos': 'cloud stor put -q -r -T photos photos',
+      'cloud stor cp -r work/stor:photos home/stor:pictures': 'cloud stor put -q -r -T photos photos',
       'cloud stor cp -r photos backup/': 'cloud stor mkdir -q backup; cloud stor put -q -r photos photos',
       'cloud stor sync photos stor:photos --plan - | grep -v secret | cloud stor run -': 'echo new > photos/new.jpg',
       'cloud stor roles get logs/a.gz -j': 'echo x | cloud stor put -q - logs/a.gz',
@@ -157,7 +164,7 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
   },
   env: { prepare: profiles },
   local: {
-    prepare: 'cloud local stop -q; cloud local start -q --data ./data --compute-port 0 --stor-port 0 > /dev/null',
+    prepare: `${programs}; cloud local stop -q; cloud local start -q --data ./data --compute-port 0 --stor-port 0 > /dev/null`,
     before: {
       'cloud local logs | grep " 500 "': 'echo " 500 " >> .local/share/cloud/local/service.log',
       'cloud local reset --data ./data': 'cloud local stop -q --data ./data',
@@ -178,6 +185,7 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
     shells: { 'cloud completion zsh > "${fpath[1]}/_cloud"': 'zsh -f', 'cloud completion fish | source': 'fish --no-config' },
   },
   help: {},
+  version: {},
   'cloud-signing': { prepare: `${keyFiles}${logs}\necho june | cloud stor put -q - reports/june.pdf` },
   'cloud-policies': {
     prepare: `${keyFiles}${users}\ncloud keys create work.pem.pub --name laptop -q > /dev/null`,
@@ -188,11 +196,20 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
     // That it fails is what it shows.
     shells: { 'cloud keys get nobody -j 2>&1 >/dev/null | jq -r .code': 'bash' },
   },
+  'cloud-job-tools': {
+    prepare: `${logs}\nprintf 'a 1\\nb 2\\na 3\\n' | cloud stor put -q - counts.txt; printf '~~/stor/logs/%s.txt\\n' a b | cloud stor put -q - list-of-logs.txt`,
+  },
   'cloud-local': {
+    prepare: `${programs}; echo note > notes.txt`,
     before: {
+      'cloud stor put notes.txt notes.txt': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
       'cloud images create 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 1.0.0 --wait':
         'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
     },
-    left: { 'cloud local start': portReason },
+    left: {
+      'cloud local start': portReason,
+      'cloud local start --add-account other': portReason,
+      'cloud --profile local-other stor get /demo/stor/notes.txt': 'it shows what is refused; test/e2e/local.test.ts has it',
+    },
   },
 };

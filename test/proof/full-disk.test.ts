@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSandbox, useLocal, type LocalInfo, type Outcome } from '../support/sandbox.ts';
 import { openServices, readRecords, type SignedServices } from '../support/signed.ts';
@@ -16,6 +16,7 @@ const probe = spawnSync('bash', ['-c', `${apart} mount -t tmpfs -o size=16m tmpf
 const cannot = probe.status === 0 ? undefined : probe.stderr.trim();
 if (cannot !== undefined) process.stdout.write(`a full disk cannot be made here: ${cannot}\n`);
 
+const program = resolve(import.meta.dirname, '../../bin/cloud');
 const mebibyte = 1024 * 1024;
 
 describe.skipIf(cannot !== undefined)('the tool', () => {
@@ -220,5 +221,23 @@ describe.skipIf(cannot !== undefined)('the service', () => {
     rmSync(seen('filler'));
     await expect.poll(async () => (await readJob()).state, { timeout: 30_000 }).toBe('done');
     expect((await readJob()).stats).toMatchObject({ tasks: 200, tasksDone: 200 });
+  });
+
+  test('jobs run says once why a job does not go on while there is no room, and ends well when there is', async () => {
+    expect((await stor('PUT', 'words', { body: Buffer.from('some words') })).status).toBe(204);
+    const words = ['jobs', 'run', '--map', 'sleep 2', '/demo/stor/words', '--key-file', seen('data/keys/demo.pem')];
+    const child = spawn(process.execPath, [program, ...words], { env: sandbox.env, cwd: sandbox.home });
+    const said = { stdout: '', stderr: '' };
+    child.stdout.on('data', (piece: Buffer) => (said.stdout += piece.toString()));
+    child.stderr.on('data', (piece: Buffer) => (said.stderr += piece.toString()));
+    const ended = new Promise<number | null>((done) => child.on('close', done));
+    await expect.poll(() => said.stderr, { timeout: 10_000 }).toContain('Created job');
+    const [, id] = /Created job (\S+)/.exec(said.stderr) ?? [];
+    const readStatus = async () => (await services.send('storage', 'GET', `/demo/jobs/${id}/live/status`)).bytes.toString();
+    await expect.poll(readStatus, { timeout: 10_000 }).toContain('"inputDone":true');
+    fill();
+    await expect.poll(() => said.stderr, { timeout: 20_000 }).toContain('no space left on the disk; the service tries again');
+    rmSync(seen('filler'));
+    expect([await ended, said.stderr.split('no space left on the disk').length], said.stderr).toEqual([0, 2]);
   });
 });

@@ -94,6 +94,6 @@ describe('the jobs of the local service', () => {
   });
 
   test('the log of the service says how tasks are kept apart', () => {
-    expect(readFileSync(`${local.local.dataDir}/service.log`, 'utf8')).toMatch(/jobs: tasks run (?:in|without) namespaces/u);
+    expect(readFileSync(`${local.local.dataDir}/service.log`, 'utf8')).toMatch(/jobs: tasks run (?:in|without) a sandbox/u);
   });
 });

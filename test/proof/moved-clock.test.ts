@@ -1,13 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { useLocal, type LocalInfo, type Outcome } from '../support/sandbox.ts';
+import { lacks } from '../support/witnesses.ts';
 
 /** Clocks that differ by ten minutes, moved from outside by `faketime`: the tool's, or the service's. */
-
-const isMissing = spawnSync('faketime', ['--version']).status !== 0;
-if (isMissing) process.stdout.write('clocks cannot be moved here: faketime is missing\n');
 
 const user = useLocal();
 
@@ -45,7 +42,7 @@ const lines = [
   'api /my/keys',
 ];
 
-describe.skipIf(isMissing)('ten minutes', () => {
+describe.skipIf(lacks('faketime'))('ten minutes', () => {
   test.each([
     ['+10m', 'ahead of'],
     ['-10m', 'behind'],
@@ -79,7 +76,7 @@ describe.skipIf(isMissing)('ten minutes', () => {
   });
 });
 
-describe.skipIf(isMissing).each([
+describe.skipIf(lacks('faketime')).each([
   ['+10m', 'behind'],
   ['-10m', 'ahead of'],
 ])('a service whose clock is %s', (moved, direction) => {

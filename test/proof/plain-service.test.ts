@@ -87,6 +87,12 @@ test('a download that breaks, and one with a beginning, are fetched whole where 
   writeFileSync(join(user.home, 'begun'), whole.subarray(0, 2_000_000));
   await expectWell('get', 'd/e/large', 'begun', '--continue', '-q');
   expect(readFileSync(join(user.home, 'begun')).equals(whole)).toBe(true);
+  // Fetched whole, the object proves that this is no beginning of it.
+  const other = randomBytes(2_000_000);
+  writeFileSync(join(user.home, 'other'), other);
+  const { code, stderr } = await stor('get', 'd/e/large', 'other', '--continue');
+  expect([code, stderr]).toEqual([1, expect.stringContaining('other is not the beginning of /demo/stor/d/e/large: left alone')]);
+  expect(readFileSync(join(user.home, 'other')).equals(other)).toBe(true);
 });
 
 test('where links are off, cp says so and copies through this machine when asked to', async () => {

@@ -1,7 +1,7 @@
 import { compute } from '../../src/api/compute.ts';
 import type { Context } from '../../src/cli/command.ts';
 import { createClient, type ComputeClient } from '../../src/client/client.ts';
-import type { World } from '../../src/world.ts';
+import type { World } from '../../src/base/world.ts';
 import { signHeaders, type TestService } from './service.ts';
 
 /** A client of the compute service of a test, in this process and without a socket. */

@@ -75,7 +75,7 @@ function isStored({ method, headers }: IncomingMessage): boolean {
  */
 export async function startFaultProxy(
   target: string,
-  choose: (method: string, random: () => number) => Fault,
+  choose: (method: string, random: () => number, target: string) => Fault,
   seed: number,
 ): Promise<FaultProxy> {
   const random = createRandom(seed);
@@ -137,7 +137,7 @@ export async function startFaultProxy(
   }
 
   const server = createServer({ keepAlive: true }, (incoming, response) => {
-    const fault = choose(incoming.method ?? '', random);
+    const fault = choose(incoming.method ?? '', random, incoming.url ?? '');
     counts.set(fault, (counts.get(fault) ?? 0) + 1);
     incoming.on('error', () => undefined);
     response.on('error', () => undefined);

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release } from 'node:os';
 import { resolve } from 'node:path';
@@ -25,10 +26,16 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
+/** The commit that is measured; nothing outside of a repository. */
+function readCommit(): string {
+  const { status, stdout } = spawnSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: import.meta.dirname, encoding: 'utf8' });
+  return status === 0 ? `commit ${stdout.trim()}, ` : '';
+}
+
 /** Conditions of a measurement, as they stand behind each line. */
 function describeRun(): string {
   const day = new Date().toISOString().slice(0, 10);
-  return `${day}, ${cpus().length} cores, Node.js ${process.versions.node}, Linux ${release()}`;
+  return `${day}, ${readCommit()}${cpus().length} cores, Node.js ${process.versions.node}, Linux ${release()}`;
 }
 
 function describePromise({ most, least, promise = '' }: Figure): string {

@@ -1,15 +1,53 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { findSandboxes } from './job-sandboxes.ts';
+import { localTemplate, makeTemplate } from './local-template.ts';
+import { sharedKeys } from './rsa-keys.ts';
+import { areRequired, describeAbsent } from './witnesses.ts';
 
 /** The variable that says where the sandboxes of a run share compiled code. */
 export const sharedCode = 'CLOUD_TEST_CODE';
 
-/** The end-to-end tests run the built program: without one they would test nothing. */
-export function setup(): () => void {
-  if (!existsSync('dist/start.js')) throw new Error('dist/start.js is missing: run npm run build');
+/** Where a home has compiled code. A folder that is a link would not be used. */
+export const codeFolder = '.cache/cloud/code';
+
+const reported = 'CLOUD_TEST_ABSENT_REPORTED';
+
+/** Makes the folders that all processes of a run share; each project asks for them. @returns what removes them. */
+function makeSharedFolders(): () => void {
+  if (process.env[sharedKeys] !== undefined) return () => undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'cloud-tests-'));
+  process.env[sharedKeys] = join(folder, 'keys');
+  mkdirSync(join(folder, 'keys'), { mode: 0o700 });
+  return () => {
+    rmSync(folder, { recursive: true, force: true });
+    for (const variable of [sharedCode, sharedKeys, localTemplate]) delete process.env[variable];
+  };
+}
+
+/** Makes what tests of the built program share: compiled code, and the data of a local service. */
+function prepareProgram(): void {
+  if (process.env[localTemplate] !== undefined) return;
+  const folder = resolve(process.env[sharedKeys] ?? '', '..');
+  makeTemplate(join(folder, 'home'), join(folder, 'local'));
+  process.env[localTemplate] = join(folder, 'local');
   // Two thousand starts in homes that are all new would compile the program again and again.
-  const folder = mkdtempSync(join(tmpdir(), 'cloud-code-'));
-  process.env[sharedCode] = folder;
-  return () => rmSync(folder, { recursive: true, force: true });
+  process.env[sharedCode] = join(folder, 'home', codeFolder);
+}
+
+/** The end-to-end tests run the built program: without one they would test nothing. */
+export async function setup({ name }: TestProject): Promise<() => void> {
+  if (!existsSync('dist/start.js')) throw new Error('dist/start.js is missing: run npm run build');
+  const absent = [describeAbsent(), await findSandboxes()].filter((line) => line !== undefined).join('') || undefined;
+  if (absent !== undefined && areRequired) throw new Error(absent);
+  const removeShared = makeSharedFolders();
+  if (['e2e', 'proof', 'bench'].includes(name)) prepareProgram();
+  return () => {
+    removeShared();
+    // Each project runs this: one says it for all.
+    if (absent !== undefined && process.env[reported] === undefined) process.stdout.write(absent);
+    process.env[reported] = 'yes';
+  };
 }

@@ -42,11 +42,13 @@ export async function serveBytes(reply: string, cut = false): Promise<Hostile> {
   return await listen(createServer(answerWith(reply, requests, cut)), 'http', requests);
 }
 
-/** The same over TLS, under an authority that nobody trusts. */
-export async function serveUntrusted(reply: string): Promise<Hostile> {
+/** The same over TLS, under an authority that nobody but the attacker trusts. */
+export async function serveUntrusted(reply: string): Promise<Hostile & { authority: string }> {
   const requests: string[] = [];
-  const { certificate, key } = await createServerCertificate(await createAuthority('Nobody'), ['localhost']);
-  return await listen(createTlsServer({ cert: certificate, key }, answerWith(reply, requests, false)), 'https', requests);
+  const authority = await createAuthority('Nobody');
+  const { certificate, key } = await createServerCertificate(authority, ['localhost']);
+  const hostile = await listen(createTlsServer({ cert: certificate, key }, answerWith(reply, requests, false)), 'https', requests);
+  return { ...hostile, authority: authority.certificate };
 }
 
 /** An HTTP reply with this body and the right length. */

@@ -1,7 +1,7 @@
 import { request as send, type IncomingMessage } from 'node:http';
 import type { Headers, Reply } from '../../src/api/message.ts';
-import { listen } from '../../src/server/listen.ts';
-import type { Service } from '../../src/server/serve.ts';
+import { listen } from '../../src/server/http/listen.ts';
+import type { Service } from '../../src/server/http/serve.ts';
 
 /** A service whose requests go through a socket, and how to let go of it. */
 export interface CarriedService {

@@ -1,4 +1,4 @@
-import type { RbacDocument } from '../../src/commands/rbac/document.ts';
+import type { RbacDocument } from '../../src/rbac/document.ts';
 import { createRandom } from './random.ts';
 
 const rules = ['CAN listkeys', 'CAN getkey AND listusers', 'CAN * WHEN day = mon', 'CAN getimage WHEN sourceip = 10.0.0.0/8'];

@@ -4,6 +4,8 @@ import { connect } from 'node:net';
 export interface RawReply {
   /** 0 when the connection ended without a reply. */
   readonly status: number;
+  /** Status and reason phrase as they came. */
+  readonly reason: string;
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Buffer;
   /** What came behind the body. */
@@ -15,7 +17,7 @@ export interface RawReply {
   readonly hung: boolean;
 }
 
-function readHead(text: string): { status: number; headers: Map<string, string> } {
+function readHead(text: string): { status: number; reason: string; headers: Map<string, string> } {
   const [first = '', ...lines] = text.split('\r\n');
   const headers = new Map(
     lines.map((line): [string, string] => {
@@ -23,7 +25,7 @@ function readHead(text: string): { status: number; headers: Map<string, string> 
       return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
     }),
   );
-  return { status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1] ?? 0), headers };
+  return { status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1] ?? 0), reason: first.replace(/^HTTP\/1\.1 /u, ''), headers };
 }
 
 /** A chunked body put together; undefined when its end is not there. */
@@ -40,26 +42,26 @@ function joinChunks(bytes: Buffer): Buffer | undefined {
   }
 }
 
-type Read = Pick<RawReply, 'status' | 'headers' | 'body' | 'after' | 'isWhole'>;
+type Read = Pick<RawReply, 'status' | 'reason' | 'headers' | 'body' | 'after' | 'isWhole'>;
 
 const nothing = Buffer.alloc(0);
 
 /** What has come, taken apart; interim replies are dropped. A body without a length, as HTTP/1.0 has it, is whole when the connection `isClosed`. */
 function readReply(bytes: Buffer, method: string, isClosed: boolean): Read {
   const end = bytes.indexOf('\r\n\r\n');
-  if (end === -1) return { status: 0, headers: new Map(), body: bytes, after: nothing, isWhole: false };
-  const { status, headers } = readHead(bytes.subarray(0, end).toString('latin1'));
+  if (end === -1) return { status: 0, reason: '', headers: new Map(), body: bytes, after: nothing, isWhole: false };
+  const { status, reason, headers } = readHead(bytes.subarray(0, end).toString('latin1'));
   const rest = bytes.subarray(end + 4);
   if (status >= 100 && status < 200) return readReply(rest, method, isClosed);
-  if (method === 'HEAD' || status === 204 || status === 304) return { status, headers, body: nothing, after: rest, isWhole: true };
+  if (method === 'HEAD' || status === 204 || status === 304) return { status, reason, headers, body: nothing, after: rest, isWhole: true };
   if (headers.get('transfer-encoding') === 'chunked') {
     const body = joinChunks(rest);
-    return { status, headers, body: body ?? rest, after: nothing, isWhole: body !== undefined };
+    return { status, reason, headers, body: body ?? rest, after: nothing, isWhole: body !== undefined };
   }
   const announced = headers.get('content-length');
-  if (announced === undefined) return { status, headers, body: rest, after: nothing, isWhole: isClosed };
+  if (announced === undefined) return { status, reason, headers, body: rest, after: nothing, isWhole: isClosed };
   const length = Number(announced);
-  return { status, headers, body: rest.subarray(0, length), after: rest.subarray(length), isWhole: rest.length >= length };
+  return { status, reason, headers, body: rest.subarray(0, length), after: rest.subarray(length), isWhole: rest.length >= length };
 }
 
 /** How bytes are sent and the answer is awaited. */

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll } from 'vitest';
-import { sharedCode } from './global-setup.ts';
+import { codeFolder, sharedCode } from './global-setup.ts';
+import { copyTemplate, describeEnvironment } from './local-template.ts';
+import { runIn } from './run-here.ts';
 
 const program = resolve(import.meta.dirname, '../../bin/cloud');
 
@@ -36,7 +39,12 @@ export interface LocalInfo {
   dataDir: string;
   pid: number;
   profile: string;
+  /** Those of `--add-account`. */
+  accounts?: { account: string; accountId: string; keyId: string; keyFile: string; profile: string }[];
 }
+
+/** Commands that start processes of the program, or tell of it. */
+const builtOnly = new Set(['doctor', 'local', 'version']);
 
 /** A user of the program: an empty home of its own, the built program, and perhaps a local service. */
 export interface Sandbox {
@@ -44,8 +52,16 @@ export interface Sandbox {
   readonly env: NodeJS.ProcessEnv;
   /** Runs `cloud` with these words. */
   cloud(words: readonly string[], options?: RunOptions): Promise<Outcome>;
-  /** Runs `cloud`, expects exit code 0, and returns its output as JSON. */
+  /**
+   * Runs `cloud`, expects exit code 0, and returns its output as JSON. In this process, which takes a tenth of the time of one
+   * of its own; but commands that start processes or tell of the program run as the built program.
+   */
   json<T = unknown>(...words: string[]): Promise<T>;
+  /**
+   * Runs `cloud` in this process, which takes a tenth of the time: for what is said and done, not for how a process starts, ends,
+   * or treats a terminal. One scenario of each noun runs as the built program.
+   */
+  here(words: readonly string[], options?: RunOptions): Promise<Outcome>;
   /** Runs a line in bash, with `cloud` in the PATH. */
   shell(line: string, options?: RunOptions): Promise<Outcome>;
   /** Writes a file below the home and returns its path. */
@@ -76,12 +92,33 @@ function runProcess(
   });
 }
 
-/** Lets a home have the compiled code of all. */
+function readJson(words: readonly string[], { code, stdout, stderr }: Outcome): unknown {
+  if (code !== 0) throw new Error(`cloud ${words.join(' ')} ended with ${code}: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+/** Gives the files of a folder to another one, which has its own when it has written any. */
+function linkFiles(from: string, to: string): void {
+  mkdirSync(to, { recursive: true, mode: 0o700 });
+  for (const name of readdirSync(from)) {
+    const isWhole = !name.endsWith('.starting') && !existsSync(join(to, name));
+    try {
+      if (isWhole) linkSync(join(from, name), join(to, name));
+    } catch {
+      // Another process was quicker, or has removed what it was writing.
+    }
+  }
+}
+
+/** Gives a home the compiled code of all; `returnCode` gives what it has compiled to all. */
 function shareCode(home: string): void {
-  const folder = process.env[sharedCode];
-  if (folder === undefined) return;
-  mkdirSync(join(home, '.cache/cloud'), { recursive: true, mode: 0o700 });
-  symlinkSync(folder, join(home, '.cache/cloud/code'));
+  const shared = process.env[sharedCode];
+  if (shared !== undefined) linkFiles(shared, join(home, codeFolder));
+}
+
+function returnCode(home: string): void {
+  const shared = process.env[sharedCode];
+  if (shared !== undefined && existsSync(join(home, codeFolder))) linkFiles(join(home, codeFolder), shared);
 }
 
 /** A new sandbox and how to remove it. */
@@ -92,17 +129,22 @@ export function createSandbox(): { sandbox: Sandbox; remove: () => void } {
   const script = join(home, 'bin', 'cloud');
   writeFileSync(script, `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`);
   chmodSync(script, 0o755);
-  const env = { HOME: home, PATH: `${join(home, 'bin')}:${process.env['PATH'] ?? ''}`, LANG: 'C.UTF-8', TMPDIR: home };
+  const env = describeEnvironment(home);
   const cloud = (words: readonly string[], options: RunOptions = {}): Promise<Outcome> =>
     runProcess(process.execPath, [program, ...words], env, { cwd: home, ...options });
+  const here = async (words: readonly string[], options: RunOptions = {}): Promise<Outcome> => {
+    const { code, out, err, bytes } = await runIn(home, words, { ...options, env: { ...env, ...options.env } });
+    return { code, signal: null, stdout: out, stderr: err, bytes };
+  };
   const sandbox: Sandbox = {
     home,
     env,
     cloud,
+    here,
     json: async <T>(...words: string[]) => {
-      const { code, stdout, stderr } = await cloud([...words, '-j']);
-      if (code !== 0) throw new Error(`cloud ${words.join(' ')} ended with ${code}: ${stderr}`);
-      return JSON.parse(stdout) as T;
+      const argv = [...words, '-j'];
+      if (builtOnly.has(words[0] ?? '')) return readJson(argv, await cloud(argv)) as T;
+      return readJson(argv, await here(argv)) as T;
     },
     shell: (line, options = {}) => runProcess('bash', ['-c', line], env, { cwd: home, ...options }),
     write: (name, content) => {
@@ -115,7 +157,11 @@ export function createSandbox(): { sandbox: Sandbox; remove: () => void } {
       throw new Error('this sandbox has no local service: useLocal()');
     },
   };
-  return { sandbox, remove: () => rmSync(home, { recursive: true, force: true }) };
+  const remove = (): void => {
+    returnCode(home);
+    rmSync(home, { recursive: true, force: true });
+  };
+  return { sandbox, remove };
 }
 
 /** A sandbox for a test file. */
@@ -125,10 +171,27 @@ export function useSandbox(): Sandbox {
   return sandbox;
 }
 
-/** Switches for the local service of every test: CLOUD_TEST_STALENESS lets reads lag so many milliseconds. */
-function listSwitches(): string[] {
+/** Switches for the local service of every test: CLOUD_TEST_STALENESS lets reads lag so many milliseconds, unless the test says how many. */
+function listSwitches(words: readonly string[]): string[] {
   const staleness = process.env['CLOUD_TEST_STALENESS'];
-  return staleness === undefined ? [] : ['--staleness', staleness];
+  return staleness === undefined || words.includes('--staleness') ? [] : ['--staleness', staleness];
+}
+
+/** Whether a process runs for the user of this home; a process that ended and was not waited for has no environment any more. */
+function runsFor(home: string, pid: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`HOME=${home}`);
+  } catch {
+    return false;
+  }
+}
+
+/** Stops the local service of a home without starting a process for it. */
+async function stopLocal({ home }: Sandbox, { dataDir }: LocalInfo): Promise<void> {
+  const file = join(dataDir, 'cloud.pid');
+  const pid = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+  if (runsFor(home, pid)) process.kill(Number(pid), 'SIGTERM');
+  while (runsFor(home, pid)) await sleep(10);
 }
 
 /** A sandbox with a local service of its own on free ports, whose profile is the current one. */
@@ -136,11 +199,12 @@ export function useLocal(...words: string[]): Sandbox {
   const { sandbox, remove } = createSandbox();
   let local: LocalInfo | undefined;
   beforeAll(async () => {
-    local = await sandbox.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0', ...words, ...listSwitches());
+    copyTemplate(sandbox.home, words);
+    local = await sandbox.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0', ...words, ...listSwitches(words));
   });
   // Proofs leave hundreds of thousands of files.
   afterAll(async () => {
-    if (local) await sandbox.cloud(['local', 'stop']);
+    if (local) await stopLocal(sandbox, local);
     remove();
   }, 600_000);
   return Object.defineProperty(sandbox, 'local', {

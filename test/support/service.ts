@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto';
+import { randomUUID, sign } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,27 +7,22 @@ import { readAll, type Body, type Headers, type Request } from '../../src/api/me
 import type { ServiceName } from '../../src/api/operation.ts';
 import { storage } from '../../src/api/storage.ts';
 import { createComputeHandlers } from '../../src/server/compute/index.ts';
-import type { Connection } from '../../src/server/handler.ts';
+import type { Connection } from '../../src/server/http/handler.ts';
 import type { JobEngine } from '../../src/server/jobs/engine.ts';
-import { seedAccount } from '../../src/server/seed-account.ts';
-import { seedCloud } from '../../src/server/seed-cloud.ts';
-import { seedMachines } from '../../src/server/seed-machines.ts';
-import { createService, type Service } from '../../src/server/serve.ts';
+import { seedAccount } from '../../src/server/seed/account.ts';
+import { seedCloud } from '../../src/server/seed/cloud.ts';
+import { seedMachines } from '../../src/server/seed/machines.ts';
+import { createService, type Service } from '../../src/server/http/serve.ts';
 import type { ServiceSettings } from '../../src/server/settings.ts';
 import { answerPreflight } from '../../src/server/storage/cors.ts';
+import { assertUpload } from '../../src/server/storage/uploads.ts';
 import { createStorageHandlers, entryAt } from '../../src/server/storage/index.ts';
 import { openStore, type LocalStore } from '../../src/server/store/open.ts';
 import type { AccountRow } from '../../src/server/store/schema.ts';
 import { carryOverHttp } from './over-http.ts';
+import { shareRsaKey, type TestKey } from './rsa-keys.ts';
 
-/** A key of a test with what the services know it by. */
-export interface TestKey {
-  readonly privateKey: KeyObject;
-  /** OpenSSH format. */
-  readonly line: string;
-  /** MD5, colon-separated hexadecimal. */
-  readonly fingerprint: string;
-}
+export { createEcdsaKey, createRsaKey, type TestKey } from './rsa-keys.ts';
 
 /** A reply read to its end. */
 export interface TestReply {
@@ -82,39 +77,6 @@ export interface TestService {
   close(): Promise<void>;
 }
 
-function writeField(bytes: Uint8Array): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(bytes.length);
-  return Buffer.concat([length, bytes]);
-}
-
-/** Writes a number as SSH does: with a zero before a first byte of 128 or more. */
-function writeNumber(base64url: string | undefined): Buffer {
-  const bytes = Buffer.from(base64url ?? '', 'base64url');
-  return writeField((bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes);
-}
-
-function describeKey(privateKey: KeyObject, type: string, blob: Buffer): TestKey {
-  const fingerprint = createHash('md5').update(blob).digest('hex').match(/../gu)?.join(':') ?? '';
-  return { privateKey, line: `${type} ${blob.toString('base64')} test`, fingerprint };
-}
-
-/** A new RSA key, its OpenSSH line written here rather than by the code under test. */
-export function createRsaKey(): TestKey {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const { n, e } = publicKey.export({ format: 'jwk' });
-  return describeKey(privateKey, 'ssh-rsa', Buffer.concat([writeField(Buffer.from('ssh-rsa')), writeNumber(e), writeNumber(n)]));
-}
-
-/** A new ECDSA key on a curve with numbers of so many bits. */
-export function createEcdsaKey(bits: 256 | 384 | 521 = 256): TestKey {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: `P-${bits}` });
-  const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
-  const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
-  const type = `ecdsa-sha2-nistp${bits}`;
-  return describeKey(privateKey, type, Buffer.concat([Buffer.from(type), Buffer.from(`nistp${bits}`), point].map(writeField)));
-}
-
 /** Signature in Base64, by SHA-256 unless told. */
 export function signText(key: TestKey, text: string, hash = 'sha256'): string {
   return sign(hash, Buffer.from(text), key.privateKey).toString('base64');
@@ -129,6 +91,35 @@ export function signHeaders(
   const authorization =
     service === 'compute' ? `${parameters} ${signText(key, date)}` : `${parameters},signature="${signText(key, `date: ${date}`)}"`;
   return { date, authorization };
+}
+
+/** Signs as an account with a key of its own, or as a sub-user of it, whose keyId differs by service. */
+export function signAs(service: ServiceName, key: TestKey, account: string, user?: string): Required<Pick<Signing, 'key' | 'keyId'>> {
+  const owner = user === undefined ? account : service === 'compute' ? `${account}/users/${user}` : `${account}/${user}`;
+  return { key, keyId: `/${owner}/keys/${key.fingerprint}` };
+}
+
+/** Path and query of a URL signed for one method, as section 5 of both specifications has it; the host is that of `createSend`. */
+export function signUrl(
+  service: ServiceName,
+  {
+    key,
+    keyId,
+    method = 'GET',
+    expires = Date.now() / 1000 + 60,
+  }: Required<Pick<Signing, 'key' | 'keyId'>> & { method?: string; expires?: number },
+  path: string,
+  parameters: Readonly<Record<string, string>> = {},
+): string {
+  const encode = (text: string): string =>
+    encodeURIComponent(text).replaceAll(/[!'()*]/gu, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
+  const all = { ...parameters, algorithm: 'rsa-sha256', expires: String(Math.floor(expires)), keyId };
+  const query = Object.entries(all)
+    .toSorted(([left], [right]) => (left < right ? -1 : 1))
+    .map(([name, value]) => `${encode(name)}=${encode(value)}`)
+    .join('&');
+  const signature = signText(key, [method, `${service}.test`, path, query].join('\n'));
+  return `${path}?${query}&signature=${encode(signature)}`;
 }
 
 async function readReply(service: Service, request: Request, connection: Connection): Promise<TestReply> {
@@ -173,7 +164,7 @@ export async function createTestService({
 }: TestOptions = {}): Promise<TestService> {
   const dir = await mkdtemp(join(tmpdir(), 'cloud-service-'));
   const store = await openStore(dir);
-  const [key, otherKey] = [createRsaKey(), createRsaKey()];
+  const [key, otherKey] = [shareRsaKey('demo'), shareRsaKey('other')];
   const seed = (login: string, publicKey: string): Promise<AccountRow> => seedAccount(store, { login, publicKey, keyFile: '', now: now() });
   const account = await seed('demo', key.line);
   const other = await seed('other', otherKey.line);
@@ -195,6 +186,7 @@ export async function createTestService({
       handlers: createStorageHandlers(jobs),
       entryAt,
       answerPreflight,
+      assertUpload,
     }),
   };
   const carried = overHttp ? await carryOverHttp(handlers.compute) : undefined;

@@ -57,12 +57,15 @@ _cloud_ask() {
     value=\${value%%$'\\t'*}
     _cloud_quote "\${value#"$head"}"
     COMPREPLY+=("$missing$quoted")
-  done < <(cloud __complete "$1" "$wanted" \${before[@]+"\${before[@]}"} 2>/dev/null </dev/null)
+  done < <(command cloud __complete "$1" "$wanted" \${before[@]+"\${before[@]}"} 2>/dev/null </dev/null)
   if ((\${#COMPREPLY[@]} != 1)); then
     # Of paths only the last part is listed.
     [[ $1 != path ]] || compopt -o filenames -o noquote 2>/dev/null
   elif [[ \${COMPREPLY[0]} == */ ]]; then
     compopt -o nospace 2>/dev/null
+  elif [[ -n $quote && \${COMPREPLY[0]} == *"$quote" ]]; then
+    # readline would take the mark that ends the name for the one that closes the quotation.
+    COMPREPLY[0]+=$quote
   fi
 }
 

@@ -79,10 +79,10 @@ end
 
 # What the program knows of a source, with descriptions: it is asked for what begins as typed.
 function __cloud_ask
-    string match -q -r -- '^-[^=]*$' (commandline -ct); and return
     set -l words (commandline -opc)
+    contains -- -- $words; or not string match -q -r -- '^-[^=]*$' (commandline -ct); or return
     set -e words[1]
-    cloud __complete $argv[1] (__cloud_typed | string collect -a) $words 2>/dev/null </dev/null
+    command cloud __complete $argv[1] (__cloud_typed | string collect -a) $words 2>/dev/null </dev/null
 end
 
 # Paths of the object storage where they are meant or no file begins as typed.

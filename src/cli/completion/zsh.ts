@@ -19,7 +19,10 @@ _cloud_take() {
   elif [[ $1 == -- ]]; then
     ended=1
   elif [[ $1 == --* ]]; then
-    [[ $1 == *=* ]] || ! _cloud_valued "$place" "$1" || pending=1
+    # Of an option that is there twice, as with an alias that has it, _arguments knows the last one only.
+    local at=\${kept[(Ie)$1]} width=0
+    [[ $1 == *=* ]] || ! _cloud_valued "$place" "$1" || pending=1 width=1
+    (( ! at )) || kept[at,at+width]=()
   elif [[ $1 == -?* ]]; then
     ! _cloud_letters "$1" || pending=1
   elif _cloud_enter "$place" "$1"; then
@@ -43,14 +46,20 @@ _cloud_profiles() {
 
 # Offers what the program knows of source $1: it is asked for what begins as typed.
 _cloud_ask() {
-  [[ $PREFIX != -* ]] || return 1
+  [[ -n $ended || $PREFIX != -* ]] || return 1
   local entry typed=$PREFIX
   local -a values displays folders shown
-  [[ -n $compstate[quote] ]] || typed=\${(Q)PREFIX}
+  # What is typed within double quotes has backslashes of its own; within single ones it is as it stands.
+  if [[ $compstate[quote] == '"' ]]; then
+    typed="\\"$PREFIX\\""
+    typed=\${(Q)typed}
+  elif [[ -z $compstate[quote] ]]; then
+    typed=\${(Q)PREFIX}
+  fi
   # Quoted like the rest of a word, ~~/ would still mean the same, but look odd.
   local head=''
   ! compset -P '(stor:|)\\~\\~/' || head=\${typed%%\\~\\~/*}\\~\\~/
-  for entry in "\${(@f)$(cloud __complete $1 "$typed" "\${(@Q)before}" 2>/dev/null </dev/null)}"; do
+  for entry in "\${(@f)$(command cloud __complete $1 "$typed" "\${(@Q)before}" 2>/dev/null </dev/null)}"; do
     [[ -n $entry ]] || continue
     local value=\${\${entry%%$'\\t'*}#$head} help=''
     [[ $entry != *$'\\t'* ]] || help=" -- \${entry#*$'\\t'}"

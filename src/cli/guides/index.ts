@@ -1,4 +1,5 @@
 import type { Guide } from './guide.ts';
+import { jobTools } from './job-tools.ts';
 import { local } from './local.ts';
 import { policies } from './policies.ts';
 import { exitCodeHelp, fileHelp } from './program.ts';
@@ -6,7 +7,7 @@ import { scripting } from './scripting.ts';
 import { signing } from './signing.ts';
 
 /** The guides that are pages of the manual. */
-export const guides: readonly Guide[] = [signing, policies, scripting, local];
+export const guides: readonly Guide[] = [signing, policies, scripting, jobTools, local];
 
 /** What `cloud help` explains beside commands: the guides, and parts of the program's own page. */
 export const topics: readonly Guide[] = [

@@ -1,4 +1,11 @@
+import { serviceLimits, writeLimitName, type LimitName, type ServiceLimit } from '../../api/service-limits.ts';
 import type { Guide } from './guide.ts';
+
+/** Every limit with its default, as `--limit` takes it. */
+const limitTerms = Object.entries<ServiceLimit>(serviceLimits).map(([name, { default: value, help }]): [string, string] => [
+  `${writeLimitName(name as LimitName)}=${value}`,
+  `${help}.`,
+]);
 
 /** The services on this machine. */
 export const local: Guide = {
@@ -17,7 +24,9 @@ export const local: Guide = {
     {
       title: 'In tests',
       blocks: [
-        'With a folder of its own and free ports, a service is apart from every other. The JSON tells where it is.',
+        '`cloud local run` gives a program services of its own: fresh data, free ports, and the environment by which it reaches them. When it ends, nothing is left. Test suites may run side by side.',
+        { lines: ['cloud local run -- npm test', 'cloud local run --fault getobject=InternalError*2 --log requests.log -- ./check'] },
+        'A service that goes on takes a folder of its own and free ports to be apart from every other. The JSON tells where it is.',
         {
           lines: [
             'cloud local start --data ./data --profile test --compute-port 0 --stor-port 0 -j > service.json',
@@ -30,9 +39,9 @@ export const local: Guide = {
       ],
     },
     {
-      title: 'Bad days',
+      title: 'Failures on command',
       blocks: [
-        'Switches of `start` and `serve` bring about what clients must be able to stand:',
+        'Options of `start`, `serve` and `run` cause the failures that clients must handle:',
         {
           terms: [
             [
@@ -48,6 +57,27 @@ export const local: Guide = {
             ['--http', 'Without TLS, for clients that cannot be told an authority.'],
           ],
         },
+      ],
+    },
+    {
+      title: 'Several accounts',
+      blocks: [
+        'Accounts share nothing but what they give each other by roles and access lists. `--add-account` makes further ones, each with a key and a profile of its own, so that this can be tried:',
+        {
+          lines: [
+            'cloud local start --add-account other',
+            'cloud stor put notes.txt notes.txt',
+            'cloud --profile local-other stor get /demo/stor/notes.txt',
+          ],
+        },
+        'The last line is refused until a role of `demo` with a policy like `CAN getobject *` has `other` as a member: `cloud roles create readers --policy read --default-member account:other`.',
+      ],
+    },
+    {
+      title: 'Limits',
+      blocks: [
+        'A request that would exceed a limit of the services is refused with a status of 4xx and a message that names the limit; the log has a line about it. `--limit NAME=N` sets one, also several with commas between. The defaults:',
+        { terms: limitTerms },
       ],
     },
     {
@@ -73,6 +103,7 @@ export const local: Guide = {
       title: 'Safety',
       blocks: [
         'It listens on this machine only, unless `--host` says otherwise. Jobs run shell commands of whoever may create them: where others can reach the service they are off, unless `--allow-jobs` is given. As many tasks run at once as there are cores (`--job-slots`), each for an hour at most (`--job-time-limit`).',
+        'Tasks run in a sandbox: they see programs, their input, their directory and the assets of their phase, no other file, no network and no other process. It is made by bubblewrap where that is installed, otherwise of Linux namespaces; `cloud local status` shows which. Where neither can be made (macOS, many containers), jobs are refused with the reason; `--isolation none`, or `CLOUD_LOCAL_ISOLATION=none` in the environment, lets tasks run as your user, with your files and your network.',
       ],
     },
   ],

@@ -35,7 +35,7 @@ export const policies: Guide = {
       title: 'Rules',
       blocks: [
         { lines: ['CAN actions', 'CAN actions WHEN conditions'] },
-        'Actions are operations in lower case, such as `listkeys`, `getimage` or `putobject`; before the last of several stands `AND`, between the others commas: `getkey, listkeys AND createkey`. A `*` in a word stands for anything: `get*`. An action between slashes is a regular expression: `/^(get|list)/`. Words with special characters stand between double quotation marks.',
+        'Actions are operations in lower case, such as `listkeys`, `getimage` or `putobject`; before the last of several stands `AND`, between the others commas: `getkey, listkeys AND createkey`. A `*` in a word stands for anything: `get*`. A regular expression stands between slashes: `/^(get|list)/::regex`. Words with special characters stand between double quotation marks.',
         'Who acts and on what is never written: the user is the one who signs, the resource is the one that the request names, chosen by role tags.',
       ],
     },
@@ -45,7 +45,7 @@ export const policies: Guide = {
         'A comparison is a name, perhaps with its type, an operator and a value. Comparisons are joined by `AND` and `OR`, turned round by `NOT`, and grouped by parentheses.',
         {
           lines: [
-            'CAN listmachines AND getmachine WHEN requesttime::time > 08:00 AND requesttime::time < 18:00',
+            'CAN listmachines AND getmachine WHEN requesttime::time > 08:00:00 AND requesttime::time < 18:00:00',
             'CAN stopmachine WHEN requesttime::day IN (mon, tue, wed, thu, fri)',
             'CAN getobject WHEN sourceip = 10.0.0.0/8',
             'CAN getobject WHEN user-agent LIKE /^backup/',
@@ -54,9 +54,9 @@ export const policies: Guide = {
         {
           terms: [
             ['string, number, boolean, date', '= != < > <= >= IN, and LIKE with a regular expression for strings'],
-            ['time', 'hh:mm or hh:mm:ss'],
-            ['day', 'a name of a day, as much of its beginning as tells it from the others, or 1 (Monday) to 7'],
-            ['ip', '= != IN, with an address or a network'],
+            ['time', 'hh:mm:ss, UTC'],
+            ['day', 'mon, monday, m and so on (t is Tuesday, th Thursday, s Saturday, su Sunday), or 1 (Monday) to 7; UTC'],
+            ['ip', '= != IN, with an address or a network; IPv6 between quotation marks'],
             ['array', 'CONTAINS'],
           ],
         },

@@ -13,7 +13,10 @@ export const exitCodeHelp: readonly (readonly [string, string])[] = [
   ['4', 'Not authenticated or not allowed.'],
   ['5', 'Some of several items failed; each was reported.'],
   ['6', 'Waited too long.'],
-  ['130', 'Interrupted. To programs other than shells that is the signal SIGINT.'],
+  [
+    '130',
+    'Interrupted by SIGINT. The program ends by the signal itself, as by SIGTERM (143 in a shell) and SIGHUP (129), after it has tidied up.',
+  ],
 ];
 
 /** Files with what they hold. */

@@ -29,6 +29,7 @@ export const scripting: Guide = {
       blocks: [
         'An error is one line on standard error, perhaps followed by a hint. With JSON output it is one JSON object with `code`, `message`, and where there are any `status`, `requestId` and `hint`.',
         { lines: ['cloud keys get nobody -j 2>&1 >/dev/null | jq -r .code'] },
+        'Everything else on standard error is a JSON object on a line of its own then, too: `{"note":...}` for what `--quiet` silences, `{"warning":...}` for what it does not, `{"trace":...}` for a line of `--verbose`.',
       ],
     },
     {
@@ -53,9 +54,26 @@ export const scripting: Guide = {
       ],
     },
     {
+      title: 'Names',
+      blocks: [
+        'Names of objects are chosen by others: a script hands them on as arguments, never as text of a command. `cloud stor find --exec` does: `{}` as an argument of its own, `"$1"` and `$CLOUD_PATH` are the path. What reads its arguments as a command again (`eval`, `sh -c`, `ssh`) must not get it.',
+        { lines: [`cloud stor find logs --type f --exec 'printf "%s\\n" "$1"'`] },
+        'What changes or removes takes a path as the name that it is, whatever characters it has: patterns need `--glob`, and `--yes` does not make a name one. What reads (`get`, `cat`, `ls`, `stat`, `cp`, inputs of jobs) expands `*`, `?` and `**` where nothing has that name; `--literal` turns that off. Lists of `--paths-from`, and inputs of jobs from standard input, are names. `stor rm -f` takes what is gone for deleted, so that a script can run twice.',
+        { lines: ['cloud stor find logs --older 90d --type f -0 | cloud stor rm -yf --paths-from -'] },
+      ],
+    },
+    {
+      title: 'Signals',
+      blocks: [
+        'SIGINT, SIGTERM and SIGHUP end a command by that signal, after temporary files are removed; large uploads and downloads go on when the command is run again. SIGHUP, which a closed terminal sends, is ignored where none of standard input, output and error is a terminal, as under `nohup`. SIGINT is ignored where the shell that starts the command ignores it (`trap \'\' INT`). `CLOUD_IGNORE_SIGNALS` names others: `CLOUD_IGNORE_SIGNALS="HUP INT"`.',
+        { lines: ['nohup cloud stor put -r photos pictures > upload.log 2>&1'] },
+        'In the background of a shell with job control (`cloud ... &`, or Ctrl-Z and `bg`) no progress is drawn and no pager is started, so that a command is stopped only when it has to ask something: `--yes` answers. Under `stty tostop` whatever is written to the terminal stops it.',
+      ],
+    },
+    {
       title: 'Time limits',
       blocks: [
-        '`--timeout` is the longest silence of the service, `--max-time` the longest request, `--retries` how often a failed request is tried again where that is safe. Requests that might have been carried out already are tried again only when carrying them out twice does no harm.',
+        '`--timeout` is the longest silence of the service, `--max-time` the longest request, `--retries` how often a failed request is tried again where that is safe. A service from which nothing comes for that long is not asked again, and the command ends. Requests that might have been carried out already are tried again only when carrying them out twice does no harm.',
         { lines: ['cloud ping --timeout 5s --retries 0'] },
       ],
     },

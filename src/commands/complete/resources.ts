@@ -1,4 +1,4 @@
-import { accountWord, collections } from '../rbac/resource.ts';
+import { accountWord, collections } from '../../lookup/resource.ts';
 import type { Candidate, Question } from './candidate.ts';
 import { lookUp } from './sources.ts';
 

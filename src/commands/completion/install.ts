@@ -1,21 +1,14 @@
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
 import { writeFileAtomically } from '../../config/files.ts';
-import { isSystemError } from '../../errors.ts';
-import { quoteShell } from '../../quote.ts';
-import type { World } from '../../world.ts';
+import { describeSystemError, isSystemError, LocalError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
+import { findWriteTarget } from '../../transfer/local/write-target.ts';
+import type { World } from '../../base/world.ts';
+import { addLine, removeLine } from './rc-line.ts';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
-
-/** Where the package bash-completion is, on the systems that have it. */
-const bashCompletion = [
-  '/usr/share/bash-completion/bash_completion',
-  '/etc/bash_completion',
-  '/usr/local/share/bash-completion/bash_completion',
-  '/opt/homebrew/share/bash-completion/bash_completion',
-  '/usr/local/etc/profile.d/bash_completion.sh',
-  '/opt/homebrew/etc/profile.d/bash_completion.sh',
-];
 
 /** A folder that an XDG variable names, or its default below the home folder. */
 function findFolder({ env, home }: World, variable: string, fallback: string): string {
@@ -32,30 +25,109 @@ function readText(file: string): string {
   }
 }
 
-/** Adds a line to a shell's own set-up, unless it is there; says so. */
-function addLine(file: string, line: string): string[] {
-  const text = readText(file);
-  if (text.split('\n').includes(line)) return [];
-  appendFileSync(file, `${text === '' || text.endsWith('\n') ? '' : '\n'}${line}\n`, { mode: 0o600 });
-  return [`Added to ${file}: ${line}`];
+/**
+ * What is installed: it asks the program for its script when a line is completed for the first time, so that the completion is
+ * always that of the release that is installed, and a new shell starts no later. An alias called cloud does not come in between.
+ */
+const loaders: Readonly<Record<Shell, string>> = {
+  bash: 'eval "$(command cloud completion bash 2>/dev/null)"\n',
+  zsh: '_cloud_load() { eval "$(command cloud completion zsh 2>/dev/null)"; (( $+functions[_cloud] )) && _cloud "$@" }\ncompdef _cloud_load cloud\n',
+  fish: 'command cloud completion fish 2>/dev/null | source\n',
+};
+
+/** The loaders of earlier releases, which are as good without an alias. */
+function isLoader(shell: Shell, text: string): boolean {
+  return text === loaders[shell] || text === loaders[shell].replace('command cloud', 'cloud');
 }
 
-/** Puts a completion script where the user's shell reads it; returns what was done, in words. */
-export function install(shell: Shell, script: string, world: World): string[] {
+/** Files that completion is installed in. */
+function listFiles(world: World): Readonly<Record<Shell, string>> {
   const data = findFolder(world, 'XDG_DATA_HOME', '.local/share');
-  const files: Readonly<Record<Shell, string>> = {
+  return {
     bash: join(data, 'bash-completion/completions/cloud'),
     zsh: join(data, 'cloud/completion.zsh'),
     fish: join(findFolder(world, 'XDG_CONFIG_HOME', '.config'), 'fish/completions/cloud.fish'),
   };
-  const file = files[shell];
-  writeFileAtomically(file, script);
-  const lines = [`Installed ${file}`];
-  if (shell === 'bash' && !bashCompletion.some((path) => existsSync(path)))
-    lines.push(...addLine(join(world.home, '.bashrc'), `source ${quoteShell(file)}`));
-  if (shell === 'zsh') {
-    const start = '(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }';
-    lines.push(...addLine(join(world.env['ZDOTDIR'] ?? world.home, '.zshrc'), `${start}; source ${quoteShell(file)}`));
+}
+
+/** Shells whose installed completion is a copy of the script, which earlier releases made: it stays as it was after an upgrade. */
+export function findStale(world: World): Shell[] {
+  const files = Object.entries(listFiles(world)) as [Shell, string][];
+  return files.filter(([shell, file]) => readText(file) !== '' && !isLoader(shell, readText(file))).map(([shell]) => shell);
+}
+
+/** Milliseconds that a shell has to answer a question about its set-up. */
+const answerTimeout = 5000;
+
+/** What a shell prints between two marks, whatever its set-up prints beside; undefined when there is no such shell, or no answer. */
+function ask({ env, home }: World, shell: string, args: readonly string[], line: string): string | undefined {
+  const { stdout } = spawnSync(shell, [...args, line], {
+    env: { ...env, HOME: home, TERM: 'dumb' },
+    cwd: home,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    timeout: answerTimeout,
+    encoding: 'utf8',
+  });
+  return /<<([^<>]*)>>/.exec(stdout ?? '')?.[1];
+}
+
+/** Whether an interactive bash of this user loads the package bash-completion, which finds completions by the names of commands. */
+function hasBashCompletion(world: World): boolean {
+  const line = 'if declare -F _completion_loader || declare -F _comp_load || declare -F _comp_complete_load; then echo "<<yes>>"; fi >&1';
+  return ask(world, 'bash', ['-ic'], line) === 'yes';
+}
+
+/** The folder of zsh's set-up, as zsh itself knows it: ~/.zshenv may set it without exporting it. Notes what was assumed. */
+function findZshFolder(world: World): { folder: string; notes: string[] } {
+  const given = ask(world, 'zsh', ['-c'], 'print -r -- "<<$ZDOTDIR>>"') ?? world.env['ZDOTDIR'] ?? '';
+  if (given === '') return { folder: world.home, notes: [] };
+  if (isAbsolute(given)) return { folder: given, notes: [] };
+  return { folder: world.home, notes: [`ZDOTDIR is ${given}, which is no whole path: ${join(world.home, '.zshrc')} is used`] };
+}
+
+/** The set-up file that gets a line, and the line; undefined where the shell finds the installed file by itself. */
+function planLine(shell: Shell, world: World, installed: string): { file: string; line: string; notes: string[] } | undefined {
+  if (shell === 'fish') return undefined;
+  const guarded = (work: string): string => `[ -r ${installed} ] && ${work}`;
+  if (shell === 'bash') return { file: join(world.home, '.bashrc'), line: guarded(`source ${installed}`), notes: [] };
+  const start = '(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }';
+  const { folder, notes } = findZshFolder(world);
+  return { file: join(folder, '.zshrc'), line: guarded(`{ ${start}; source ${installed}; }`), notes };
+}
+
+/** Puts completion where the user's shell reads it; returns what was done, in words. @throws {LocalError} when that fails, and then nothing was done */
+export function install(shell: Shell, world: World): string[] {
+  const file = listFiles(world)[shell];
+  const installed = quoteShell(file);
+  const before = readText(file);
+  const needsLine = shell === 'zsh' || (shell === 'bash' && !hasBashCompletion(world));
+  const plan = needsLine ? planLine(shell, world, installed) : undefined;
+  // A link, as dotfiles in a repository have it, is written through.
+  const target = existsSync(dirname(file)) ? findWriteTarget(file).file : file;
+  writeFileAtomically(target, loaders[shell]);
+  try {
+    const added = plan ? addLine(plan.file, plan.line, installed) : [];
+    return [`Installed ${file}`, ...(plan?.notes ?? []), ...added, `Open a new ${shell} to use it`];
+  } catch (error) {
+    if (before === '') rmSync(target, { force: true });
+    else writeFileAtomically(target, before);
+    if (!isSystemError(error)) throw error;
+    throw new LocalError(`${describeSystemError(error)}: nothing was installed`, {
+      cause: error,
+      hint: `cloud completion ${shell} > ${installed}; and in ${plan?.file ?? ''}: ${plan?.line ?? ''}`,
+    });
   }
-  return [...lines, `Open a new ${shell} to use it`];
+}
+
+/** Removes what `install` put anywhere; returns what was done, in words. */
+export function uninstall(shell: Shell, world: World): string[] {
+  const file = listFiles(world)[shell];
+  const installed = quoteShell(file);
+  const plan = planLine(shell, world, installed);
+  const done = plan ? removeLine(plan.file, installed) : [];
+  if (existsSync(file)) {
+    rmSync(file);
+    done.push(`Removed ${file}`);
+  }
+  return done.length > 0 ? done : [`Completion for ${shell} was not installed`];
 }

@@ -1,18 +1,14 @@
-import { statSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ServiceName } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
-import { readSkew } from '../../client/reply.ts';
-import { explain } from '../../errors.ts';
+import { readSkew } from '../../client/response.ts';
+import { explain } from '../../base/errors.ts';
+import { findFolderProblem } from '../../base/private-files.ts';
+import { readRunFile } from '../local/running.ts';
+import type { Finding } from './finding.ts';
 import { checkKeys } from './keys.ts';
-
-/** What was found at one of the things that a request needs. */
-export interface Finding {
-  readonly check: string;
-  readonly status: 'ok' | 'warning' | 'failed';
-  readonly detail: string;
-  /** What to do; a line for each of several ways. */
-  readonly fix?: string;
-}
+import { examineMachine } from './machine.ts';
 
 /** Seconds that a clock may be off before somebody should be told; 300 are refused. */
 const tolerableSkew = 60;
@@ -44,6 +40,13 @@ function checkProfile(context: Context): Finding {
     profile === undefined ? ' ' : ', ',
   );
   return ok('profile', `${detail}: account ${values.account?.value ?? '(none)'}${values.user ? `, sub-user ${values.user.value}` : ''}`);
+}
+
+/** Each setting with the place that it comes from. None is a secret: an address with a password in it is refused before. */
+function describeSettings(context: Context): Finding[] {
+  return Object.entries(context.settings())
+    .filter(([, { source }]) => source !== 'default')
+    .map(([name, { value, source }]) => ok('setting', `${name} = ${value} (${source})`));
 }
 
 function describeTls(context: Context): Finding[] {
@@ -111,23 +114,101 @@ async function checkStorage(context: Context): Promise<Finding> {
   }
 }
 
+const memoryLimits: Readonly<Record<string, string>> = {
+  'cgroup v1': 'by a control group (v1)',
+  'cgroup v2': 'by a control group (v2)',
+  sampling: 'by RLIMIT_DATA for each process and by what all use together, looked at every 50 ms',
+};
+
+/** How the local service that the settings name keeps tasks of jobs from the rest of this machine. */
+function* checkJobs({ settings, paths }: Context): Generator<Finding> {
+  const running = readRunFile(join(paths.data, 'local'));
+  if (running === undefined || running.storUrl !== settings().storUrl?.value) return;
+  const { isolation, jobsOff, memoryLimit = '' } = running;
+  if (jobsOff !== undefined) {
+    yield { check: 'jobs', status: 'warning', detail: jobsOff };
+    return;
+  }
+  const limits = `memory is limited ${memoryLimits[memoryLimit] ?? 'by nothing'}, disk by RLIMIT_FSIZE and by what is written, looked at every 200 ms`;
+  yield isolation === 'none'
+    ? {
+        check: 'jobs',
+        status: 'warning',
+        detail: `tasks run without a sandbox; ${limits}`,
+        fix: 'start the service without --isolation none',
+      }
+    : ok('jobs', `tasks run in a sandbox of ${isolation}; ${limits}`);
+  const pattern = readCorePattern();
+  if (!/^[|/]/u.test(pattern)) return;
+  yield {
+    check: 'cores',
+    status: 'warning',
+    detail: `this machine passes core files on (kernel.core_pattern is "${pattern}"), so that jobs store none`,
+    fix: 'sysctl kernel.core_pattern=core',
+  };
+}
+
+function readCorePattern(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/core_pattern', 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
+
 /** The services that settings name. */
 function listServices(context: Context): ServiceName[] {
   return context.settings().storUrl === undefined ? ['compute'] : ['compute', 'storage'];
 }
 
+/** The folders of the cache. One that others could have filled is not used, and not cleared either. */
+function checkCache({ paths }: Context, clears: boolean): Finding {
+  const { cache } = paths;
+  const problem =
+    findFolderProblem([cache]) ??
+    readFolder(cache)
+      .map((name) => findFolderProblem([`${cache}/${name}`]))
+      .find(Boolean);
+  if (problem !== undefined) {
+    return {
+      check: 'cache',
+      status: 'warning',
+      detail: `not used: ${problem}`,
+      fix: 'name a folder of your own: export XDG_CACHE_HOME=DIR',
+    };
+  }
+  if (!clears) return ok('cache', cache);
+  rmSync(cache, { recursive: true, force: true });
+  return ok('cache', `${cache}: cleared`);
+}
+
+function readFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
 /** Looks at everything that a request needs, in the order in which it needs it. */
-export async function* examine(context: Context): AsyncGenerator<Finding> {
-  yield ok('program', `version ${process.env['CLOUD_VERSION'] ?? '0.0.0'} with ${context.world.executable}`);
+export async function* examine(context: Context, { clearsCache }: { clearsCache: boolean }): AsyncGenerator<Finding> {
+  yield* examineMachine(context);
+  try {
+    yield checkCache(context, clearsCache);
+  } catch (error) {
+    yield fail('cache', error);
+  }
   try {
     yield checkProfile(context);
   } catch (error) {
     yield fail('profile', error);
     return;
   }
+  yield* describeSettings(context);
   if (context.settings().url === undefined && context.settings().storUrl === undefined) return;
   yield* checkKeys(context, listServices(context));
   yield* describeTls(context);
   if (context.settings().url !== undefined) yield* checkCompute(context);
   yield await checkStorage(context);
+  yield* checkJobs(context);
 }

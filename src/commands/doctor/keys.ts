@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { ServiceName } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
 import { readCount, readFlag } from '../../config/settings.ts';
-import type { Finding } from './examine.ts';
+import type { Finding } from './finding.ts';
 
 type LocalKey = Awaited<ReturnType<Context['localKeys']>>[number];
 

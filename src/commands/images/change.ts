@@ -2,23 +2,24 @@ import type { Image } from '../../api/resources.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { many, one, texts, text, flag, duration } from '../../cli/parameters.ts';
 import { changeCommand } from '../../cli/shapes.ts';
-import { UsageError } from '../../errors.ts';
-import { record } from '../../output/kinds.ts';
+import { UsageError } from '../../base/errors.ts';
+import { record, type Output } from '../../output/kinds.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
-import { isUuid } from '../rbac/find.ts';
+import { isUuid } from '../../lookup/find.ts';
 import { waitForState } from './creation.ts';
 import { imageOptions, parseTag, readAccounts, readFields } from './fields.ts';
-import { findImage } from './find.ts';
+import { findImage, findOneImage } from '../../lookup/images.ts';
 
 export const imageHelp = 'Id, beginning of an id, name@version, or name for the newest';
+/** Of an image that is changed or deleted. */
+export const oneImageHelp = 'Id, beginning of an id, name@version, or name that only one image has';
 const shown = ['id', 'name', 'version', 'state'];
 const waitOptions = {
   wait: flag('Wait until it is active'),
   waitTimeout: duration('Longest time to wait; an hour when absent'),
 };
 
-function printImage(image: object): string {
-  const { name, version, id } = image as Image;
+function printImage({ name, version, id }: Image): string {
   return `${name}@${version} (${id})`;
 }
 
@@ -43,7 +44,7 @@ export const create = changeCommand({
     invocation.note(`Creating image ${printImage(image)}`);
     return await waitForState(invocation, image, ['active'], options.waitTimeout);
   },
-  done: (image) => ((image as Image).state === 'creating' ? `Creating image ${printImage(image)}` : `Created image ${printImage(image)}`),
+  done: (image) => (image.state === 'creating' ? `Creating image ${printImage(image)}` : `Created image ${printImage(image)}`),
   examples: [
     { line: 'cloud images create 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 1.0.0 --wait', help: 'From an instance, and wait for it' },
     {
@@ -110,14 +111,20 @@ export const clone = changeCommand({
 export const update = changeCommand({
   summary: 'Change fields of an image',
   description: 'Tags and the list of accounts are replaced as a whole; single ones are changed by cloud images tags, share and unshare.',
-  arguments: { image: one(imageHelp, { values: 'image' }) },
-  options: { name: text('New name', { placeholder: 'NAME' }), version: text('New version', { placeholder: 'VERSION' }), ...imageOptions },
+  arguments: { image: one(oneImageHelp, { values: 'image' }) },
+  options: {
+    name: text('New name', { placeholder: 'NAME' }),
+    version: text('New version', { placeholder: 'VERSION' }),
+    ...imageOptions,
+    acl: texts('Account that may use it, instead of those that could', { placeholder: 'UUID' }),
+  },
   id: 'id',
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
-    const fields = await readFields(invocation, options);
+    const acl = options.acl.length > 0 ? { acl: readAccounts(options.acl) } : {};
+    const fields = { ...(await readFields(invocation, options)), ...acl };
     if (Object.keys(fields).length === 0) throw new UsageError('nothing to change', { hint: 'name a field: cloud images update --help' });
-    const { id } = await findImage(invocation, args.image);
+    const { id } = await findOneImage(invocation, args.image);
     return await compute.updateImage({ account, id, ...fields });
   },
   done: (image) => `Updated image ${printImage(image)}`,
@@ -129,14 +136,14 @@ export const update = changeCommand({
 
 /** Changes the list of accounts that may use an image, from what it is now. */
 async function changeAcl(context: Context, word: string, change: (acl: readonly string[]) => string[]): Promise<Image> {
-  const found = await findImage(context, word);
+  const found = await findOneImage(context, word);
   const { acl = [] } = await context.compute.getImage({ account: context.account, id: found.id });
   return await context.compute.updateImage({ account: context.account, id: found.id, acl: change(acl) });
 }
 
 export const share = changeCommand({
   summary: 'Let other accounts use an image',
-  arguments: { image: one(imageHelp, { values: 'image' }), account: many('UUID of an account') },
+  arguments: { image: one(oneImageHelp, { values: 'image' }), account: many('UUID of an account') },
   id: 'id',
   columns: ['id', 'name', 'version', 'acl'],
   change: async (invocation) => {
@@ -152,7 +159,7 @@ export const share = changeCommand({
 
 export const unshare = changeCommand({
   summary: 'Do not let other accounts use an image any more',
-  arguments: { image: one(imageHelp, { values: 'image' }), account: many('UUID of an account') },
+  arguments: { image: one(oneImageHelp, { values: 'image' }), account: many('UUID of an account') },
   id: 'id',
   columns: ['id', 'name', 'version', 'acl'],
   change: async (invocation) => {
@@ -177,9 +184,14 @@ async function changeTags(
   word: string,
   change: (tags: Readonly<Record<string, unknown>>) => Record<string, unknown>,
 ): Promise<Image> {
-  const found = await findImage(context, word);
+  const found = await findOneImage(context, word);
   const { tags = {} } = await context.compute.getImage({ account: context.account, id: found.id });
   return await context.compute.updateImage({ account: context.account, id: found.id, tags: change(tags) });
+}
+
+/** Tags as a record; their keys are shown as they are: they are data. */
+function showTags({ tags = {} }: Image): Output {
+  return record(tags, { id: 'role', columns: Object.keys(tags).map((key) => ({ key, title: key })) });
 }
 
 /** `cloud images tags`. */
@@ -190,7 +202,7 @@ export const tags = group({
       summary: 'Show the tags of an image',
       aliases: ['list', 'show'],
       arguments: { image: one(imageHelp, { values: 'image' }) },
-      run: async (invocation) => record((await findImage(invocation, invocation.args.image)).tags ?? {}, { id: 'role' }),
+      run: async (invocation) => showTags(await findImage(invocation, invocation.args.image)),
       examples: [
         { line: 'cloud images tags get debian-12', help: 'Every tag' },
         { line: 'cloud images tags get debian-12 -j', help: 'As JSON' },
@@ -199,14 +211,14 @@ export const tags = group({
     set: command({
       summary: 'Set tags of an image; the others stay',
       arguments: {
-        image: one(imageHelp, { values: 'image' }),
+        image: one(oneImageHelp, { values: 'image' }),
         tag: many('KEY=VALUE, or KEY:=JSON for a number or true or false'),
       },
       run: async (invocation) => {
         const given = Object.fromEntries(invocation.args.tag.map(parseTag));
         const image = await changeTags(invocation, invocation.args.image, (tags) => ({ ...tags, ...given }));
         invocation.note(`Tagged image ${printImage(image)}`);
-        return record(image.tags ?? {}, { id: 'role' });
+        return showTags(image);
       },
       examples: [
         { line: 'cloud images tags set web@1.0.0 role=web tested:=true', help: 'A text and a truth value' },
@@ -216,7 +228,7 @@ export const tags = group({
     unset: command({
       summary: 'Remove tags from an image',
       aliases: ['rm', 'remove'],
-      arguments: { image: one(imageHelp, { values: 'image' }), key: many('Key of a tag') },
+      arguments: { image: one(oneImageHelp, { values: 'image' }), key: many('Key of a tag') },
       run: async (invocation) => {
         const { args } = invocation;
         const image = await changeTags(invocation, args.image, (tags) => {
@@ -226,7 +238,7 @@ export const tags = group({
           return Object.fromEntries(Object.entries(tags).filter(([key]) => !args.key.includes(key)));
         });
         invocation.note(`Removed tags of image ${printImage(image)}`);
-        return record(image.tags ?? {}, { id: 'role' });
+        return showTags(image);
       },
       examples: [
         { line: 'cloud images tags unset web@1.0.0 tested', help: 'One tag' },

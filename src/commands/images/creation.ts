@@ -1,7 +1,7 @@
 import type { Image } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { pollUntil } from '../../cli/wait.ts';
-import { LocalError } from '../../errors.ts';
+import { LocalError } from '../../base/errors.ts';
 
 /** The codes in which the creation of an image can end (compute document, "Image"): what each means, and what to do. */
 const failures: Readonly<Record<string, readonly [meaning: string, advice: string]>> = {

@@ -2,8 +2,8 @@ import { compute as operations } from '../../api/compute.ts';
 import type { Context } from '../../cli/command.ts';
 import { readRecord } from '../../cli/from.ts';
 import { text, texts } from '../../cli/parameters.ts';
-import { UsageError } from '../../errors.ts';
-import { isUuid } from '../rbac/find.ts';
+import { UsageError } from '../../base/errors.ts';
+import { isUuid } from '../../lookup/find.ts';
 
 /** What an image is made of or changed to, by the names of the API. */
 export interface ImageFields {

@@ -1,6 +1,6 @@
 import type { Image } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 
 /** What the letters in the table of images mean. */
 export const flagsHelp =

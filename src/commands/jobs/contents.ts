@@ -1,11 +1,11 @@
 import type { Context } from '../../cli/command.ts';
-import { downloadObject } from '../../transfer/download.ts';
+import { downloadObject } from '../../transfer/download/download.ts';
 import { readRemotePath } from '../../transfer/path.ts';
 import { createEngine } from '../stor/engine.ts';
-import { mapInOrder } from './ahead.ts';
+import { runOrdered } from '../../base/parallel.ts';
 
 /** Objects that are read at once, and bytes of each that are kept until it is its turn. */
-const width = 8;
+const bounds = { limit: 8, window: 8 };
 const keep = 256 * 1024;
 
 /** A stream whose beginning was read already. */
@@ -29,7 +29,7 @@ async function begin(rest: AsyncGenerator<Uint8Array>): Promise<Begun> {
 export async function* readContents(context: Context, paths: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Uint8Array> {
   // One stream for each: the ones to come are read at the same time.
   const engine = { ...createEngine(context, {}, { bulk: false }), streams: 1 };
-  const begun = mapInOrder(paths, width, (path) => begin(downloadObject(engine, readRemotePath(path, context.account))));
+  const begun = runOrdered(paths, (path) => begin(downloadObject(engine, readRemotePath(path, context.account))), bounds);
   for await (const { pieces, rest } of begun) {
     yield* pieces;
     yield* rest;

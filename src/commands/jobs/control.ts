@@ -1,18 +1,21 @@
 import type { Job } from '../../api/objects.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { duration, flag, many, one, some } from '../../cli/parameters.ts';
+import { within } from '../../cli/wait.ts';
 import { changeCommand, createAttempts } from '../../cli/shapes.ts';
-import { UsageError } from '../../errors.ts';
+import { UsageError } from '../../base/errors.ts';
 import { record, records } from '../../output/kinds.ts';
-import { quoteShell } from '../../quote.ts';
+import { quoteShell } from '../../base/quote.ts';
+import { chooseForm, readingNames } from '../stor/names.ts';
 import { createJob } from './create.ts';
 import { createTeller } from './failures.ts';
-import { explainJob, findJob, readJob } from './find.ts';
+import { explainJob, findJob, readJob, type JobContext } from './find.ts';
 import { feedInputs, gatherInputs } from './inputs.ts';
+import { countInputs } from './resend.ts';
 import { jobOptions, readNewJob } from './phases.ts';
 import { jobColumns } from './show.ts';
 import { checkJob } from './verdict.ts';
-import { describeEnd, waitForJob } from './wait.ts';
+import { describeEnd, explainSilence, waitForJob } from './wait.ts';
 
 const jobArgument = 'Id, beginning of an id, or name';
 const waitTimeout = duration('Longest time to wait');
@@ -37,22 +40,24 @@ export const create = changeCommand({
 
 export const add = command({
   summary: 'Add inputs to a job',
-  description: 'Inputs are processed as they arrive; the job goes on to wait for more until its input is ended.',
+  description:
+    'Inputs are processed as they arrive; the job goes on to wait for more until its input is ended. Inputs are lines: an object whose name has a line end cannot be one.',
   arguments: {
     job: one(jobArgument, { values: 'job' }),
     input: some('Object, or pattern of objects in quotes; - for paths on stdin, also read when there is no argument and no terminal', {
       values: 'path',
     }),
   },
-  options: { end: flag('End the input afterwards') },
+  options: { end: flag('End the input afterwards'), ...readingNames },
   run: async (invocation) => {
     const { args, options, storage, account, note, world } = invocation;
     if (args.input.length === 0 && world.stdin.isTerminal) {
       throw new UsageError('missing argument INPUT', { hint: `cloud jobs add ${quoteShell(args.job)} logs/a.txt` });
     }
-    const inputs = await gatherInputs(invocation, args.input);
+    const inputs = await gatherInputs(invocation, args.input, chooseForm(options));
     const id = await findJob(invocation, args.job);
-    const count = await explainJob(id, () => feedInputs(invocation, id, inputs));
+    const before = await countInputs(invocation, id);
+    const count = await explainJob(id, () => feedInputs(invocation, id, inputs, before));
     note(`Added ${count} ${count === 1 ? 'input' : 'inputs'} to job ${id}`);
     if (options.end) {
       await storage.endJobInput({ account, id });
@@ -78,7 +83,7 @@ interface Change {
 
 /** Does something to each of several jobs, with the usual report of those that fail. */
 async function changeJobs(
-  invocation: Pick<Context, 'fail' | 'note' | 'storage' | 'account' | 'world'>,
+  invocation: JobContext & Pick<Context, 'fail' | 'note'>,
   words: readonly string[],
   { done, would, dryRun, isDone, change }: Change,
 ): Promise<string[]> {
@@ -119,7 +124,8 @@ export const end = command({
 
 export const cancel = command({
   summary: 'Cancel jobs',
-  description: 'The service ends their tasks as soon as it can; a job whose input is closed may still finish.',
+  description:
+    'The service ends their tasks as soon as it can; a job whose input is closed may still finish. Tasks that ran are errors and count as done; those that had not begun count as neither.',
   arguments: { job: many(jobArgument, { values: 'job' }) },
   options: {
     dryRun: flag('Only show what would be cancelled', { short: 'n' }),
@@ -154,7 +160,8 @@ export const wait = command({
     const { args, options, note } = invocation;
     const attempts = createAttempts(invocation, args.job.length);
     const jobs = await attempts.each(args.job, async (word) => {
-      const id = await findJob(invocation, word);
+      const limit = options.waitTimeout ?? Infinity;
+      const id = await within(limit, findJob(invocation, word), () => explainSilence(word, limit));
       const teller = createTeller(invocation, id);
       const job = await waitForJob(invocation, id, options.waitTimeout, teller.tell);
       note(`Job ${id} ${describeEnd(job)}`);

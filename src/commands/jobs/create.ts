@@ -1,4 +1,4 @@
-import { NetworkError } from '../../errors.ts';
+import { NetworkError } from '../../base/errors.ts';
 import type { JobContext } from './find.ts';
 import type { NewJob } from './phases.ts';
 

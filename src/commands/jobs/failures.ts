@@ -1,10 +1,11 @@
 import type { Job, JobError } from '../../api/objects.ts';
 import type { Context } from '../../cli/command.ts';
-import { isTransient } from '../../client/network-error.ts';
-import { ApiError } from '../../errors.ts';
+import { isTransient } from '../../http/network-error.ts';
+import { ApiError } from '../../base/errors.ts';
+import { saysJson } from '../../output/notes.ts';
 import type { JobContext } from './find.ts';
 import { createReader } from './streams.ts';
-import { describeError, quoteStderr, readStderr } from './verdict.ts';
+import { describeError, quoteStderr, readStderr } from './task-errors.ts';
 import { readCounts } from './wait.ts';
 
 /** Failures that are told in full, and the last lines of each task's stderr. */
@@ -20,14 +21,10 @@ export interface FailureTeller {
   finish(job: Job): Promise<number>;
 }
 
-function isForPrograms({ output, json }: Context['global']): boolean {
-  return json || output === 'json' || output === 'jsonl';
-}
-
 /** What tells the failures of a job; it is silent where the output is for programs. */
 export function createTeller(context: JobContext & Pick<Context, 'warn' | 'global'>, id: string): FailureTeller {
   const reader = createReader(context, id, 'errors');
-  const isSilent = isForPrograms(context.global);
+  const isSilent = saysJson({ ...context.global });
   let count = 0;
   /** Errors that the service counted when they were last read. */
   let known: number | undefined = 0;

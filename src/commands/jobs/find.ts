@@ -1,10 +1,12 @@
 import type { ByteStream } from '../../api/message.ts';
-import type { Entry, Job } from '../../api/objects.ts';
+import type { Field } from '../../api/fields.ts';
+import { job, type Entry, type Job } from '../../api/objects.ts';
+import { readBounded } from '../../client/response.ts';
+import { checkShape } from '../../client/shape.ts';
 import type { Context } from '../../cli/command.ts';
-import { findNamed } from '../../cli/shapes.ts';
-import { readAll } from '../../api/message.ts';
-import { ApiError, NetworkError, NotFoundError } from '../../errors.ts';
-import { mapInOrder } from './ahead.ts';
+import { findNamed, isForbidden } from '../../cli/shapes.ts';
+import { ApiError, NetworkError, NotFoundError } from '../../base/errors.ts';
+import { runOrdered } from '../../base/parallel.ts';
 
 /** What work on jobs needs. */
 export type JobContext = Pick<Context, 'storage' | 'account' | 'world'>;
@@ -25,6 +27,16 @@ export async function openArchive({ storage, account }: JobContext, id: string, 
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
+  }
+}
+
+/** A record that a service has kept as a file, held against its declaration like a reply. */
+export function readKept<T>(text: string, shape: Field<T>): T {
+  try {
+    return checkShape(JSON.parse(text), shape, 'the service');
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new NetworkError('the service sent a file of a job that is not JSON', { code: 'UnreadableReply', cause: error });
   }
 }
 
@@ -49,7 +61,7 @@ export async function readJob(context: JobContext, id: string): Promise<Job> {
     const isGone = isMissing(error) || (error instanceof NetworkError && error.code === 'UnreadableReply');
     const kept = isGone ? await openArchive(context, id, 'job.json') : undefined;
     if (kept === undefined) return await explainJob(id, () => Promise.reject(error as Error));
-    return JSON.parse(Buffer.from(await readAll(kept, largestRecord)).toString()) as Job;
+    return readKept(Buffer.from(await readBounded(kept, largestRecord, 'the service')).toString(), job);
   }
 }
 
@@ -66,9 +78,13 @@ export async function* listJobEntries({ storage, account }: JobContext, filter: 
   for (;;) {
     const { records } = await storage.listJobs({ account, ...filter, marker });
     let last: string | undefined;
+    const seen = new Set<string>();
     for await (const entry of records) {
       if (typeof entry.name !== 'string') throw new NetworkError('a record of the listing has no name', { code: 'UnreadableReply' });
       if (marker !== undefined && entry.name === first) return;
+      // Each entry costs a request: an endless page would cost them without end.
+      if (seen.has(entry.name)) throw new NetworkError('the listing of jobs has one job twice', { code: 'UnreadableReply' });
+      seen.add(entry.name);
       first ??= entry.name;
       if (entry.name === marker) continue;
       last = entry.name;
@@ -85,17 +101,24 @@ function fitsState({ state }: Job, wanted: string | undefined): boolean {
 
 /** The records of jobs, in the order of the listing. What a service does not filter is filtered here. */
 export async function* listJobs(context: JobContext, filter: JobFilter = {}): AsyncGenerator<Job> {
-  const jobs = mapInOrder(listJobEntries(context, filter), width, async ({ name }) => {
+  const read = async ({ name }: { name: string }): Promise<Partial<Job> | undefined> => {
     try {
       return await readJob(context, name);
     } catch (error) {
       // A job may go between the listing and the question.
       if (isMissing(error)) return undefined;
+      // Who may list all jobs may not see all of them: of the others the listing says the id.
+      if (isForbidden(error)) return filter.name === undefined ? { id: name } : undefined;
       throw error;
     }
-  });
-  for await (const job of jobs) {
-    if (job !== undefined && fitsState(job, filter.state) && (filter.name === undefined || job.name === filter.name)) yield job;
+  };
+  const jobs = runOrdered(listJobEntries(context, filter), read, { limit: width });
+  for await (const found of jobs) {
+    if (found === undefined) continue;
+    const job = found as Job;
+    // The service itself filtered those that only it can see.
+    const fits = found.state === undefined || fitsState(job, filter.state);
+    if (fits && (filter.name === undefined || found.name === filter.name)) yield job;
   }
 }
 

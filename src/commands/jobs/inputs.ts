@@ -1,11 +1,13 @@
-import { addAbortSignal } from 'node:stream';
 import type { ByteStream } from '../../api/message.ts';
 import type { Context } from '../../cli/command.ts';
-import { readLines } from '../../client/reply.ts';
-import { InterruptedError, NotFoundError, UsageError } from '../../errors.ts';
-import { expandEntries } from '../../transfer/glob.ts';
+import { openStdin } from '../../cli/input.ts';
+import { readLines } from '../../client/response.ts';
+import { InterruptedError, NotFoundError, UsageError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
+import { expandEntries, type NameForm } from '../../transfer/tree/glob.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import type { JobContext } from './find.ts';
+import { addBatch } from './resend.ts';
 
 /** What finding inputs needs. */
 type InputContext = JobContext & Pick<Context, 'note'>;
@@ -34,12 +36,11 @@ function readInputPath(text: string, account: string): string {
 }
 
 /** The paths on stdin, one a line; empty lines are left out. */
-async function* readStdin({ world, account }: JobContext): AsyncGenerator<string[]> {
-  const stream = addAbortSignal(world.interrupted, world.stdin.stream);
+async function* readStdin({ account, world }: JobContext, stream: ByteStream): AsyncGenerator<string[]> {
   let piece: string[] = [];
   let number = 0;
   try {
-    for await (const line of readLines(stream as ByteStream)) {
+    for await (const line of readLines(stream)) {
       number += 1;
       const text = line.replace(/\r$/, '');
       if (text === '') continue;
@@ -64,10 +65,10 @@ async function* readStdin({ world, account }: JobContext): AsyncGenerator<string
  * cannot read them. One that is written out goes in, and shows among the failures.
  * @throws {NotFoundError} when none fits
  */
-async function expandWord({ storage, account, note }: InputContext, word: string): Promise<string[]> {
+async function expandWord({ storage, account, note }: InputContext, word: string, form: NameForm): Promise<string[]> {
   const found = [];
   let directories = 0;
-  for await (const { path, type } of expandEntries(storage, readRemotePath(word, account))) {
+  for await (const { path, type } of expandEntries(storage, account, word, form)) {
     if (type === 'directory') directories += 1;
     else found.push(readInputPath(printRemotePath(path), account));
   }
@@ -77,25 +78,27 @@ async function expandWord({ storage, account, note }: InputContext, word: string
     note(`${word}: left out ${what}: inputs of a job are objects`);
     return found;
   }
-  throw new NotFoundError(`${word} matches only ${what}: inputs of a job are objects`, { hint: `what is in them: '${word}/*'` });
+  throw new NotFoundError(`${word} matches only ${what}: inputs of a job are objects`, {
+    hint: `what is in them: ${quoteShell(`${word}/*`)}`,
+  });
 }
 
 /**
  * The inputs that words name: paths, patterns, `-` for the lines of stdin, which also speaks when there is no word and no terminal.
  * Words are checked and patterns expanded at once: before a job is made for them.
  */
-export async function gatherInputs(context: InputContext, words: readonly string[]): Promise<Inputs> {
-  const { isTerminal } = context.world.stdin;
-  if (words.length === 0) return isTerminal ? [] : readStdin(context);
+export async function gatherInputs(context: InputContext, words: readonly string[], form: NameForm): Promise<Inputs> {
+  const { world } = context;
+  if (words.length === 0) return world.stdin.isTerminal ? [] : readStdin(context, openStdin(world) as ByteStream);
   const pieces = [];
-  for (const word of words) pieces.push(word === '-' ? undefined : await expandWord(context, word));
+  for (const word of words) pieces.push(word === '-' ? (openStdin(world) as ByteStream) : await expandWord(context, word, form));
   return joinPieces(context, pieces);
 }
 
-async function* joinPieces(context: JobContext, pieces: readonly (string[] | undefined)[]): AsyncGenerator<string[]> {
+async function* joinPieces(context: JobContext, pieces: readonly (string[] | ByteStream)[]): AsyncGenerator<string[]> {
   for (const piece of pieces) {
-    if (piece === undefined) yield* readStdin(context);
-    else yield piece;
+    if (Array.isArray(piece)) yield piece;
+    else yield* readStdin(context, piece);
   }
 }
 
@@ -144,16 +147,18 @@ async function* collectBatches(inputs: Inputs): AsyncGenerator<string[]> {
 /**
  * Adds inputs to a job in batches, each when the service has taken the one before: a source is read no faster than that.
  * Calls `onFed` after each batch. Returns how many there were.
+ * @param before inputs that the job has already; undefined when nobody knows
  */
 export async function feedInputs(
-  { storage, account }: JobContext,
+  context: JobContext,
   id: string,
   inputs: Inputs,
+  before: number | undefined,
   onFed: (paths: readonly string[], total: number) => void = () => undefined,
 ): Promise<number> {
   let total = 0;
   for await (const batch of collectBatches(inputs)) {
-    await storage.addJobInputs({ account, id, body: Buffer.from(`${batch.join('\n')}\n`) });
+    await addBatch(context, id, batch, before === undefined ? undefined : before + total);
     total += batch.length;
     onFed(batch, total);
   }

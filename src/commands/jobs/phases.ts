@@ -4,7 +4,7 @@ import { storage } from '../../api/storage.ts';
 import type { Context } from '../../cli/command.ts';
 import { readRecord } from '../../cli/from.ts';
 import { inOrder, number, text, type Placed, type Values } from '../../cli/parameters.ts';
-import { UsageError } from '../../errors.ts';
+import { UsageError } from '../../base/errors.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 
 /** Options that say what a job does. Those of a phase follow it; given before the first phase they hold for every phase. */

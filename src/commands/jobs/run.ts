@@ -1,15 +1,19 @@
 import type { Job } from '../../api/objects.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { duration, flag, some } from '../../cli/parameters.ts';
-import { InterruptedError, UsageError } from '../../errors.ts';
-import { bytes, record } from '../../output/kinds.ts';
+import { InterruptedError, UsageError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
+import { bytes, record, records } from '../../output/kinds.ts';
 import { withSpinner } from '../../output/spinner.ts';
 import { readContents } from './contents.ts';
 import { createJob } from './create.ts';
 import { createTeller, type FailureTeller } from './failures.ts';
 import { readJob, type JobContext } from './find.ts';
+import { chooseForm, readingNames } from '../stor/names.ts';
+import { wantsRows } from '../stor/show.ts';
 import { feedInputs, gatherInputs, type Inputs } from './inputs.ts';
 import { jobOptions, readNewJob } from './phases.ts';
+import { listRunRecords, recordShape } from './run-records.ts';
 import { readStream } from './streams.ts';
 import { checkJob } from './verdict.ts';
 import { describeEnd, readCounts, waitForJob } from './wait.ts';
@@ -32,7 +36,7 @@ async function feedAll(context: JobContext & Pick<Context, 'global'>, id: string
       world.stderr,
       `job ${id.slice(0, 8)}: adding inputs`,
       (update) =>
-        feedInputs(context, id, inputs, (paths, total) => {
+        feedInputs(context, id, inputs, 0, (paths, total) => {
           if (total <= ordered) for (const path of paths) places.set(path, places.get(path) ?? places.size);
           update(`job ${id.slice(0, 8)}: ${total} inputs added`);
         }),
@@ -43,7 +47,7 @@ async function feedAll(context: JobContext & Pick<Context, 'global'>, id: string
   } catch (error) {
     if (error instanceof InterruptedError) {
       throw new InterruptedError(`job ${id} still waits for inputs`, {
-        hint: `to run it on what was added: cloud jobs end ${id}; to end it: cloud jobs cancel ${id}`,
+        hint: `to run it on what was added: cloud jobs end ${quoteShell(id)}; to end it: cloud jobs cancel ${quoteShell(id)}`,
         cause: error,
       });
     }
@@ -64,19 +68,23 @@ async function sortOutputs(outputs: AsyncIterable<string>, places: Fed['places']
   return all.toSorted((a, b) => (a.place === b.place ? 0 : a.place - b.place)).map(({ path }) => path);
 }
 
-/** The content of all outputs; then the failures that were not told yet. */
-async function* printOutputs(context: Context, job: Job, { count, places }: Fed, teller: FailureTeller): AsyncGenerator<Uint8Array> {
-  if (readCounts(job).outputs !== 0) {
-    const outputs = readStream(context, job.id, 'outputs', false);
-    yield* readContents(context, places.size > 1 ? await sortOutputs(outputs, places) : outputs);
-  }
-  await checkJob(context, job, { teller, inputs: count });
+/** The paths of all outputs, in the order of the inputs where that is known. */
+async function findOutputs(context: Context, job: Job, { places }: Fed): Promise<AsyncIterable<string> | Iterable<string>> {
+  if (readCounts(job).outputs === 0) return [];
+  const outputs = readStream(context, job.id, 'outputs', false);
+  return places.size > 1 ? await sortOutputs(outputs, places) : outputs;
+}
+
+/** What comes out of a job that is done; then the failures that were not told yet. */
+async function* endWith<T>(context: Context, job: Job, fed: Fed, teller: FailureTeller, results: AsyncIterable<T>): AsyncGenerator<T> {
+  yield* results;
+  await checkJob(context, job, { teller, inputs: fed.count });
 }
 
 export const run = command({
   summary: 'Run a job on objects and print what comes out',
   description:
-    'Creates the job, adds the inputs, waits, and writes the content of the outputs to stdout, in the order of the inputs where each input has its own. Failures are told on stderr as they happen, with what the task wrote there: the first ten. Exit code 5 means that some inputs failed, 1 that all did.\nOptions of a phase stand after its --map or --reduce; those before the first phase hold for all phases.\nEach command runs in bash with the object on stdin; a reduce has all its inputs on stdin, one after the other. $MANTA_INPUT_FILE names the input as a file, and an asset is at $MANTA_ASSETS followed by its path.\nCtrl-C ends the waiting, not the job.',
+    'Creates the job, adds the inputs, waits, and writes the content of the outputs to stdout, in the order of the inputs where each input has its own, several of one input in the order in which they were made. Failures are told on stderr as they happen, with what the task wrote there: the first ten. With -j or another format of -o there are records instead, whose field type tells them apart: the job, each output with its path, its size and, where that is text of at most 1 MiB, its content, and each error with what the task wrote on stderr. Exit code 5 means that some inputs failed, 1 that all did.\nOptions of a phase stand after its --map or --reduce; those before the first phase hold for all phases.\nEach command runs in bash with the object on stdin; a reduce has all its inputs on stdin, one after the other. $MANTA_INPUT_FILE names the input as a file, and an asset is at $MANTA_ASSETS followed by its path. mpipe, mcat, msplit, mtee and maggr are on the PATH: cloud help job-tools.\nCtrl-C ends the waiting, not the job.',
   arguments: {
     input: some('Object, or pattern of objects in quotes; - for paths on stdin, also read when there is no argument and no terminal', {
       values: 'path',
@@ -84,6 +92,7 @@ export const run = command({
   },
   options: {
     ...jobOptions,
+    ...readingNames,
     detach: flag('Do not wait: show the job and leave it to itself', { short: 'd' }),
     waitTimeout: duration('Longest time to wait for the job'),
   },
@@ -92,7 +101,7 @@ export const run = command({
     const isTaken = options.from === '-';
     if (isTaken && args.input.includes('-')) throw new UsageError('stdin cannot be both the job and its inputs');
     const job = await readNewJob(invocation, options);
-    const inputs = isTaken && args.input.length === 0 ? [] : await gatherInputs(invocation, args.input);
+    const inputs = isTaken && args.input.length === 0 ? [] : await gatherInputs(invocation, args.input, chooseForm(options));
     const id = await createJob(invocation, job);
     note(`Created job ${id}`);
     const fed = await feedAll(invocation, id, inputs);
@@ -100,7 +109,10 @@ export const run = command({
     const teller = createTeller(invocation, id);
     const done = await waitForJob(invocation, id, options.waitTimeout, teller.tell);
     note(`Job ${id} ${describeEnd(done)}`);
-    return bytes(printOutputs(invocation, done, fed, teller));
+    const outputs = await findOutputs(invocation, done, fed);
+    const end = <T>(results: AsyncIterable<T>): AsyncGenerator<T> => endWith(invocation, done, fed, teller, results);
+    if (!wantsRows(invocation)) return bytes(end(readContents(invocation, outputs)));
+    return records(end(listRunRecords(invocation, done, outputs)), recordShape);
   },
   examples: [
     { line: "cloud jobs run --map wc 'logs/*.txt'", help: 'A command for each object of a pattern' },
@@ -115,6 +127,10 @@ export const run = command({
     {
       line: 'cloud jobs run --map \'bash "$MANTA_ASSETS/demo/stor/count.sh"\' --asset count.sh logs/a.txt',
       help: 'With a script of your own',
+    },
+    {
+      line: `cloud jobs run --map wc 'logs/*.txt' -o jsonl --jq 'select(.type == "output") | .content'`,
+      help: 'For programs: a record for the job, each output and each error',
     },
   ],
 });

@@ -1,14 +1,13 @@
-import { jobError } from '../../api/objects.ts';
+import { job as jobShape, jobError, type JobError } from '../../api/objects.ts';
 import type { Context } from '../../cli/command.ts';
 import { command } from '../../cli/command.ts';
 import { choice, flag, one, text } from '../../cli/parameters.ts';
 import { getCommand, listCommand } from '../../cli/shapes.ts';
 import { bytes, records, type ColumnSpec, type Output } from '../../output/kinds.ts';
-import { mapInOrder } from './ahead.ts';
 import { readContents } from './contents.ts';
 import { findJob, listJobEntries, listJobs, readJob, type JobContext, type JobFilter } from './find.ts';
 import { readStream, type StreamName } from './streams.ts';
-import { describeError, quoteStderr, readStderr } from './verdict.ts';
+import { addStderr, describeError, quoteStderr } from './task-errors.ts';
 
 /** How jobs are listed. */
 export const jobColumns: readonly ColumnSpec[] = [
@@ -31,13 +30,15 @@ async function* listIds(context: JobContext, filter: JobFilter): AsyncGenerator<
 
 export const list = listCommand({
   summary: 'List the jobs of the account',
+  aliases: ['ls'],
   options: {
-    state: choice('Only in this state; live is queued or running', ['running', 'live', 'queued', 'done'], { placeholder: 'STATE' }),
-    name: text('Only of this name', { placeholder: 'NAME' }),
+    state: choice('Filter by state; live is queued or running', ['running', 'live', 'queued', 'done'], { placeholder: 'STATE' }),
+    name: text('Filter by name', { placeholder: 'NAME' }),
   },
   columns: jobColumns,
   id: 'id',
-  order: 'timeCreated',
+  shape: jobShape,
+  order: '-timeCreated',
   fetch: (invocation) => {
     const { global, options } = invocation;
     const { state, name } = options;
@@ -46,7 +47,7 @@ export const list = listCommand({
     return idsAlone ? listIds(invocation, { state }) : listJobs(invocation, { state, name });
   },
   examples: [
-    { line: 'cloud jobs list --sort -timeCreated', help: 'All jobs, the newest first' },
+    { line: 'cloud jobs list', help: 'All jobs, the newest first' },
     { line: 'cloud jobs list --state running -o name', help: 'Ids of the jobs that run' },
   ],
 });
@@ -57,6 +58,7 @@ export const get = getCommand({
   help: 'Id, beginning of an id, or name',
   values: 'job',
   id: 'id',
+  shape: jobShape,
   fetch: async (context, word) => await readJob(context, await findJob(context, word)),
   examples: [
     { line: 'cloud jobs get count', help: 'A job by its name' },
@@ -122,17 +124,12 @@ export const outputs = command({
   ],
 });
 
-async function* printErrors(context: JobContext, errors: AsyncIterable<object>, withStderr: boolean): AsyncGenerator<string> {
+async function* printErrors(context: JobContext, errors: AsyncIterable<JobError>, withStderr: boolean): AsyncGenerator<string> {
   for await (const error of withStderr ? addStderr(context, errors) : errors) {
-    const { stderrText, ...rest } = error as Parameters<typeof describeError>[0] & { stderrText?: string };
-    yield describeError(rest);
+    const { stderrText } = error as { stderrText?: string };
+    yield describeError(error);
     if (stderrText !== undefined && stderrText !== '') yield* quoteStderr(stderrText);
   }
-}
-
-/** Error records with what their tasks wrote to stderr, as the field `stderrText`. */
-async function* addStderr(context: JobContext, errors: AsyncIterable<object>): AsyncGenerator<object> {
-  yield* mapInOrder(errors, 4, async (error) => ({ ...error, stderrText: await readStderr(context, error as never) }));
 }
 
 export const errors = command({

@@ -1,12 +1,12 @@
 import type { ByteStream } from '../../api/message.ts';
-import type { JobError } from '../../api/objects.ts';
+import { jobError, type JobError } from '../../api/objects.ts';
 import type { Listing } from '../../api/operation.ts';
-import { isTransient } from '../../client/network-error.ts';
-import { readLines } from '../../client/reply.ts';
-import { ApiError } from '../../errors.ts';
+import { isTransient } from '../../http/network-error.ts';
+import { readLines } from '../../client/response.ts';
+import { ApiError, checkInterrupted } from '../../base/errors.ts';
 import { pause } from '../../client/retry.ts';
-import { checkInterrupted } from '../../transfer/retry.ts';
-import { openArchive, readJob, type JobContext } from './find.ts';
+import { openArchive, readJob, readKept, type JobContext } from './find.ts';
+import { createProblemWarning } from './wait.ts';
 
 /** What a job tells: its inputs, outputs, failed inputs and errors. */
 export interface JobStreams {
@@ -33,7 +33,10 @@ function readErrorRecord(record: object): JobError {
   const { id, phase, key } = record as { id?: string; phase?: string; key?: string };
   const other = { taskId: id, phaseNum: phase, input: key };
   const known = Object.fromEntries(Object.entries(other).filter(([, value]) => value !== undefined));
-  return { ...known, ...record } as JobError;
+  const read = { ...known, ...record } as Omit<JobError, 'phaseNum'> & { phaseNum?: number | string };
+  const { phaseNum, ...rest } = read;
+  // Some services give the number of the phase as text.
+  return phaseNum === undefined ? rest : { ...read, phaseNum: Number(phaseNum) };
 }
 
 async function* readErrorRecords(records: AsyncIterable<object>): AsyncGenerator<JobError> {
@@ -41,17 +44,20 @@ async function* readErrorRecords(records: AsyncIterable<object>): AsyncGenerator
 }
 
 async function* readArchivedErrors(body: ByteStream): AsyncGenerator<JobError> {
-  for await (const line of readLines(body)) if (line.trim() !== '') yield readErrorRecord(JSON.parse(line) as object);
+  for await (const line of readLines(body)) if (line.trim() !== '') yield readErrorRecord(readKept(line, jobError));
 }
+
+/** A live stream says nothing while its job finds nothing. */
+const liveCall = { mayPause: true };
 
 const calls: {
   [N in StreamName]: (context: JobContext, id: string) => Promise<Listing<JobStreams[N]>>;
 } = {
-  inputs: ({ storage, account }, id) => storage.getJobInput({ account, id }),
-  outputs: ({ storage, account }, id) => storage.getJobOutput({ account, id }),
-  failures: ({ storage, account }, id) => storage.getJobFailures({ account, id }),
+  inputs: ({ storage, account }, id) => storage.getJobInput({ account, id }, liveCall),
+  outputs: ({ storage, account }, id) => storage.getJobOutput({ account, id }, liveCall),
+  failures: ({ storage, account }, id) => storage.getJobFailures({ account, id }, liveCall),
   errors: async ({ storage, account }, id) => {
-    const { headers, records } = await storage.getJobErrors({ account, id });
+    const { headers, records } = await storage.getJobErrors({ account, id }, liveCall);
     return { headers, records: readErrorRecords(records) };
   },
 };
@@ -62,6 +68,41 @@ export interface JobReader<T> {
   readNew(isDone: boolean): AsyncGenerator<T>;
   /** Records that the service has but does not tell before the job is done. */
   readonly hidden: number;
+}
+
+/** What the service tells of a stream now; undefined once the job is archived. */
+async function openLive<N extends StreamName>(context: JobContext, id: string, name: N): Promise<Listing<JobStreams[N]> | undefined> {
+  try {
+    return await calls[name](context, id);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** The records of a file, without those that were given already. */
+async function* readRest<N extends StreamName>(name: N, body: ByteStream, given: readonly string[]): AsyncGenerator<JobStreams[N]> {
+  const seen = new Map<string, number>();
+  for (const record of given) seen.set(record, (seen.get(record) ?? 0) + 1);
+  const records = (name === 'errors' ? readArchivedErrors(body) : readLines(body)) as AsyncIterable<JobStreams[N]>;
+  for await (const record of records) {
+    const key = JSON.stringify(record);
+    const times = seen.get(key) ?? 0;
+    if (times > 0) seen.set(key, times - 1);
+    else yield record;
+  }
+}
+
+/** The file of a job that is done; it may take the service a moment to write it. */
+async function waitForFile(context: JobContext, id: string, name: StreamName, limit: number): Promise<ByteStream | undefined> {
+  const { interrupted, now } = context.world;
+  const end = now() + limit;
+  for (;;) {
+    const body = await openArchive(context, id, files[name]);
+    if (body !== undefined || now() >= end) return body;
+    await pause(500, interrupted);
+    checkInterrupted(interrupted);
+  }
 }
 
 /** Reads one of a job's streams, from the files in its directory where the service tells only the latest records. */
@@ -76,39 +117,6 @@ export function createReader<N extends StreamName>(context: JobContext, id: stri
     given += 1;
     if (early.length < cap) early.push(JSON.stringify(record));
     return record;
-  }
-
-  async function openLive(): Promise<Listing<T> | undefined> {
-    try {
-      return await calls[name](context, id);
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 404) return undefined;
-      throw error;
-    }
-  }
-
-  async function* readFile(body: ByteStream): AsyncGenerator<T> {
-    const seen = new Map<string, number>();
-    for (const record of early) seen.set(record, (seen.get(record) ?? 0) + 1);
-    const records = (name === 'errors' ? readArchivedErrors(body) : readLines(body)) as AsyncIterable<T>;
-    for await (const record of records) {
-      const key = JSON.stringify(record);
-      const times = seen.get(key) ?? 0;
-      if (times > 0) seen.set(key, times - 1);
-      else yield record;
-    }
-  }
-
-  /** The file of a job that is done; it may take the service a moment to write it. */
-  async function waitForFile(limit: number): Promise<ByteStream | undefined> {
-    const { interrupted, now } = context.world;
-    const end = now() + limit;
-    for (;;) {
-      const body = await openArchive(context, id, files[name]);
-      if (body !== undefined || now() >= end) return body;
-      await pause(500, interrupted);
-      checkInterrupted(interrupted);
-    }
   }
 
   /** New records of the live stream; the return value says whether the service kept others back, and how many. */
@@ -130,19 +138,19 @@ export function createReader<N extends StreamName>(context: JobContext, id: stri
   }
 
   async function* readNew(isDone: boolean): AsyncGenerator<T> {
-    const live = await openLive();
+    const live = await openLive(context, id, name);
     if (live === undefined) {
       const body = isDone ? await openArchive(context, id, files[name]) : undefined;
-      if (body !== undefined) yield* readFile(body);
+      if (body !== undefined) yield* readRest(name, body, early);
       return;
     }
     const cut = yield* readLive(live);
     if (cut === undefined) return;
     hidden = cut.missing;
-    const body = isDone ? await waitForFile(hidden > 0 ? archiving : 0) : undefined;
+    const body = isDone ? await waitForFile(context, id, name, hidden > 0 ? archiving : 0) : undefined;
     if (body !== undefined) {
       hidden = 0;
-      yield* readFile(body);
+      yield* readRest(name, body, early);
     } else if (isDone || given === 0) {
       const known = new Set(early);
       for (const record of cut.held) if (!known.has(JSON.stringify(record))) yield remember(record);
@@ -166,8 +174,11 @@ export async function* readStream<N extends StreamName>(
 ): AsyncGenerator<JobStreams[N]> {
   const reader = createReader(context, id, name);
   const { interrupted } = context.world;
+  const warnOfProblem = createProblemWarning(context);
   for (let wait = shortest; ;) {
-    const isDone = (await readJob(context, id)).state === 'done';
+    const job = await readJob(context, id);
+    const isDone = job.state === 'done';
+    if (follow) warnOfProblem(job);
     let isQuiet = true;
     try {
       for await (const record of reader.readNew(isDone)) {

@@ -1,10 +1,11 @@
 import type { Job } from '../../api/objects.ts';
 import type { Context } from '../../cli/command.ts';
-import { InterruptedError, WaitError } from '../../errors.ts';
+import { checkInterrupted, InterruptedError, WaitError } from '../../base/errors.ts';
+import { within } from '../../cli/wait.ts';
 import { withSpinner } from '../../output/spinner.ts';
 import { formatDuration } from '../../output/units.ts';
 import { pause } from '../../client/retry.ts';
-import { checkInterrupted, tryAgain } from '../../transfer/retry.ts';
+import { tryAgain } from '../../transfer/retry.ts';
 import { readJob, type JobContext } from './find.ts';
 
 /** Milliseconds between two questions, at least and at most; in between a twentieth of the time waited so far. */
@@ -36,7 +37,17 @@ export function describeProgress(job: Job): string {
   const { tasks, tasksDone, outputs, errors } = readCounts(job);
   const done = tasks === undefined ? [] : [`${tasksDone ?? 0} of ${tasks} tasks done`];
   const parts = [...done, ...countThings(outputs, 'output'), ...countThings(errors, 'error')];
-  return [...(parts.length === 0 ? [job.state] : parts), ...(job.inputDone || job.state === 'done' ? [] : ['input open'])].join(', ');
+  const progress = [...(parts.length === 0 ? [job.state] : parts), ...(job.inputDone || job.state === 'done' ? [] : ['input open'])];
+  return [...progress, ...(job.problem === undefined ? [] : [job.problem])].join(', ');
+}
+
+/** Warns of each problem that a service reports of a job, once. */
+export function createProblemWarning({ warn }: Pick<Context, 'warn'>): (job: Job) => void {
+  let last: string | undefined;
+  return ({ id, problem }) => {
+    if (problem !== undefined && problem !== last) warn(`job ${id}: ${problem}`);
+    last = problem;
+  };
 }
 
 /** What a job that is done came to: `done in 12s: 30 outputs, 1 error`. */
@@ -48,18 +59,28 @@ export function describeEnd(job: Job): string {
   return `${job.cancelled ? 'cancelled' : 'done'}${took}${counts === '' ? '' : `: ${counts}`}`;
 }
 
+/** The error of waiting for a job of which the service says nothing. @param timeout milliseconds */
+export function explainSilence(job: string, timeout: number): WaitError {
+  return new WaitError(`job ${job}: the service did not say within ${formatDuration(timeout)} whether it is done`, {
+    hint: 'wait longer with --wait-timeout',
+  });
+}
+
 /** A job as it is, again and again until it is done. @throws {WaitError} after `timeout` milliseconds */
 export async function* pollJob(context: JobContext, id: string, timeout = Infinity): AsyncGenerator<Job> {
   const { now, interrupted } = context.world;
   const start = now();
+  let known: Job | undefined;
+  const explainOpen = (job: Job): WaitError =>
+    new WaitError(`job ${id} is not done after ${formatDuration(timeout)}: ${describeProgress(job)}`, { hint: hintAttach(id) });
   for (;;) {
-    const job = await tryAgain(() => readJob(context, id), { retries, signal: interrupted });
+    const read = tryAgain(() => readJob(context, id), { retries: Math.min(retries, context.storage.retries), signal: interrupted });
+    const job = await within(timeout - (now() - start), read, () => (known ? explainOpen(known) : explainSilence(id, timeout)));
+    known = job;
     yield job;
     if (job.state === 'done') return;
     const waited = now() - start;
-    if (waited >= timeout) {
-      throw new WaitError(`job ${id} is not done after ${formatDuration(timeout)}: ${describeProgress(job)}`, { hint: hintAttach(id) });
-    }
+    if (waited >= timeout) throw explainOpen(job);
     await pause(Math.min(longest, Math.max(shortest, waited / 20), timeout - waited), interrupted);
     checkInterrupted(interrupted);
   }
@@ -72,15 +93,17 @@ export function hintAttach(id: string): string {
 
 /** Waits for a job behind a spinner, and shows each of its states before the last to `onState`. Ctrl-C ends the waiting, not the job. */
 export async function waitForJob(
-  context: JobContext & Pick<Context, 'global'>,
+  context: JobContext & Pick<Context, 'global' | 'warn'>,
   id: string,
   timeout: number | undefined,
   onState: (job: Job) => Promise<void> = async () => undefined,
 ): Promise<Job> {
   const { stderr, env } = context.world;
   async function look(update: (text: string) => void): Promise<Job> {
+    const warnOfProblem = createProblemWarning(context);
     let last: Job | undefined;
     for await (const job of pollJob(context, id, timeout)) {
+      warnOfProblem(job);
       update(`job ${id.slice(0, 8)}: ${describeProgress(job)}`);
       if (job.state !== 'done') await onState(job);
       last = job;

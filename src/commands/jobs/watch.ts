@@ -1,12 +1,12 @@
 import type { Job, JobError, Phase } from '../../api/objects.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { duration, one } from '../../cli/parameters.ts';
-import { InterruptedError } from '../../errors.ts';
+import { InterruptedError } from '../../base/errors.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { bytes, records } from '../../output/kinds.ts';
 import { findJob } from './find.ts';
 import { createReader } from './streams.ts';
-import { describeError } from './verdict.ts';
+import { describeError } from './task-errors.ts';
 import { describeEnd, describeProgress, hintAttach, pollJob } from './wait.ts';
 
 /** Something that happened to a job that is watched. */

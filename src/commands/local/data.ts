@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { command } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { NotFoundError, UsageError } from '../../errors.ts';
+import { NotFoundError, UsageError } from '../../base/errors.ts';
 import { bytes, record } from '../../output/kinds.ts';
 import { findLogs, logFileOf } from './log-file.ts';
-import { findService } from './running.ts';
-import { checkStopped, dataDirOf, dataOption } from './service.ts';
+import { describeDifference, findService } from './running.ts';
+import { dataDirOf, dataOption } from './service.ts';
+import { checkStopped } from './stop.ts';
 
 /** Bytes in the files of a folder, and how many files there are. */
 function measureFolder(folder: string): { files: number; size: number } {
@@ -34,14 +35,19 @@ export const status = command({
     const found = await findService(world, dataDir);
     const held = measureFolder(dataDir);
     if (found?.answers === false) warn(`process ${found.running.pid} runs but does not answer in time: it is busy or hangs`);
+    if (found?.running.jobsOff !== undefined) warn(found.running.jobsOff);
     const contents = measureFolder(join(dataDir, 'bytes'));
     const running = found?.running;
+    const difference = running && describeDifference(running);
+    if (difference !== undefined) warn(difference);
     const told = running && {
       answers: found?.answers,
       computeUrl: running.computeUrl,
       storUrl: running.storUrl,
       account: running.account,
+      isolation: running.isolation,
       pid: running.pid,
+      version: running.version,
       startedAt: running.startedAt,
     };
     return record(
@@ -93,7 +99,7 @@ export const seed = command({
     const dataDir = dataDirOf(invocation, options.data);
     await checkStopped(world, dataDir);
     checkData(dataDir);
-    const { seedLocal } = await import('../../server/seed-samples.ts');
+    const { seedLocal } = await import('../../server/seed/samples.ts');
     const seeded = await seedLocal(dataDir, invocation.settingGiven('account'), world.now());
     const total = Object.values(seeded).reduce((sum, count) => sum + count, 0);
     note(total === 0 ? 'Every sample was there' : `Put in ${total} samples`);

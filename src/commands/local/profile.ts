@@ -1,7 +1,7 @@
 import type { Context } from '../../cli/command.ts';
 import type { SettingName } from '../../config/settings.ts';
-import { UsageError } from '../../errors.ts';
-import type { Running } from './running.ts';
+import { UsageError } from '../../base/errors.ts';
+import type { Running, RunningAccount } from './running.ts';
 
 /** The profile by which a local service is reached. */
 
@@ -23,16 +23,26 @@ export function checkProfile({ profiles }: Pick<Context, 'profiles'>, name: stri
   });
 }
 
-/** Writes the profile by which the service is reached; the first profile becomes the current one. */
-export function writeProfile({ profiles }: Pick<Context, 'profiles'>, name: string, running: Running, hasTls: boolean): void {
+/** The profile of an account beside the first one: `local-other`. */
+export function accountProfileOf(profile: string, login: string): string {
+  return `${profile}-${login.replaceAll('@', '-')}`;
+}
+
+/** Writes the profile by which an account reaches the service; the first profile becomes the current one. */
+export function writeProfile(
+  { profiles }: Pick<Context, 'profiles'>,
+  name: string,
+  { computeUrl, storUrl, caFile }: Running,
+  { account, keyId, keyFile }: RunningAccount,
+): void {
   const values: Partial<Record<SettingName, string>> = {
-    account: running.account,
-    url: running.computeUrl,
-    storUrl: running.storUrl,
-    keyId: running.keyId,
+    account,
+    url: computeUrl,
+    storUrl,
+    keyId,
     storEcdsa: 'true',
-    ...(running.keyFile !== undefined && { keyFile: running.keyFile }),
-    ...(hasTls && running.caFile !== undefined && { ca: running.caFile }),
+    ...(keyFile !== undefined && { keyFile }),
+    ...(computeUrl.startsWith('https:') && caFile !== undefined && { ca: caFile }),
   };
   profiles.write({ name, values });
   if (profiles.current() === undefined) profiles.use(name);

@@ -4,15 +4,18 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { command, type Context } from '../../cli/command.ts';
-import { InterruptedError, LocalError } from '../../errors.ts';
+import { InterruptedError, LocalError } from '../../base/errors.ts';
 import { createPaint, colourEnabled } from '../../output/colour.ts';
-import { quoteShell } from '../../quote.ts';
+import { quoteShell } from '../../base/quote.ts';
+import { readRunFile } from './running.ts';
 
 /** One step of the tour: what it shows, the line as a user would type it, and how its output is checked. */
 interface Step {
   says: string;
   line: string;
   check?: (output: string) => boolean;
+  /** Left out where the service refuses jobs. */
+  isJob?: true;
 }
 
 /** Files of different kinds that the tour stores and reads back. */
@@ -85,6 +88,12 @@ function listSteps({ digest }: Samples): Step[] {
       line: `cloud stor stat ${quoteShell(`photos/2024/${odd}`)} -j`,
       check: (output) => output.includes('"size"'),
     },
+    {
+      says: 'A job over stored objects: how many words?',
+      line: "cloud jobs run --map 'wc -w' photos/2024/notes.txt",
+      check: (output) => output.trim() === '5',
+      isJob: true,
+    },
     { says: 'Stop the services', line: 'cloud local stop' },
   ];
 }
@@ -96,7 +105,9 @@ function makeHome({ world }: Context): { folder: string; env: NodeJS.ProcessEnv 
   const script = join(folder, 'bin', 'cloud');
   writeFileSync(script, `#!/bin/sh\nexec ${quoteShell(world.executable)} ${quoteShell(world.program)} "$@"\n`);
   chmodSync(script, 0o755);
-  const kept = Object.entries(world.env).filter(([name]) => !/^(CLOUD_|TRITON_|SDC_|MANTA_|XDG_|SSH_AUTH_SOCK)/.test(name));
+  const kept = Object.entries(world.env).filter(
+    ([name]) => !/^(CLOUD_(?!LOCAL_ISOLATION$)|TRITON_|SDC_|MANTA_|XDG_|SSH_AUTH_SOCK)/.test(name),
+  );
   return { folder, env: { ...Object.fromEntries(kept), HOME: folder, PATH: `${join(folder, 'bin')}:${world.env['PATH'] ?? ''}` } };
 }
 
@@ -135,7 +146,12 @@ export const tour = command({
     const steps = listSteps(makeSamples(folder));
     let started = false;
     try {
-      for (const { says, line, check } of steps) {
+      for (const { says, line, check, isJob } of steps) {
+        const jobsOff = isJob && readRunFile(join(folder, '.local/share/cloud/local'))?.jobsOff;
+        if (jobsOff !== undefined) {
+          world.stdout.stream.write(`\n${paint.dim(`# No job is shown: ${jobsOff}`)}\n`);
+          continue;
+        }
         world.stdout.stream.write(`\n${paint.dim(`# ${says}`)}\n${paint.bold(`$ ${line}`)}\n`);
         const { code, output } = await runLine(line, folder, env, invocation);
         started ||= line.includes('local start');

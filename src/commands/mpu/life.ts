@@ -1,16 +1,18 @@
+import { upload } from '../../api/objects.ts';
 import { command } from '../../cli/command.ts';
 import { flag, many, one, some } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { ApiError, UsageError } from '../../errors.ts';
+import { listFieldNames } from '../../cli/shapes.ts';
+import { ApiError, UsageError } from '../../base/errors.ts';
 import { record, records } from '../../output/kinds.ts';
-import { findUpload, getUpload, listUploads } from '../../transfer/find-upload.ts';
-import { smallestPart } from '../../transfer/multipart.ts';
+import { findUpload, getUpload, listUploads } from '../../transfer/upload/find-upload.ts';
+import { smallestPart } from '../../transfer/upload/multipart.ts';
 import { baseName, printRemotePath, readRemotePath } from '../../transfer/path.ts';
-import { runOrdered } from '../../transfer/pool.ts';
-import { usualPatience, tryAgain } from '../../transfer/retry.ts';
-import { commitUpload, createUpload, listParts, partsDirectory, type UploadPlace } from '../../transfer/upload-parts.ts';
+import { runOrdered } from '../../base/parallel.ts';
+import { tryAgain } from '../../transfer/retry.ts';
+import { commitUpload, createUpload, listParts, partsDirectory, type UploadPlace } from '../../transfer/upload/parts.ts';
 import { createTally } from '../stor/engine.ts';
-import { chooseHeaders, storeOptions } from '../stor/headers.ts';
+import { chooseHeaders, declaredOfUploads, storeOptions } from '../stor/headers.ts';
 
 /** States asked for at once when uploads are listed. */
 const parallel = 16;
@@ -26,7 +28,7 @@ export const create = command({
     const { args, options, storage, account, note } = invocation;
     const target = readRemotePath(args.path, account);
     const place = await createUpload({ storage }, target, {
-      headers: await chooseHeaders(options, baseName(target)),
+      headers: await chooseHeaders(options, baseName(target), declaredOfUploads),
       copies: options.copies,
     });
     note(`Created upload ${place.id}`);
@@ -35,6 +37,7 @@ export const create = command({
   },
   examples: [
     { line: 'cloud mpu create backups/disk.img -o name', help: 'Its id, for the parts' },
+    { line: 'cloud mpu create backups/disk.img --header content-length:6000000', help: 'The commit compares the length' },
     { line: 'cloud mpu create backups/disk.img --copies 3 -m host=web1', help: 'With headers of the object to come' },
   ],
 });
@@ -64,7 +67,7 @@ export const list = command({
     return records(rows(), {
       columns: ['id', 'state', 'targetObject', { key: 'creationTimeMs', title: 'CREATED', as: 'time' }, { key: 'numCopies', long: true }],
       id: 'id',
-      fields: ['headers', 'partsDirectory'],
+      ...listFieldNames(upload),
     });
   },
   examples: [
@@ -77,7 +80,8 @@ export const get = command({
   summary: 'Show an upload',
   aliases: ['show'],
   arguments: { id: one('Upload', { values: 'upload' }) },
-  run: async ({ args, storage, account }) => record(await getUpload(storage, await findUpload(storage, account, args.id)), { id: 'id' }),
+  run: async ({ args, storage, account }) =>
+    record(await getUpload(storage, await findUpload(storage, account, args.id)), { id: 'id', ...listFieldNames(upload) }),
   examples: [
     { line: 'cloud mpu get 0c4d6e9a', help: 'By the beginning of its id' },
     { line: 'cloud mpu get 0c4d6e9a -j --columns state', help: 'Its state as JSON' },
@@ -118,7 +122,7 @@ export const commit = command({
       const sizes = new Map([...parts].map(([number, { etag = '', size = 0 }]) => [number, { etag, size }]));
       etags = readEtags(sizes, args.etag);
     } else if (etags.length === 0) throw new UsageError(`upload ${place.id} is ${state}: to commit it again, give the etags of its parts`);
-    const stored = await tryAgain(() => commitUpload(storage, place, etags), usualPatience);
+    const stored = await tryAgain(() => commitUpload(storage, place, etags), storage);
     note(`Committed upload ${place.id}`);
     return record({ path: targetObject, ...stored }, { id: 'path' });
   },

@@ -1,10 +1,11 @@
 import { command, type Context } from '../../cli/command.ts';
 import { one } from '../../cli/parameters.ts';
-import { UsageError } from '../../errors.ts';
+import { exitCodes, PartialError } from '../../base/errors.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { bytes, records } from '../../output/kinds.ts';
 import { knownActions } from '../../policy/actions.ts';
-import { checkRules, type Finding } from '../../policy/check.ts';
+import { checkRules } from '../../policy/check.ts';
+import type { Finding } from '../../policy/finding.ts';
 import { pointAt } from '../../policy/syntax-error.ts';
 import { wantsText } from '../rbac/show.ts';
 import { readRuleFile, type RuleSet } from './rules.ts';
@@ -47,17 +48,18 @@ function count(number: number, noun: string): string {
 }
 
 /** Fails at the end when rules would be refused, and says how many there were otherwise. */
-async function conclude({ note, fail }: Context, rows: readonly Row[], rules: number): Promise<void> {
+function conclude({ note }: Context, rows: readonly Row[], rules: number): void {
   const errors = rows.filter(({ severity }) => severity === 'error').length;
   const warnings = count(rows.length - errors, 'warning');
-  if (errors > 0) await fail(new UsageError(`${count(errors, 'error')} and ${warnings} in ${count(rules, 'rule')}`));
-  else note(`${count(rules, 'rule')}, ${rows.length === 0 ? 'nothing to object to' : `${warnings}, no errors`}`);
+  if (errors > 0)
+    throw new PartialError(`${count(errors, 'error')} and ${warnings} in ${count(rules, 'rule')}`, { allFailed: exitCodes.failed });
+  note(`${count(rules, 'rule')}, ${rows.length === 0 ? 'nothing to object to' : `${warnings}, no errors`}`);
 }
 
 export const check = command({
   summary: 'Check rules without a service: syntax, unknown actions, rules that grant nothing',
   description:
-    'FILE has one rule a line, or is YAML or JSON: a policy, a list of policies or of rules, or what cloud rbac export wrote. Errors are what the service refuses, and set the exit code 5; warnings are what it takes and what grants nothing, or not everywhere the same.',
+    'FILE has one rule a line, or is YAML or JSON: a policy, a list of policies or of rules, or what cloud rbac export wrote. Errors are what the service refuses, and set the exit code 1; warnings are what it takes and what grants nothing, or not everywhere the same, or amounts to the right to everything in the account.',
   arguments: { file: one('File with rules; - for stdin', { values: 'file' }) },
   run: async (invocation) => {
     const { args } = invocation;
@@ -66,11 +68,11 @@ export const check = command({
     const rules = sets.reduce((sum, set) => sum + set.rules.length, 0);
     async function* listRows(): AsyncGenerator<Row> {
       yield* rows;
-      await conclude(invocation, rows, rules);
+      conclude(invocation, rows, rules);
     }
     async function* printRows(): AsyncGenerator<Uint8Array> {
       for (const row of rows) yield Buffer.from(printRow(row));
-      await conclude(invocation, rows, rules);
+      conclude(invocation, rows, rules);
     }
     if (wantsText(invocation)) return bytes(printRows());
     return records(listRows(), {

@@ -2,11 +2,11 @@ import { isIP } from 'node:net';
 import { compute } from '../../api/compute.ts';
 import type { Operation } from '../../api/operation.ts';
 import { storage } from '../../api/storage.ts';
-import { UsageError } from '../../errors.ts';
+import { UsageError } from '../../base/errors.ts';
 import { findOtherName, knownActions } from '../../policy/actions.ts';
 import { readDate, readDay, readTime } from '../../policy/moments.ts';
-import { nearest } from '../../nearest.ts';
-import { accountWord, collections, readResource, type Resource } from '../rbac/resource.ts';
+import { nearest } from '../../base/nearest.ts';
+import { accountWord, collections, readResource, type Resource } from '../../lookup/resource.ts';
 
 /** The operation that an action is; undefined for actions on instances. */
 export function findOperation(action: string): Operation | undefined {

@@ -1,6 +1,7 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput, readLong } from '../../cli/input.ts';
-import { UsageError } from '../../errors.ts';
+import { UsageError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
 import { knownActions } from '../../policy/actions.ts';
 import { checkRules } from '../../policy/check.ts';
 import { parseRule } from '../../policy/parser.ts';
@@ -35,7 +36,8 @@ function normalise(rule: string): string {
 export function removeRules(rules: readonly string[], removed: readonly string[], policy: string): string[] {
   const unwanted = removed.map((rule) => {
     const found = rules.find((each) => each === rule) ?? rules.find((each) => normalise(each) === normalise(rule));
-    if (found === undefined) throw new UsageError(`policy ${policy} has no rule "${rule}"`, { hint: `cloud policies get ${policy}` });
+    if (found === undefined)
+      throw new UsageError(`policy ${policy} has no rule "${rule}"`, { hint: `cloud policies get ${quoteShell(policy)}` });
     return found;
   });
   return rules.filter((rule) => !unwanted.includes(rule));

@@ -1,15 +1,15 @@
 import { command, type Context } from '../../cli/command.ts';
 import { choice, one, text, texts } from '../../cli/parameters.ts';
-import { LocalError, NotFoundError } from '../../errors.ts';
+import { LocalError, NotFoundError } from '../../base/errors.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { record, text as printed, type Output } from '../../output/kinds.ts';
 import { decide, type Decision, type DecisionResource } from '../../policy/decide.ts';
 import { explainDecision } from '../../policy/explain.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
-import { findCaller, listCallerRoles, readAccess, takeAccess, type Access } from '../rbac/access.ts';
-import { readDocument } from '../rbac/read.ts';
-import { readTagHeader, requestPath, resolveResource } from '../rbac/resource.ts';
+import { findCaller, listCallerRoles, readAccess, takeAccess, type Access } from '../../rbac/access.ts';
+import { readDocument } from '../../rbac/read.ts';
+import { readTagHeader, requestPath, resolveResource } from '../../lookup/resource.ts';
 import { wantsText } from '../rbac/show.ts';
 import { findOperation, readAction, readMoment, readSource, readSubject } from './question.ts';
 

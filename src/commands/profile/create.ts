@@ -4,16 +4,22 @@ import { flag, one } from '../../cli/parameters.ts';
 import { askText, canAsk } from '../../cli/prompt.ts';
 import { checkProfileName, type Profile } from '../../config/profiles.ts';
 import { kebab } from '../../config/settings.ts';
-import { ApiError, NetworkError, UsageError } from '../../errors.ts';
+import { ApiError, NetworkError, UsageError } from '../../base/errors.ts';
 import { record } from '../../output/kinds.ts';
+import { checkValues } from './check.ts';
 import { ownOptions, readGiven, showProfile } from './values.ts';
 
 const needed = ['url', 'account', 'keyId'] as const;
 
 /** Shows the keys that serve, and takes the number of one or any fingerprint. */
 async function askKey({ world, localKeys }: Context): Promise<string> {
-  const usable = (await localKeys()).filter(({ usableFor }) => usableFor.includes('compute'));
-  const lines = usable.map(({ md5, type, bits, source }, at) => `  ${at + 1}  ${md5}  ${type} ${bits}  ${source}\n`);
+  const serving = (await localKeys()).filter(({ usableFor }) => usableFor.includes('compute'));
+  // The first one is suggested: one that serves both services and needs no passphrase.
+  const usable = serving.toSorted((a, b) => b.usableFor.length - a.usableFor.length || Number(a.encrypted) - Number(b.encrypted));
+  const lines = usable.map(
+    ({ md5, type, bits, source, usableFor, encrypted }, at) =>
+      `  ${at + 1}  ${md5}  ${type} ${bits}  ${source}  (${usableFor.join(' and ')}${encrypted ? ', encrypted' : ''})\n`,
+  );
   world.stderr.stream.write(
     lines.length === 0 ? 'No usable key was found in the ssh-agent or in ~/.ssh: ssh-keygen -t rsa makes one\n' : lines.join(''),
   );
@@ -32,6 +38,21 @@ async function ask(context: Context, name: (typeof needed)[number]): Promise<str
   return completeUrl(await askText(context.world, 'Address of the compute service'));
 }
 
+/** Asks again as long as an answer cannot serve. */
+async function askUntilValid(context: Context, name: (typeof needed)[number]): Promise<string> {
+  for (;;) {
+    const answer = await ask(context, name);
+    try {
+      if (answer === '') throw new UsageError(`--${kebab(name)} is needed`);
+      checkValues(context.world, { [name]: answer });
+      return answer;
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      context.warn(error.message);
+    }
+  }
+}
+
 /** Asks for what a profile needs and was not given. @throws {UsageError} naming it where nobody can answer */
 async function complete(context: Context, values: Profile['values']): Promise<Profile['values']> {
   const missing = needed.filter((name) => values[name] === undefined && !(name === 'keyId' && values.keyFile !== undefined));
@@ -41,9 +62,7 @@ async function complete(context: Context, values: Profile['values']): Promise<Pr
   }
   const result = { ...values };
   for (const name of missing) {
-    const answer = await ask(context, name);
-    if (answer === '') throw new UsageError(`--${kebab(name)} is needed`);
-    result[name] = answer;
+    result[name] = await askUntilValid(context, name);
   }
   if (result.storUrl === undefined) {
     const answer = completeUrl(await askText(context.world, 'Address of the object storage (empty: none)'));
@@ -81,6 +100,26 @@ async function tryProfile(context: Context, profile: Profile): Promise<void> {
   }
 }
 
+function hostsOf({ url, storUrl }: Profile['values']): string[] {
+  return [url, storUrl].flatMap((each) => (each !== undefined && URL.canParse(each) ? [new URL(each).host] : []));
+}
+
+/** Says when the key signs for other hosts already: who receives a signature can use it wherever the same key and login are registered. */
+async function warnOfSharedKey({ profiles, warn, listKeyNames }: Context, { name, values }: Profile): Promise<void> {
+  const own = new Set(hostsOf(values));
+  const keyNames = new Set(await listKeyNames(values));
+  for (const other of profiles.list().filter((each) => each !== name)) {
+    const known = profiles.read(other).values;
+    const isSame = (await listKeyNames(known)).some((each) => keyNames.has(each));
+    const hosts = isSame ? hostsOf(known).filter((host) => !own.has(host)) : [];
+    if (hosts.length === 0) continue;
+    warn(
+      `the key also signs for ${hosts.join(' and ')} (profile ${other}): a service can use the signatures that it receives at the other for 300 s, where the same login has this key`,
+    );
+    return;
+  }
+}
+
 /** `cloud profile create`. */
 export const create = command({
   summary: 'Make a profile',
@@ -100,9 +139,12 @@ export const create = command({
     if (profiles.exists(args.name) && !options['force']) {
       throw new UsageError(`profile "${args.name}" exists`, { hint: `change it with cloud profile edit ${args.name}, or add --force` });
     }
-    const profile = { name: args.name, values: await complete(invocation, readGiven(invocation, options)) };
+    const given = checkValues(invocation.world, readGiven(invocation, options));
+    const profile = { name: args.name, values: checkValues(invocation.world, await complete(invocation, given)) };
     if (!options['noTest']) await tryProfile(invocation, profile);
-    profiles.write(profile);
+    await warnOfSharedKey(invocation, profile);
+    if (profiles.exists(args.name)) profiles.write(profile);
+    else profiles.create(profile);
     if (options['use'] || profiles.current() === undefined) profiles.use(args.name);
     invocation.note(`Created profile ${args.name}${profiles.current() === args.name ? ', the current one' : ''}`);
     return record(showProfile(profile), { id: 'name' });

@@ -5,9 +5,9 @@ import { flag, some } from '../../cli/parameters.ts';
 import { readJsonFile } from '../../config/files.ts';
 import { checkProfileName, type Profile } from '../../config/profiles.ts';
 import { resolveSettings } from '../../config/settings.ts';
-import { isSystemError, NotFoundError } from '../../errors.ts';
+import { isSystemError, NotFoundError } from '../../base/errors.ts';
 import { records } from '../../output/kinds.ts';
-import type { World } from '../../world.ts';
+import type { World } from '../../base/world.ts';
 
 /** Name of the profile that is made of environment variables. */
 const environmentName = 'env';
@@ -33,7 +33,7 @@ function findStorage(values: Profile['values'], environment: Profile['values']):
 
 /** A profile of the older tool: `{url, account, keyId, user, insecure}`. */
 function readOlder(file: string): Profile['values'] {
-  const content = readJsonFile(file) ?? {};
+  const content = readJsonFile(file, 'any') ?? {};
   const read = (name: string): string | undefined =>
     typeof content[name] === 'string' && content[name] !== '' ? content[name] : undefined;
   const texts = (['url', 'account', 'keyId', 'user'] as const).flatMap((name) => {
@@ -69,7 +69,7 @@ function findProfiles({ world }: Pick<Context, 'world'>): Found[] {
 
 /** The profile that the older tool has as its current one. */
 function findCurrent({ world }: Pick<Context, 'world'>): string | undefined {
-  const name = readJsonFile(join(world.home, '.triton', 'config.json'))?.['profile'];
+  const name = readJsonFile(join(world.home, '.triton', 'config.json'), 'any')?.['profile'];
   return typeof name === 'string' ? name : undefined;
 }
 
@@ -95,8 +95,10 @@ export const importProfiles = command({
     const chosen = all.filter(({ name }) => args.name.length === 0 || args.name.includes(name));
     const rows = chosen.map(({ name, from, values }) => {
       checkProfileName(name);
-      const isTaken = profiles.exists(name) && !options.force;
-      if (!isTaken) profiles.write({ name, values });
+      const isThere = profiles.exists(name);
+      const isTaken = isThere && !options.force;
+      if (!isThere) profiles.create({ name, values });
+      else if (!isTaken) profiles.write({ name, values });
       return { name, status: isTaken ? 'exists already' : 'imported', from, ...values };
     });
     const current = findCurrent(invocation) ?? chosen[0]?.name;

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../../cli/command.ts';
 import { canAsk } from '../../cli/prompt.ts';
-import { ApiError, CloudError, LocalError, UsageError } from '../../errors.ts';
-import { printText } from './yaml.ts';
+import { ApiError, CloudError, LocalError, UsageError } from '../../base/errors.ts';
+import { readUserFile, writePrivate } from '../../base/private-files.ts';
+import { printText } from '../../rbac/yaml.ts';
 
 /** What is edited, and how it is saved. */
 export interface EditSpec<R> {
@@ -16,6 +18,9 @@ export interface EditSpec<R> {
   /** Reads the file and sends it. A {@link UsageError} or a refusal of the service opens the editor again. */
   save: (file: string) => Promise<R>;
 }
+
+/** Largest text that is read back, bytes. */
+const largestText = 16 * 1024 * 1024;
 
 /** Begins the lines that say why a text was refused; they go away when it is opened again. */
 const mark = '# ! ';
@@ -66,18 +71,17 @@ function isMendable(error: unknown): error is CloudError {
  * with the refusal as comments above it; when it is then left as it is, or the editor fails, it is kept in a file that the error names.
  */
 export async function editYaml<R>(context: Context, { name, help, value, save }: EditSpec<R>): Promise<R | undefined> {
-  const folder = join(context.paths.state, 'edits');
   // Of its own: a text that was kept, or is being edited elsewhere, stays.
-  const file = join(folder, `${name.replaceAll(/[^\w.@-]/g, '_')}.${context.world.pid}.yaml`);
+  const own = `${name.replaceAll(/[^\w.@-]/g, '_')}.${context.world.pid}.yaml`;
+  const file = context.state.locate(`edits/${own}`) ?? join(mkdtempSync(join(tmpdir(), 'cloud-')), own);
   const editor = chooseEditor(context);
   const original = comment('# ', help) + (await printText(value));
   let before = original;
   let refusal: CloudError | undefined;
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileSync(file, before, { mode: 0o600 });
+  writePrivate(file, before, { flush: false });
   for (;;) {
     await openEditor(context, editor, file);
-    const text = readFileSync(file, 'utf8');
+    const text = readUserFile(file, { limit: largestText });
     if (text === before && refusal === undefined) {
       rmSync(file);
       return undefined;
@@ -89,9 +93,11 @@ export async function editYaml<R>(context: Context, { name, help, value, save }:
       return result;
     } catch (error) {
       if (!isMendable(error)) throw error instanceof CloudError ? keep(error, file) : error;
+      // An editor that nobody sits at gets one more try.
+      if (!canAsk(context.world) && refusal !== undefined) throw keep(error, file);
       refusal = error;
       before = comment(mark, strip(error, file)) + removeMarked(text);
-      writeFileSync(file, before);
+      writePrivate(file, before, { flush: false });
     }
   }
 }

@@ -1,14 +1,14 @@
 import type { User } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
-import { UsageError } from '../../errors.ts';
+import { UsageError } from '../../base/errors.ts';
 import { createRole, readCurrentRole, updateRole } from '../roles/write.ts';
 import { addMembers } from '../roles/members.ts';
 import { askNewPassword } from '../users/password.ts';
-import type { Change, Step } from './change.ts';
-import type { RoleDocument } from './document.ts';
-import { findTags, requestPath } from './resource.ts';
-import { parseMember, printMember, type RoleFields } from './role.ts';
-import { toRequestPath, type State } from './state.ts';
+import type { Change, Step } from '../../rbac/change.ts';
+import type { RoleDocument } from '../../rbac/document.ts';
+import { findTags, requestPath } from '../../lookup/resource.ts';
+import { parseMember, printMember, type RoleFields } from '../../lookup/role.ts';
+import { toRequestPath, type State } from '../../rbac/state.ts';
 
 /** Passwords of the users that a plan creates, by login. */
 export type Passwords = ReadonlyMap<string, string>;

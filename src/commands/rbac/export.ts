@@ -1,7 +1,7 @@
 import { contactFields, type Key } from '../../api/resources.ts';
-import type { KeyDocument, RbacDocument, RoleDocument, UserDocument } from './document.ts';
-import { printMember, type Role } from './role.ts';
-import type { State } from './state.ts';
+import type { KeyDocument, RbacDocument, RoleDocument, UserDocument } from '../../rbac/document.ts';
+import { printMember, type Role } from '../../lookup/role.ts';
+import type { State } from '../../rbac/state.ts';
 
 function byName<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
   return items.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));

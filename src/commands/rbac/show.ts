@@ -1,7 +1,7 @@
 import type { Context } from '../../cli/command.ts';
 import { colourEnabled, createPaint, type Paint } from '../../output/colour.ts';
 import { escapeControl } from '../../output/escape.ts';
-import type { Change, Difference } from './change.ts';
+import type { Change, Difference } from '../../rbac/change.ts';
 
 /** Whether the user wants text for people: no data format, no columns. */
 export function wantsText({ global }: Pick<Context, 'global'>): boolean {

@@ -1,9 +1,10 @@
 import type { User } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { findNamed } from '../../cli/shapes.ts';
-import { UsageError } from '../../errors.ts';
-import { isIdLike, isSameLogin, requireUser } from '../rbac/find.ts';
-import { parseMember, printMember, type Member } from '../rbac/role.ts';
+import { UsageError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
+import { isIdLike, isSameLogin, requireUser } from '../../lookup/find.ts';
+import { parseMember, printMember, type Member } from '../../lookup/role.ts';
 
 /** A member from what the user typed: ids and beginnings of ids are looked up, logins are for the service to know. */
 function resolveMember(users: readonly User[], word: string, isDefault: boolean): Member {
@@ -41,7 +42,7 @@ export function removeMembers(members: readonly Member[], words: readonly string
   const candidates = members.map((member) => ({ id: member.id ?? '', name: printMember(member), member }));
   const removed = words.map((word) => {
     const found = findNamed(candidates, word, 'member') ?? candidates.find(({ name }) => isSameLogin(name, word));
-    if (!found) throw new UsageError(`${word} is not a member of role ${role}`, { hint: `cloud roles get ${role}` });
+    if (!found) throw new UsageError(`${word} is not a member of role ${role}`, { hint: `cloud roles get ${quoteShell(role)}` });
     return found.member;
   });
   return members.filter((member) => !removed.includes(member));

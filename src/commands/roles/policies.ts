@@ -1,8 +1,9 @@
 import type { Context } from '../../cli/command.ts';
 import { findNamed } from '../../cli/shapes.ts';
-import { UsageError } from '../../errors.ts';
-import { isIdLike, isUuid, requirePolicy, searchByName } from '../rbac/find.ts';
-import type { Role, RoleFields } from '../rbac/role.ts';
+import { UsageError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
+import { isIdLike, isUuid, requirePolicy, searchByName } from '../../lookup/find.ts';
+import type { Role, RoleFields } from '../../lookup/role.ts';
 
 function isBeginning(word: string): boolean {
   return isIdLike(word) && !isUuid(word);
@@ -37,7 +38,7 @@ export async function changePolicies(
   const removed = removePolicy.map((word) => {
     const policy = writeWord(before, word);
     if (policies.includes(policy)) return policy;
-    throw new UsageError(`role ${before.name} does not have the policy ${word}`, { hint: `cloud roles get ${before.name}` });
+    throw new UsageError(`role ${before.name} does not have the policy ${word}`, { hint: `cloud roles get ${quoteShell(before.name)}` });
   });
   const added = (await resolvePolicies(context, addPolicy)).map((word) => writeWord(before, word));
   return [...policies.filter((policy) => !removed.includes(policy)), ...added.filter((policy) => !policies.includes(policy))];

@@ -1,8 +1,8 @@
 import { command, group, type Context } from '../../cli/command.ts';
 import { many, one, some } from '../../cli/parameters.ts';
-import { NotFoundError, UsageError } from '../../errors.ts';
+import { NotFoundError, UsageError } from '../../base/errors.ts';
 import { record, type Output } from '../../output/kinds.ts';
-import { findTags, requestPath, resolveResource, type Resource } from '../rbac/resource.ts';
+import { findTags, requestPath, resolveResource, type Resource } from '../../lookup/resource.ts';
 
 const resourceHelp =
   'Path of a collection or of one member: keys, keys/laptop, images/NAME@VERSION, /my/users; account for the account itself';

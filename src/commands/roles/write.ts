@@ -1,10 +1,10 @@
 import type { compute as operations } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
-import { ApiError } from '../../errors.ts';
-import { isUuid, requirePolicy, requireUser } from '../rbac/find.ts';
-import { listRoles, readRole, writeRole, type Role, type RoleFields } from '../rbac/role.ts';
-import { isSame } from '../rbac/settle.ts';
+import { ApiError } from '../../base/errors.ts';
+import { isUuid, requirePolicy, requireUser } from '../../lookup/find.ts';
+import { listRoles, readRole, writeRole, type Role, type RoleFields } from '../../lookup/role.ts';
+import { isSame } from '../../rbac/settle.ts';
 
 type CreateInput = InputOf<typeof operations.createRole>;
 type UpdateInput = InputOf<typeof operations.updateRole>;

@@ -1,10 +1,11 @@
 import type { Context } from '../../cli/command.ts';
-import { UsageError } from '../../errors.ts';
+import { UsageError } from '../../base/errors.ts';
 import type { Engine } from '../../transfer/engine.ts';
-import { createFolder, type Folder } from '../../transfer/folders.ts';
+import { createFolder, type Folder } from '../../transfer/tree/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { baseName, joinPath, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { walkRemote } from '../../transfer/walk.ts';
+import type { Filter } from '../../transfer/sync/tree.ts';
+import { walkRemote } from '../../transfer/tree/walk.ts';
 import { missing } from './paths.ts';
 
 /** One object to give another name. */
@@ -25,6 +26,17 @@ function checkApart(from: RemotePath, to: RemotePath): void {
   if (source === target) throw new UsageError(`${source} and the target are the same`);
   if (`${target}/`.startsWith(`${source}/`)) throw new UsageError(`${source} cannot go into itself: ${target}`);
   if (source.startsWith(`${target}/`)) throw new UsageError(`${source} cannot take the place of ${target}, which it is in`);
+}
+
+/** @throws {UsageError} when one source is in another: it would be moved twice, and be in two places */
+export function assertSeparate(sources: readonly RemotePath[]): void {
+  const paths = new Set(sources.map(printRemotePath));
+  for (const path of paths) {
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+      const above = path.slice(0, at);
+      if (paths.has(above)) throw new UsageError(`${path} is in ${above}, which is moved too`, { hint: 'leave out one of them' });
+    }
+  }
 }
 
 /** Where each source goes: into the target when that is a directory or there are several. */
@@ -61,6 +73,7 @@ export async function* planSource(
   from: RemotePath,
   to: RemotePath,
   recursive: boolean,
+  filter: Filter,
 ): AsyncGenerator<Step> {
   const found = await inspect(storage, from);
   if (!found) throw missing(from);
@@ -71,14 +84,15 @@ export async function* planSource(
   if (!recursive) throw new UsageError(`${printRemotePath(from)} is a directory`, { hint: 'with everything in it: cloud stor cp -r' });
   const first = createFolder(storage, to);
   const folders = [first];
-  yield { kind: 'folder', from, folder: first };
-  for await (const { kind, path, rel, entry } of walkRemote(storage, from)) {
+  if (!filter.isChoosy) yield { kind: 'folder', from, folder: first };
+  for await (const { kind, path, rel, entry } of walkRemote(storage, from, { prune: filter.prunes })) {
     if (kind === 'leave') folders.pop();
+    else if (kind === 'object' && !filter.hasFile(rel)) continue;
     else if (kind === 'object') yield { kind, from: path, to: joinPath(to, rel), etag: entry.etag, folder: folders.at(-1) };
     else {
       const folder = createFolder(storage, joinPath(to, rel), folders.at(-1));
       folders.push(folder);
-      yield { kind: 'folder', from: path, folder };
+      if (!filter.isChoosy && !filter.prunes(rel)) yield { kind: 'folder', from: path, folder };
     }
   }
 }

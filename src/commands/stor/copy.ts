@@ -1,17 +1,28 @@
+import { existsSync } from 'node:fs';
 import { command, type Context } from '../../cli/command.ts';
-import { flag, many, one } from '../../cli/parameters.ts';
-import { ApiError, InterruptedError, UsageError } from '../../errors.ts';
+import { resolvePath } from '../../cli/input.ts';
+import { flag, one, some, text } from '../../cli/parameters.ts';
+import { ApiError, InterruptedError, UsageError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
-import { makeFolder } from '../../transfer/folders.ts';
+import { makeFolder } from '../../transfer/tree/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { linkObject, linkWhereNothingIs } from '../../transfer/link.ts';
+import { linkObject, linkUnlessOther, linkWhereNothingIs } from '../../transfer/tree/link.ts';
 import { parentOf, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { runPool } from '../../transfer/pool.ts';
-import { removeEntry } from '../../transfer/remove.ts';
-import { chooseTargets, planSource, type ObjectStep, type Step } from './copy-plan.ts';
+import { createFilter, type Filter } from '../../transfer/sync/tree.ts';
+import { runPool } from '../../base/parallel.ts';
+import { removeEntry } from '../../transfer/tree/remove.ts';
+import { assertWithin, copyDown, copyUp, findDirection, isRemote } from './copy-any.ts';
+import { assertSeparate, chooseTargets, planSource, type ObjectStep, type Step } from './copy-plan.ts';
 import { transferOptions, type Tally } from './engine.ts';
-import { explainParent, missing, readPaths } from './paths.ts';
-import { dryRunOption, rehearseFolder, rehearseObject } from './rehearse.ts';
+import { filterOptions, readFilter } from './filters.ts';
+import { isFolder } from './get.ts';
+import { leaveExisting } from './put.ts';
+import { describeWithT, explainInterruption, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
+import { assertDirectory, changingNames, explainMissing, listOption, readingNames, readNames } from './names.ts';
+import { explainParent, missing } from './paths.ts';
+import { namesProfile } from './sides.ts';
+import { dryRunOption, rehearseFolder, rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { runTransfers } from './show.ts';
 
 interface Copied {
@@ -21,16 +32,31 @@ interface Copied {
   readonly etag: string;
 }
 
+const everything = createFilter([], []);
+
 interface CopyValues {
   readonly recursive: boolean;
   readonly noClobber: boolean;
   readonly copy: boolean;
+  readonly filter: Filter;
+  /** For hints; `cp` when absent. */
+  readonly verb?: 'mv' | 'ln';
+  /** Told of what is left alone. */
+  readonly note?: (message: string) => void;
 }
 
-async function copyObject(engine: Engine, step: ObjectStep, options: CopyValues): Promise<Copied> {
+/** @param merges for an object of a tree that moves to a directory that was there before: what is there stays, as mv of the system does it */
+async function copyObject(engine: Engine, step: ObjectStep, options: CopyValues, merges = false): Promise<Copied | undefined> {
   const { from, to } = step;
-  const link = options.noClobber ? linkWhereNothingIs : linkObject;
-  const { how, etag } = await explainParent(() => link(engine, step, { copiesThrough: options.copy }), 'cloud stor cp -p');
+  const link = options.noClobber ? linkWhereNothingIs : merges ? linkUnlessOther : linkObject;
+  const linked = await leaveExisting(options.noClobber, () =>
+    explainParent(() => link(engine, step, { copiesThrough: options.copy }), `cloud stor ${options.verb ?? 'cp'} -p`),
+  );
+  if (linked === undefined) {
+    options.note?.(`${printRemotePath(to)} exists: left alone`);
+    return undefined;
+  }
+  const { how, etag } = linked;
   return { from: printRemotePath(from), to: printRemotePath(to), how, etag };
 }
 
@@ -41,11 +67,11 @@ async function* copyAll(
   engine: Engine,
   targets: ReadonlyMap<RemotePath, RemotePath>,
   options: CopyValues,
-  { tally, after, onFolder }: { tally: Tally; after: After; onFolder: (path: RemotePath) => void },
+  { tally, after, onFolder, moves }: { tally: Tally; after: After; onFolder: (path: RemotePath) => void; moves: boolean },
 ): AsyncGenerator<Copied> {
   async function* plan(): AsyncGenerator<Step> {
     for (const [from, to] of targets) {
-      const steps = planSource(engine, from, to, options.recursive);
+      const steps = planSource(engine, from, to, options.recursive, options.filter);
       const first = await tally.prepare(printRemotePath(from), async () => (await steps.next()).value as Step | undefined);
       if (!first) continue;
       yield first;
@@ -58,17 +84,14 @@ async function* copyAll(
       await tally.attempt(printRemotePath(step.folder.path), () => explainParent(() => step.folder.ready(), 'cloud stor cp -p'));
       return undefined;
     }
-    const isReady = await (step.folder?.ready() ?? Promise.resolve(true)).then(
-      () => true,
-      () => false,
-    );
-    if (!isReady) {
+    const isNew = await (step.folder?.ready() ?? Promise.resolve(true)).catch(() => undefined);
+    if (isNew === undefined) {
       tally.skip();
       return undefined;
     }
     return await tally.attempt(printRemotePath(step.from), async () => {
-      const copied = await copyObject(engine, step, options);
-      await after(step);
+      const copied = await copyObject(engine, step, options, moves && !isNew);
+      if (copied) await after(step);
       return copied;
     });
   }
@@ -77,33 +100,79 @@ async function* copyAll(
 
 const rowShape = { columns: ['from', 'to', 'how'], id: 'to', fields: ['etag'] };
 
+/** Options of copies that begin or end in local files. */
+const fileOptions = {
+  type: text('Content type of objects made of files; guessed from the name when absent', { placeholder: 'TYPE' }),
+  modes: flag('Keep permission bits of files in m-mode'),
+};
+
 const commonOptions = {
-  noClobber: flag('Leave objects alone that exist', { short: 'n' }),
+  noClobber: flag('Leave objects alone that exist'),
   parents: flag('Make missing directories', { short: 'p' }),
   copy: flag('Where the service refuses links, copy the bytes through this machine'),
   dryRun: dryRunOption,
-  noTargetDirectory: flag('The target is the new name itself, also when it is a directory', { short: 'T' }),
+  noTargetDirectory,
+  ...listOption,
   ...transferOptions,
 };
 
-function splitWords(words: readonly string[]): { sources: readonly string[]; target: string } {
-  if (words.length < 2) throw new UsageError('missing argument TARGET', { hint: 'the last word is the new name, or a directory' });
+function splitWords(words: readonly string[], hasList: boolean): { sources: readonly string[]; target: string } {
+  if (words.length < (hasList ? 1 : 2))
+    throw new UsageError('missing argument TARGET', { hint: 'the last word is the new name, or a directory' });
   return { sources: words.slice(0, -1), target: words.at(-1) ?? '' };
 }
 
-/** Shows what would be copied or moved; directories that --parents would make are not looked for. */
-async function rehearse(
+/** What would be copied or moved; directories that --parents would make are not looked for. */
+async function* rehearse(
   invocation: Context,
   targets: ReadonlyMap<RemotePath, RemotePath>,
   verb: 'copy' | 'move',
-  { recursive, noClobber }: CopyValues,
-): Promise<undefined> {
+  { recursive, noClobber, filter }: CopyValues,
+): AsyncGenerator<Rehearsed> {
   for (const [from, to] of targets) {
-    for await (const step of planSource(invocation, from, to, recursive)) {
-      if (step.kind === 'folder') await rehearseFolder(invocation, step.folder.path);
-      else await rehearseObject(invocation, verb, printRemotePath(step.from), step.to, noClobber);
+    for await (const step of planSource(invocation, from, to, recursive, filter)) {
+      if (step.kind === 'folder') yield* rehearseFolder(invocation, step.folder.path);
+      else yield await rehearseObject(invocation, verb, printRemotePath(step.from), step.to, noClobber);
     }
   }
+}
+
+/** @throws {UsageError} when a pattern or a list has no directory to go to */
+async function assertTargetDirectory({ storage, account }: Context, target: string): Promise<void> {
+  const path = readRemotePath(target, account);
+  assertDirectory((await inspect(storage, path))?.type === 'directory', printRemotePath(path), 'cloud stor mkdir -p');
+}
+
+/** @throws {ApiError} when nothing has the name that is to be moved */
+async function assertThere(context: Context, [source]: readonly RemotePath[], word: string): Promise<void> {
+  if (source && !(await inspect(context.storage, source))) throw await explainMissing(context, source, word, 'mv');
+}
+
+/** @throws {UsageError} for `./x`, which can only be a local path, with the line that copies it */
+function assertNotDotted({ world }: Context, words: readonly string[]): void {
+  const dotted = words.find((word) => /^\.{1,2}(?:\/|$)/.test(word));
+  if (dotted === undefined) return;
+  const verb = words.slice(0, -1).some((word) => isFolder(resolvePath(world, word))) ? 'cp -r' : 'cp';
+  const line = words.map((word) => quoteShell(/^\.{1,2}(?:\/|$)|^stor:/.test(word) ? word : `stor:${word}`)).join(' ');
+  throw new UsageError(`${dotted} is a local path, and without stor: all paths are in the object storage`, {
+    hint: `cloud stor ${verb} ${line}`,
+  });
+}
+
+/** @throws {ApiError} for a source that is missing in the object storage and exists here, with the line that copies it */
+async function assertNotLocal(
+  { storage, world }: Context,
+  words: readonly string[],
+  sources: readonly RemotePath[],
+  target: string,
+): Promise<void> {
+  const [source] = sources;
+  const [word = ''] = words;
+  if (source === undefined || words.length > 1 || !existsSync(resolvePath(world, word)) || (await inspect(storage, source))) return;
+  const { status, code, message } = missing(source);
+  const verb = isFolder(resolvePath(world, word)) ? 'cp -r' : 'cp';
+  const to = isRemote(target) ? target : `stor:${target}`;
+  throw new ApiError(status, code, message, { hint: `to copy the local file: cloud stor ${verb} ${quoteShell(word)} ${quoteShell(to)}` });
 }
 
 async function makeParents({ storage, account }: Context, target: string, isWanted: boolean): Promise<void> {
@@ -112,31 +181,74 @@ async function makeParents({ storage, account }: Context, target: string, isWant
   if (isWanted && above?.path.includes('/') === true) await makeFolder(storage, above, { parents: true });
 }
 
+/** Says when a tree goes below a directory of the same content, which it may have been meant for. */
+async function noteNested(
+  context: Context,
+  words: readonly string[],
+  target: string,
+  targets: ReadonlyMap<RemotePath, RemotePath>,
+): Promise<void> {
+  const [first] = targets;
+  if (first === undefined || targets.size > 1 || target.endsWith('/')) return;
+  const [from, nested] = first;
+  const path = readRemotePath(target, context.account);
+  if (printRemotePath(nested) === printRemotePath(path) || (await inspect(context.storage, nested))) return;
+  if ((await inspect(context.storage, from))?.type !== 'directory') return;
+  const [line = ''] = describeWithT(context, [...words, target], [{ source: words[0] ?? '', target }]);
+  const about = { target: printRemotePath(path), nested: printRemotePath(nested), line };
+  noteNesting(context, about, await listFirstNames(context, from), await listFirstNames(context, path));
+}
+
 export const copy = command({
-  summary: 'Copy objects and trees within the object storage',
-  description: 'By snap-links: no bytes move, and later changes of the one do not change the other.',
-  arguments: { path: many('Object or, with -r, directory, and last the target', { values: 'path' }) },
+  summary: 'Copy files, objects and trees, to, from and within the object storage',
+  description:
+    'Paths that begin with stor: are in the object storage, others are local files; - is stdin or stdout. Without any stor: all paths are in the object storage. Within it, copies are snap-links: no bytes move, and later changes of the one do not change the other. With PROFILE/stor:PATH for the source or the target, from the service of one profile to that of another, through this machine.',
+  arguments: { path: some('File, object or, with -r, directory, and last the target', { values: 'file-or-path' }) },
   usage: 'SOURCE... TARGET',
-  options: { recursive: flag('Directories with everything in them', { short: 'r' }), ...commonOptions },
+  options: {
+    recursive: flag('Directories with everything in them', { short: 'r' }),
+    ...readingNames,
+    ...commonOptions,
+    ...filterOptions,
+    ...fileOptions,
+  },
   run: async (invocation) => {
     const { args, options, note } = invocation;
-    const { sources: words, target } = splitWords(args.path);
-    const sources = await readPaths(invocation, words);
+    if (args.path.some(namesProfile)) {
+      const { copyAcross } = await import('./copy-across.ts');
+      return await copyAcross(invocation, args.path, options);
+    }
+    const direction = findDirection(args.path);
+    if (direction === 'up') return await copyUp(invocation, args.path, options);
+    if (direction === 'down') return await copyDown(invocation, args.path, options);
+    const hasList = options.pathsFrom !== undefined;
+    const { sources: words, target } = splitWords(args.path, hasList);
+    assertNotDotted(invocation, args.path);
+    const { paths: sources, isMatch } = await readNames(invocation, words, options);
+    await assertNotLocal(invocation, words, sources, target);
     await makeParents(invocation, target, options.parents && !options.dryRun);
+    if (isMatch || hasList) await assertTargetDirectory(invocation, target);
     const targets = await chooseTargets(invocation, sources, target, options.noTargetDirectory);
-    if (options.dryRun) return await rehearse(invocation, targets, 'copy', options);
+    const filter = await readFilter(invocation, options, options.recursive);
+    if (options.recursive) await noteNested(invocation, words, target, targets);
+    if (options.dryRun) return await showRehearsal(invocation, rehearse(invocation, targets, 'copy', { ...options, filter }));
     const only = sources.length === 1 && !options.recursive;
     return await runTransfers(invocation, options, { only, bulk: !only }, rowShape, async function* ({ engine, tally }) {
-      const nothing = { after: () => Promise.resolve(), onFolder: () => undefined };
-      for await (const copied of copyAll(engine, targets, options, { tally, ...nothing })) {
+      const nothing = { after: () => Promise.resolve(), onFolder: () => undefined, moves: false };
+      const results = copyAll(engine, targets, { ...options, note, filter }, { tally, ...nothing });
+      const placed = [...targets].map(([from, to]) => ({ source: printRemotePath(from), target: printRemotePath(to) }));
+      const lines = options.recursive ? describeWithT(invocation, args.path, placed) : [];
+      for await (const copied of lines.length > 0 ? explainInterruption(invocation, lines, results) : results) {
         if (!options.recursive) note(`${copied.from} -> ${copied.to}`);
         yield copied;
       }
     });
   },
   examples: [
-    { line: 'cloud stor cp notes.txt notes-2024.txt', help: 'An object' },
-    { line: 'cloud stor cp -r photos backup/', help: 'A tree into a directory' },
+    { line: 'cloud stor cp report.pdf stor:docs/', help: 'A file into the object storage' },
+    { line: 'cloud stor cp -r stor:photos ./photos', help: 'A tree from the object storage' },
+    { line: 'cloud stor cp stor:notes.txt stor:notes-2024.txt', help: 'Within the object storage' },
+    { line: 'cloud stor cp -r work/stor:photos home/stor:pictures', help: 'From the service of one profile to that of another' },
   ],
 });
 
@@ -161,17 +273,23 @@ async function deleteMoved(engine: Engine, { from, etag }: ObjectStep): Promise<
 export const move = command({
   summary: 'Move or rename objects and trees',
   description:
-    'An object gets its new name by a snap-link and loses the old one; of a tree, each in turn. When that is interrupted, every object is in one place or both, and the same command with -T goes on.',
-  arguments: { path: many('Object or directory, and last the target', { values: 'path' }) },
+    'An object gets its new name by a snap-link and loses the old one; of a tree, each in turn. When that is interrupted, every object is in one place or both, and the same command with -T goes on. A tree that is moved to a directory that is there joins what is in it; an object that would replace another one stays where it is and is named.',
+  arguments: { path: some('Object or directory, and last the target', { values: 'path' }) },
   usage: 'SOURCE... TARGET',
-  options: commonOptions,
+  options: { ...changingNames, ...commonOptions },
   run: async (invocation) => {
     const { args, options, note, warn } = invocation;
-    const { sources: words, target } = splitWords(args.path);
-    const sources = await readPaths(invocation, words);
+    assertWithin('mv', args.path);
+    const hasList = options.pathsFrom !== undefined;
+    const { sources: words, target } = splitWords(args.path, hasList);
+    const { paths: sources, isMatch } = await readNames(invocation, words, options);
+    assertSeparate(sources);
+    if (words.length === 1 && !isMatch) await assertThere(invocation, sources, words[0] ?? '');
     await makeParents(invocation, target, options.parents && !options.dryRun);
+    if (isMatch || hasList) await assertTargetDirectory(invocation, target);
     const targets = await chooseTargets(invocation, sources, target, options.noTargetDirectory);
-    if (options.dryRun) return await rehearse(invocation, targets, 'move', { ...options, recursive: true });
+    if (options.dryRun)
+      return await showRehearsal(invocation, rehearse(invocation, targets, 'move', { ...options, recursive: true, filter: everything }));
     const [first] = sources;
     const only = sources.length === 1 && first !== undefined && (await inspect(invocation.storage, first))?.type !== 'directory';
     return await runTransfers(invocation, options, { only, bulk: !only }, rowShape, async function* ({ engine, tally }) {
@@ -185,8 +303,8 @@ export const move = command({
         for await (const copied of copyAll(
           engine,
           targets,
-          { ...options, recursive: true },
-          { tally, after, onFolder: (path) => emptied.push(path) },
+          { ...options, recursive: true, note, filter: everything, verb: 'mv' },
+          { tally, after, onFolder: (path) => emptied.push(path), moves: true },
         )) {
           if (only) note(`${copied.from} -> ${copied.to}`);
           yield copied;
@@ -201,7 +319,7 @@ export const move = command({
   },
   examples: [
     { line: 'cloud stor mv draft.txt final.txt', help: 'Rename' },
-    { line: 'cloud stor mv "logs/2023-*" archive/', help: 'Several into a directory' },
+    { line: 'cloud stor mv --glob "logs/2023-*" archive/', help: 'Several into a directory' },
   ],
 });
 
@@ -218,6 +336,7 @@ export const link = command({
   options: { parents: commonOptions.parents, noClobber: commonOptions.noClobber },
   run: async (invocation) => {
     const { args, options, storage, account, note } = invocation;
+    assertWithin('ln', [args.source, args.target]);
     const source = readRemotePath(args.source, account);
     await makeParents(invocation, args.target, options.parents);
     const targets = await chooseTargets(invocation, [source], args.target, false);
@@ -230,7 +349,7 @@ export const link = command({
         return await copyObject(
           engine,
           { kind: 'object', from: source, to, etag: found.headers['etag'], folder: undefined },
-          { recursive: false, noClobber: options.noClobber, copy: false },
+          { recursive: false, noClobber: options.noClobber, copy: false, note, filter: everything, verb: 'ln' },
         );
       });
       if (!copied) return;

@@ -1,12 +1,20 @@
 import { command } from '../../cli/command.ts';
 import { flag, one } from '../../cli/parameters.ts';
-import { LocalError } from '../../errors.ts';
+import { exitCodes, PartialError } from '../../base/errors.ts';
 import { records, type Row } from '../../output/kinds.ts';
 import type { Step } from '../../transfer/sync/steps.ts';
 import { createEngine, createTally } from './engine.ts';
+import { filterOptions } from './filters.ts';
+import { readSides } from './sides.ts';
 import { compareOptions, planSync } from './sync.ts';
 
-const changes: Readonly<Record<Step['action'], string>> = { copy: 'changed', mkdir: 'new', delete: 'extra', rmdir: 'extra' };
+const changes: Readonly<Record<Step['action'], string>> = {
+  copy: 'changed',
+  headers: 'changed',
+  mkdir: 'new',
+  delete: 'extra',
+  rmdir: 'extra',
+};
 
 async function* describeChanges(steps: AsyncIterable<Step>): AsyncGenerator<Row> {
   for await (const { action, reason, rel, size } of steps) {
@@ -15,31 +23,33 @@ async function* describeChanges(steps: AsyncIterable<Step>): AsyncGenerator<Row>
   }
 }
 
-/** @throws {LocalError} when there are differences */
-async function refuseDifferences(steps: AsyncIterable<Step>): Promise<undefined> {
+/** The same rows. @throws {PartialError} at their end when there are any */
+async function* refuseDifferences(rows: AsyncIterable<Row>): AsyncGenerator<Row> {
   let count = 0;
-  for await (const step of steps) {
-    void step;
+  for await (const row of rows) {
+    yield row;
     count += 1;
   }
-  if (count > 0) throw new LocalError(`the directories differ in ${count} ${count === 1 ? 'place' : 'places'}`);
+  if (count > 0)
+    throw new PartialError(`the directories differ in ${count} ${count === 1 ? 'place' : 'places'}`, { allFailed: exitCodes.failed });
 }
 
 export const diff = command({
   summary: 'Show in what two directories differ',
   description: 'What sync --delete would have to do, without doing it: new is only in the first, extra only in the second.',
   arguments: {
-    source: one('Directory; stor:PATH for the object storage', { values: 'file-or-path' }),
+    source: one('Directory; stor:PATH for the object storage, PROFILE/stor:PATH for that of a profile', { values: 'file-or-path' }),
     target: one('Directory it is compared with; stor:PATH for the object storage', { values: 'file-or-path' }),
   },
-  options: { ...compareOptions, exitCode: flag('Only count the differences; exit with 1 when there are any') },
+  options: { ...compareOptions, ...filterOptions, exitCode: flag('Exit with 1 when there are differences') },
   run: async (invocation) => {
     const { args, options } = invocation;
     const tally = createTally(invocation);
-    const engine = createEngine(invocation, {}, { bulk: true });
-    const steps = planSync(invocation, { from: args.source, to: args.target }, { deletes: true, tally, engine });
-    if (options.exitCode) return await refuseDifferences(steps);
-    return records(describeChanges(steps), {
+    const sides = readSides(invocation, { from: args.source, to: args.target });
+    const engine = createEngine(sides.context, {}, { bulk: true });
+    const steps = planSync(invocation, sides, { deletes: true, modes: false, remembers: false, tally, engine });
+    const rows = describeChanges(steps);
+    return records(options.exitCode ? refuseDifferences(rows) : rows, {
       columns: ['change', 'type', 'reason', { key: 'size', as: 'size' }, { key: 'rel', title: 'PATH' }],
       id: 'rel',
     });

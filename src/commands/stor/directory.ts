@@ -1,14 +1,19 @@
 import type { Entry } from '../../api/objects.ts';
 import { command, type Context } from '../../cli/command.ts';
-import { flag, many, one, some } from '../../cli/parameters.ts';
+import { flag, many, some } from '../../cli/parameters.ts';
 import { createAttempts } from '../../cli/shapes.ts';
-import { record, records } from '../../output/kinds.ts';
-import { makeFolder } from '../../transfer/folders.ts';
-import { decodeValue } from '../../transfer/headers.ts';
+import { bytes, record, records, type Row } from '../../output/kinds.ts';
+import { makeFolder } from '../../transfer/tree/folders.ts';
+import { decodeValue } from '../../transfer/tree/headers.ts';
 import { inspect, type Inspected } from '../../transfer/inspect.ts';
-import { listEntries } from '../../transfer/list.ts';
-import { baseName, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { explainParent, missing, readPaths } from './paths.ts';
+import { listEntries } from '../../transfer/tree/list.ts';
+import { baseName, joinPath, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { listOption, readingNames, readNames } from './names.ts';
+import { explainParent, missing } from './paths.ts';
+import { wantsRows } from './show.ts';
+
+/** Further fields of `stat` that an object may have. */
+const headFields = ['name', 'entries', 'etag', 'contentType', 'contentMD5', 'durability', 'role-tag'];
 
 /** What an object's headers say, under the names that listings use. */
 function describe(path: RemotePath, { type, headers }: Inspected): Record<string, unknown> {
@@ -52,14 +57,20 @@ async function* listPath({ storage }: Context, path: RemotePath, order: Order | 
     yield describe(path, found);
     return;
   }
+  const show = (entry: Entry): object => ({ ...entry, path: printRemotePath(joinPath(path, entry.name)) });
   const entries = listEntries(storage, path);
   if (order === undefined) {
-    yield* entries;
+    for await (const entry of entries) yield show(entry);
     return;
   }
   const all = [];
   for await (const entry of entries) all.push(entry);
-  yield* all.toSorted(order);
+  yield* all.toSorted(order).map(show);
+}
+
+/** Names or paths as they are, which may hold anything but NUL. */
+async function* printNames(rows: AsyncIterable<object>, field: 'name' | 'path'): AsyncGenerator<Uint8Array> {
+  for await (const row of rows as AsyncIterable<{ name: string; path: string }>) yield Buffer.from(`${row[field]}\0`);
 }
 
 export const list = command({
@@ -70,10 +81,16 @@ export const list = command({
     time: flag('Newest first', { short: 't' }),
     size: flag('Largest first', { short: 'S' }),
     reverse: flag('The other way round', { short: 'r' }),
+    print0: flag('Print names alone, or paths where there are several directories, each ended by NUL', { short: '0' }),
+    ...readingNames,
+    ...listOption,
   },
   run: async (invocation) => {
     const { args, options } = invocation;
-    const paths = await readPaths(invocation, args.path.length === 0 ? [''] : args.path);
+    const words = args.path.length === 0 && options.pathsFrom === undefined ? [''] : args.path;
+    const { paths, isMatch } = await readNames(invocation, words, options);
+    // A name alone says where something is only when there is one directory, which was written out.
+    const id = isMatch || paths.length > 1 || options.pathsFrom !== undefined ? 'path' : 'name';
     const attempts = createAttempts(invocation, paths.length);
     async function* rows(): AsyncGenerator<object> {
       for (const path of paths) {
@@ -87,6 +104,7 @@ export const list = command({
       }
       attempts.finish();
     }
+    if (options.print0) return bytes(printNames(rows(), id));
     return records(rows(), {
       columns: [
         ...(paths.length > 1 ? ['directory'] : []),
@@ -98,25 +116,44 @@ export const list = command({
         { key: 'etag', long: true },
         'name',
       ],
-      id: 'name',
-      fields: ['contentMD5'],
+      id,
+      fields: ['path', 'contentMD5'],
     });
   },
   examples: [
     { line: 'cloud stor ls logs', help: 'What is in a directory' },
     { line: 'cloud stor ls logs -S -o name', help: 'Names only, the largest first' },
+    { line: 'cloud stor ls logs -0 | xargs -0 -n 1 echo', help: 'Names that may hold newlines' },
   ],
 });
 
 export const stat = command({
   summary: 'Show what a path names, and its headers',
   aliases: ['show'],
-  arguments: { path: one('Directory or object', { values: 'path' }) },
-  run: async ({ args, storage, account }) => {
-    const path = readRemotePath(args.path, account);
-    const found = await inspect(storage, path);
-    if (found === undefined) throw missing(path);
-    return record(describe(path, found), { id: 'path' });
+  arguments: { path: some('Directory or object', { values: 'path' }) },
+  options: { ...readingNames, ...listOption },
+  run: async (invocation) => {
+    const { args, options, storage } = invocation;
+    const { paths, isMatch } = await readNames(invocation, args.path, options);
+    const ask = async (path: RemotePath): Promise<object> => {
+      const found = await inspect(storage, path);
+      if (found === undefined) throw missing(path);
+      return describe(path, found);
+    };
+    const [first] = paths;
+    if (first !== undefined && paths.length === 1 && !isMatch && options.pathsFrom === undefined) {
+      return record(await ask(first), { id: 'path' });
+    }
+    const attempts = createAttempts(invocation, paths.length);
+    async function* rows(): AsyncGenerator<object> {
+      for (const path of paths) yield* await attempts.each([path], ask);
+      attempts.finish();
+    }
+    return records(rows(), {
+      columns: ['type', { key: 'size', as: 'size' }, { key: 'mtime', as: 'time' }, 'path'],
+      id: 'path',
+      fields: headFields,
+    });
   },
   examples: [
     { line: 'cloud stor stat logs/a.gz', help: 'Size, type, MD5, etag and own headers' },
@@ -131,12 +168,19 @@ export const makeDirectory = command({
   run: async (invocation) => {
     const { args, options, account, note, storage } = invocation;
     const attempts = createAttempts(invocation, args.path.length);
-    await attempts.each(args.path, async (text) => {
-      const path = readRemotePath(text, account);
-      const made = await explainParent(() => makeFolder(storage, path, { parents: options.parents }), 'cloud stor mkdir -p');
-      note(made ? `Made ${printRemotePath(path)}` : `${printRemotePath(path)} exists already`);
-    });
-    attempts.finish();
+    async function* make(): AsyncGenerator<Row> {
+      for (const word of args.path) {
+        yield* await attempts.each([word], async (text) => {
+          const path = readRemotePath(text, account);
+          const made = await explainParent(() => makeFolder(storage, path, { parents: options.parents }), 'cloud stor mkdir -p');
+          note(made ? `Made ${printRemotePath(path)}` : `${printRemotePath(path)} exists already`);
+          return { path: printRemotePath(path), made };
+        });
+      }
+      attempts.finish();
+    }
+    if (wantsRows(invocation)) return records(make(), { columns: ['made', 'path'], id: 'path' });
+    for await (const _ of make()) void _;
     return undefined;
   },
   examples: [

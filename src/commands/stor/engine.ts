@@ -1,62 +1,57 @@
-import { join } from 'node:path';
 import type { Context } from '../../cli/command.ts';
-import { negatable, number, size } from '../../cli/parameters.ts';
-import { readJsonFile, writeFileAtomically } from '../../config/files.ts';
-import { readCount } from '../../config/settings.ts';
-import { ClosedPipe, isSystemError, PartialError, UsageError } from '../../errors.ts';
-import { createThrottle, silent, type Engine, type Memory, type Monitor } from '../../transfer/engine.ts';
+import { choice, duration, flag, number, size, withTopic } from '../../cli/parameters.ts';
+import { ClosedPipe, PartialError, SilentServiceError, UsageError } from '../../base/errors.ts';
+import { createThrottle, silent, type Engine, type Monitor } from '../../transfer/engine.ts';
+import type { ProgressMode } from '../../output/progress.ts';
 import { createHashing } from '../../transfer/hashing.ts';
-import { checkPartSize } from '../../transfer/multipart.ts';
-import { isAlive } from '../../world.ts';
-import { rmSync } from 'node:fs';
+import { checkPartSize } from '../../transfer/upload/multipart.ts';
+import { isAlive } from '../../base/world.ts';
 
 /** Options of every command that moves bytes. */
-export const transferOptions = {
-  parallel: number('Files under way at once; 16 when absent', { short: 'P', range: [1, 256] }),
+export const transferOptions = withTopic('transfer', {
+  parallel: number('Files under way at once; 16 when absent, fewer with a low --bwlimit', { short: 'P', range: [1, 256] }),
   bwlimit: size('Most bytes in a second, over all files together', { placeholder: 'RATE' }),
   partSize: size('Bytes in a part or range of a large file, at least 5 MiB'),
-  progress: negatable('Show progress, or none; shown on a terminal when absent'),
-};
+  progress: choice(
+    'Progress on stderr; a bar on a terminal and a plain line now and then elsewhere when absent',
+    ['bar', 'plain', 'none'],
+    {
+      placeholder: 'FORM',
+    },
+  ),
+  progressInterval: duration('Time between two plain lines; 10s when absent'),
+  noProgress: flag('Same as --progress none'),
+});
+
+/** Option of the commands that write files. */
+export const sparseOption = flag('Write files sparse: blocks of zeros become holes');
 
 /** Values of `transferOptions`. */
 export interface TransferValues {
   readonly parallel: number | undefined;
   readonly bwlimit: number | undefined;
   readonly partSize: number | undefined;
-  readonly progress: boolean | undefined;
+  readonly progress: ProgressMode | undefined;
+  readonly progressInterval: number | undefined;
+  readonly noProgress: boolean;
 }
 
 const usualParallel = 16;
+
+/** Bytes in a second for each file under way: of slower ones an interruption would leave none whole. */
+const leastRate = 1024 * 1024;
+
+/** Files under way at once: fewer where a limit of the rate is low, so that some are finished before the others begin. */
+export function chooseParallel({ parallel, bwlimit }: Partial<Pick<TransferValues, 'parallel' | 'bwlimit'>>): number {
+  if (parallel !== undefined || bwlimit === undefined) return parallel ?? usualParallel;
+  return Math.min(usualParallel, Math.max(1, Math.floor(bwlimit / leastRate)));
+}
 
 /** Connections beside those of the files, for the listings of trees. */
 const listingConnections = 2;
 
 /** Parts or ranges of one file under way at once. */
 const usualStreams = 4;
-
-/** Things remembered in the state folder. A file that cannot be read is as good as none. */
-export function createMemory(folder: string): Memory {
-  const locate = (name: string): string => join(folder, `${name}.json`);
-  return {
-    read: (name) => {
-      try {
-        return readJsonFile(locate(name));
-      } catch (error) {
-        if (error instanceof UsageError || isSystemError(error)) return undefined;
-        throw error;
-      }
-    },
-    write: (name, value) => writeFileAtomically(locate(name), `${JSON.stringify(value)}\n`),
-    remove: (name) => {
-      try {
-        rmSync(locate(name), { force: true });
-      } catch (error) {
-        // What cannot be forgotten is found to be done by the next run.
-        if (!isSystemError(error)) throw error;
-      }
-    },
-  };
-}
 
 /**
  * Makes what transfers work with. `bulk`: for many or large files. `inOrder`: objects go to stdout, where ranges that come
@@ -67,22 +62,24 @@ export function createEngine(
   values: Partial<TransferValues>,
   { bulk, inOrder = false, monitor }: { bulk: boolean; inOrder?: boolean; monitor?: Monitor },
 ): Engine {
-  const { world, paths, settings } = context;
+  const { world, state, settings } = context;
   if (values.partSize !== undefined) checkPartSize(values.partSize);
   if (values.bwlimit === 0) throw new UsageError('--bwlimit: nothing would move at 0 bytes in a second');
-  const { retries } = settings();
-  const parallel = values.parallel ?? usualParallel;
+  const parallel = chooseParallel(values);
+  const storage = bulk ? context.bulk(parallel + listingConnections) : context.storage;
   return {
-    storage: bulk ? context.bulk(parallel + listingConnections) : context.storage,
+    service: settings().storUrl?.value ?? '',
+    storage,
     parallel,
     streams: Math.min(values.parallel ?? (inOrder ? 1 : usualStreams), usualStreams),
     partSize: values.partSize,
     monitor: monitor ?? silent,
-    memory: createMemory(paths.state),
+    memory: state,
     hashing: createHashing(),
     processes: { own: world.pid, isAlive: (pid) => isAlive(world, pid) },
     throttle: values.bwlimit === undefined ? undefined : createThrottle(values.bwlimit, () => performance.now()),
-    retries: retries === undefined ? 0 : readCount(retries),
+    // Each request is repeated by the client already.
+    retries: storage.retries,
     signal: world.interrupted,
   };
 }
@@ -114,6 +111,10 @@ export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, on
     failed += 1;
     const message = error instanceof Error ? error.message : '';
     lastCode = await fail(error, item === undefined || message.includes(item) ? undefined : item);
+    if (error instanceof SilentServiceError) throw describeFailures('; stopped because nothing answers');
+  }
+  function describeFailures(ending = ''): PartialError {
+    return new PartialError(`${failed} of ${failed + done} failed${ending}`, done === 0 && lastCode > 0 ? { allFailed: lastCode } : {});
   }
   async function prepare<T>(item: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
@@ -142,8 +143,7 @@ export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, on
       return done;
     },
     finish: () => {
-      if (failed > 0)
-        throw new PartialError(`${failed} of ${failed + done} failed`, done === 0 && lastCode > 0 ? { allFailed: lastCode } : {});
+      if (failed > 0) throw describeFailures();
     },
   };
 }

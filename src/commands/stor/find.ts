@@ -2,19 +2,20 @@ import { spawn } from 'node:child_process';
 import { command, type Context } from '../../cli/command.ts';
 import { choice, flag, number, some, text } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { ClosedPipe, InterruptedError, LocalError, UsageError } from '../../errors.ts';
-import { escapeControl } from '../../output/escape.ts';
+import { ClosedPipe, InterruptedError, LocalError, UsageError } from '../../base/errors.ts';
+import { escapeControl, quoteName } from '../../output/escape.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
 import { parseDuration, parseSize } from '../../output/units.ts';
-import { quoteShell } from '../../quote.ts';
-import { createMatcher } from '../../transfer/wildcard.ts';
+import { createMatcher } from '../../transfer/tree/wildcard.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { drainPool } from '../../transfer/pool.ts';
-import { removeEntry } from '../../transfer/remove.ts';
-import { walkRemote } from '../../transfer/walk.ts';
+import { drainPool } from '../../base/parallel.ts';
+import { removeEntry } from '../../transfer/tree/remove.ts';
+import { walkRemote } from '../../transfer/tree/walk.ts';
 import { createEngine, createTally, type Tally } from './engine.ts';
-import { missing, readPaths } from './paths.ts';
+import { prepareLine } from './exec-line.ts';
+import { readingNames, readNames } from './names.ts';
+import { missing } from './paths.ts';
 
 /** Something that was found. */
 export interface Found {
@@ -105,14 +106,14 @@ async function* search(context: Context, root: RemotePath, { maxDepth, isUpward 
   if (isUpward) yield own.value;
 }
 
-/** Runs a command line of the shell for something that was found; `{}` in it is the path. */
+/** Runs a command line of the shell for something that was found, whose path is `$1` and `$CLOUD_PATH`: no text that the shell reads. */
 function runShell({ world }: Context, line: string, path: string): Promise<void> {
   const out = world.stdout.stream;
   return new Promise((resolve, reject) => {
     let lost: Error | undefined;
-    const child = spawn('/bin/sh', ['-c', line.replaceAll('{}', quoteShell(path))], {
+    const child = spawn('/bin/sh', ['-c', line, 'sh', path], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: world.env,
+      env: { ...world.env, CLOUD_PATH: path },
       cwd: world.cwd,
       signal: world.interrupted,
     });
@@ -134,9 +135,12 @@ function runShell({ world }: Context, line: string, path: string): Promise<void>
   });
 }
 
-/** Paths one a line, as they are found; with `isNull` ended by NUL instead. */
+/** Paths one a line, as they are found, quoted where one would be two lines; with `isNull` as they are, ended by NUL. */
 async function* printPaths(found: AsyncIterable<Found>, isTerminal: boolean, isNull: boolean): AsyncGenerator<Uint8Array> {
-  for await (const { path } of found) yield Buffer.from(isNull ? `${path}\0` : `${isTerminal ? escapeControl(path) : path}\n`);
+  for await (const { path } of found) {
+    const line = quoteName(path);
+    yield Buffer.from(isNull ? `${path}\0` : `${isTerminal ? escapeControl(line) : line}\n`);
+  }
 }
 
 function isPlain({ global }: Context): boolean {
@@ -153,25 +157,31 @@ export const find = command({
     newer: text('Only what was changed after; a date, or how long ago', { placeholder: 'TIME' }),
     older: text('Only what was changed before; a date, or how long ago', { placeholder: 'TIME' }),
     maxdepth: number('Go no deeper; 0 is the path itself'),
-    exec: text('Run a line of the shell for each; {} is the path', { placeholder: 'COMMAND' }),
+    exec: text('Run a line of the shell for each; the path is {} as an argument of its own, "$1" and $CLOUD_PATH', {
+      placeholder: 'COMMAND',
+    }),
     delete: flag('Delete what is found'),
     yes: flag('Do not ask before deleting', { short: 'y' }),
     print0: flag('End paths with NUL instead of a newline', { short: '0' }),
+    ...readingNames,
   },
   run: async (invocation): Promise<Output | undefined> => {
     const { args, options, world, note } = invocation;
     if (options.delete && options.exec !== undefined) throw new UsageError('--delete and --exec contradict each other');
+    const exec = options.exec === undefined ? undefined : prepareLine(options.exec);
     const tests = listTests(options, world.now());
-    const roots = await readPaths(invocation, args.path.length === 0 ? [''] : args.path);
+    // Where something is deleted, a path is a name unless --glob says otherwise.
+    const literal = options.literal || (options.delete && !options.glob);
+    const words = args.path.length === 0 ? [''] : args.path;
+    const { paths: roots } = await readNames(invocation, words, { glob: options.glob, literal });
     const tally = createTally(invocation, roots.length === 1 && !options.delete);
     async function* found(): AsyncGenerator<Found> {
       for (const root of roots) {
         const all = search(invocation, root, { maxDepth: options.maxdepth, isUpward: options.delete }, tally);
         for await (const one of all) if (tests.every((test) => test(one))) yield one;
       }
-      if (!options.delete && options.exec === undefined) tally.finish();
+      if (!options.delete && exec === undefined) tally.finish();
     }
-    const { exec } = options;
     if (exec !== undefined) {
       for await (const { path } of found()) await tally.attempt(path, () => runShell(invocation, exec, path));
       tally.finish();
@@ -207,6 +217,7 @@ export const find = command({
   examples: [
     { line: 'cloud stor find logs --name "*.gz" --size +10M', help: 'Large archives' },
     { line: 'cloud stor find --type object --older 90d --exec "cloud stor stat {} -o name"', help: 'Something for each' },
+    { line: `cloud stor find logs --name "*.log" --exec 'cloud stor mv "$1" "$1.old"'`, help: 'The path within a word' },
     { line: 'cloud stor find logs --name "*.tmp" --type object --delete -y', help: 'Find and delete' },
   ],
 });

@@ -1,23 +1,32 @@
-import { statSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Headers } from '../../api/message.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
-import { flag, many } from '../../cli/parameters.ts';
-import { isSystemError, UsageError } from '../../errors.ts';
+import { flag, some, text } from '../../cli/parameters.ts';
+import { isSystemError, UsageError } from '../../base/errors.ts';
 import { bytes } from '../../output/kinds.ts';
-import { quoteShell } from '../../quote.ts';
-import { downloadObject } from '../../transfer/download.ts';
+import { quoteShell } from '../../base/quote.ts';
+import { downloadObject } from '../../transfer/download/download.ts';
 import type { Engine } from '../../transfer/engine.ts';
-import { fetchFile, type Fetched } from '../../transfer/fetch-file.ts';
+import { fetchFile, type Fetched } from '../../transfer/download/fetch-file.ts';
 import { inspect } from '../../transfer/inspect.ts';
+import { createManifestWriter, type ManifestWriter } from '../../transfer/manifest.ts';
+import { manifestName } from '../../transfer/manifest-name.ts';
 import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { runPool } from '../../transfer/pool.ts';
-import { planGet, type GetStep } from '../../transfer/trees.ts';
-import { walkRemote } from '../../transfer/walk.ts';
-import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
+import { PlaceTakenError } from '../../transfer/local/partial-file.ts';
+import { runOrdered, runPool } from '../../base/parallel.ts';
+import { planGet } from '../../transfer/tree/trees.ts';
+import { walkRemote } from '../../transfer/tree/walk.ts';
+import { createEngine, createTally, sparseOption, transferOptions, type Tally } from './engine.ts';
+import { filterOptions, readFilter, type FilterValues } from './filters.ts';
 import { monitorTransfers } from './monitor.ts';
-import { missing, readPaths } from './paths.ts';
-import { dryRunOption } from './rehearse.ts';
+import { describeWithT, explainInterruption, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
+import { assertDirectory, listOption, readingNames, readNames } from './names.ts';
+import { missing } from './paths.ts';
+import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
+import { rememberTrees, type FetchResult, type FetchStep } from './remember.ts';
 import { runTransfers } from './show.ts';
 import { countAhead } from './totals.ts';
 
@@ -30,17 +39,34 @@ async function* concatenate(engine: Engine, paths: readonly RemotePath[], close:
   }
 }
 
+/** Some bytes of one object. @throws {UsageError} for what is no range, and for several objects */
+async function openRange({ storage }: Context, paths: readonly RemotePath[], range: string): Promise<AsyncIterable<Uint8Array>> {
+  const [first] = paths;
+  if (first === undefined || paths.length > 1) throw new UsageError('--range is for one object');
+  if (!/^(?:\d+-\d*|-\d+)$/.test(range))
+    throw new UsageError(`--range: "${range}" is no range`, { hint: 'the first 100 bytes: --range 0-99' });
+  return (await storage.getObject(first, { headers: { range: `bytes=${range}` } })).body;
+}
+
 export const cat = command({
   summary: 'Write objects to stdout, one after the other',
-  arguments: { path: many('Object, or a pattern such as "logs/*.gz"', { values: 'path' }) },
-  options: { bwlimit: transferOptions.bwlimit },
+  arguments: { path: some('Object, or a pattern such as "logs/*.gz"', { values: 'path' }) },
+  options: {
+    ...readingNames,
+    ...listOption,
+    range: text('Only these bytes of one object: 0-99, 100- or -100 for the last', { placeholder: 'FIRST-LAST' }),
+    bwlimit: transferOptions.bwlimit,
+  },
   run: async (invocation) => {
-    const paths = await readPaths(invocation, invocation.args.path);
+    const { range } = invocation.options;
+    const { paths } = await readNames(invocation, invocation.args.path, invocation.options);
+    if (range !== undefined) return bytes(await openRange(invocation, paths, range));
     return bytes(concatenate(createEngine(invocation, invocation.options, { bulk: false, inOrder: true }), paths, () => undefined));
   },
   examples: [
     { line: 'cloud stor cat notes.txt', help: 'Show a text' },
     { line: 'cloud stor cat "logs/2024-*.gz" | zcat', help: 'Several, in order' },
+    { line: 'cloud stor cat app.log --range -1000', help: 'The last 1,000 bytes' },
   ],
 });
 
@@ -76,7 +102,24 @@ function chooseFiles(sources: readonly RemotePath[], local: string, intoFolder: 
   return files;
 }
 
-interface Wanted {
+/** Says when a tree goes below a directory of the same content, which it may have been meant for. */
+async function noteNested(
+  context: Context & { readonly args: { readonly path: readonly string[] } },
+  sources: readonly RemotePath[],
+  local: string,
+  files: ReadonlyMap<RemotePath, string>,
+): Promise<void> {
+  const [source] = sources;
+  const { path: words } = context.args;
+  const target = words.length > 1 ? (words.at(-1) ?? '') : '.';
+  if (source === undefined || sources.length > 1 || target.endsWith('/') || target === '.') return;
+  const nested = files.get(source) ?? '';
+  if (isThere(nested) || (await inspect(context.storage, source))?.type !== 'directory') return;
+  const [line = ''] = describeWithT(context, words, [{ source: words[0] ?? '', target }]);
+  noteNesting(context, { target: local, nested, line }, readdirSync(local), await listFirstNames(context, source));
+}
+
+interface Wanted extends FilterValues {
   readonly recursive: boolean;
   readonly noClobber: boolean;
   readonly dryRun: boolean;
@@ -87,8 +130,11 @@ async function* planSources(
   engine: Engine,
   tally: Tally,
   files: ReadonlyMap<RemotePath, string>,
-  { recursive, dryRun }: Wanted,
-): AsyncGenerator<GetStep> {
+  context: Context,
+  options: Wanted,
+): AsyncGenerator<FetchStep> {
+  const { recursive, dryRun } = options;
+  const filter = await readFilter(context, options, recursive);
   if (!recursive) engine.monitor.expect(files.size, 0);
   for (const [source, file] of files) {
     if (!recursive) {
@@ -103,7 +149,8 @@ async function* planSources(
     if (found?.type === 'object') yield { source, file, size: Number(found.headers['content-length'] ?? NaN) };
     else if (found) {
       if (!dryRun) void countAhead(engine, walkRemote(engine.storage, source, { onError: () => undefined }));
-      yield* planGet(engine, source, file, { onError: (error) => tally.fail(error), makesNothing: dryRun });
+      const steps = planGet(engine, source, file, { onError: (error) => tally.fail(error), makesNothing: dryRun, filter });
+      for await (const { rel, ...step } of steps) yield { ...step, tree: { from: source, root: file, rel } };
     }
   }
 }
@@ -112,32 +159,65 @@ function isThere(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Undefined for a file of a tree that is left alone. */
+/** Undefined for a file that is left alone. */
 async function fetchOne(
+  { note }: Pick<Context, 'note'>,
   engine: Engine,
-  { source, file, size }: GetStep,
-  options: Wanted & { continue: boolean; modes: boolean },
+  { source, file, size }: FetchStep,
+  options: Wanted & { continue: boolean; modes: boolean; sparse: boolean },
+  manifest: ManifestWriter | undefined,
 ): Promise<Fetched | undefined> {
   if (options.noClobber && isThere(file)) {
-    if (options.recursive) return undefined;
-    throw new UsageError(`${file} exists: left alone`);
+    if (!options.recursive) note(`${file} exists: left alone`);
+    return undefined;
   }
-  return await fetchFile(engine, source, file, {
-    size: Number.isNaN(size) ? undefined : size,
-    continues: options.continue,
-    modes: options.modes,
-    inTree: options.recursive,
-  });
+  let headers: Headers = {};
+  try {
+    const fetched = await fetchFile(engine, source, file, {
+      size: Number.isNaN(size) ? undefined : size,
+      continues: options.continue,
+      modes: options.modes,
+      sparse: options.sparse,
+      inTree: options.recursive,
+      ...(options.noClobber && { replaces: 'nothing' }),
+      onHeaders: (received) => void (headers = received),
+    });
+    manifest?.add(file, headers);
+    return fetched;
+  } catch (error) {
+    if (!(options.recursive || options.noClobber) || !(error instanceof PlaceTakenError)) throw error;
+    note(error.message);
+    return undefined;
+  }
 }
 
-/** Shows what would be written. */
-async function rehearse(invocation: Context, files: ReadonlyMap<RemotePath, string>, options: Wanted, tally: Tally): Promise<undefined> {
-  for await (const { source, file } of planSources(createEngine(invocation, {}, { bulk: false }), tally, files, options)) {
-    await tally.attempt(printRemotePath(source), async () => {
+/** A manifest for each tree that is fetched. */
+function createManifests(roots: readonly string[]): {
+  find: (file: string) => ManifestWriter | undefined;
+  finish: (isWhole: boolean) => void;
+} {
+  const id = randomUUID();
+  const writers = new Map(roots.map((root) => [root, createManifestWriter(root, id)]));
+  return {
+    find: (file) => [...writers].find(([root]) => file.startsWith(`${root}/`))?.[1],
+    finish: (isWhole) => writers.forEach((writer) => writer.finish(isWhole)),
+  };
+}
+
+/** What would be written. */
+async function* rehearse(
+  invocation: Context,
+  files: ReadonlyMap<RemotePath, string>,
+  options: Wanted,
+  tally: Tally,
+): AsyncGenerator<Rehearsed> {
+  for await (const { source, file } of planSources(createEngine(invocation, {}, { bulk: false }), tally, files, invocation, options)) {
+    const step = await tally.attempt(printRemotePath(source), async (): Promise<Rehearsed> => {
       if (!options.recursive && !(await inspect(invocation.storage, source))) throw missing(source);
       const isLeft = options.noClobber && isThere(file);
-      invocation.note(isLeft ? `${file} exists: it would be left alone` : `Would write ${printRemotePath(source)} -> ${file}`);
+      return { action: isLeft ? 'skip' : 'write', from: printRemotePath(source), to: file };
     });
+    if (step) yield step;
   }
   tally.finish();
 }
@@ -147,9 +227,11 @@ function readTarget(
   { world }: Context,
   words: readonly string[],
   recursive: boolean,
+  hasList: boolean,
 ): { sources: readonly string[]; local: string | undefined } {
   const last = words.at(-1) ?? '';
-  if (words.length === 1) return { sources: words, local: recursive ? world.cwd : undefined };
+  if (words.length === 0) throw new UsageError('missing argument PATH');
+  if (words.length === 1 && !hasList) return { sources: words, local: recursive ? world.cwd : undefined };
   if (last === '-' && recursive) throw new UsageError('a tree cannot be written to stdout', { hint: 'give a directory' });
   return { sources: words.slice(0, -1), local: last === '-' ? undefined : resolvePath(world, last) };
 }
@@ -157,51 +239,85 @@ function readTarget(
 export const get = command({
   summary: 'Read an object to stdout, or objects and trees into files',
   description:
-    'With one argument the object goes to stdout. With more, the last argument is the file or directory to write to; - is stdout. A file gets its name only when it is complete and its MD5 is right; the same command again goes on with a large file that was interrupted. To write several objects to stdout: cloud stor cat.',
-  arguments: { path: many('Object or, with -r, directory; or a pattern such as "logs/*.gz"', { values: 'path' }) },
+    'With one argument the object goes to stdout. With more, the last argument is the file or directory to write to; - is stdout. A file gets its name only when it is complete and its MD5 is right; the same command again goes on with a large file that was interrupted. A file that is a symbolic link is written through; devices and /dev/fd/N take the bytes as a stream. In trees, links, pipes and devices stay as they are. To write several objects to stdout: cloud stor cat.',
+  arguments: { path: some('Object or, with -r, directory; or a pattern such as "logs/*.gz"', { values: 'path' }) },
   usage: 'PATH... [FILE|DIRECTORY|-]',
   options: {
     recursive: flag('Directories with everything in them', { short: 'r' }),
-    continue: flag('Take a file that is there and shorter as the beginning, and fetch the rest'),
+    continue: flag('Fetch the rest of a file that is the beginning of the object; any other file is left alone'),
     noClobber: flag('Leave files alone that exist'),
     dryRun: dryRunOption,
+    noTargetDirectory,
     modes: flag('Give files the permission bits that were kept with put --modes'),
+    sparse: sparseOption,
+    withHeaders: flag(`With -r: keep types, headers and links in ${manifestName} at the root, for put -r and sync`),
+    ...readingNames,
+    ...listOption,
+    ...filterOptions,
     ...transferOptions,
   },
   run: async (invocation) => {
     const { args, options, note } = invocation;
+    if (options.withHeaders && !options.recursive) throw new UsageError('--with-headers is for trees', { hint: 'add -r' });
     if (options.continue && options.noClobber) throw new UsageError('--continue and --no-clobber contradict each other');
-    const { sources: words, local } = readTarget(invocation, args.path, options.recursive);
-    const sources = await readPaths(invocation, words);
+    const hasList = options.pathsFrom !== undefined;
+    const { sources: words, local } = readTarget(invocation, args.path, options.recursive, hasList);
+    const { paths: sources, isMatch } = await readNames(invocation, words, options);
     if (local === undefined) {
+      if (options.sparse) throw new UsageError('--sparse: stdout has no holes', { hint: 'give a file or directory' });
       if (options.dryRun) throw new UsageError('--dry-run: what goes to stdout changes nothing', { hint: 'give a file or directory' });
-      const display = await monitorTransfers(invocation, options.progress ?? (invocation.world.stdout.isTerminal ? false : undefined));
+      const display = await monitorTransfers(invocation, {
+        ...options,
+        noProgress: options.noProgress || (invocation.world.stdout.isTerminal && options.progress === undefined),
+      });
       return bytes(
         concatenate(createEngine(invocation, options, { bulk: false, inOrder: true, monitor: display.monitor }), sources, () =>
           display.close(0),
         ),
       );
     }
-    const intoFolder = isFolder(local);
+    if (options.noTargetDirectory && sources.length > 1) throw new UsageError('-T is for one source');
+    const intoFolder = !options.noTargetDirectory && isFolder(local);
     const last = args.path.at(-1) ?? '';
+    if (isMatch || hasList) assertDirectory(intoFolder, last, 'mkdir');
     if (!intoFolder && (sources.length > 1 || (last.endsWith('/') && !options.recursive)))
       throw new UsageError(`${last}: no such directory`, { hint: `mkdir ${quoteShell(last)}` });
     const files = chooseFiles(sources, local, intoFolder);
+    if (options.recursive && intoFolder) await noteNested(invocation, sources, local, files);
     const only = sources.length === 1 && !options.recursive;
-    if (options.dryRun) return await rehearse(invocation, files, options, createTally(invocation, only));
+    if (options.dryRun) return await showRehearsal(invocation, rehearse(invocation, files, options, createTally(invocation, only)));
     return await runTransfers(
       invocation,
       options,
       { only, bulk: !only },
       { columns: ['path', 'file', { key: 'size', as: 'size' }], id: 'file', fields: ['etag', 'mtime'] },
       async function* ({ engine, tally }) {
-        const steps = planSources(engine, tally, files, options);
-        const work = (step: GetStep): Promise<Fetched | undefined> =>
-          tally.attempt(printRemotePath(step.source), () => fetchOne(engine, step, options));
-        for await (const fetched of runPool(steps, work, { limit: engine.parallel, signal: engine.signal })) {
-          if (!fetched) continue;
-          if (!options.recursive) note(`${fetched.path} -> ${fetched.file}`);
-          yield fetched;
+        const steps = planSources(engine, tally, files, invocation, options);
+        const manifests = options.withHeaders ? createManifests([...files.values()]) : undefined;
+        const work = async (step: FetchStep): Promise<FetchResult> => {
+          const manifest = manifests?.find(step.file);
+          return {
+            step,
+            fetched: await tally.attempt(printRemotePath(step.source), () => fetchOne(invocation, engine, step, options, manifest)),
+          };
+        };
+        const pool = { limit: engine.parallel, signal: engine.signal };
+        const results = options.recursive
+          ? rememberTrees(invocation, runOrdered(steps, work, pool), options.modes)
+          : runPool(steps, work, pool);
+        const placed = [...files].map(([source, file]) => ({ source: printRemotePath(source), target: file }));
+        const lines = options.recursive ? describeWithT(invocation, args.path, placed) : [];
+        let isWhole = false;
+        try {
+          for await (const { fetched } of lines.length > 0 ? explainInterruption(invocation, lines, results) : results) {
+            if (!fetched) continue;
+            if (!options.recursive) note(`${fetched.path} -> ${fetched.file}`);
+            const { seen: _, ...row } = fetched;
+            yield { ...row, mtime: row.mtime === undefined ? undefined : new Date(row.mtime).toISOString() };
+          }
+          isWhole = tally.failed === 0 && !options.noClobber;
+        } finally {
+          manifests?.finish(isWhole);
         }
       },
     );

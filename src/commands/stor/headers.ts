@@ -1,7 +1,8 @@
 import type { Headers } from '../../api/message.ts';
 import { number, text, texts } from '../../cli/parameters.ts';
-import { UsageError } from '../../errors.ts';
-import { isStoredHeader } from '../../transfer/headers.ts';
+import { UsageError } from '../../base/errors.ts';
+import { isStoredHeader, printMode } from '../../transfer/tree/headers.ts';
+import { printTime } from '../../transfer/local/time.ts';
 
 /** Options that say how objects are stored. */
 export const storeOptions = {
@@ -31,9 +32,9 @@ function readHeader(given: string, separator: string): [string, string] {
 const orders = new Set(['durability-level', 'x-durability-level', 'max-content-length', 'role-tag']);
 
 /** `NAME:VALUE` of a header that services store. @throws {UsageError} for others: they would be lost without a word, or change the request */
-export function readStored(given: string): [string, string] {
+export function readStored(given: string, declared?: ReadonlySet<string>): [string, string] {
   const [name, value] = readHeader(given, ':');
-  if (isStoredHeader(name) || orders.has(name)) return [name, value];
+  if (isStoredHeader(name) || orders.has(name) || declared?.has(name) === true) return [name, value];
   throw new UsageError(`--header: services do not store ${name}`, { hint: `as an own header they do: -m ${name}=VALUE` });
 }
 
@@ -46,19 +47,27 @@ export function readMeta(given: string): [string, string] {
 /** The content type that a name suggests. */
 export async function guessType(name: string): Promise<string> {
   const { default: mime } = await import('mime/lite');
-  return mime.getType(name) ?? 'application/octet-stream';
+  // Without a dot the whole name would be taken for an extension: `one` is that of a notebook.
+  const suggested = name.slice(name.lastIndexOf('/') + 1).includes('.') ? mime.getType(name) : null;
+  return suggested ?? 'application/octet-stream';
 }
 
-/** Headers of an object to be stored under a name. */
-export async function chooseHeaders({ type, meta, header }: StoreValues, name: string): Promise<Headers> {
+/** What an upload may declare of its object when it begins; the service compares it at the commit. */
+export const declaredOfUploads: ReadonlySet<string> = new Set(['content-length', 'content-md5']);
+
+/**
+ * Headers of an object to be stored under a name.
+ * @param declared headers that are sent beside those that are stored
+ */
+export async function chooseHeaders({ type, meta, header }: StoreValues, name: string, declared?: ReadonlySet<string>): Promise<Headers> {
   return {
     'content-type': type ?? (await guessType(name)),
-    ...Object.fromEntries(header.map(readStored)),
+    ...Object.fromEntries(header.map((given) => readStored(given, declared))),
     ...Object.fromEntries(meta.map(readMeta)),
   };
 }
 
 /** Headers that keep what a file system knows of a file. */
-export function keepProperties({ mtime, mode }: { mtime: number; mode: number }, modes: boolean): Headers {
-  return { 'm-mtime': new Date(mtime).toISOString(), ...(modes && { 'm-mode': mode.toString(8).padStart(4, '0') }) };
+export function keepProperties({ mtime, mode }: { mtime: bigint; mode: number }, modes: boolean): Headers {
+  return { 'm-mtime': printTime(mtime), ...(modes && { 'm-mode': printMode(mode) }) };
 }

@@ -1,12 +1,12 @@
 import type { Headers } from '../../api/message.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { many, one, some, text, texts } from '../../cli/parameters.ts';
-import { NotFoundError, UsageError } from '../../errors.ts';
+import { NotFoundError, UsageError } from '../../base/errors.ts';
 import { record, type Output } from '../../output/kinds.ts';
-import { decodeValue, isStoredHeader } from '../../transfer/headers.ts';
+import { decodeValue, isStoredHeader } from '../../transfer/tree/headers.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { pickStoredHeaders } from '../../transfer/link.ts';
-import { changeMetadata, type Metadata } from '../../transfer/metadata.ts';
+import { pickStoredHeaders } from '../../transfer/tree/link.ts';
+import { changeMetadata, type Metadata } from '../../transfer/tree/metadata.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { readMeta, readStored } from './headers.ts';
 import { missing } from './paths.ts';
@@ -21,8 +21,13 @@ async function readHeaders({ storage }: Context, path: RemotePath): Promise<Head
   return decodeHeaders(pickStoredHeaders(found.headers));
 }
 
+/** Names of headers are shown as they are: they are data. */
+function asTheyAre(values: object): { key: string; title: string }[] {
+  return Object.keys(values).map((key) => ({ key, title: key }));
+}
+
 function show(headers: Headers): Output {
-  return record(headers, { id: 'content-type' });
+  return record(headers, { id: 'content-type', columns: asTheyAre(headers) });
 }
 
 /** `key` and `m-key` mean an own header, the others are those that services store. */
@@ -44,7 +49,7 @@ const getMeta = command({
     const absent = names.find((name) => headers[name] === undefined);
     if (absent !== undefined) throw new NotFoundError(`${printRemotePath(path)} has no header ${absent}`);
     const picked = Object.fromEntries(names.map((name) => [name, headers[name] ?? '']));
-    return record(picked, { id: names[0] ?? '' });
+    return record(picked, { id: names[0] ?? '', columns: asTheyAre(picked) });
   },
   examples: [
     { line: 'cloud stor meta get notes.txt', help: 'All of them' },
@@ -57,11 +62,18 @@ const changeOptions = {
   header: texts('Another header that the service stores', { placeholder: 'NAME:VALUE' }),
 };
 
+/** `content-type=TYPE` is that header, as `meta get` and `unset` have it; `KEY=VALUE` is m-KEY otherwise. */
+function readPair(given: string): [string, string] {
+  const [name, value] = readMeta(given);
+  const bare = name.slice('m-'.length);
+  return [isStoredHeader(bare) ? bare : name, value];
+}
+
 /** The headers that a command line gives. */
 function readChanges(pairs: readonly string[], { type, header }: { type: string | undefined; header: readonly string[] }): Headers {
   return {
-    ...Object.fromEntries(header.map(readStored)),
-    ...Object.fromEntries(pairs.map(readMeta)),
+    ...Object.fromEntries(header.map((each) => readStored(each))),
+    ...Object.fromEntries(pairs.map(readPair)),
     ...(type !== undefined && { 'content-type': type }),
   };
 }

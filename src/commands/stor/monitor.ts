@@ -1,5 +1,9 @@
 import type { Context } from '../../cli/command.ts';
-import { silent, type Monitor } from '../../transfer/engine.ts';
+import { UsageError } from '../../base/errors.ts';
+import { saysJson } from '../../output/notes.ts';
+import type { ProgressMode } from '../../output/progress.ts';
+import type { Monitor } from '../../transfer/engine.ts';
+import type { TransferValues } from './engine.ts';
 
 /** The display of a command's transfers. */
 export interface Display {
@@ -10,12 +14,40 @@ export interface Display {
   close(failed: number): void;
 }
 
-const hidden: Display = { monitor: silent, pause: (work) => work(), close: () => undefined };
+/** What the user asked for of the display. */
+export type ProgressValues = Partial<Pick<TransferValues, 'progress' | 'noProgress' | 'progressInterval'>>;
 
-/** Shows transfers on a terminal; elsewhere, and where nobody wants it, nothing. */
-export async function monitorTransfers({ world, global }: Context, wanted: boolean | undefined): Promise<Display> {
-  const isShown = wanted ?? (world.stderr.isTerminal && !global.quiet && global.verbose === 0 && world.env['TERM'] !== 'dumb');
-  if (!isShown) return hidden;
+function chooseMode({ world, global }: Context, { progress, noProgress }: ProgressValues): ProgressMode {
+  if (noProgress === true && progress !== undefined && progress !== 'none')
+    throw new UsageError('--progress and --no-progress contradict each other');
+  const draws = world.stderr.isTerminal && world.env['TERM'] !== 'dumb';
+  if (noProgress === true) return 'none';
+  // Codes that move the cursor mean nothing in a log.
+  if (progress !== undefined) return progress === 'bar' && !draws ? 'plain' : progress;
+  if (global.quiet || global.verbose > 0) return 'none';
+  return draws ? 'bar' : 'plain';
+}
+
+/** Shows transfers: drawn on a terminal, by a line every 10 s elsewhere. */
+export async function monitorTransfers(context: Context, values: ProgressValues): Promise<Display> {
+  const { world, global, voice } = context;
+  const mode = chooseMode(context, values);
   const { createProgress } = await import('../../output/progress.ts');
-  return createProgress(world.stderr, world.now);
+  const display = createProgress(world.stderr, {
+    now: world.now,
+    mode,
+    ...(values.progressInterval !== undefined && { interval: values.progressInterval }),
+    isJson: saysJson({ ...global }),
+    isQuiet: global.quiet,
+    countRetries: () => voice.retried,
+  });
+  const { say } = voice;
+  voice.say = (message, kind) => void display.pause(async () => say(message, kind));
+  return {
+    ...display,
+    close: (failed) => {
+      voice.say = say;
+      display.close(failed);
+    },
+  };
 }

@@ -1,25 +1,33 @@
+import { readdirSync } from 'node:fs';
 import { basename } from 'node:path';
+import type { Headers } from '../../api/message.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { openStdin, resolvePath } from '../../cli/input.ts';
 import { flag, many, size, text } from '../../cli/parameters.ts';
-import { ApiError, UsageError } from '../../errors.ts';
-import { quoteShell } from '../../quote.ts';
+import { UsageError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
-import { makeFolder } from '../../transfer/folders.ts';
+import { makeFolder } from '../../transfer/tree/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { baseName, joinPath, parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { walkLocal } from '../../transfer/local-walk.ts';
-import { runPool } from '../../transfer/pool.ts';
-import { isConditionFailed } from '../../transfer/refusal.ts';
-import { openSource, type Source } from '../../transfer/source.ts';
-import { planPut, type PutStep } from '../../transfer/trees.ts';
-import { uploadObject, type PutOptions, type Stored } from '../../transfer/upload.ts';
+import { walkLocal } from '../../transfer/local/walk.ts';
+import { readManifest, type Manifest } from '../../transfer/manifest.ts';
+import { manifestName } from '../../transfer/manifest-name.ts';
+import { runPool } from '../../base/parallel.ts';
+import { isConditionFailed } from '../../transfer/precondition.ts';
+import { openSource, type Source } from '../../transfer/local/source.ts';
+import { planPut, type PutStep } from '../../transfer/tree/trees.ts';
+import type { PutOptions, Stored } from '../../transfer/upload/parts.ts';
+import { uploadObject } from '../../transfer/upload/upload.ts';
 import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
+import { filterOptions, readFilter } from './filters.ts';
 import { isFolder } from './get.ts';
 import { chooseHeaders, keepProperties, storeOptions, type StoreValues } from './headers.ts';
+import { describeWithT, explainInterruption, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
 import { explainParent } from './paths.ts';
-import { dryRunOption, rehearseFolder, rehearseObject } from './rehearse.ts';
+import { dryRunOption, rehearseFolder, rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { runTransfers } from './show.ts';
+import { createSkips, linksOption, readLinks } from './skips.ts';
 import { countAhead } from './totals.ts';
 
 interface PutValues extends StoreValues {
@@ -27,6 +35,7 @@ interface PutValues extends StoreValues {
   readonly noClobber: boolean;
   readonly maxSize: number | undefined;
   readonly modes: boolean;
+  readonly growing: boolean;
 }
 
 async function readPutOptions(values: PutValues, source: Source, target: RemotePath, hasParent: boolean): Promise<PutOptions> {
@@ -42,13 +51,19 @@ async function readPutOptions(values: PutValues, source: Source, target: RemoteP
   };
 }
 
-/** Says in plain words that an object is already there. */
-async function explainExisting<T>(path: RemotePath, noClobber: boolean, work: () => Promise<T>): Promise<T> {
+/** The headers that the command line names itself. */
+async function readGiven(values: PutValues): Promise<Headers> {
+  const { 'content-type': type = '', ...given } = await chooseHeaders(values, '');
+  return values.type === undefined ? given : { ...given, 'content-type': type };
+}
+
+/** Undefined where --no-clobber leaves alone what is there. */
+export async function leaveExisting<T>(noClobber: boolean, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
     if (!noClobber || !isConditionFailed(error)) throw error;
-    throw new ApiError(error.status, error.code, `${printRemotePath(path)} exists: left alone`, { requestId: error.requestId });
+    return undefined;
   }
 }
 
@@ -58,13 +73,24 @@ async function chooseTarget(
   files: readonly string[],
   target: string,
   path: RemotePath,
+  asItself: boolean,
 ): Promise<(file: string) => RemotePath> {
-  const found = await inspect(storage, path);
-  const intoFolder = found?.type === 'directory' || files.length > 1 || target.endsWith('/');
+  if (asItself && files.length > 1) throw new UsageError('-T is for one source');
+  const found = asItself ? undefined : await inspect(storage, path);
+  const intoFolder = !asItself && (found?.type === 'directory' || files.length > 1 || target.endsWith('/'));
   if (!intoFolder) return () => path;
   if (files.includes('-')) throw new UsageError('what comes from stdin needs a name: give the path of the object');
   if (found?.type === 'object') throw new UsageError(`${printRemotePath(path)} is an object, not a directory`);
   return (file) => joinPath(path, basename(resolvePath(world, file)));
+}
+
+/** Says when a tree goes below a directory of the same content, which it may have been meant for. */
+async function noteNested(context: Context, file: string, target: string, path: RemotePath, nested: RemotePath): Promise<void> {
+  const local = resolvePath(context.world, file);
+  if (nested === path || target.endsWith('/') || !isFolder(local) || (await inspect(context.storage, nested))) return;
+  const [line = ''] = describeWithT(context, [file, target], [{ source: file, target }]);
+  const about = { target: printRemotePath(path), nested: printRemotePath(nested), line };
+  noteNesting(context, about, readdirSync(local), await listFirstNames(context, path));
 }
 
 /** @throws {UsageError} when two files would become the same object: one of them would be lost */
@@ -80,7 +106,7 @@ function checkApart({ world }: Context, files: readonly string[], place: (file: 
 }
 
 /** One thing to put: of a tree, or named on the command line. */
-type Step = PutStep | { readonly kind: 'named'; readonly label: string; readonly target: RemotePath };
+type Step = (PutStep & { readonly manifest?: Manifest }) | { readonly kind: 'named'; readonly label: string; readonly target: RemotePath };
 
 function nameStep(step: Step): string {
   if (step.kind === 'folder') return printRemotePath(step.folder.path);
@@ -97,17 +123,18 @@ async function putNamed(
     label === '-'
       ? { kind: 'stream', label: 'stdin', open: () => openStdin(world) }
       : openSource(label, resolvePath(world, label), engine.signal);
+  const stored = source.kind === 'file' ? { ...source, isGrowing: options.growing } : source;
   const parent = parentOf(target);
   const makes = options.parents && parent !== undefined && parent.path.includes('/');
   if (makes) await makeFolder(engine.storage, parent, { parents: true });
   const putOptions = await readPutOptions(options, source, target, makes);
-  return await explainParent(() => uploadObject(engine, source, target, putOptions), 'cloud stor put -p');
+  return await explainParent(() => uploadObject(engine, stored, target, putOptions), 'cloud stor put -p');
 }
 
 /** Stores a file of a tree once its directory is there. Undefined when that could not be made, which was reported. */
 async function putInFolder(
   engine: Engine,
-  step: Extract<PutStep, { kind: 'file' }>,
+  step: Extract<Step, { kind: 'file' }>,
   options: PutValues,
   tally: Tally,
 ): Promise<Stored | undefined> {
@@ -120,7 +147,11 @@ async function putInFolder(
   return await tally.attempt(nameStep(step), async () => {
     const putOptions = await readPutOptions(options, step.source, step.target, true);
     try {
-      return await uploadObject(engine, step.source, step.target, putOptions);
+      const { target, manifest } = step;
+      const source = { ...step.source, isGrowing: options.growing };
+      const kept = manifest?.find(source.file);
+      if (kept) return await manifest?.store(engine, source, target, kept, putOptions, await readGiven(options));
+      return await uploadObject(engine, source, target, putOptions);
     } catch (error) {
       // Of a tree, what is there already is left alone without a word.
       if (options.noClobber && isConditionFailed(error)) return undefined;
@@ -129,9 +160,13 @@ async function putInFolder(
   });
 }
 
-async function rehearse(context: Context, step: Step, noClobber: boolean): Promise<void> {
-  if (step.kind === 'folder') await rehearseFolder(context, step.folder.path);
-  else await rehearseObject(context, 'store', nameStep(step), step.target, noClobber);
+/** What would be stored; the failures of items are reported by `tally`. */
+async function* rehearse(context: Context, steps: AsyncIterable<Step>, noClobber: boolean, finish: () => void): AsyncGenerator<Rehearsed> {
+  for await (const step of steps) {
+    if (step.kind === 'folder') yield* rehearseFolder(context, step.folder.path);
+    else yield await rehearseObject(context, 'store', nameStep(step), step.target, noClobber);
+  }
+  finish();
 }
 
 function checkContradictions(options: PutValues & { recursive: boolean }, count: number): void {
@@ -143,7 +178,7 @@ function checkContradictions(options: PutValues & { recursive: boolean }, count:
 export const put = command({
   summary: 'Store files and trees as objects',
   description:
-    'The service checks what it stores: its MD5 is compared with that of the bytes that were read. Files of 128 MiB and more go in parts, several at once (those up to 512 MiB in one request while that is quick); the same command again goes on with the parts of an interrupted one. The modification time is kept in m-mtime.',
+    'The service checks what it stores: its MD5 is compared with that of the bytes that were read. Files of 128 MiB and more go in parts, several at once (those up to 512 MiB in one request while that is quick); the same command again goes on with the parts of an interrupted one. The modification time is kept in m-mtime. Of trees, links to files inside the tree are followed; others are left out and counted, see --links.',
   arguments: {
     file: many('File or, with -r, directory, and last the path of the object or a directory; - for stdin', { values: 'file-or-path' }),
   },
@@ -155,8 +190,13 @@ export const put = command({
     modes: flag('Keep the permission bits in m-mode'),
     ifMatch: text('Only over the object that has this etag', { placeholder: 'ETAG' }),
     noClobber: flag('Only when there is no object of this name'),
+    noTargetDirectory,
     dryRun: dryRunOption,
     maxSize: size('Most bytes to take from stdin'),
+    growing: flag('Store what files have when they are opened, though they grow meanwhile'),
+    links: linksOption,
+    ...filterOptions,
+    withoutHeaders: flag(`With -r: take no headers from ${manifestName} of get --with-headers`),
     ...transferOptions,
   },
   run: async (invocation) => {
@@ -170,10 +210,15 @@ export const put = command({
     checkContradictions(options, files.length);
     const target = args.file.at(-1) ?? '';
     const path = readRemotePath(target, account);
-    const place = await chooseTarget(invocation, files, target, path);
+    const place = await chooseTarget(invocation, files, target, path, options.noTargetDirectory);
     checkApart(invocation, files, place);
     const only = files.length === 1 && !options.recursive;
+    const [first = ''] = files;
+    if (options.recursive && files.length === 1) await noteNested(invocation, first, target, path, place(first));
 
+    const links = readLinks(options.links);
+    const skips = createSkips(invocation);
+    const filter = await readFilter(invocation, options, options.recursive);
     async function* plan(engine: Engine, tally: Tally): AsyncGenerator<Step> {
       if (options.parents && options.recursive && !options.dryRun) {
         const above = files.length > 1 ? path : parentOf(place(files[0] ?? ''));
@@ -183,18 +228,22 @@ export const put = command({
       for (const label of files) {
         const local = label === '-' ? '' : resolvePath(world, label);
         if (options.recursive && local !== '' && isFolder(local)) {
-          if (!options.dryRun) void countAhead(engine, walkLocal(local, { onError: () => undefined }));
-          yield* planPut(engine, local, place(label), { onError: (error) => tally.fail(error) });
+          if (!options.dryRun) void countAhead(engine, walkLocal(local, { onError: () => undefined, links }));
+          const manifest = options.withoutHeaders ? undefined : await readManifest(local);
+          const steps = planPut(engine, local, place(label), { onError: (error) => tally.fail(error), links, onSkip: skips.add, filter });
+          for await (const step of steps) yield manifest ? { ...step, manifest } : step;
         } else yield { kind: 'named', label, target: place(label) };
       }
     }
 
     if (options.dryRun) {
       const tally = createTally(invocation, only);
-      for await (const step of plan(createEngine(invocation, options, { bulk: false }), tally))
-        await rehearse(invocation, step, options.noClobber);
-      tally.finish();
-      return undefined;
+      const steps = plan(createEngine(invocation, options, { bulk: false }), tally);
+      const finish = (): void => {
+        skips.finish();
+        tally.finish();
+      };
+      return await showRehearsal(invocation, rehearse(invocation, steps, options.noClobber, finish));
     }
     return await runTransfers(
       invocation,
@@ -209,14 +258,17 @@ export const put = command({
             return undefined;
           }
           return await tally.attempt(step.label, async () => {
-            const stored = await explainExisting(step.target, options.noClobber, () => putNamed(invocation, engine, step, options));
-            note(`${step.label === '-' ? 'stdin' : step.label} -> ${stored.path}`);
+            const stored = await leaveExisting(options.noClobber, () => putNamed(invocation, engine, step, options));
+            const label = step.label === '-' ? 'stdin' : step.label;
+            note(stored ? `${label} -> ${stored.path}` : `${printRemotePath(step.target)} exists: left alone`);
             return stored;
           });
         };
-        for await (const stored of runPool(plan(engine, tally), work, { limit: engine.parallel, signal: engine.signal })) {
-          if (stored) yield stored;
-        }
+        const results = runPool(plan(engine, tally), work, { limit: engine.parallel, signal: engine.signal });
+        const placed = files.map((file) => ({ source: file, target: printRemotePath(place(file)) }));
+        const lines = options.recursive ? describeWithT(invocation, args.file, placed) : [];
+        for await (const stored of lines.length > 0 ? explainInterruption(invocation, lines, results) : results) if (stored) yield stored;
+        skips.finish();
       },
     );
   },

@@ -1,28 +1,51 @@
 import type { Context } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
-import { UsageError } from '../../errors.ts';
+import { UsageError } from '../../base/errors.ts';
+import { records, type Output } from '../../output/kinds.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { wantsRows } from './show.ts';
 
 /** For every command that may store, write or remove many things. */
-export const dryRunOption = flag('Only show what would be done');
+export const dryRunOption = flag('Only show what would be done', { short: 'n' });
 
-/** Says that a directory would be made, unless it is there. */
-export async function rehearseFolder({ storage, note }: Pick<Context, 'storage' | 'note'>, path: RemotePath): Promise<void> {
-  const found = await inspect(storage, path);
-  if (found?.type === 'object') throw new UsageError(`${printRemotePath(path)} is an object, not a directory`);
-  if (found === undefined) note(`Would make ${printRemotePath(path)}`);
+/** What a dry run says of one thing: `skip` is left alone because it exists. */
+export interface Rehearsed {
+  readonly action: 'store' | 'copy' | 'move' | 'write' | 'make' | 'delete' | 'skip';
+  readonly from?: string;
+  readonly to: string;
 }
 
-/** Says what would become of something, or that what is there would be left alone. */
+function describe({ action, from, to }: Rehearsed): string {
+  if (action === 'skip') return `${to} exists: it would be left alone`;
+  return from === undefined ? `Would ${action} ${to}` : `Would ${action} ${from} -> ${to}`;
+}
+
+/** The result of a dry run: records when a form of output is asked for, else a line each on stderr. */
+export async function showRehearsal(
+  context: Pick<Context, 'global' | 'note'>,
+  steps: AsyncIterable<Rehearsed>,
+): Promise<Output | undefined> {
+  if (wantsRows(context)) return records(steps, { columns: ['action', 'from', 'to'], id: 'to' });
+  for await (const step of steps) context.note(describe(step));
+  return undefined;
+}
+
+/** A directory that would be made, unless it is there. */
+export async function* rehearseFolder({ storage }: Pick<Context, 'storage'>, path: RemotePath): AsyncGenerator<Rehearsed> {
+  const found = await inspect(storage, path);
+  if (found?.type === 'object') throw new UsageError(`${printRemotePath(path)} is an object, not a directory`);
+  if (found === undefined) yield { action: 'make', to: printRemotePath(path) };
+}
+
+/** What would become of something, or that what is there would be left alone. */
 export async function rehearseObject(
-  { storage, note }: Pick<Context, 'storage' | 'note'>,
-  verb: 'store' | 'copy' | 'move',
+  { storage }: Pick<Context, 'storage'>,
+  action: 'store' | 'copy' | 'move',
   from: string,
   to: RemotePath,
   noClobber: boolean,
-): Promise<void> {
+): Promise<Rehearsed> {
   const target = printRemotePath(to);
-  if (noClobber && (await inspect(storage, to))) note(`${target} exists: it would be left alone`);
-  else note(`Would ${verb} ${from} -> ${target}`);
+  return noClobber && (await inspect(storage, to)) ? { action: 'skip', from, to: target } : { action, from, to: target };
 }

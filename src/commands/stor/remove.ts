@@ -1,34 +1,59 @@
 import { command, type Context } from '../../cli/command.ts';
-import { flag, many } from '../../cli/parameters.ts';
+import { flag, some } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { ApiError, UsageError } from '../../errors.ts';
+import { ApiError, NotFoundError, UsageError } from '../../base/errors.ts';
+import { records, type Row } from '../../output/kinds.ts';
+import type { Engine } from '../../transfer/engine.ts';
+import type { NameForm } from '../../transfer/tree/glob.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { removeEntry, removeTree } from '../../transfer/remove.ts';
-import { walkRemote } from '../../transfer/walk.ts';
+import { removeEntry, removeTree } from '../../transfer/tree/remove.ts';
+import { walkRemote } from '../../transfer/tree/walk.ts';
 import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
-import { missing, readPaths } from './paths.ts';
+import { changingNames, expandWord, explainMissing, listOption, listWords, type NameValues } from './names.ts';
+import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
+import { wantsRows } from './show.ts';
 
 interface Target {
   readonly path: RemotePath;
   readonly type: 'directory' | 'object';
 }
 
-async function findTargets(context: Context, words: readonly string[], tally: Tally): Promise<Target[]> {
+interface Wanted extends NameValues {
+  readonly missingOk: boolean;
+  readonly recursive: boolean;
+}
+
+async function findTargets(
+  context: Context,
+  words: Awaited<ReturnType<typeof listWords>>,
+  { missingOk, recursive }: Wanted,
+  tally: Tally,
+): Promise<Target[]> {
   const targets = [];
-  for (const word of words) {
+  for (const { word, form } of words) {
     const found = await tally.prepare(word, async () => {
       const there = [];
-      for (const path of await readPaths(context, [word])) {
+      for (const path of await findPaths(context, word, form, missingOk)) {
         const type = (await inspect(context.storage, path))?.type;
-        if (type === undefined) throw missing(path);
-        there.push({ path, type });
+        if (type !== undefined) there.push({ path, type });
+        else if (!missingOk) throw await explainMissing(context, path, word, recursive ? 'rm -r' : 'rm');
       }
       return there;
     });
     targets.push(...(found ?? []));
   }
   return targets;
+}
+
+/** The paths of a word; with `missingOk` a pattern may match none. */
+async function findPaths(context: Context, word: string, form: NameForm, missingOk: boolean): Promise<RemotePath[]> {
+  try {
+    return (await expandWord(context, word, form)).paths;
+  } catch (error) {
+    if (missingOk && error instanceof NotFoundError) return [];
+    throw error;
+  }
 }
 
 /** Each once; with `recursive` without what goes with a directory above it. */
@@ -58,64 +83,91 @@ function explainFull(error: unknown, path: RemotePath): unknown {
   });
 }
 
+/** What was deleted, with the number of entries of a tree. */
+interface Removed extends Row {
+  readonly path: string;
+  readonly type: Target['type'];
+  readonly entries: number;
+}
+
+/** Deletes an object, an empty directory or a tree; undefined when that failed, which is reported. */
+async function removeTarget(engine: Engine, { path, type }: Target, recursive: boolean, tally: Tally): Promise<Removed | undefined> {
+  const shown = printRemotePath(path);
+  if (type === 'directory' && recursive) {
+    let entries = 0;
+    const before = tally.failed;
+    await removeTree(engine, path, {
+      removed: () => {
+        entries += 1;
+      },
+      failed: (error, at) => tally.fail(error, printRemotePath(at)),
+    });
+    return tally.failed === before ? { path: shown, type, entries } : undefined;
+  }
+  return await tally.attempt(shown, async () => {
+    try {
+      await removeEntry(engine, path);
+    } catch (error) {
+      throw explainFull(error, path);
+    }
+    return { path: shown, type, entries: 1 };
+  });
+}
+
+async function* rehearse(engine: Engine, targets: readonly Target[], recursive: boolean): AsyncGenerator<Rehearsed> {
+  for (const { path, type } of targets) {
+    if (type === 'directory' && recursive) {
+      for await (const visit of walkRemote(engine.storage, path))
+        if (visit.kind !== 'enter') yield { action: 'delete', to: printRemotePath(visit.path) };
+    }
+    yield { action: 'delete', to: printRemotePath(path) };
+  }
+}
+
 export const remove = command({
   summary: 'Delete objects, empty directories and, with -r, trees',
   aliases: ['delete'],
-  arguments: { path: many('Object or directory, or a pattern such as "logs/*.tmp"', { values: 'path' }) },
+  description: 'Paths are names, whatever characters they have: patterns need --glob, and then brackets and braces count too.',
+  arguments: { path: some('Object or directory; with --glob a pattern such as "logs/*.tmp"', { values: 'path' }) },
   options: {
+    ...changingNames,
+    ...listOption,
+    missingOk: flag('Take what does not exist for deleted', { short: 'f' }),
     recursive: flag('Directories with everything in them', { short: 'r' }),
     yes: flag('Do not ask', { short: 'y' }),
-    dryRun: flag('Only show what would be deleted', { short: 'n' }),
+    dryRun: dryRunOption,
     parallel: transferOptions.parallel,
   },
   run: async (invocation) => {
     const { args, options, note, world } = invocation;
-    const search = createTally(invocation, args.path.length === 1);
-    const targets = dropCovered(await findTargets(invocation, args.path, search), options.recursive);
+    const words = await listWords(invocation, args.path, options);
+    const search = createTally(invocation, words.length === 1);
+    const targets = dropCovered(await findTargets(invocation, words, options, search), options.recursive);
+    if (targets.length === 0) search.finish();
     const engine = createEngine(invocation, options, { bulk: options.recursive || targets.length > 1 });
-    if (options.dryRun) {
-      for (const { path, type } of targets) {
-        if (type === 'directory' && options.recursive) {
-          for await (const visit of walkRemote(engine.storage, path))
-            if (visit.kind !== 'enter') note(`Would delete ${printRemotePath(visit.path)}`);
-        }
-        note(`Would delete ${printRemotePath(path)}`);
-      }
-      return undefined;
-    }
+    if (options.dryRun) return await showRehearsal(invocation, rehearse(engine, targets, options.recursive));
     const rootless = targets.find(({ path }) => !path.path.includes('/'));
     if (rootless) throw new UsageError(`${printRemotePath(rootless.path)} cannot be deleted: it is a root of the account`);
     if (!options.yes && targets.length > 0) await confirm(world, `Delete ${describe(targets, options.recursive)}?`);
     const tally = createTally(invocation, targets.length === 1 && search.failed === 0 && !options.recursive);
-    for (const { path, type } of targets) {
-      if (type === 'directory' && options.recursive) {
-        let removed = 0;
-        const before = tally.failed;
-        await removeTree(engine, path, {
-          removed: () => {
-            removed += 1;
-          },
-          failed: (error, at) => tally.fail(error, printRemotePath(at)),
-        });
-        if (tally.failed === before) note(`Deleted ${printRemotePath(path)} (${removed} entries)`);
-        continue;
+    async function* remove(): AsyncGenerator<Removed> {
+      for (const target of targets) {
+        const removed = await removeTarget(engine, target, options.recursive, tally);
+        if (!removed) continue;
+        note(`Deleted ${removed.path}${target.type === 'directory' && options.recursive ? ` (${removed.entries} entries)` : ''}`);
+        yield removed;
       }
-      await tally.attempt(printRemotePath(path), async () => {
-        try {
-          await removeEntry(engine, path);
-        } catch (error) {
-          throw explainFull(error, path);
-        }
-        note(`Deleted ${printRemotePath(path)}`);
-      });
+      for (let at = 0; at < search.failed; at += 1) tally.skip();
+      tally.finish();
     }
-    for (let at = 0; at < search.failed; at += 1) tally.skip();
-    tally.finish();
+    if (wantsRows(invocation)) return records(remove(), { columns: ['type', 'entries', 'path'], id: 'path' });
+    for await (const _ of remove()) void _;
     return undefined;
   },
   examples: [
     { line: 'cloud stor rm logs/a.gz', help: 'Asks first' },
-    { line: 'cloud stor rm -y "logs/*.tmp" old', help: 'By pattern, and a directory that is empty' },
+    { line: 'cloud stor rm -y --glob "logs/*.tmp" old', help: 'By pattern, and a directory that is empty' },
+    { line: 'cloud stor find logs --older 90d -0 | cloud stor rm -yf --paths-from -', help: 'What another command lists, by name' },
     { line: 'cloud stor rm -ry photos', help: 'A tree, without a question' },
   ],
 });

@@ -2,9 +2,9 @@ import { command, group, type Command, type Context } from '../../cli/command.ts
 import { many, one, some, type Argument } from '../../cli/parameters.ts';
 import { record, type Output } from '../../output/kinds.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { decodeValue } from '../../transfer/headers.ts';
-import { pickStoredHeaders } from '../../transfer/link.ts';
-import { changeMetadata } from '../../transfer/metadata.ts';
+import { decodeValue } from '../../transfer/tree/headers.ts';
+import { pickStoredHeaders } from '../../transfer/tree/link.ts';
+import { changeMetadata } from '../../transfer/tree/metadata.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { missing } from './paths.ts';
 

@@ -26,7 +26,7 @@ export async function runTransfers(
   shape: Omit<Records, 'kind' | 'rows'>,
   work: (transfers: Transfers) => AsyncIterable<Row>,
 ): Promise<Output | undefined> {
-  const display = await monitorTransfers(context, values.progress);
+  const display = await monitorTransfers(context, values);
   const engine = createEngine(context, values, { bulk, monitor: display.monitor });
   const tally = createTally({ world: context.world, fail: (error, item) => display.pause(() => context.fail(error, item)) }, only);
   async function* rows(): AsyncGenerator<Row> {

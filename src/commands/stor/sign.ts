@@ -1,10 +1,11 @@
 import { command } from '../../cli/command.ts';
-import { duration, many, texts } from '../../cli/parameters.ts';
-import { UsageError } from '../../errors.ts';
+import { duration, some, texts } from '../../cli/parameters.ts';
+import { UsageError } from '../../base/errors.ts';
 import { records, text, type Output } from '../../output/kinds.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { encodeRemotePath, printRemotePath } from '../../transfer/path.ts';
-import { missing, readPaths } from './paths.ts';
+import { listOption, readingNames, readNames } from './names.ts';
+import { missing } from './paths.ts';
 import { wantsRows } from './show.ts';
 
 const methods = ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'POST'];
@@ -14,11 +15,14 @@ const usualLifetime = 3_600_000;
 
 export const sign = command({
   summary: 'Make URLs that work without a key until they expire',
-  description: 'Whoever has such a URL can do what it says. It is for GET unless --method says otherwise.',
-  arguments: { path: many('Object or directory', { values: 'path' }) },
+  description:
+    'Whoever has such a URL can do what it says. It is for GET unless --method says otherwise. One for PUT stores an object or a part, nothing else. Patterns are expanded for URLs that only read. It has the default roles of the signer, or those of --role.',
+  arguments: { path: some('Object or directory', { values: 'path' }) },
   options: {
     expires: duration('How long they work; 1h when absent'),
     method: texts('Method that they allow', { placeholder: 'METHOD' }),
+    ...readingNames,
+    ...listOption,
   },
   run: async (invocation): Promise<Output> => {
     const { args, options, storage, world } = invocation;
@@ -30,7 +34,10 @@ export const sign = command({
     const allowed = wanted.length === 0 ? ['GET'] : wanted;
     const reads = allowed.every((method) => method === 'GET' || method === 'HEAD');
     const rows = [];
-    for (const path of await readPaths(invocation, args.path)) {
+    // What may be stored or deleted by a URL is exactly what was written.
+    if (!reads && options.glob) throw new UsageError('--glob is for URLs that only read');
+    const { paths } = await readNames(invocation, args.path, { ...options, literal: options.literal || !reads });
+    for (const path of paths) {
       // What is to be made by the URL need not be there yet.
       if (reads && path.path !== '' && !(await inspect(storage, path))) throw missing(path);
       const url = await invocation.presign('storage', { methods: allowed, path: encodeRemotePath(path), lifetime });

@@ -1,75 +1,47 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
+import { randomUUID } from 'node:crypto';
+import { extname } from 'node:path';
+import type { Headers } from '../../api/message.ts';
 import { command, type Context } from '../../cli/command.ts';
-import { openStdin, resolvePath } from '../../cli/input.ts';
-import { flag, number, one, text, texts } from '../../cli/parameters.ts';
-import { UsageError } from '../../errors.ts';
+import { resolvePath } from '../../cli/input.ts';
+import { flag, number, one, text, withTopic } from '../../cli/parameters.ts';
+import { UsageError } from '../../base/errors.ts';
 import { records, type Output, type Row } from '../../output/kinds.ts';
-import { quoteShell } from '../../quote.ts';
+import { quoteShell } from '../../base/quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
-import { makeFolder } from '../../transfer/folders.ts';
-import { inspect } from '../../transfer/inspect.ts';
-import { makeFolders } from '../../transfer/local-folders.ts';
-import { isNamedPipe, openToRead } from '../../transfer/named-pipe.ts';
-import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
+import { makeFolder } from '../../transfer/tree/folders.ts';
+import { makeFolders } from '../../transfer/local/folders.ts';
 import type { Comparison } from '../../transfer/sync/compare.ts';
 import type { CopyOptions } from '../../transfer/sync/execute.ts';
 import { locate } from '../../transfer/sync/decide.ts';
-import { runSteps, syncSides, type SyncReport } from '../../transfer/sync/run.ts';
-import { readStep, writeStep, type Step } from '../../transfer/sync/steps.ts';
-import { createFilter, type Side } from '../../transfer/sync/tree.ts';
-import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
-import { isFolder } from './get.ts';
+import { createManifestAppender, readManifest } from '../../transfer/manifest.ts';
+import { manifestName } from '../../transfer/manifest-name.ts';
+import { writeHead } from '../../transfer/sync/plan.ts';
+import { decodeStored } from '../../transfer/tree/headers.ts';
+import { syncSides, type SyncReport } from '../../transfer/sync/run.ts';
+import { writeStep, type Step } from '../../transfer/sync/steps.ts';
+import type { Side } from '../../transfer/sync/tree.ts';
+import { createEngine, createTally, sparseOption, transferOptions, type Tally } from './engine.ts';
+import { filterOptions, readFilter, type FilterValues } from './filters.ts';
+import { assertSourceNotEmpty, confirmDeletion, guardOptions } from './guard.ts';
 import { guessType, keepProperties } from './headers.ts';
-import { missing } from './paths.ts';
+import { nameMemory } from './remember.ts';
+import { checkSides, readSides, type Sides } from './sides.ts';
 import { runTransfers } from './show.ts';
+import { createSkips, linksOption, readLinks } from './skips.ts';
 
 /** Options that say which files are compared, and how. */
-export const compareOptions = {
+export const compareOptions = withTopic('compare', {
   checksum: flag('Compare contents by MD5 instead of times'),
   sizeOnly: flag('Compare sizes alone'),
-  include: texts('Only files whose name, or path when it has a slash, matches', { placeholder: 'PATTERN' }),
-  exclude: texts('Leave out what matches', { placeholder: 'PATTERN' }),
-};
+  headers: flag('Compare stored headers too'),
+  links: linksOption,
+});
 
-interface CompareValues {
+interface CompareValues extends FilterValues {
   readonly checksum: boolean;
   readonly sizeOnly: boolean;
-  readonly include: string[];
-  readonly exclude: string[];
-}
-
-/** A side of the command line: `stor:` is the object storage, anything else is local. */
-function readSide({ world, account }: Context, word: string): Side {
-  if (word.startsWith('stor:')) return { kind: 'remote', root: readRemotePath(word, account) };
-  return { kind: 'local', root: resolvePath(world, word) };
-}
-
-function printSide(side: Side): string {
-  return side.kind === 'remote' ? `stor:${printRemotePath(side.root)}` : side.root;
-}
-
-/** @throws {UsageError} for what cannot be brought up to date */
-async function checkSides({ storage }: Context, from: Side, to: Side): Promise<boolean> {
-  if (from.kind === 'local' && to.kind === 'local') {
-    throw new UsageError('both directories are local', { hint: 'write stor:PATH for a directory of the object storage' });
-  }
-  const [a, b] = [`${printSide(from)}/`, `${printSide(to)}/`];
-  if (a.startsWith(b) || b.startsWith(a)) throw new UsageError(`${printSide(from)} and ${printSide(to)} overlap`);
-  if (from.kind === 'local' && !isFolder(from.root)) throw new UsageError(`${from.root}: no such directory`);
-  if (from.kind === 'remote') {
-    const found = await inspect(storage, from.root);
-    if (!found) throw missing(from.root);
-    if (found.type === 'object')
-      throw new UsageError(`${printSide(from)} is an object, not a directory`, { hint: 'use cloud stor get or cp' });
-  }
-  if (to.kind === 'local') return isFolder(to.root);
-  const found = await inspect(storage, to.root);
-  if (found?.type === 'object') throw new UsageError(`${printSide(to)} is an object, not a directory`);
-  return found !== undefined;
+  readonly headers: boolean;
+  readonly links: 'follow' | 'skip' | undefined;
 }
 
 function chooseComparison({ checksum, sizeOnly }: CompareValues): Comparison {
@@ -77,33 +49,39 @@ function chooseComparison({ checksum, sizeOnly }: CompareValues): Comparison {
   return checksum ? 'checksum' : sizeOnly ? 'size' : 'mtime';
 }
 
-/** The file that remembers what runs between these two directories found out. */
-function nameMemory({ paths, settings }: Context, from: Side, to: Side): string {
-  const words = [settings().storUrl?.value, ...[printSide(from), printSide(to)].toSorted()];
-  const id = createHash('sha256').update(JSON.stringify(words)).digest('hex').slice(0, 32);
-  return join(paths.state, 'sync', `${id}.jsonl`);
+export function reportTo(tally: Tally): SyncReport {
+  return { attempt: (rel, work) => tally.attempt(rel, work), fail: (error, item) => tally.fail(error, item), skip: () => tally.skip() };
 }
 
-function reportTo(tally: Tally): SyncReport {
-  return { attempt: (rel, work) => tally.attempt(rel, work), fail: (error) => tally.fail(error), skip: () => tally.skip() };
-}
-
-const copyOptions = {
+export const copyOptions = {
   copies: number('Number of copies of what is stored', { range: [1, 6] }),
   modes: flag('Keep permission bits'),
+  sparse: sparseOption,
+  resetHeaders: flag('Give objects that are replaced the type and headers of new ones; they keep theirs when absent'),
   copy: flag('Where links are refused, copy bytes between directories of the object storage through this machine'),
 };
 
-function readCopyOptions(options: { copies: number | undefined; modes: boolean; copy: boolean }): CopyOptions {
+interface CopyValues {
+  readonly copies: number | undefined;
+  readonly modes: boolean;
+  readonly sparse: boolean;
+  readonly resetHeaders: boolean;
+  readonly copy: boolean;
+}
+
+export function readCopyOptions(options: CopyValues, mayUseParts: boolean): CopyOptions {
   return {
     describe: async (source) => ({ 'content-type': await guessType(source.file), ...keepProperties(source, options.modes) }),
     copies: options.copies,
     modes: options.modes,
+    sparse: options.sparse,
+    resetsHeaders: options.resetHeaders,
+    mayUseParts,
     copiesThrough: options.copy,
   };
 }
 
-const stepShape = {
+export const stepShape = {
   columns: ['action', 'reason', { key: 'size', as: 'size' as const }, { key: 'rel', title: 'PATH' }],
   id: 'rel',
   fields: ['source', 'target'],
@@ -113,145 +91,182 @@ function describeStep({ action, reason, size, rel, source, target }: Step): Row 
   return { action, rel, size, reason, source, target };
 }
 
+interface Planning {
+  readonly deletes: boolean;
+  readonly modes: boolean;
+  readonly remembers: boolean;
+  readonly tally: Tally;
+  readonly engine: Engine;
+}
+
 /** What would have to be done, one step after the other. */
 export async function* planSync(
   context: Context & { readonly options: CompareValues },
-  words: { from: string; to: string },
-  { deletes, tally, engine }: { deletes: boolean; tally: Tally; engine: Engine },
+  sides: Sides,
+  { deletes, modes, remembers, tally, engine }: Planning,
 ): AsyncGenerator<Step> {
   const { options } = context;
-  const [from, to] = [readSide(context, words.from), readSide(context, words.to)];
-  const isThere = await checkSides(context, from, to);
+  const { from, to } = sides;
+  const isThere = await checkSides(sides);
+  const skips = createSkips(context);
   if (!isThere) yield { action: 'mkdir', rel: '', to: locate(to, ''), reason: 'new' };
   yield* syncSides(engine, {
-    task: { from, to, comparison: chooseComparison(options) },
-    filter: createFilter(options.include, options.exclude),
+    task: { from, to, comparison: chooseComparison(options), comparesHeaders: options.headers || options.checksum, modes },
+    filter: await readFilter(context, options),
     deletes,
     dryRun: true,
     isEmpty: !isThere,
-    copy: readCopyOptions({ copies: undefined, modes: false, copy: false }),
-    memory: nameMemory(context, from, to),
+    copy: readCopyOptions({ copies: undefined, modes: false, sparse: false, resetHeaders: false, copy: false }, false),
+    memory: nameMemory(sides.context, from, to),
+    remembers,
     id: randomUUID(),
     report: reportTo(tally),
+    links: readLinks(options.links),
+    onSkip: skips.add,
   });
+  skips.finish();
   tally.finish();
 }
 
-async function* encodePlan(steps: AsyncIterable<Step>): AsyncGenerator<Uint8Array> {
+async function* encodePlan(head: string, steps: AsyncIterable<Step>): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(head);
   for await (const step of steps) yield Buffer.from(writeStep(step));
 }
 
-async function writePlan(context: Context, file: string, steps: AsyncIterable<Step>): Promise<Output | undefined> {
-  if (file === '-') return { kind: 'bytes', body: encodePlan(steps) };
-  const { writeWhole } = await import('../../transfer/whole-file.ts');
-  await writeWhole(resolvePath(context.world, file), encodePlan(steps));
+async function writePlan(context: Context, file: string, head: string, steps: AsyncIterable<Step>): Promise<Output | undefined> {
+  if (file === '-') return { kind: 'bytes', body: encodePlan(head, steps) };
+  const { writeWhole } = await import('../../transfer/local/whole-file.ts');
+  await writeWhole(resolvePath(context.world, file), encodePlan(head, steps), context.world.interrupted);
   context.note(`Wrote ${file}: cloud stor run ${quoteShell(file)} does it`);
   return undefined;
+}
+
+/** Types and headers of objects that files cannot hold: kept in a manifest, or counted. */
+async function createLostHeaders({ note }: Context, to: Side, { withHeaders, modes }: { withHeaders: boolean; modes: boolean }) {
+  const writer = withHeaders && to.kind === 'local' ? await createManifestAppender(to.root) : undefined;
+  const held = new Set(['content-type', 'm-mtime', ...(modes ? ['m-mode'] : [])]);
+  /** Objects by the end of their name and their type. */
+  const types = new Map<string, number>();
+  let count = 0;
+  return {
+    add: (file: string, headers: Headers): void => {
+      if (writer) writer.add(file, headers);
+      else if (Object.keys(decodeStored(headers)).some((name) => !held.has(name))) count += 1;
+      else {
+        const key = `${extname(file)}\0${headers['content-type'] ?? ''}`;
+        types.set(key, (types.get(key) ?? 0) + 1);
+      }
+    },
+    lacks: (file: string, etag: string): boolean => writer?.lacks(file, etag) ?? false,
+    finish: async (): Promise<void> => {
+      writer?.finish();
+      for (const [key, number] of types) {
+        const [end = '', type = ''] = key.split('\0');
+        if (type !== (await guessType(`x${end}`))) count += number;
+      }
+      if (count > 0)
+        note(
+          `${count} ${count === 1 ? 'object has a type or headers' : 'objects have types or headers'} that files cannot hold: --with-headers keeps them`,
+        );
+    },
+  };
 }
 
 export const sync = command({
   summary: 'Bring a directory up to date with another one, either way',
   description:
-    'One side begins with stor: and is a directory of the object storage; both may be. Files are the same when size and modification time are; the time is kept in m-mtime, and what was found out is remembered, so that a run with nothing to do only reads the listings. A run that was interrupted is gone on with by the same command.',
+    'One side begins with stor: and is a directory of the object storage; both may be. PROFILE/stor:PATH is one of the service of a profile: between two services objects go through this machine and never to its disk, with their types, headers and number of copies, and are compared by MD5; names that are links of each other stay so. Files are the same when size and modification time are; the time is kept in m-mtime, and what was found out is remembered, so that a run with nothing to do only reads the listings. A run that was interrupted is gone on with by the same command. Links to files inside a local tree are followed; others are left out and counted, see --links. --delete asks on a terminal and needs --yes elsewhere; it refuses an empty source, and removes nothing whose name the local file system cannot hold or that is there and takes no part, and nothing at all when a listing came with fewer entries than the service announced.',
   arguments: {
-    source: one('Directory to bring; stor:PATH for the object storage', { values: 'file-or-path' }),
-    target: one('Directory to change; stor:PATH for the object storage', { values: 'file-or-path' }),
+    source: one('Directory to bring; stor:PATH for the object storage, PROFILE/stor:PATH for that of a profile', {
+      values: 'file-or-path',
+    }),
+    target: one('Directory to change; stor:PATH or PROFILE/stor:PATH as well', { values: 'file-or-path' }),
   },
   options: {
-    delete: flag('Remove what is only in the target'),
+    ...guardOptions,
     dryRun: flag('Only show what would be done', { short: 'n' }),
     plan: text('Write the steps to a file instead of doing them, for cloud stor run; - for stdout', {
       placeholder: 'FILE',
       values: 'file',
     }),
+    withHeaders: flag(`To files: keep types, headers and links in ${manifestName} at the root`),
+    withoutHeaders: flag('From files: take no headers from that file'),
     ...compareOptions,
+    ...filterOptions,
     ...copyOptions,
     ...transferOptions,
   },
   run: async (invocation) => {
     const { args, options } = invocation;
     const comparison = chooseComparison(options);
-    const words = { from: args.source, to: args.target };
+    const sides = readSides(invocation, { from: args.source, to: args.target });
+    const { from, to, context } = sides;
     if (options.dryRun || options.plan !== undefined) {
       if (options.dryRun && options.plan !== undefined) throw new UsageError('--dry-run and --plan contradict each other');
       const tally = createTally(invocation);
-      const steps = planSync(invocation, words, {
+      const steps = planSync(invocation, sides, {
         deletes: options.delete,
+        modes: options.modes,
+        // A dry run changes nothing at all.
+        remembers: options.plan !== undefined,
         tally,
-        engine: createEngine(invocation, options, { bulk: true }),
+        engine: createEngine(context, options, { bulk: true }),
       });
-      if (options.plan !== undefined) return await writePlan(invocation, options.plan, steps);
+      if (options.plan !== undefined) {
+        await assertSourceNotEmpty(context, sides, options);
+        const head = writeHead({ from, to, deletes: options.delete });
+        return await writePlan(invocation, options.plan, head, steps);
+      }
       return records(mapSteps(steps), stepShape);
     }
-    const [from, to] = [readSide(invocation, words.from), readSide(invocation, words.to)];
-    const isThere = await checkSides(invocation, from, to);
-    return await runTransfers(invocation, options, { only: false, bulk: true }, stepShape, async function* ({ engine, tally }) {
+    const isThere = await checkSides(sides);
+    await assertSourceNotEmpty(context, sides, options);
+    await confirmDeletion(invocation, sides, options, () =>
+      planSync(invocation, sides, {
+        deletes: true,
+        modes: options.modes,
+        remembers: false,
+        tally: createTally({ world: invocation.world, fail: async () => 1 }),
+        engine: createEngine(context, options, { bulk: true }),
+      }),
+    );
+    const skips = createSkips(invocation);
+    return await runTransfers(context, options, { only: false, bulk: true }, stepShape, async function* ({ engine, tally }) {
       if (!isThere && to.kind === 'remote') await makeFolder(engine.storage, to.root, { parents: true });
       if (!isThere && to.kind === 'local') makeFolders(to.root);
+      const manifest = from.kind === 'local' && !options.withoutHeaders ? await readManifest(from.root) : undefined;
+      const lost = await createLostHeaders(invocation, to, options);
       const steps = syncSides(engine, {
-        task: { from, to, comparison },
-        filter: createFilter(options.include, options.exclude),
+        task: { from, to, comparison, comparesHeaders: options.headers || options.checksum, modes: options.modes },
+        filter: await readFilter(invocation, options),
         deletes: options.delete,
         dryRun: false,
         isEmpty: false,
-        copy: readCopyOptions(options),
-        memory: nameMemory(invocation, from, to),
+        // What may remove or replace on a large scale is never done without a condition.
+        copy: { ...readCopyOptions(options, !options.delete), manifest, keeper: lost },
+        memory: nameMemory(context, from, to),
+        remembers: true,
         id: randomUUID(),
         report: reportTo(tally),
+        links: readLinks(options.links),
+        onSkip: skips.add,
       });
-      yield* mapSteps(steps);
+      try {
+        yield* mapSteps(steps);
+      } finally {
+        await lost.finish();
+      }
+      skips.finish();
     });
   },
   examples: [
     { line: 'cloud stor sync photos stor:photos', help: 'What is new or changed here goes there' },
     { line: 'cloud stor sync stor:photos photos --delete -n', help: 'The other way: what would be done?' },
+    { line: 'cloud stor sync work/stor:photos home/stor:pictures', help: 'From the service of one profile to that of another' },
     { line: 'cloud stor sync site stor:/demo/public/site --exclude "*.tmp" --checksum', help: 'Publish, comparing contents' },
   ],
 });
 
-async function* mapSteps(steps: AsyncIterable<Step>): AsyncGenerator<Row> {
+export async function* mapSteps(steps: AsyncIterable<Step>): AsyncGenerator<Row> {
   for await (const step of steps) yield describeStep(step);
 }
-
-async function* readPlan(input: Readable): AsyncGenerator<Step> {
-  let line = 0;
-  for await (const content of createInterface({ input, crlfDelay: Infinity })) {
-    line += 1;
-    if (content.trim() !== '') yield readStep(content, line);
-  }
-}
-
-/** @throws {UsageError} when there is no such file */
-function checkPlan(file: string): void {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  if (stats === undefined) throw new UsageError(`${file}: no such file or directory`);
-  if (stats.isDirectory())
-    throw new UsageError(`${file} is a directory, not a plan`, { hint: 'plans are written by: cloud stor sync --plan FILE' });
-}
-
-export const runPlan = command({
-  summary: 'Do the steps of a plan that sync --plan wrote',
-  description:
-    'Each step is done only when both sides are as they were when the plan was written, and does nothing when it was done already: the same plan can be run again.',
-  arguments: { file: one('Plan; - for stdin', { values: 'file' }) },
-  options: { ...copyOptions, ...transferOptions },
-  run: async (invocation) => {
-    const { args, options, world } = invocation;
-    const file = resolvePath(world, args.file);
-    if (args.file !== '-') checkPlan(file);
-    const comesOnce = args.file === '-' || isNamedPipe(file);
-    const open = (): Readable => (args.file === '-' ? openStdin(world) : openToRead(file, world.interrupted));
-    // The whole plan is read before the first step, where that can be: a mistake in it changes nothing.
-    if (!comesOnce) for await (const step of readPlan(open())) void step;
-    return await runTransfers(invocation, options, { only: false, bulk: true }, stepShape, ({ engine, tally }) =>
-      mapSteps(runSteps(engine, readPlan(open()), readCopyOptions(options), reportTo(tally))),
-    );
-  },
-  examples: [
-    {
-      line: 'cloud stor sync photos stor:photos --plan plan.jsonl && cloud stor run plan.jsonl',
-      help: 'Look at the steps before they are done',
-    },
-    { line: 'cloud stor sync photos stor:photos --plan - | grep -v secret | cloud stor run -', help: 'Leave some out' },
-  ],
-});

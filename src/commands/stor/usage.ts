@@ -4,9 +4,10 @@ import { escapeControl } from '../../output/escape.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { walkRemote, type Visit } from '../../transfer/walk.ts';
+import { walkRemote, type Visit } from '../../transfer/tree/walk.ts';
 import { createTally, type Tally } from './engine.ts';
-import { missing, readPaths } from './paths.ts';
+import { readingNames, readNames } from './names.ts';
+import { missing } from './paths.ts';
 
 interface Usage {
   size: number;
@@ -51,10 +52,10 @@ export const usage = command({
   summary: 'Show how much is in directories',
   description: 'Sizes are those of the objects, not of their copies; objects that are links are counted wherever they are.',
   arguments: { path: some('Directory or object; your stor directory when absent', { values: 'path' }) },
-  options: { depth: number('Also directories this deep below; 1 when absent, 0 for the sum alone', { short: 'd' }) },
+  options: { depth: number('Also directories this deep below; 1 when absent, 0 for the sum alone', { short: 'd' }), ...readingNames },
   run: async (invocation) => {
     const { args, options } = invocation;
-    const roots = await readPaths(invocation, args.path.length === 0 ? [''] : args.path);
+    const { paths: roots } = await readNames(invocation, args.path.length === 0 ? [''] : args.path, options);
     const tally = createTally(invocation, roots.length === 1);
     async function* rows(): AsyncGenerator<UsageRow> {
       for (const root of roots) yield* measure(invocation, root, options.depth ?? 1, tally);
@@ -106,10 +107,10 @@ async function* chain<T>(parts: readonly AsyncIterable<T>[], end: () => void): A
 export const tree = command({
   summary: 'Draw the tree below directories',
   arguments: { path: some('Directory; your stor directory when absent', { values: 'path' }) },
-  options: { maxdepth: number('Go no deeper', { short: 'L', range: [1, 1000] }) },
+  options: { maxdepth: number('Go no deeper', { short: 'L', range: [1, 1000] }), ...readingNames },
   run: async (invocation): Promise<Output> => {
     const { args, options, global, storage } = invocation;
-    const roots = await readPaths(invocation, args.path.length === 0 ? [''] : args.path);
+    const { paths: roots } = await readNames(invocation, args.path.length === 0 ? [''] : args.path, options);
     for (const root of roots) if (root.path !== '' && (await inspect(storage, root)) === undefined) throw missing(root);
     const tally = createTally(invocation, roots.length === 1);
     const walk = (root: RemotePath): AsyncIterable<Visit> =>

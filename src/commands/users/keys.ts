@@ -5,7 +5,7 @@ import { confirm } from '../../cli/prompt.ts';
 import { changeCommand, createAttempts, createLookUp, listFieldNames } from '../../cli/shapes.ts';
 import { record, records } from '../../output/kinds.ts';
 import { findKey, keyColumns, keyOptions, readAttestation, readFingerprint, readPublicKeyText } from '../keys.ts';
-import { askOrSearch, findUser, isIdLike, isUuid, searchByName } from '../rbac/find.ts';
+import { askOrSearch, findUser, isIdLike, isUuid, searchByName } from '../../lookup/find.ts';
 
 const userHelp = 'Login, id, or beginning of an id';
 const keyHelp = 'Name, or MD5 or SHA256 fingerprint';
@@ -77,7 +77,7 @@ export const userKeys = group({
         const user = await resolveUser(invocation, args.user);
         return await compute.createUserKey({ account, user, key, name: options.name, attestation });
       },
-      done: (key) => `Created key ${(key as Key).name}`,
+      done: (key) => `Created key ${key.name}`,
       examples: [
         { line: 'cloud users keys create alice alice.pub --name laptop', help: 'Register a key for alice' },
         { line: 'ssh-keygen -y -f alice.pem | cloud users keys create alice -', help: 'From a private key, which stays here' },

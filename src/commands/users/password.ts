@@ -2,7 +2,7 @@ import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
 import { flag, text } from '../../cli/parameters.ts';
 import { askSecret } from '../../cli/prompt.ts';
-import { UsageError } from '../../errors.ts';
+import { UsageError } from '../../base/errors.ts';
 
 /** Where a password comes from: never from the command line, where others can see it. */
 export const passwordOptions = {

@@ -1,12 +1,20 @@
 import { X509Certificate } from 'node:crypto';
 import type { PublicKey } from '../../auth/public-key.ts';
-import { ApiError } from '../../errors.ts';
-import type { Call } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Call } from '../http/handler.ts';
+import { isCheap } from '../access/key-strength.ts';
+import { assertWithinLimit } from '../limit.ts';
+import { readExtensions, type CertificateExtensions } from './certificate-extensions.ts';
 
 /** What is kept of an attestation: JSON of the certificates and, where the chain is believed, of the factors. */
 export interface Attestation {
   attestation: string | null;
   multifactor: string | null;
+}
+
+/** A certificate with what its extensions say. */
+interface Certified extends CertificateExtensions {
+  readonly certificate: X509Certificate;
 }
 
 function refuse(message: string): ApiError {
@@ -15,57 +23,107 @@ function refuse(message: string): ApiError {
   });
 }
 
-function parseCertificate(pem: string, index: number): X509Certificate {
+function parseCertificate(pem: string, index: number): Certified {
   try {
-    return new X509Certificate(pem);
+    const certificate = new X509Certificate(pem);
+    if (!isCheap(certificate.publicKey)) throw new RangeError('verifying with this key takes too long');
+    return { certificate, ...readExtensions(certificate) };
   } catch {
     throw refuse(`certificate ${index + 1} cannot be read: send a list of certificates in PEM`);
   }
 }
 
-function checkDates(certificate: X509Certificate, index: number, now: number): void {
+function findDateProblem({ certificate }: Certified, now: number): string | undefined {
   const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
-  if (now < from) throw refuse(`certificate ${index + 1} is not valid before ${new Date(from).toISOString()}`);
-  if (now > to) throw refuse(`certificate ${index + 1} expired on ${new Date(to).toISOString()}`);
+  if (now < from) return `is not valid before ${new Date(from).toISOString()}`;
+  return now > to ? `expired on ${new Date(to).toISOString()}` : undefined;
 }
 
-function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+function isIssuedBy({ certificate }: Certified, { certificate: issuer }: Certified): boolean {
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
-/** Whether each certificate is issued by the next one, and the last one by the authority, or is it. */
-function isBelieved(chain: readonly X509Certificate[], pem: string | undefined): boolean {
-  if (pem === undefined) return false;
-  const authority = new X509Certificate(pem);
-  const last = chain.at(-1);
-  const ends = last !== undefined && (last.fingerprint256 === authority.fingerprint256 || isIssuedBy(last, authority));
-  return ends && chain.slice(0, -1).every((certificate, index) => isIssuedBy(certificate, chain[index + 1] ?? authority));
+/** The chain up to the authority: each certificate is issued by the next one. Undefined when it does not lead there. */
+function completeChain(chain: readonly Certified[], authority: Certified): Certified[] | undefined {
+  const isWhole = chain.at(-1)?.certificate.fingerprint256 === authority.certificate.fingerprint256;
+  const whole = isWhole ? [...chain] : [...chain, authority];
+  const isLinked = whole.every((each, index) => {
+    const issuer = whole[index + 1];
+    return issuer === undefined || isIssuedBy(each, issuer);
+  });
+  return isLinked ? whole : undefined;
+}
+
+function isSelfIssued({ certificate }: Certified): boolean {
+  return certificate.subject === certificate.issuer;
+}
+
+/** What keeps a certificate from being the issuer of those below it (RFC 5280, 6.1.4 k, l, n), in words. */
+function findIssuerProblem(issuer: Certified, below: readonly Certified[], isAnchor: boolean): string | undefined {
+  const { constraints, signsCertificates, version } = issuer;
+  // What is trusted as it is may be of a time before there were constraints.
+  const isOld = isAnchor && version < 3 && isSelfIssued(issuer);
+  if (constraints?.isAuthority !== true && !isOld) return 'is not of an authority and cannot issue certificates';
+  if (signsCertificates === false) return 'has a key usage without signing certificates';
+  const between = below.filter((each) => !isSelfIssued(each)).length;
+  const { pathLength } = constraints ?? {};
+  return pathLength !== undefined && between > pathLength ? `may have ${pathLength} authorities below it, not ${between}` : undefined;
 }
 
 /** 1.3.6.1.4.1.41482.3.8: when the device that holds the key wants a PIN and a touch, one byte each, of which 1 means never. */
-const policyIdentifier = Buffer.from('060a2b0601040182c40a0308', 'hex');
+const policyIdentifier = '2b0601040182c40a0308';
 
-function readFactors({ raw }: X509Certificate): string[] {
-  const at = raw.indexOf(policyIdentifier);
-  if (at === -1) return [];
-  const after = raw.subarray(at + policyIdentifier.length);
-  // A mark of being critical may come between.
-  const value = after[0] === 0x01 ? after.subarray(3) : after;
-  const [tag, length, pin = 0, touch = 0] = value;
-  if (tag !== 0x04 || length !== 2) return [];
+/** Extensions that are understood here, or whose meaning changes nothing about a chain: basic constraints, key usage, extended key usage, names. */
+const understood: ReadonlySet<string> = new Set(['551d13', '551d0f', '551d25', '551d11', policyIdentifier]);
+
+function findExtensionProblem({ critical }: Certified): string | undefined {
+  return critical.some((identifier) => !understood.has(identifier)) ? 'has a critical extension that is not known here' : undefined;
+}
+
+/** What is wrong with a chain that leads to the authority: in words, with the number of the certificate. */
+function findChainProblem(chain: readonly Certified[]): string | undefined {
+  for (const [index, each] of chain.entries()) {
+    const isAnchor = index === chain.length - 1;
+    const problem = findExtensionProblem(each) ?? (index === 0 ? undefined : findIssuerProblem(each, chain.slice(1, index), isAnchor));
+    if (problem !== undefined) return `certificate ${index + 1} ${problem}`;
+  }
+  return undefined;
+}
+
+function readFactors({ contents }: Certified): string[] {
+  const value = contents.get(policyIdentifier);
+  if (value?.length !== 2) return [];
+  const [pin = 0, touch = 0] = value;
   return [...(pin > 1 ? ['pin'] : []), ...(touch > 1 ? ['touch'] : [])];
+}
+
+/** Whether the chain leads to the authority by the rules of certificates. @throws {ApiError} when it leads there against them */
+function isBelieved(chain: readonly Certified[], pem: string | undefined, now: number): boolean {
+  if (pem === undefined) return false;
+  const certificate = new X509Certificate(pem);
+  const authority = { certificate, ...readExtensions(certificate) };
+  const whole = completeChain(chain, authority);
+  if (whole === undefined || findDateProblem(authority, now) !== undefined) return false;
+  const problem = findChainProblem(whole);
+  if (problem !== undefined) throw refuse(problem);
+  return true;
 }
 
 /**
  * Reads the attestation certificates of a key. They attest only where the service was given an authority that they lead to.
- * @throws {ApiError} 409 `InvalidArgument` for what is no certificate, not valid now, or about another key.
+ * @throws {ApiError} 409 `InvalidArgument` for what is no certificate, not valid now, about another key, or issued by who may not.
  */
 export function readAttestation(pems: readonly string[] | undefined, key: PublicKey, { settings, now }: Call): Attestation {
+  const subject = { has: 'attestation may have', counted: 'certificates', field: 'attestation' };
+  assertWithinLimit(settings, 'attestationCertificates', pems?.length ?? 0, subject);
   const chain = (pems ?? []).map(parseCertificate);
   const [first] = chain;
   if (first === undefined) return { attestation: null, multifactor: null };
-  for (const [index, certificate] of chain.entries()) checkDates(certificate, index, now());
-  if (!first.publicKey.equals(key.keyObject)) throw refuse('the first certificate is not about this key');
-  const multifactor = isBelieved(chain, settings.attestationAuthority) ? JSON.stringify(readFactors(first)) : null;
+  for (const [index, each] of chain.entries()) {
+    const problem = findDateProblem(each, now());
+    if (problem !== undefined) throw refuse(`certificate ${index + 1} ${problem}`);
+  }
+  if (!first.certificate.publicKey.equals(key.keyObject)) throw refuse('the first certificate is not about this key');
+  const multifactor = isBelieved(chain, settings.attestationAuthority, now()) ? JSON.stringify(readFactors(first)) : null;
   return { attestation: JSON.stringify(pems), multifactor };
 }

@@ -1,6 +1,6 @@
 import type { Infer } from '../../api/fields.ts';
 import type { contactFields } from '../../api/resources.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 import type { AccountRow } from '../store/schema.ts';
 
 type Contact = Infer<typeof contactFields>;

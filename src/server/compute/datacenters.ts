@@ -1,8 +1,8 @@
 import type { compute } from '../../api/compute.ts';
 import type { InputOf, ResultOf } from '../../api/operation.ts';
-import { ApiError } from '../../errors.ts';
-import { Answer, type Call } from '../handler.ts';
-import { apiVersions } from '../version.ts';
+import { ApiError } from '../../base/errors.ts';
+import { Answer, type Call } from '../http/handler.ts';
+import { apiVersions } from '../http/version.ts';
 
 function collectUrls(rows: readonly { name: string; url: string }[]): Record<string, string> {
   return Object.fromEntries(rows.map(({ name, url }) => [name, url]));

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import type { compute } from '../../api/compute.ts';
-import { ApiError } from '../../errors.ts';
-import type { Call, Handler } from '../handler.ts';
-import { operator } from '../operator.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Call, Handler } from '../http/handler.ts';
+import { operator } from '../seed/operator.ts';
 import type { ImageRow, Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
+import { assertRoomForImages } from './image-limit.ts';
 import { showImage } from './image-shape.ts';
 import { requireImage } from './images.ts';
 
@@ -19,6 +20,7 @@ async function cloneOrigin(transaction: Transaction<Schema>, source: ImageRow, c
   }
   const copy: ImageRow = { ...origin, id: randomUUID(), owner: call.account.id, public: 0, acl: '[]', state: 'disabled' };
   const above = await cloneOrigin(transaction, origin, call);
+  await assertRoomForImages(transaction, call);
   await transaction
     .insertInto('images')
     .values({ ...copy, origin: above })
@@ -41,8 +43,9 @@ export const cloneImage: Handler<typeof compute.cloneImage> = async ({ id }, cal
     }
     const origin = await cloneOrigin(transaction, source, call);
     const copy: ImageRow = { ...source, id: randomUUID(), owner: account.id, public: 0, acl: '[]', origin };
+    await assertRoomForImages(transaction, call);
     await transaction.insertInto('images').values(copy).execute();
     return copy;
   });
-  return showImage(row);
+  return showImage(row, call);
 };

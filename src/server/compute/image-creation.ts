@@ -2,15 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { headerAliases } from '../../api/aliases.ts';
 import type { compute } from '../../api/compute.ts';
 import type { Headers } from '../../api/message.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 import { creationCodes, imageCreation } from '../fidelity.ts';
-import { Answer, type Call, type Handler } from '../handler.ts';
-import { isUuid } from '../match.ts';
+import { Answer, type Call, type Handler } from '../http/handler.ts';
+import { isUuid } from '../http/match.ts';
 import type { ImageCreationRow, MachineRow } from '../store/compute-schema.ts';
 import type { ImageRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { makeImageFile } from './image-file.ts';
 import { readImageFields } from './image-input.ts';
+import { assertRoomForImages } from './image-limit.ts';
 import { showImage } from './image-shape.ts';
 
 /** Milliseconds that the making of an image takes where the settings do not say. */
@@ -93,11 +94,12 @@ export const createImageFromMachine: Handler<typeof compute.createImageFromMachi
   const fails = settings.faults?.take(imageCreation)?.code ?? creationCodes.find((code) => code === failure) ?? null;
   const creation = { image: image.id, job: randomUUID(), machine: machine.id, due: now() + (settings.imageTime ?? usualTime), fails };
   await store.write(async (transaction) => {
+    await assertRoomForImages(transaction, call);
     await transaction.insertInto('images').values(image).execute();
     await transaction.insertInto('image_creations').values(creation).execute();
   });
   const headers = { location: `/${account.login}/images/${image.id}`, ...nameJob(creation.job) };
-  return new Answer(showImage(image), { headers });
+  return new Answer(showImage(image, call), { headers });
 };
 
 async function fail({ image, fails }: ImageCreationRow, store: Store): Promise<void> {

@@ -1,10 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
+import { writeAliases } from '../../api/aliases.ts';
 import type { compute } from '../../api/compute.ts';
 import { streamOf } from '../../api/message.ts';
 import { storage } from '../../api/storage.ts';
-import { ApiError } from '../../errors.ts';
-import type { Call, Handler } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Call, Handler } from '../http/handler.ts';
+import { newestVersion } from '../http/version.ts';
 import { releaseContents, removeGarbage, type Garbage } from '../storage/contents.ts';
 import { findEntry, findForWriting, putEntry, refuseDirectory } from '../storage/entries.ts';
 import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
@@ -62,7 +64,7 @@ async function demandAccess(target: Target, { account, requireAccess }: Call): P
 }
 
 function writeManifest(row: ImageRow): Buffer {
-  const { id, ...shown } = showImage(row);
+  const { id, ...shown } = showImage(row, { version: newestVersion });
   return Buffer.from(`${JSON.stringify({ v: 2, uuid: id, ...shown, disabled: row.state === 'disabled' }, null, 2)}\n`);
 }
 
@@ -124,5 +126,6 @@ export const exportImage: Handler<typeof compute.exportImage> = async ({ id, sto
     throw error;
   }
   const service = await store.db.selectFrom('services').select('url').where('name', '=', 'storage').executeTakeFirst();
-  return { storage_url: service?.url ?? '', image_path: target.image.path, manifest_path: target.manifest.path };
+  const location = { storage_url: service?.url ?? '', image_path: target.image.path, manifest_path: target.manifest.path };
+  return { ...location, ...writeAliases(location) };
 };

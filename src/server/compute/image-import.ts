@@ -1,12 +1,13 @@
 import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
-import { ApiError } from '../../errors.ts';
-import { Answer, type Call, type Handler } from '../handler.ts';
-import { openPeer } from '../peer-client.ts';
+import { ApiError } from '../../base/errors.ts';
+import { Answer, type Call, type Handler } from '../http/handler.ts';
+import { openPeer } from '../peers/client.ts';
 import type { ImageRow, Schema } from '../store/schema.ts';
 import { makeImageFile, storeImageFile, type ImageFile } from './image-file.ts';
+import { assertRoomForImages } from './image-limit.ts';
 import { showImage } from './image-shape.ts';
-import { listSecondImages, nameSecond } from './second-datacenter.ts';
+import { listSecondImages, nameSecond } from '../peers/second-datacenter.ts';
 
 /** Images of another datacenter. */
 interface Source {
@@ -73,8 +74,9 @@ async function checkAbsent(db: Kysely<Schema>, id: string): Promise<void> {
   if (here !== undefined) throw new ApiError(409, 'ImageUuidAlreadyExistsError', `image ${id} is in this datacenter already`);
 }
 
-async function insertImages({ store }: Call, rows: readonly ImageRow[]): Promise<void> {
-  await store.write(async (transaction) => {
+async function insertImages(call: Call, rows: readonly ImageRow[]): Promise<void> {
+  await call.store.write(async (transaction) => {
+    await assertRoomForImages(transaction, call, rows.length);
     for (const row of rows) {
       await checkAbsent(transaction, row.id);
       await transaction.insertInto('images').values(row).execute();
@@ -105,5 +107,5 @@ export const importImageFromDatacenter: Handler<typeof compute.importImageFromDa
     for (const { content } of rows) if (error instanceof ApiError && content !== null) await store.bytes.remove(content);
     throw error;
   }
-  return new Answer(showImage(rows.at(-1) ?? image), { headers: { location: `/${account.login}/images/${id}` } });
+  return new Answer(showImage(rows.at(-1) ?? image, call), { headers: { location: `/${account.login}/images/${id}` } });
 };

@@ -1,7 +1,7 @@
 import type { compute } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
-import { ApiError } from '../../errors.ts';
-import { isUuid } from '../match.ts';
+import { ApiError } from '../../base/errors.ts';
+import { isUuid } from '../http/match.ts';
 import type { ImageRow } from '../store/schema.ts';
 
 type Fields = Omit<InputOf<typeof compute.updateImage>, 'account' | 'id'>;

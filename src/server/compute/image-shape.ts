@@ -1,4 +1,6 @@
 import type { Image } from '../../api/resources.ts';
+import { ApiError } from '../../base/errors.ts';
+import { hasOldImageTypes } from '../http/version.ts';
 import type { AccountRow, ImageRow } from '../store/schema.ts';
 
 /** Whether an account sees an image: public ones, its own, and private ones that name it in their list. */
@@ -6,14 +8,34 @@ export function isVisible(row: ImageRow, account: AccountRow): boolean {
   return row.public === 1 || row.owner === account.id || (JSON.parse(row.acl) as string[]).includes(account.id);
 }
 
-/** An image as the API shows it. */
-export function showImage(row: ImageRow): Image {
+/** The types of images before API version 8, and what each stands for. */
+const oldTypes: ReadonlyMap<string, readonly string[]> = new Map([
+  ['smartmachine', ['zone-dataset', 'lx-dataset']],
+  ['virtualmachine', ['zvol', 'other']],
+]);
+
+/** The types of images that a filter means. @throws {ApiError} 409 `InvalidArgument` for a type that the version does not have. */
+export function readTypeFilter(type: string, version: string): readonly string[] {
+  if (!hasOldImageTypes(version)) return [type];
+  const types = oldTypes.get(type);
+  if (types === undefined) throw new ApiError(409, 'InvalidArgument', `image type ${type} is not a valid type`);
+  return types;
+}
+
+function showType(type: string, version: string): string {
+  if (!hasOldImageTypes(version)) return type;
+  return [...oldTypes].find(([, types]) => types.includes(type))?.[0] ?? type;
+}
+
+/** An image as a version of the API shows it. */
+export function showImage(row: ImageRow, { version }: { version: string }): Image {
+  const acl = JSON.parse(row.acl) as string[];
   return {
     id: row.id,
     name: row.name,
     version: row.version,
     os: row.os,
-    type: row.type,
+    type: showType(row.type, version),
     ...(row.description !== null && { description: row.description }),
     ...(row.homepage !== null && { homepage: row.homepage }),
     ...(row.eula !== null && { eula: row.eula }),
@@ -25,7 +47,7 @@ export function showImage(row: ImageRow): Image {
     public: row.public === 1,
     state: row.state as Image['state'],
     tags: JSON.parse(row.tags) as Record<string, unknown>,
-    acl: JSON.parse(row.acl) as string[],
+    ...(acl.length > 0 && { acl }),
     ...(row.error !== null && { error: JSON.parse(row.error) as NonNullable<Image['error']> }),
   };
 }

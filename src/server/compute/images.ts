@@ -2,29 +2,30 @@ import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Image } from '../../api/resources.ts';
-import { ApiError } from '../../errors.ts';
-import type { Call, Handler } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Call, Handler } from '../http/handler.ts';
 import { releaseContents, removeGarbage } from '../storage/contents.ts';
 import type { AccountRow, ImageRow, Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
 import { readImageFields } from './image-input.ts';
 import { refuseUnknown } from './names.ts';
 import { clearTags } from './tags.ts';
-import { isVisible, showImage } from './image-shape.ts';
+import { isVisible, readTypeFilter, showImage } from './image-shape.ts';
 
 /** ListImages, the oldest first; only active ones unless `state` says otherwise. */
 export async function listImages(filter: InputOf<typeof compute.listImages>, call: Call): Promise<Image[]> {
   await settleCreations(call);
   let query = call.store.db.selectFrom('images').selectAll().orderBy('published_at').orderBy('id');
-  for (const column of ['name', 'os', 'version', 'owner', 'type'] as const) {
+  for (const column of ['name', 'os', 'version', 'owner'] as const) {
     const value = filter[column];
     if (value !== undefined) query = query.where(column, '=', value);
   }
-  const { public: isPublic, state = 'active' } = filter;
+  const { public: isPublic, state = 'active', type } = filter;
+  if (type !== undefined) query = query.where('type', 'in', readTypeFilter(type, call.version));
   if (isPublic !== undefined) query = query.where('public', '=', isPublic ? 1 : 0);
   if (state !== 'all') query = query.where('state', '=', state);
   const rows = await query.execute();
-  return rows.filter((row) => isVisible(row, call.account)).map(showImage);
+  return rows.filter((row) => isVisible(row, call.account)).map((row) => showImage(row, call));
 }
 
 /** The image that a path names. @throws {ApiError} 404 `ResourceNotFound`, also for one that the account may not see. */
@@ -44,7 +45,7 @@ export async function requireOwnImage(db: Kysely<Schema>, account: AccountRow, i
 /** GetImage. */
 export const getImage: Handler<typeof compute.getImage> = async ({ id }, call) => {
   await settleCreations(call);
-  return showImage(await requireImage(call.store.db, call.account, id));
+  return showImage(await requireImage(call.store.db, call.account, id), call);
 };
 
 /** UpdateImage: an empty text clears. Errors: 409 `InvalidArgument`, 422 `NotImageOwnerError`. */
@@ -57,7 +58,7 @@ export const updateImage: Handler<typeof compute.updateImage> = async (input, ca
     if (Object.keys(changes).length === 0) return before;
     return transaction.updateTable('images').set(changes).where('id', '=', before.id).returningAll().executeTakeFirstOrThrow();
   });
-  return showImage(row);
+  return showImage(row, call);
 };
 
 async function checkUnused(db: Kysely<Schema>, id: string): Promise<void> {

@@ -1,5 +1,5 @@
 import type { compute } from '../../api/compute.ts';
-import type { Handlers } from '../handler.ts';
+import type { Handlers } from '../http/handler.ts';
 import * as account from './account.ts';
 import * as datacenters from './datacenters.ts';
 import { cloneImage } from './image-clone.ts';

@@ -3,9 +3,11 @@ import type { compute } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type * as r from '../../api/resources.ts';
 import { InvalidKeyError, readPublicKey, type PublicKey } from '../../auth/public-key.ts';
-import { ApiError } from '../../errors.ts';
-import { listKeysOf, selectKeys, type Key } from '../accounts.ts';
-import type { Call, Handler } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import { listKeysOf, selectKeys, type Key } from '../access/accounts.ts';
+import type { Call, Handler } from '../http/handler.ts';
+import { findWeakness } from '../access/key-strength.ts';
+import { assertWithinLimit } from '../limit.ts';
 import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
 import { readAttestation } from './attestation.ts';
 import { clearTags } from './tags.ts';
@@ -22,6 +24,8 @@ function parseKey(text: string): { parsed: PublicKey; line: string } {
   const line = text.trim();
   try {
     const parsed = readPublicKey(line);
+    const weakness = findWeakness(parsed.keyObject);
+    if (weakness !== undefined) throw new ApiError(409, 'InvalidArgument', `key is invalid: ${weakness}`);
     if (parsed.type !== 'ed25519') return { parsed, line };
   } catch (error) {
     if (!(error instanceof InvalidKeyError)) throw error;
@@ -67,6 +71,7 @@ async function get(user: string | undefined, key: string, call: Call): Promise<r
 
 async function create(user: string | undefined, input: Omit<InputOf<typeof compute.createKey>, 'account'>, call: Call): Promise<r.Key> {
   const owner = await findOwner(user, call);
+  assertWithinLimit(call.settings, 'keyBytes', Buffer.byteLength(input.key), { has: 'key may have', counted: 'bytes', field: 'key' });
   const { parsed, line } = parseKey(input.key);
   const fingerprint = parsed.fingerprints.md5;
   const values = {
@@ -79,8 +84,13 @@ async function create(user: string | undefined, input: Omit<InputOf<typeof compu
     created: call.now(),
   };
   const row = await call.store.write(async (transaction) => {
-    const same = selectKeys(await listOf(transaction, owner), fingerprint);
+    const keys = await listOf(transaction, owner);
+    const same = selectKeys(keys, fingerprint);
     if (same.length > 0) throw new ApiError(409, 'InvalidArgument', `key is registered already: ${fingerprint}`);
+    assertWithinLimit(call.settings, 'userKeys', keys.length + 1, {
+      has: user === undefined ? 'an account has' : 'a user has',
+      counted: 'keys',
+    });
     return transaction.insertInto('keys').values(values).returningAll().executeTakeFirstOrThrow();
   });
   return showKey(row);

@@ -1,6 +1,6 @@
 import type { compute } from '../../api/compute.ts';
 import type { Limit } from '../../api/resources.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler } from '../http/handler.ts';
 import type { LimitRow, MachineRow } from '../store/compute-schema.ts';
 
 type Machine = Pick<MachineRow, 'memory' | 'disk' | 'os'> & { image: string | null };

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 
 /** What a name may consist of, and how messages call it. Roles are named in headers, which carry no more than ASCII safely. */

@@ -1,6 +1,6 @@
 import type { Operation } from '../../api/operation.ts';
 import type * as r from '../../api/resources.ts';
-import type { Parameters } from '../read-parameters.ts';
+import type { Parameters } from '../http/read-parameters.ts';
 
 /** What a request of API version 8 says of a role beside the fields of version 9. */
 export interface OldRole {
@@ -31,16 +31,17 @@ function nameEach(value: unknown, field: 'login' | 'name'): { list?: unknown[] }
  * Takes a role in the form of API version 8, where members and policies are names and default members stand apart, as one of version 9.
  * Other operations have no old form.
  */
-export function readOldRole({ name }: Operation, parameters: Parameters): { current: Parameters; old: OldRole } {
-  if (name !== 'createRole' && name !== 'updateRole') return { current: parameters, old: {} };
+export function readOldRole({ fields }: Operation, parameters: Parameters): { current: Parameters; old: OldRole } {
+  if (fields['default_members'] === undefined) return { current: parameters, old: {} };
   const { members, policies, default_members: defaults, ...rest } = parameters;
   const [memberList, policyList] = [nameEach(members, 'login').list, nameEach(policies, 'name').list];
   const current = { ...rest, ...(memberList && { members: memberList }), ...(policyList && { policies: policyList }) };
   return { current, old: { default_members: readList(defaults)?.map(String) } };
 }
 
-/** A role as API version 8 shows it. */
-export function showOldRole({ id, name, policies = [], members = [] }: r.Role): Record<string, unknown> {
+/** A role as API version 8 shows it: members of other kinds than sub-users have no place in it. */
+export function showOldRole({ id, name, policies = [], members: all = [] }: r.Role): Record<string, unknown> {
+  const members = all.filter(({ type }) => type !== 'account');
   const logins = (list: typeof members): string[] => list.flatMap(({ login }) => login ?? []);
   return {
     id,

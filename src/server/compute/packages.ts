@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Package } from '../../api/resources.ts';
-import { ApiError } from '../../errors.ts';
-import type { Call } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Call } from '../http/handler.ts';
 import type { PackageRow, Schema } from '../store/schema.ts';
 
 type Filter = InputOf<typeof compute.listPackages>;

@@ -1,5 +1,5 @@
 import { randomBytes, scrypt } from 'node:crypto';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 
 /** Cost, block size and parallelization of scrypt: some 50 ms and 16 MiB for each attempt at guessing. */
 const parameters = { N: 16_384, r: 8, p: 1 };

@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { Policy } from '../../api/resources.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 import { parseRule } from '../../policy/parser.ts';
+import { countComparisons } from '../../policy/rule.ts';
 import { PolicySyntaxError } from '../../policy/syntax-error.ts';
-import { Answer, type Call, type Handler } from '../handler.ts';
-import { isUuid } from '../match.ts';
+import { Answer, type Call, type Handler } from '../http/handler.ts';
+import { assertRoom, assertWithinLimit } from '../limit.ts';
+import { isUuid } from '../http/match.ts';
+import type { ServiceSettings } from '../settings.ts';
 import type { PolicyRow } from '../store/compute-schema.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { checkFree, readName, refuseUnknown } from './names.ts';
@@ -46,9 +49,13 @@ function refuseRules(message: string): ApiError {
   return new ApiError(409, 'InvalidArgument', message, { errors: [{ field: 'rules', code: 'InvalidArgument', message }] });
 }
 
-function checkRule(rule: string, index: number): void {
+function checkRule(rule: string, index: number, settings: ServiceSettings): void {
+  assertWithinLimit(settings, 'ruleBytes', Buffer.byteLength(rule), { has: `rules[${index}] may have`, counted: 'bytes', field: 'rules' });
   try {
-    parseRule(rule);
+    const { condition } = parseRule(rule);
+    const comparisons = countComparisons(condition);
+    const subject = { has: `the condition of rules[${index}] may have`, counted: 'comparisons', field: 'rules' };
+    assertWithinLimit(settings, 'ruleComparisons', comparisons, subject);
   } catch (error) {
     if (!(error instanceof PolicySyntaxError)) throw error;
     throw refuseRules(`rules[${index}]: ${error.message}`);
@@ -56,12 +63,15 @@ function checkRule(rule: string, index: number): void {
 }
 
 /** The rules as they are stored, in the order given. @throws {ApiError} 409 `InvalidArgument` for none, one that cannot be parsed, one twice. */
-function readRules(rules: readonly string[]): string {
+function readRules(rules: readonly string[], settings: ServiceSettings): string {
   if (rules.length === 0) throw refuseRules('rules: a policy needs at least one rule');
+  assertWithinLimit(settings, 'policyRules', rules.length, { has: 'a policy has', counted: 'rules', field: 'rules' });
+  const places = new Map<string, number>();
   for (const [index, rule] of rules.entries()) {
-    checkRule(rule, index);
-    const first = rules.indexOf(rule);
-    if (first !== index) throw refuseRules(`rules[${index}] is the same as rules[${first}]`);
+    checkRule(rule, index, settings);
+    const first = places.get(rule);
+    if (first !== undefined) throw refuseRules(`rules[${index}] is the same as rules[${first}]`);
+    places.set(rule, index);
   }
   return JSON.stringify(rules);
 }
@@ -73,12 +83,14 @@ export const createPolicy: Handler<typeof compute.createPolicy> = async (input, 
     id: randomUUID(),
     account: account.id,
     name: readName(input.name, 'policies'),
-    rules: readRules(input.rules),
+    rules: readRules(input.rules, call.settings),
     description: input.description === undefined || input.description === '' ? null : input.description,
     created: now(),
   };
   await store.write(async (transaction) => {
     await checkFree(transaction, 'policies', account, row);
+    const policies = transaction.selectFrom('policies').select('name').where('account', '=', account.id);
+    await assertRoom(call.settings, 'policies', policies, { has: 'an account has', counted: 'policies' });
     await transaction.insertInto('policies').values(row).execute();
     await noteChange(transaction, call, 'policy', row.id, undefined);
   });
@@ -91,7 +103,7 @@ export const updatePolicy: Handler<typeof compute.updatePolicy> = async (input, 
   const { description } = input;
   const changes = {
     ...(input.name !== undefined && { name: readName(input.name, 'policies') }),
-    ...(input.rules !== undefined && { rules: readRules(input.rules) }),
+    ...(input.rules !== undefined && { rules: readRules(input.rules, call.settings) }),
     ...(description !== undefined && { description: description === '' ? null : description }),
   };
   const row = await store.write(async (transaction) => {

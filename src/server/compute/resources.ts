@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
+import type { compute } from '../../api/compute.ts';
 import type { Operation } from '../../api/operation.ts';
-import { findUser, listKeysOf, selectKeys } from '../accounts.ts';
+import { findUser, listKeysOf, selectKeys } from '../access/accounts.ts';
 import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
 import { isVisible } from './image-shape.ts';
 import { findPackage } from './packages.ts';
@@ -51,8 +52,15 @@ const findMachine: Find = async (db, account, id) =>
 
 const findNetwork: Find = async (db, _, id) => (await db.selectFrom('networks').select('id').where('id', '=', id).executeTakeFirst())?.id;
 
+/** What follows the account in the paths of the operations. */
+type FirstOf<Path extends string> = Path extends `${infer First}/${string}` ? First : Path;
+type NameBelow<Path extends string> = Path extends `/:account/${infer Rest}` ? FirstOf<Rest> : never;
+type Served = NameBelow<(typeof compute)[keyof typeof compute]['path']>;
+/** Account settings are no resources: the account's tags decide about them. */
+type Collection = Exclude<Served, 'config' | 'limits' | `${':' | '*'}${string}`> | 'machines' | 'fwrules' | 'networks';
+
 /** Collections that can be tagged (compute-decisions, "Roles, policies, tags, access"). */
-const collections: Readonly<Record<string, Find>> = {
+const collections: Readonly<Record<Collection, Find>> = {
   machines: findMachine,
   users: async (db, account, name) => (await findUser(db, account, name))?.id,
   roles: findOwn('roles'),
@@ -90,10 +98,10 @@ export async function findResource(db: Db, account: AccountRow, parts: readonly 
   return { kind: 'member', parts, key: id === undefined ? undefined : `${collection}/${id}`, collection };
 }
 
-/** The components, below the account, of the resource that an operation is done to: limits and settings are the account's own. */
-export function locateResource({ name, segments }: Operation, inputs: Readonly<Record<string, string>>): string[] {
-  if (name === 'setRoleTags') return (inputs['resource'] ?? '').split('/').slice(1);
-  if (['ping', 'getAccountLimits', 'getConfig', 'updateConfig'].includes(name)) return [];
+/** The components, below the account, of the resource that decides about access to an operation. */
+export function locateResource({ resource, segments }: Operation, inputs: Readonly<Record<string, string>>): string[] {
+  if (resource === 'input') return (inputs['resource'] ?? '').split('/').slice(1);
+  if (resource === 'account') return [];
   const parts = segments.slice(1).map(({ kind, text }) => (kind === 'literal' ? text : (inputs[text] ?? '')));
-  return name === 'changeUserPassword' ? parts.slice(0, 2) : parts;
+  return resource === 'parent' ? parts.slice(0, -1) : parts;
 }

@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { Call } from '../handler.ts';
+import type { Call } from '../http/handler.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { noteChange } from './staleness.ts';
 

@@ -3,11 +3,13 @@ import type { Kysely, Transaction } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Role } from '../../api/resources.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 import { administratorRole } from '../../policy/decide.ts';
-import { findAccount, findUser } from '../accounts.ts';
-import { Answer, type Call, type Handler } from '../handler.ts';
-import { isUuid } from '../match.ts';
+import { findAccount, findUser } from '../access/accounts.ts';
+import { Answer, type Call, type Handler } from '../http/handler.ts';
+import { assertRoom, assertWithinLimit } from '../limit.ts';
+import { isUuid } from '../http/match.ts';
+import { hasOldRoles } from '../http/version.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { checkFree, readName, refuseUnknown } from './names.ts';
 import { showOldRole, type OldRole } from './old-roles.ts';
@@ -20,7 +22,7 @@ type Db = Kysely<Schema>;
 
 function showRole(record: RoleRecord, { version }: Call): Role {
   // The declared type is that of version 9; only the older one differs.
-  return version.startsWith('8.') ? (showOldRole(record) as unknown as Role) : record;
+  return hasOldRoles(version) ? (showOldRole(record) as unknown as Role) : record;
 }
 
 async function listPast(call: Call): Promise<RoleRecord[]> {
@@ -88,30 +90,51 @@ function mergeDefaults(
   existing: readonly MemberRecord[],
 ): readonly MemberInput[] | undefined {
   if (defaults === undefined) return members;
-  const active = new Set(defaults.map((login) => login.toLowerCase()));
+  const active = new Map(defaults.map((login) => [login.toLowerCase(), login]));
   const all: MemberInput[] = [...(members ?? existing)];
-  const missing = defaults.filter((login) => !all.some((member) => member.login?.toLowerCase() === login.toLowerCase()));
+  const present = new Set(all.map((member) => member.login?.toLowerCase()));
+  const missing = [...active].filter(([key]) => !present.has(key)).map(([, login]) => login);
   return [...all, ...missing.map((login): MemberInput => ({ login }))].map((member) => ({
     ...member,
     default: active.has(member.login?.toLowerCase() ?? ''),
   }));
 }
 
-/** Version 8 names members only: those that stay keep what they were and had, also those who share a login with another kind of member. */
-function keepMembers(members: readonly MemberInput[], existing: readonly MemberRecord[], { version }: Call): readonly MemberInput[] {
-  if (!version.startsWith('8.')) return members;
+/**
+ * The members of a role after an update. Version 8 names sub-users only: those that stay keep what they had, and other accounts stay, for a
+ * client that reads a role and writes it back knows nothing of them.
+ */
+function mergeMembers(input: RoleInput, all: readonly MemberRecord[], { version }: Call): readonly MemberInput[] | undefined {
+  if (!hasOldRoles(version)) return mergeDefaults(input, all);
+  const existing = all.filter(({ type }) => type === 'subuser');
+  const members = mergeDefaults(input, existing);
+  return members && [...keepMembers(members, existing), ...all.filter(({ type }) => type === 'account')];
+}
+
+function keepMembers(members: readonly MemberInput[], existing: readonly MemberRecord[]): readonly MemberInput[] {
+  const byLogin = new Map<string, MemberRecord[]>();
+  for (const member of existing) byLogin.set(member.login.toLowerCase(), [...(byLogin.get(member.login.toLowerCase()) ?? []), member]);
   return members.flatMap((member): MemberInput[] => {
-    const had = existing.filter(({ login }) => member.id === undefined && login.toLowerCase() === member.login?.toLowerCase());
+    const had = (member.id === undefined ? byLogin.get(member.login?.toLowerCase() ?? '') : undefined) ?? [];
     return had.length === 0 ? [member] : had.map((each) => ({ ...each, default: member.default ?? each.default }));
   });
 }
 
+const memberSubject = { has: 'a role has', counted: 'members', field: 'members' };
+
+/** @throws {LimitReached} before anything is looked up: each member and policy costs a query. */
+function assertListsWithinLimits({ members, policies, default_members: defaults }: RoleInput, { settings }: Call): void {
+  assertWithinLimit(settings, 'roleMembers', Math.max(members?.length ?? 0, defaults?.length ?? 0), memberSubject);
+  assertWithinLimit(settings, 'rolePolicies', policies?.length ?? 0, { has: 'a role has', counted: 'policies', field: 'policies' });
+}
+
 async function writeMembers(
   transaction: Transaction<Schema>,
-  account: AccountRow,
+  { account, settings }: Call,
   role: string,
   members: readonly MemberInput[],
 ): Promise<void> {
+  assertWithinLimit(settings, 'roleMembers', members.length, memberSubject);
   const resolved = new Map<string, Omit<MemberRecord, 'login'>>();
   for (const [index, input] of members.entries()) {
     const member = await resolveMember(transaction, account, input, index);
@@ -144,8 +167,8 @@ async function writePolicies(
 /** Writes what the input has of a role that is there, and gives it as it is then. */
 async function writeRole(transaction: Transaction<Schema>, input: RoleInput, before: RoleRecord, call: Call): Promise<RoleRecord> {
   const { account } = call;
-  const members = mergeDefaults(input, before.members);
-  if (members !== undefined) await writeMembers(transaction, account, before.id, keepMembers(members, before.members, call));
+  const members = mergeMembers(input, before.members, call);
+  if (members !== undefined) await writeMembers(transaction, call, before.id, members);
   if (input.policies !== undefined) await writePolicies(transaction, account, before.id, input.policies);
   const role = await requireRole(transaction, account, before.id);
   if (role.name === administratorRole && role.policies.length > 0) {
@@ -154,13 +177,34 @@ async function writeRole(transaction: Transaction<Schema>, input: RoleInput, bef
   return role;
 }
 
-/** CreateRole. Errors: 409 `InvalidArgument` for a name that is taken, an unknown member or policy. */
+/**
+ * The members of `administrator` may do everything, so whoever else could change that role could do everything.
+ * @throws {ApiError} 403 `NotAuthorized` for the name of that role, unless the caller is the account or one of its administrators.
+ */
+function assertMayChange(name: string, { account }: Call, isAdministrator: boolean): void {
+  if (name !== administratorRole || isAdministrator) return;
+  const message = `only ${account.login} and members of the role ${administratorRole} may create or change the role ${administratorRole}`;
+  throw new ApiError(403, 'NotAuthorized', message);
+}
+
+/** @throws {ApiError} 409 `InvalidArgument` for a member without a type, which API version 9 alone has. */
+function assertTyped({ members = [] }: RoleInput, { version }: Call): void {
+  const index = hasOldRoles(version) ? -1 : members.findIndex(({ type }) => type === undefined);
+  if (index !== -1) throw refuse(`members[${index}].type is required: subuser or account`);
+}
+
+/** CreateRole. Errors: 409 `InvalidArgument` for a name that is taken, an unknown member or policy; 403 for `administrator`. */
 export const createRole: Handler<typeof compute.createRole> = async (input, call) => {
   const { account, store, now } = call;
   const name = readName(input.name, 'roles');
+  assertMayChange(name, call, await call.isAdministrator());
+  assertTyped(input, call);
+  assertListsWithinLimits(input, call);
   const id = randomUUID();
   const role = await store.write(async (transaction) => {
     await checkFree(transaction, 'roles', account, { id, name });
+    const roles = transaction.selectFrom('roles').select('name').where('account', '=', account.id);
+    await assertRoom(call.settings, 'roles', roles, { has: 'an account has', counted: 'roles' });
     await transaction.insertInto('roles').values({ id, account: account.id, name, created: now() }).execute();
     await noteChange(transaction, call, 'role', id, undefined);
     return writeRole(transaction, input, { id, name, policies: [], members: [] }, call);
@@ -172,8 +216,12 @@ export const createRole: Handler<typeof compute.createRole> = async (input, call
 export const updateRole: Handler<typeof compute.updateRole> = async (input, call) => {
   const { account, store } = call;
   const name = input.name === undefined ? undefined : readName(input.name, 'roles');
+  assertTyped(input, call);
+  assertListsWithinLimits(input, call);
+  const isAdministrator = await call.isAdministrator();
   const role = await store.write(async (transaction) => {
     const before = await requireRole(transaction, account, input.role);
+    for (const each of [before.name, name ?? '']) assertMayChange(each, call, isAdministrator);
     await noteChange(transaction, call, 'role', before.id, before);
     if (name !== undefined) {
       await checkFree(transaction, 'roles', account, { id: before.id, name });

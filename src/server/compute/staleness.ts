@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { Call } from '../handler.ts';
+import type { Call } from '../http/handler.ts';
 import type { ChangeRow } from '../store/compute-schema.ts';
 import type { Schema } from '../store/schema.ts';
 

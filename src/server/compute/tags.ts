@@ -2,9 +2,10 @@ import type { Kysely, Transaction } from 'kysely';
 import { compute } from '../../api/compute.ts';
 import type { Headers } from '../../api/message.ts';
 import type { Operation } from '../../api/operation.ts';
-import { ApiError } from '../../errors.ts';
-import { findRoleIds, splitNames } from '../caller-roles.ts';
-import type { Call, Handler } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import { findRoleIds, splitNames } from '../access/caller-roles.ts';
+import { refuseMissing } from '../access/refusals.ts';
+import type { Call, Handler } from '../http/handler.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { findResource, locateResource, type Resource } from './resources.ts';
 
@@ -43,9 +44,19 @@ async function requireRoleIds(db: Kysely<Schema>, account: AccountRow, names: re
   return ids;
 }
 
-/** SetRoleTags. Errors: 409 `InvalidArgument` for a path that is no resource or a role that is none; 404 for a missing member. */
-export const setRoleTags: Handler<typeof compute.setRoleTags> = async ({ resource: path, 'role-tag': given }, { account, store }) => {
+/**
+ * SetRoleTags; of the account without `role-tag`: its present tags, as deployed services show them. Errors: 409 `InvalidArgument` for a path
+ * that is no resource or a role that is none, 409 `MissingParameter`; 404 for a missing member.
+ */
+export const setRoleTags: Handler<typeof compute.setRoleTags> = async (
+  { resource: path, 'role-tag': given },
+  { operation, account, store },
+) => {
   const [, ...parts] = path.split('/');
+  if (given === undefined) {
+    if (parts.length > 0) throw refuseMissing(operation, ['role-tag']);
+    return { name: `/${account.login}`, 'role-tag': await listTags(store.db, account, '') };
+  }
   const names = given.flatMap(splitNames);
   return store.write(async (transaction) => {
     const resource = await findResource(transaction, account, parts);
@@ -58,8 +69,8 @@ export const setRoleTags: Handler<typeof compute.setRoleTags> = async ({ resourc
 };
 
 /** What a create or an update made or changed: it is there when the work is done. */
-function findSubject({ name }: Operation, resource: Resource, result: unknown): string | undefined {
-  if (resource.kind !== 'collection' && name !== 'cloneImage') return resource.key;
+function findSubject({ creates }: Operation, resource: Resource, result: unknown): string | undefined {
+  if (!creates) return resource.key;
   const { id, fingerprint } = result as { id?: string; fingerprint?: string };
   const member = fingerprint ?? id;
   return member === undefined ? undefined : `${resource.collection}/${member}`;
@@ -80,13 +91,8 @@ async function showTags(call: Call, parts: readonly string[]): Promise<Headers> 
 }
 
 /** Whether the request's header `role-tag` has a meaning, which is to tag what the operation makes or changes. */
-function takesTags({ method, name }: Operation, headers: Headers): boolean {
-  return headers['role-tag'] !== undefined && (method === 'POST' || method === 'PUT') && name !== 'setRoleTags';
-}
-
-/** Whether the header tags something that was there before, which is what SetRoleTags is for and its permission needed. */
-function retags(operation: Operation): boolean {
-  return operation.status !== 201 && operation.name !== 'cloneImage';
+function takesTags({ method, resource }: Operation, headers: Headers): boolean {
+  return headers['role-tag'] !== undefined && (method === 'POST' || method === 'PUT') && resource !== 'input';
 }
 
 /**
@@ -103,9 +109,12 @@ export async function withRoleTags(
   const parts = locateResource(operation, inputs);
   if (operation.method === 'GET') return { result: await work(), headers: await showTags(call, parts) };
   if (!takesTags(operation, headers)) return { result: await work(), headers: {} };
-  if (retags(operation)) await call.requireAccess(compute.setRoleTags, { resource: [account.login, ...parts].join('/') });
-  const ids = await requireRoleIds(store.db, account, splitNames(headers['role-tag'] ?? ''));
   const resource = await findResource(store.db, account, parts);
+  // What is missing is said before its tags are judged.
+  if (!operation.creates && resource?.key === undefined) return { result: await work(), headers: {} };
+  // To tag what was there before is SetRoleTags, whose permission it takes.
+  if (!operation.creates) await call.requireAccess(compute.setRoleTags, { resource: [account.login, ...parts].join('/') });
+  const ids = await requireRoleIds(store.db, account, splitNames(headers['role-tag'] ?? ''));
   const result = await work();
   const key = resource && findSubject(operation, resource, unwrap(result));
   if (key !== undefined) await store.write((transaction) => writeTags(transaction, account, key, ids));

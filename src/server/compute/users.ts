@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { User } from '../../api/resources.ts';
-import { ApiError } from '../../errors.ts';
-import { findUser } from '../accounts.ts';
-import { Answer, type Call, type Handler } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import { findUser } from '../access/accounts.ts';
+import { Answer, type Call, type Handler } from '../http/handler.ts';
+import { assertRoom } from '../limit.ts';
 import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
 import { checkEmail, readContact, showContact } from './contact.ts';
 import { refuseUnknown } from './names.ts';
@@ -115,6 +116,8 @@ export const createUser: Handler<typeof compute.createUser> = async (input, call
   };
   await store.write(async (transaction) => {
     await checkFree(transaction, account, login, row.id);
+    const users = transaction.selectFrom('users').select('login_key').where('account', '=', account.id);
+    await assertRoom(call.settings, 'users', users, { has: 'an account has', counted: 'users' });
     await transaction.insertInto('users').values(row).execute();
     await noteChange(transaction, call, 'user', row.id, undefined);
   });

@@ -1,31 +1,17 @@
 import type { Kysely } from 'kysely';
 import type { Phase } from '../../api/objects.ts';
-import type { Caller } from '../handler.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import type { Place } from '../storage/paths.ts';
+import { loadParty, type Party } from './party.ts';
 import type { Slots } from './slots.ts';
-import type { Source } from './sources.ts';
 import type { Zone } from './zone.ts';
+import type { Failure } from './outcome.ts';
 
-/** An object that is to be made of bytes that were stored. */
-export interface NewObject {
+/** An object that a task may read. */
+export interface Source {
   readonly place: Place;
-  /** Id in the byte store; null for no bytes. */
   readonly content: string | null;
   readonly size: number;
-  /** Base64. */
-  readonly md5: string;
-}
-
-/** Why a task cannot be done: what its error record says. */
-export interface Failure {
-  readonly code: string;
-  readonly message: string;
-  /** Paths of the objects that hold the standard error and the core file. */
-  readonly stderr?: string | undefined;
-  readonly core?: string | undefined;
-  /** Those of them that are to be made with the record. */
-  readonly objects?: readonly NewObject[];
 }
 
 /** A task that this service has claimed. */
@@ -36,6 +22,10 @@ export interface Task {
   /** Null for a reducer. */
   readonly input: string | null;
   readonly origin: string | null;
+  /** Number of who added the input that it comes from; null for the creator of the job. */
+  readonly adder: number | null;
+  /** 1 when a task of the phase before named the input, 0 when the service wrote it. */
+  readonly given: number;
   /** Times that the service itself failed it. */
   readonly tries: number;
   /** What a map task reads. */
@@ -47,6 +37,10 @@ export interface ActiveZone {
   readonly zone: Zone;
   readonly slots: Slots;
   load: number;
+  /** Runs while a task does. */
+  timer: NodeJS.Timeout | undefined;
+  /** Whether the task under way takes so long that none is to wait behind it. */
+  isLate: boolean;
 }
 
 /** A phase whose tasks this service does. */
@@ -57,8 +51,9 @@ export interface ActivePhase extends Phase {
   /** Claimed and not begun. */
   readonly queue: Task[];
   readonly zones: Set<ActiveZone>;
-  /** Zones that are being made. */
+  /** Zones that are being made, and those of them whose init runs. */
   opening: number;
+  readonly starting: Set<Zone>;
   /** Whether the database may have tasks that wait. */
   mayHaveMore: boolean;
   isClaiming: boolean;
@@ -70,27 +65,22 @@ export interface ActivePhase extends Phase {
   broken: Failure | undefined;
 }
 
-/** What decides about the rights of a job's creator beside who that is. */
-export interface Access {
-  /** Roles that the request named; the creator's default ones when it named none. */
-  readonly named?: readonly string[] | undefined;
-  readonly sourceip: string;
-  readonly userAgent?: string | undefined;
-}
-
 /** A job that runs, as this service knows it. */
 export interface ActiveJob {
   readonly id: string;
   readonly account: AccountRow;
-  /** The creator: inputs are read with the creator's rights. */
-  readonly caller: Caller;
-  readonly access: Access;
+  /** Who created it: objects are read with the creator's rights. */
+  readonly creator: Party;
+  /** Others who added inputs, by their number, as far as they were needed. */
+  readonly adders: Map<number, Party>;
   readonly phases: readonly ActivePhase[];
   /** Tasks under way, until their outcome is recorded. */
   readonly running: Set<Promise<void>>;
   cancelled: boolean;
   /** Set when the end of the job is being written. */
   isEnding: boolean;
+  /** What keeps this service from going on with the job, while something does. */
+  problem: string | undefined;
 }
 
 function createPhase(phase: Phase, number: number): ActivePhase {
@@ -101,6 +91,7 @@ function createPhase(phase: Phase, number: number): ActivePhase {
     queue: [],
     zones: new Set(),
     opening: 0,
+    starting: new Set(),
     mayHaveMore: true,
     isClaiming: false,
     pace: Infinity,
@@ -115,16 +106,15 @@ export async function loadJob(db: Kysely<Schema>, id: string): Promise<ActiveJob
   if (!row) return undefined;
   const account = await db.selectFrom('accounts').selectAll().where('id', '=', row.account).executeTakeFirst();
   if (!account) return undefined;
-  const user = row.user === null ? undefined : await db.selectFrom('users').selectAll().where('id', '=', row.user).executeTakeFirst();
-  const gone: Caller = { kind: 'anonymous' };
   return {
     id,
     account,
-    caller: row.user === null ? { kind: 'account', account } : user ? { kind: 'user', account, user } : gone,
-    access: JSON.parse(row.access) as Access,
+    creator: await loadParty(db, { account: row.creator ?? row.account, user: row.user, access: row.access }),
+    adders: new Map(),
     phases: (JSON.parse(row.phases) as Phase[]).map(createPhase),
     running: new Set(),
     cancelled: false,
     isEnding: false,
+    problem: undefined,
   };
 }

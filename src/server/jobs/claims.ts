@@ -1,6 +1,7 @@
 import type { Store } from '../store/store.ts';
-import type { ActiveJob, ActivePhase, Failure, Task } from './active-job.ts';
-import { resolveSources } from './sources.ts';
+import type { ActiveJob, ActivePhase, Task } from './active-job.ts';
+import { resolveSources, wantInput } from './sources.ts';
+import type { Failure } from './outcome.ts';
 
 /** Tasks that were claimed, and those of them that failed already because their input cannot be read. */
 export interface Claim {
@@ -17,7 +18,7 @@ export interface Claim {
 export async function claimTasks(store: Store, job: ActiveJob, phase: ActivePhase, limit: number): Promise<Claim> {
   const rows = await store.db
     .selectFrom('job_tasks')
-    .select(['number', 'input', 'origin', 'tries'])
+    .select(['number', 'input', 'origin', 'tries', 'adder', 'given'])
     .where('state', '=', 'waiting')
     .where('job', '=', job.id)
     .where('phase', '=', phase.number)
@@ -28,8 +29,7 @@ export async function claimTasks(store: Store, job: ActiveJob, phase: ActivePhas
   const sources = await resolveSources(
     store,
     job,
-    rows.flatMap(({ input }) => input ?? []),
-    phase.number,
+    rows.flatMap(({ input, ...row }) => (input === null ? [] : wantInput(phase.number, { input, ...row }))),
   );
   // Only now: tasks whose inputs could not be looked up are claimed again.
   phase.claimed = rows.at(-1)?.number ?? phase.claimed;

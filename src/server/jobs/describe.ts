@@ -12,10 +12,11 @@ export async function describeJob(db: Kysely<Schema>, row: JobRow): Promise<Job>
     .executeTakeFirstOrThrow();
   return {
     id: row.id,
-    name: row.name ?? '',
+    ...(row.name !== null && { name: row.name }),
     state: row.state,
     cancelled: row.cancelled === 1,
-    inputDone: row.input_done === 1,
+    // A job that was cancelled takes no further input.
+    inputDone: row.input_done === 1 || row.cancelled === 1,
     timeCreated: new Date(row.created).toISOString(),
     ...(row.done !== null && { timeDone: new Date(row.done).toISOString() }),
     phases: JSON.parse(row.phases) as Phase[],

@@ -1,37 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { accessSync, constants, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { homedir } from 'node:os';
+import { promisify } from 'node:util';
 import { join } from 'node:path';
-import { createNamespaces, createOpenIsolation, findBash, type Isolation } from './isolation.ts';
+import {
+  createBubblewrap,
+  createNamespaces,
+  createOpenIsolation,
+  findBash,
+  type Isolation,
+  type IsolationKind,
+  type SandboxParts,
+} from './isolation.ts';
+import { findControlGroups } from './control-groups.ts';
+import { removeTree } from './remove-tree.ts';
+import { createSeccompFilter } from './seccomp.ts';
+import { findNodeFolder, prepareVisibleSystem, runnerShell, type ReadOnlyBind } from './visible-system.ts';
+import { canIdentify } from './zone-place.ts';
 import { prepareZone, startZone } from './zone.ts';
 
-/** Whether a zone with these walls comes up. */
-async function canOpen(isolation: Isolation, dataDir: string): Promise<boolean> {
-  const directory = join(dataDir, 'zones', 'trial');
+/** What was found out about running tasks on this machine. */
+export type Detected = { readonly isolation: Isolation } | { readonly refusal: string };
+
+/** What is asked for. */
+export interface DetectOptions {
+  readonly dataDir: string;
+  /** The kind that must be used; the strongest that this machine allows when absent. */
+  readonly wanted?: IsolationKind | undefined;
+  /** Further directories of programs for tasks. */
+  readonly tools?: readonly ReadOnlyBind[] | undefined;
+  readonly log: (line: string) => void;
+  /** Takes the end of a trial sandbox, about 100 ms of work that its outcome does not depend on; it is waited for when absent. */
+  readonly follow?: ((work: Promise<void>) => void) | undefined;
+}
+
+/** Milliseconds that a trial sandbox may take. */
+const trialTime = 10_000;
+
+/** MiB that a trial sandbox may use: whether it can be limited is tried too. */
+const trialMemory = 64;
+
+/** Ends with 0 when the sandbox has what tasks are promised; each failure has a code of its own. */
+const trialScript = `
+while read -r name value _; do
+  case $name in
+    CapInh: | CapPrm: | CapEff: | CapBnd: | CapAmb:) [ "$value" = 0000000000000000 ] || exit 10 ;;
+    NoNewPrivs:) [ "$value" = 1 ] || exit 11 ;;
+    Seccomp:) [ "$value" -ge "$CLOUD_TRIAL_FILTER" ] || exit 12 ;;
+  esac
+done </proc/self/status
+{ : </proc/1/environ; } 2>/dev/null && exit 13
+[ ! -e "$CLOUD_TRIAL_DATA" ] && [ ! -e /home ] && [ ! -e /root ] && [ ! -e /tmp/.zone ] || exit 14
+{ : >/usr/.trial; } 2>/dev/null && exit 15
+{ : >/.trial; } 2>/dev/null && exit 16
+{ : >/tmp/work/.trial; } || exit 17
+exit 0
+`;
+
+const trialFailures: Readonly<Record<number, string>> = {
+  10: 'tasks would keep capabilities',
+  11: 'tasks could gain privileges',
+  12: 'the filter of system calls was not loaded',
+  13: 'tasks could read the memory of what starts them (sysctl fs.suid_dumpable)',
+  14: 'tasks would see files of this machine',
+  15: 'tasks could write to /usr',
+  16: 'tasks could write to the root',
+  17: 'tasks could not write to their directory',
+};
+
+function findProgram(name: string, path: string): boolean {
+  return path.split(':').some((folder) => {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Why a zone with this isolation does not come up; undefined when it does. */
+async function tryIsolation(
+  isolation: Isolation,
+  { dataDir, follow }: Pick<DetectOptions, 'dataDir' | 'follow'>,
+  hasFilter: boolean,
+): Promise<string | undefined> {
+  // Guards kill by the name of the zone, on the whole machine.
+  const name = randomUUID();
+  const directory = join(dataDir, 'zones', name);
   try {
-    await prepareZone(directory);
-    const zone = await startZone({ isolation, name: 'trial', directory, dataDir, command: 'true', environment: {}, timeLimit: 10_000 });
-    const isReady = await zone.ready.then(
-      ({ status }) => status === 0,
-      () => false,
-    );
-    await zone.end();
-    return isReady;
-  } catch {
-    return false;
+    await prepareZone(directory, isolation.identify(name));
+    const environment = { CLOUD_TRIAL_DATA: dataDir, CLOUD_TRIAL_FILTER: hasFilter ? '2' : '0' };
+    const zone = await startZone({
+      isolation,
+      name,
+      directory,
+      command: 'true',
+      init: trialScript,
+      memory: trialMemory,
+      environment,
+      timeLimit: trialTime,
+    });
+    const { status } = await zone.ready.catch(async (error: unknown) => {
+      await zone.end();
+      throw error;
+    });
+    const ended = zone.end();
+    if (follow) follow(ended);
+    else await ended;
+    return status === 0 ? undefined : (trialFailures[status] ?? `its trial ended with ${status}`);
+  } catch (error) {
+    await removeTree(directory);
+    return error instanceof Error ? error.message : String(error);
   }
 }
 
-/** The strongest isolation that this machine allows, told in the log. Undefined without bash: no task can run then. */
-export async function detectIsolation(dataDir: string, log: (line: string) => void): Promise<Isolation | undefined> {
+async function readHelp(program: string): Promise<string> {
+  try {
+    const { stdout, stderr } = await promisify(execFile)(program, ['--help'], { env: { ...process.env, LC_ALL: 'C' } });
+    return stdout + stderr;
+  } catch {
+    return '';
+  }
+}
+
+/** A kind of sandbox that can be tried, or why it cannot. */
+interface Candidate {
+  readonly kind: IsolationKind;
+  readonly isolation?: Isolation;
+  readonly hasFilter: boolean;
+  readonly reason?: string;
+}
+
+async function prepareCandidate(kind: IsolationKind, parts: SandboxParts, path: string): Promise<Candidate> {
+  const needed = {
+    bubblewrap: ['bwrap', ...(parts.isRoot ? ['unshare', 'mount', 'setpriv'] : [])],
+    namespaces: ['unshare', 'mount', 'setpriv', 'pivot_root'],
+    none: [],
+  };
+  const missing = needed[kind].find((program) => !findProgram(program, path));
+  if (missing !== undefined) return { kind, hasFilter: false, reason: `${missing === 'bwrap' ? 'bubblewrap' : missing} is not installed` };
+  if (kind === 'bubblewrap') {
+    if (parts.filter === undefined) return { kind, hasFilter: false, reason: `there is no filter of system calls for ${process.arch}` };
+    const disableUserNamespaces = (await readHelp('bwrap')).includes('--disable-userns');
+    return { kind, hasFilter: true, isolation: createBubblewrap(runnerShell, parts, { disableUserNamespaces }) };
+  }
+  const canFilter = parts.filter !== undefined && (await readHelp('setpriv')).includes('--seccomp-filter');
+  const filter = canFilter ? parts.filter : undefined;
+  return { kind, hasFilter: canFilter, isolation: createNamespaces(runnerShell, { ...parts, filter }) };
+}
+
+async function prepareParts(bash: string, { dataDir, tools = [] }: DetectOptions): Promise<SandboxParts> {
+  const kit = join(dataDir, 'sandbox');
+  const kept = [homedir(), dataDir, process.cwd()];
+  const system = prepareVisibleSystem({ kit, bash, node: process.execPath, kept, tools });
+  const filter = createSeccompFilter(process.arch);
+  const file = join(kit, 'filter');
+  if (filter) writeFileSync(file, filter, { mode: 0o600 });
+  return { bash, system, filter: filter && file, groups: await findControlGroups(), isRoot: canIdentify() };
+}
+
+/** What to do where there is no sandbox. */
+const way = 'install bubblewrap, or start the service with --isolation none to run tasks without a sandbox';
+
+/** The strongest isolation that this machine allows, or the one that is wanted; never less than that without being asked. */
+export async function detectIsolation(options: DetectOptions): Promise<Detected> {
+  const { wanted, log } = options;
   const bash = await findBash(process.env['PATH']);
-  if (bash === undefined) {
-    log('jobs: there is no bash on this machine, so tasks of jobs wait until there is one');
-    return undefined;
+  if (bash === undefined) return { refusal: 'jobs are off: there is no bash on this machine' };
+  if (wanted === 'none') {
+    log('jobs: tasks run without a sandbox (--isolation none): they can use the network and the files of this user');
+    const programs = [...(options.tools ?? []).map(({ source }) => source), findNodeFolder(process.execPath) ?? []].flat();
+    return { isolation: createOpenIsolation(bash, programs, await findControlGroups()) };
   }
-  const choices = process.platform === 'linux' ? [createNamespaces(bash, false), createNamespaces(bash, true)] : [];
-  for (const isolation of choices) {
-    if (!(await canOpen(isolation, dataDir))) continue;
-    log('jobs: tasks run in namespaces of their own, without network');
-    return isolation;
+  if (process.platform !== 'linux') {
+    return {
+      refusal: `jobs are off: there is no sandbox for tasks on ${process.platform}; start the service with --isolation none to run tasks without one`,
+    };
   }
-  log('jobs: tasks run without namespaces, which this machine does not allow: they can use the network and the files of this user');
-  return createOpenIsolation(bash);
+  const parts = await prepareParts(bash, options);
+  const path = createOpenIsolation(bash).path;
+  const reasons: string[] = [];
+  for (const kind of wanted === undefined ? (['bubblewrap', 'namespaces'] as const) : [wanted]) {
+    const { isolation, hasFilter, reason } = await prepareCandidate(kind, parts, path);
+    const failure = isolation ? await tryIsolation(isolation, options, hasFilter) : reason;
+    if (isolation && failure === undefined) {
+      log(`jobs: tasks run in a sandbox (${kind}${hasFilter ? '' : ', without a filter of system calls'})`);
+      return { isolation };
+    }
+    reasons.push(`${kind}: ${failure ?? 'unknown'}`);
+  }
+  const refusal = `jobs are off: no sandbox can be made on this machine (${reasons.join('; ')}); ${way}`;
+  log(refusal);
+  return { refusal };
 }

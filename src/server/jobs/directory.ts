@@ -1,18 +1,15 @@
 import type { Transaction } from 'kysely';
-import { activateRoles } from '../../policy/decide.ts';
-import { findRoleIds, listCallerRoles } from '../caller-roles.ts';
-import type { Call } from '../handler.ts';
+import { findRoleIds } from '../access/caller-roles.ts';
+import type { Call } from '../http/handler.ts';
 import { describeDirectory, ensureDirectory, putEntry } from '../storage/entries.ts';
 import { childOf, parentOf, type Place } from '../storage/paths.ts';
 import type { Schema } from '../store/schema.ts';
-import type { Access } from './active-job.ts';
+import type { Access } from './party.ts';
 
-/** Ids of the roles that are active for the request that creates a job; none when the account itself does. */
-export async function listCreatorRoles({ store, account, caller }: Call, { named }: Access): Promise<string[]> {
-  if (caller.kind === 'account' && caller.account.id === account.id) return [];
-  const { active } = activateRoles(await listCallerRoles(store.db, account, caller), named);
-  const names = active.map(({ name }) => name);
-  return (await findRoleIds(store.db, account, names)).ids;
+/** Ids of the roles that were active for the request that creates a job; none when the account itself does. */
+export async function listCreatorRoles({ store, account }: Call, access: string): Promise<string[]> {
+  const { roles = [] } = JSON.parse(access) as Access;
+  return (await findRoleIds(store.db, account, roles)).ids;
 }
 
 /**

@@ -1,44 +1,35 @@
 import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Store } from '../store/store.ts';
-import { loadJob, type ActiveJob, type ActivePhase, type ActiveZone, type Failure, type Task } from './active-job.ts';
+import { loadJob, type ActiveJob, type ActivePhase, type ActiveZone, type Task } from './active-job.ts';
 import { archiveJob } from './archive.ts';
+import { createBackground } from './background.ts';
 import { claimTasks, listRunningJobs } from './claims.ts';
-import { detectIsolation } from './detect-isolation.ts';
+import { detectIsolation, type Detected } from './detect-isolation.ts';
 import type { Isolation } from './isolation.ts';
 import { openZone } from './open-zone.ts';
 import { chooseDepth, isQuick } from './pace.ts';
+import { describeProblem } from './problem.ts';
 import { isJobOver } from './progress.ts';
-import type { Result } from './record.ts';
 import { createRecorder } from './recorder.ts';
+import { removeTree } from './remove-tree.ts';
+import { installTools, toolsTarget } from './tools/install.ts';
 import { runTask } from './run-task.ts';
 import { createSlots } from './slots.ts';
-
-/** What the engine works with. */
-export interface EngineOptions {
-  readonly store: Store;
-  readonly dataDir: string;
-  /** Address of the object storage, which tasks find in their environment. */
-  readonly url: () => string;
-  /** Name of this server in error records. */
-  readonly server: string;
-  readonly now: () => number;
-  readonly log: (line: string) => void;
-  /** How tasks are kept apart; found out when absent. */
-  readonly isolation?: Isolation | undefined;
-  /** Tasks at once; as many as there are cores when absent. */
-  readonly slots?: number | undefined;
-  /** Most milliseconds of a task. */
-  readonly timeLimit?: number | undefined;
-}
+import { createZoneLoads } from './zone-loads.ts';
+import type { Failure } from './outcome.ts';
+import type { Result } from './result.ts';
+import type { EngineOptions } from './engine-options.ts';
 
 /** What runs the jobs of the local service. */
 export interface JobEngine {
   /** Says that something about a job changed: it is new, has more input, an end of it, or was cancelled. */
   wake(job: string): void;
+  /** What keeps the service from going on with a job; undefined when nothing does. */
+  problemOf(job: string): string | undefined;
+  /** How tasks are kept from the rest of the machine, or why none can run. */
+  readonly detected: Promise<Detected>;
   /** Kills what runs; it goes on at the next start. */
   close(): Promise<void>;
 }
@@ -55,25 +46,22 @@ const mostRunning = 1000;
 
 /** Milliseconds between attempts at what the disk or the database refused. */
 const pause = 1000;
+/** The longest of them: each failed attempt to write the end of a job doubles the pause. */
+const longestPause = 16_000;
 
 /** Starts the engine and goes on with the jobs that ran when the service ended. */
 export function startJobEngine(options: EngineOptions): JobEngine {
   const { store, dataDir, now, log, slots = availableParallelism(), timeLimit = defaultTimeLimit } = options;
   const jobs = new Map<string, ActiveJob>();
   const refreshing = new Map<string, Promise<void>>();
-  const background = new Set<Promise<void>>();
+  const loads = createZoneLoads();
+  const background = createBackground(log);
+  const { follow } = background;
   const zonesDir = join(dataDir, 'zones');
-  /** Zones that work or are being made, zones that wait for work, tasks whose outcome is not recorded, and whose turn it is. */
-  const state = { busy: 0, idle: 0, running: 0, turn: 0, closed: false };
+  /** Tasks whose outcome is not recorded, and whose turn it is. */
+  const state = { running: 0, turn: 0, closed: false };
+  const closing = new AbortController();
   let isolation: Isolation | undefined;
-
-  /** Keeps work that nobody waits for, so that closing can. */
-  function follow(work: Promise<void>, what: string): void {
-    const followed = work
-      .catch((error: unknown) => log(`jobs: ${what} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`))
-      .finally(() => background.delete(followed));
-    background.add(followed);
-  }
 
   const recorder = createRecorder({
     store,
@@ -86,34 +74,13 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     onRecorded: (results, over) => {
       for (const { task, kind } of results) {
         if (kind === 'retry') task.phase.queue.push({ ...task, tries: task.tries + 1 });
-        const next = task.job.phases[task.phase.number + 1];
-        if (next) next.mayHaveMore = true;
+        // A phase that ends without outputs also closes those behind it, whose reducers then begin.
+        for (const later of task.job.phases.slice(task.phase.number + 1)) later.mayHaveMore = true;
       }
       for (const job of over) follow(endJob(job), `ending job ${job.id}`);
       pump();
     },
   });
-
-  function countZone(busy: number, idle: number): void {
-    state.busy += busy;
-    state.idle += idle;
-  }
-
-  function setLoad(active: ActiveZone, change: number): void {
-    const before = active.load;
-    active.load += change;
-    if (before === 0) countZone(1, -1);
-    if (active.load === 0) countZone(-1, 1);
-  }
-
-  async function endZone(phase: ActivePhase, active: ActiveZone): Promise<void> {
-    if (phase.zones.delete(active) && active.load === 0) countZone(0, -1);
-    await active.zone.end();
-  }
-
-  async function endZones(job: ActiveJob): Promise<void> {
-    await Promise.all(job.phases.flatMap((phase) => [...phase.zones].map((active) => endZone(phase, active))));
-  }
 
   function record(result: Result): Promise<void> {
     return state.closed ? Promise.resolve() : recorder.record(result);
@@ -127,7 +94,9 @@ export function startJobEngine(options: EngineOptions): JobEngine {
       if (isFull) phase.mayHaveMore = true;
       phase.queue.push(...tasks);
       for (const { task, failure } of failures) follow(record({ kind: 'failure', task, zone: '', failure }), 'recording');
+      job.problem = undefined;
     } catch (error) {
+      job.problem = describeProblem('its tasks cannot be read', error);
       phase.mayHaveMore = true;
       await sleep(pause);
       throw error;
@@ -144,21 +113,21 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     const release = (isGone: boolean): void => {
       if (released) return;
       released = true;
-      setLoad(active, -1);
-      if (isGone) follow(endZone(phase, active), 'ending a zone');
+      loads.change(active, -1);
+      if (isGone) follow(loads.end(phase, active), 'ending a zone');
       pump();
     };
     if (!isolation) return;
-    const results = await runTask({ store, isolation }, active, task, release);
+    const results = await runTask({ store, isolation, now }, active, task, release);
     for (const result of results) await record(result);
     if (results.length > 0 || state.closed || job.cancelled) return;
-    // It was handed to a zone that ended before its turn.
-    phase.queue.push(task);
+    // It was handed to a zone that ended before its turn, or taken back from one.
+    phase.queue.unshift(task);
     pump();
   }
 
   function begin(active: ActiveZone, task: Task): void {
-    setLoad(active, 1);
+    loads.change(active, 1);
     state.running += 1;
     const { job } = task;
     const running = work(active, task)
@@ -171,31 +140,22 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     job.running.add(running);
   }
 
-  async function open(job: ActiveJob, phase: ActivePhase): Promise<void> {
-    if (!isolation) return;
-    phase.opening += 1;
-    countZone(1, 0);
-    try {
-      const directory = join(zonesDir, randomUUID());
-      const zone = await openZone({ ...options, isolation, timeLimit }, job, phase, directory);
-      if (!zone) return;
-      if (state.closed || job.cancelled || job.isEnding) return await zone.end();
-      phase.zones.add({ zone, slots: createSlots(directory), load: 0 });
-      countZone(0, 1);
-    } finally {
-      phase.opening -= 1;
-      countZone(-1, 0);
-      pump();
-    }
+  async function makeZone(job: ActiveJob, phase: ActivePhase, sandbox: Isolation): Promise<ActiveZone | undefined> {
+    const directory = join(zonesDir, randomUUID());
+    const isUnwanted = (): boolean => state.closed || job.cancelled || job.isEnding;
+    const zone = await openZone({ ...options, isolation: sandbox, timeLimit, isUnwanted }, job, phase, directory);
+    if (zone && isUnwanted()) await zone.end();
+    else if (zone) return { zone, slots: createSlots(directory), load: 0, timer: undefined, isLate: false };
+    return undefined;
   }
 
   /** Makes room for another zone when many wait for work of other phases. */
   function evictIdle(): void {
-    if (state.idle < slots * 2) return;
+    if (loads.idle < slots * 2) return;
     for (const job of jobs.values()) {
       for (const phase of job.phases) {
         const idle = phase.queue.length === 0 ? [...phase.zones].find(({ load }) => load === 0) : undefined;
-        if (idle) return follow(endZone(phase, idle), 'ending a zone');
+        if (idle) return follow(loads.end(phase, idle), 'ending a zone');
       }
     }
   }
@@ -204,20 +164,23 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     for (const task of phase.queue.splice(0)) follow(record({ kind: 'failure', task, zone: '', failure }), 'recording');
   }
 
-  function feed(job: ActiveJob, phase: ActivePhase, isAlone: boolean): void {
+  function feed(job: ActiveJob, phase: ActivePhase, { isAlone, sandbox }: { isAlone: boolean; sandbox: Isolation }): void {
     if (phase.broken) failQueue(phase, phase.broken);
     const depth = isAlone ? chooseDepth(phase, slots) : 1;
     const next = (): Task | undefined => (state.running < mostRunning ? phase.queue.shift() : undefined);
     for (const active of phase.zones) {
-      while (active.load < depth && (active.load > 0 || state.busy < slots)) {
+      // Tasks that are handed over together are one write: a zone gets more when half of them are over.
+      if (active.load > depth / 2) continue;
+      while (active.load < (active.isLate ? 1 : depth) && (active.load > 0 || loads.busy < slots)) {
         const task = next();
         if (!task) return;
         begin(active, task);
       }
     }
-    while (phase.queue.length > phase.opening && state.busy < slots && state.running < mostRunning) {
+    while (phase.queue.length > phase.opening && loads.busy < slots && state.running < mostRunning) {
       evictIdle();
-      follow(open(job, phase), 'opening a zone');
+      const opened = loads.open(phase, () => makeZone(job, phase, sandbox)).finally(pump);
+      follow(opened, 'opening a zone');
     }
   }
 
@@ -232,7 +195,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
       if (!job) continue;
       for (const phase of job.phases.toReversed()) {
         if (phase.mayHaveMore && !phase.isClaiming && phase.queue.length < claimMark) follow(claim(job, phase), 'claiming tasks');
-        if (phase.queue.length > 0) feed(job, phase, waiting.length === 1);
+        if (phase.queue.length > 0) feed(job, phase, { isAlone: waiting.length === 1, sandbox: isolation });
       }
     }
   }
@@ -240,16 +203,18 @@ export function startJobEngine(options: EngineOptions): JobEngine {
   async function endJob(job: ActiveJob): Promise<void> {
     if (job.isEnding) return;
     job.isEnding = true;
-    await endZones(job);
+    await loads.endAll(job);
     await Promise.all(job.running);
-    while (!state.closed) {
+    for (let delayMs = pause; !state.closed; delayMs = Math.min(delayMs * 2, longestPause)) {
       try {
-        await archiveJob(store, job, now());
+        for (const obstacle of await archiveJob(store, job, now())) log(`jobs: a file of job ${job.id} is missing: ${obstacle}`);
         jobs.delete(job.id);
         return;
       } catch (error) {
-        log(`jobs: the end of job ${job.id} cannot be written: ${String(error)}`);
-        await sleep(pause);
+        job.problem = describeProblem('its end cannot be written', error);
+        log(`jobs: the end of job ${job.id} cannot be written, next attempt in ${delayMs / 1000} s: ${String(error)}`);
+        // Closing does not wait for the next attempt.
+        await sleep(delayMs, undefined, { signal: closing.signal }).catch(() => undefined);
       }
     }
   }
@@ -277,20 +242,33 @@ export function startJobEngine(options: EngineOptions): JobEngine {
   }
 
   async function start(): Promise<void> {
-    await rm(zonesDir, { recursive: true, force: true });
-    isolation = options.isolation ?? (await detectIsolation(dataDir, log));
+    const found = await detected;
+    if ('refusal' in found) return;
+    ({ isolation } = found);
     for (const id of await listRunningJobs(store)) wake(id);
   }
+
+  async function detect(): Promise<Detected> {
+    await removeTree(zonesDir);
+    const wanted = options.isolation;
+    if (typeof wanted === 'object') return { isolation: wanted };
+    const tools = [{ source: installTools(dataDir), target: toolsTarget }];
+    return detectIsolation({ dataDir, wanted, log, tools, follow: (work) => follow(work, 'ending a trial sandbox') });
+  }
+  const detected = detect().catch((error: unknown): Detected => ({ refusal: `jobs are off: ${String(error)}` }));
   follow(start(), 'starting');
 
   return {
     wake,
+    problemOf: (id) => jobs.get(id)?.problem,
+    detected,
     close: async () => {
       state.closed = true;
-      await Promise.all([...jobs.values()].map(endZones));
-      while (background.size > 0) await Promise.all(background);
+      closing.abort();
+      await Promise.all([...jobs.values()].map(loads.endAll));
+      await background.finish();
       await Promise.all([...jobs.values()].flatMap(({ running }) => [...running]));
-      await Promise.all([...jobs.values()].map(endZones));
+      await Promise.all([...jobs.values()].map(loads.endAll));
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import { ApiError } from '../../errors.ts';
-import type { Call } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Call } from '../http/handler.ts';
 import type { JobRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import { placeOf, type Place } from '../storage/paths.ts';

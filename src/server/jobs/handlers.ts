@@ -1,25 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { storage } from '../../api/storage.ts';
-import { ApiError } from '../../errors.ts';
-import { readNamedRoles } from '../authorise.ts';
-import type { Call, Handler } from '../handler.ts';
-import type { Access } from './active-job.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Handler } from '../http/handler.ts';
 import { describeJob } from './describe.ts';
 import { createDirectory, listCreatorRoles } from './directory.ts';
 import type { JobEngine } from './engine.ts';
 import { jobDirectory, refuseState, requireJob } from './find.ts';
+import { readParty } from './party.ts';
 import { checkPhases, countReducers } from './phases.ts';
 import { advancePhases } from './progress.ts';
 
 type Wake = JobEngine['wake'];
-
-function readAccess({ headers, connection }: Call): Access {
-  return {
-    named: readNamedRoles('storage', new URLSearchParams(), headers),
-    sourceip: connection.remoteAddress.replace(/^::ffff:(?=\d+\.)/u, ''),
-    userAgent: headers['user-agent'],
-  };
-}
 
 /** Creates a job; it runs from then on. `engine` is absent where jobs are off. */
 export function createCreateJob(engine: JobEngine | undefined): Handler<typeof storage.createJob> {
@@ -27,20 +18,23 @@ export function createCreateJob(engine: JobEngine | undefined): Handler<typeof s
     if (!engine) {
       throw new ApiError(403, 'JobsDisabled', 'jobs are off, because others can reach this service: start it with --allow-jobs');
     }
+    const detected = await engine.detected;
+    if ('refusal' in detected) throw new ApiError(403, 'JobsDisabled', detected.refusal);
     checkPhases(phases);
-    const { account, caller } = call;
+    const { account } = call;
     const id = randomUUID();
     const created = call.now();
     const directory = jobDirectory(account.login, id);
-    const access = readAccess(call);
+    const { account: creator, user, access } = await readParty(call);
     const roles = await listCreatorRoles(call, access);
     await call.store.write(async (transaction) => {
       await createDirectory(transaction, directory, roles, created);
       const row = {
         id,
         account: account.id,
-        user: caller.kind === 'user' ? caller.user.id : null,
-        access: JSON.stringify(access),
+        creator,
+        user,
+        access,
         name: name ?? null,
         phases: JSON.stringify(phases),
         state: 'running' as const,
@@ -70,8 +64,13 @@ export function createCreateJob(engine: JobEngine | undefined): Handler<typeof s
 }
 
 /** A job as it is now. */
-export const getJob: Handler<typeof storage.getJob> = async ({ id }, call) =>
-  describeJob(call.store.db, await requireJob(call.store.db, call, id));
+export function createGetJob(problemOf: JobEngine['problemOf']): Handler<typeof storage.getJob> {
+  return async ({ id }, call) => {
+    const job = await describeJob(call.store.db, await requireJob(call.store.db, call, id));
+    const problem = job.state === 'done' ? undefined : problemOf(id);
+    return { ...job, ...(problem !== undefined && { problem }) };
+  };
+}
 
 /** Ends the input of a job; again is the same while it runs. */
 export function createEndJobInput(wake: Wake): Handler<typeof storage.endJobInput> {

@@ -1,9 +1,14 @@
+import type { Transaction } from 'kysely';
 import type { ByteStream } from '../../api/message.ts';
 import type { storage } from '../../api/storage.ts';
-import { ApiError } from '../../errors.ts';
-import type { Call, Handler } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Call, Handler } from '../http/handler.ts';
+import type { JobRow } from '../store/job-schema.ts';
+import type { Schema } from '../store/schema.ts';
+import { assertWithinLimit } from '../limit.ts';
 import type { JobEngine } from './engine.ts';
 import { refuseState, requireJob } from './find.ts';
+import { readParty, type StoredParty } from './party.ts';
 import { addPhaseInputs, advancePhases, listPhases } from './progress.ts';
 
 /** Lines that are written together, and most characters of one. */
@@ -11,28 +16,34 @@ const batchSize = 1000;
 const longestLine = 64 * 1024;
 
 /**
- * Adds objects to the input of a job while they arrive. Lines end in LF or CR LF, empty ones count for nothing; with
- * `?end=true` the last of them ends the input. What had arrived when a request broke off stays added.
+ * Adds objects to the input of a job. Lines end in LF or CR LF, empty ones count for nothing; with `?end=true` the last of them ends the
+ * input. A body of up to 1,000 lines is added whole or not at all; of a longer one the refusal says how many lines were added.
  */
 export function createAddJobInputs(wake: JobEngine['wake']): Handler<typeof storage.addJobInputs> {
   return async ({ id, body, end }, call) => {
     if (end !== undefined && end !== 'true' && end !== 'false') {
       throw new ApiError(400, 'InvalidParameter', `end is "${end}": it must be true or false`);
     }
-    await checkOpen(call, id);
-    for await (const lines of readBatches(body)) {
-      await addInputs(call, id, lines);
-      wake(id);
+    checkState(await requireJob(call.store.db, call, id));
+    let added = 0;
+    try {
+      for await (const { lines, isLast } of readBatches(body)) {
+        const ends = isLast && end === 'true';
+        if (lines.length > 0 || ends) await addInputs(call, id, lines, ends);
+        added += lines.length;
+        wake(id);
+      }
+    } catch (error) {
+      throw added > 0 && error instanceof ApiError ? tellAdded(error, added) : error;
     }
-    if (end !== 'true') return {};
-    await call.store.write(async (transaction) => {
-      checkState(await requireJob(transaction, call, id));
-      await transaction.updateTable('jobs').set({ input_done: 1 }).where('id', '=', id).execute();
-      await advancePhases(transaction, id, true);
-    });
-    wake(id);
     return {};
   };
+}
+
+/** The same refusal, which says what was added before. */
+function tellAdded(error: ApiError, added: number): ApiError {
+  error.message = `${error.message}; the ${added} inputs before were added`;
+  return error;
 }
 
 type State = Awaited<ReturnType<typeof requireJob>>;
@@ -44,39 +55,72 @@ function checkState({ id, cancelled, state, input_done }: State): void {
   if (input_done === 1) throw refuseState(id, 'has had its input ended', wanted);
 }
 
-async function checkOpen(call: Call, id: string): Promise<void> {
-  checkState(await requireJob(call.store.db, call, id));
+/** The number of who adds inputs to a job; null when that is the creator, as at the creation. */
+async function numberAdder(transaction: Transaction<Schema>, job: JobRow, adder: StoredParty): Promise<number | null> {
+  const { account, user, access } = adder;
+  if (account === (job.creator ?? job.account) && user === job.user && access === job.access) return null;
+  const known = await transaction
+    .selectFrom('job_adders')
+    .select('number')
+    .where('job', '=', job.id)
+    .where('account', '=', account)
+    .where('user', 'is', user)
+    .where('access', '=', access)
+    .executeTakeFirst();
+  if (known) return known.number;
+  const { count } = await transaction
+    .selectFrom('job_adders')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('job', '=', job.id)
+    .executeTakeFirstOrThrow();
+  await transaction
+    .insertInto('job_adders')
+    .values({ job: job.id, number: count, ...adder })
+    .execute();
+  return count;
 }
 
-async function addInputs(call: Call, id: string, lines: readonly string[]): Promise<void> {
+/** Adds lines to the input, and ends it when `ends`, in one transaction. */
+async function addInputs(call: Call, id: string, lines: readonly string[], ends: boolean): Promise<void> {
+  const party = await readParty(call);
   await call.store.write(async (transaction) => {
-    checkState(await requireJob(transaction, call, id));
+    const job = await requireJob(transaction, call, id);
+    checkState(job);
     const [first] = await listPhases(transaction, id);
     if (!first) throw new Error(`job ${id} has no phases`);
+    assertWithinLimit(call.settings, 'jobInputs', first.inputs + lines.length, { has: 'a job has', counted: 'inputs' });
+    const adder = await numberAdder(transaction, job, party);
     await addPhaseInputs(
       transaction,
       first,
-      lines.map((input) => ({ input, origin: input })),
+      lines.map((input) => ({ input, origin: input, adder, given: 0 })),
     );
+    if (!ends) return;
+    await transaction.updateTable('jobs').set({ input_done: 1 }).where('id', '=', id).execute();
+    await advancePhases(transaction, id, true);
   });
 }
 
-/** The lines of a body in batches, without their ends. */
-async function* readBatches(body: ByteStream | Uint8Array): AsyncGenerator<string[]> {
-  let batch: string[] = [];
+interface Batch {
+  readonly lines: readonly string[];
+  readonly isLast: boolean;
+}
+
+/** The lines of a body in batches, without their ends. Full ones are given out only when more lines follow; the last, when the body is whole. */
+async function* readBatches(body: ByteStream | Uint8Array): AsyncGenerator<Batch> {
+  const waiting: string[] = [];
   let rest = '';
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  for await (const piece of body instanceof Uint8Array ? [body] : body) {
-    const lines = `${rest}${decodePiece(decoder, piece)}`.split('\n');
+  for await (const chunk of body instanceof Uint8Array ? [body] : body) {
+    const lines = `${rest}${decodeChunk(decoder, chunk)}`.split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) addLine(batch, line);
+    for (const line of lines) addLine(waiting, line);
     if (rest.length > longestLine) throw refuseLine(rest);
-    if (batch.length < batchSize) continue;
-    yield batch;
-    batch = [];
+    while (waiting.length > batchSize) yield { lines: waiting.splice(0, batchSize), isLast: false };
   }
-  addLine(batch, `${rest}${decodePiece(decoder)}`);
-  if (batch.length > 0) yield batch;
+  addLine(waiting, `${rest}${decodeChunk(decoder)}`);
+  while (waiting.length > batchSize) yield { lines: waiting.splice(0, batchSize), isLast: false };
+  yield { lines: waiting, isLast: true };
 }
 
 function addLine(batch: string[], line: string): void {
@@ -94,9 +138,9 @@ function refuseLine(line: string): ApiError {
   );
 }
 
-function decodePiece(decoder: InstanceType<typeof TextDecoder>, piece?: Uint8Array): string {
+function decodeChunk(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): string {
   try {
-    return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
+    return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
   } catch {
     throw new ApiError(400, 'BadRequest', 'the body is not UTF-8: paths of objects are');
   }

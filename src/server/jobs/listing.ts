@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Entry } from '../../api/objects.ts';
 import type { storage } from '../../api/storage.ts';
-import { ApiError } from '../../errors.ts';
-import type { Handler } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Handler } from '../http/handler.ts';
 import { listDirectory } from '../storage/listing.ts';
 import { placeOf } from '../storage/paths.ts';
 
@@ -10,12 +10,12 @@ const defaultLimit = 1000;
 const mostJobs = 1024;
 
 /** What each value of `state` asks for. */
-const states: Readonly<Record<string, readonly ('running' | 'done')[]>> = {
-  running: ['running'],
-  live: ['running'],
-  queued: [],
-  done: ['done'],
-};
+const states: ReadonlyMap<string, readonly ('running' | 'done')[]> = new Map([
+  ['running', ['running']],
+  ['live', ['running']],
+  ['queued', []],
+  ['done', ['done']],
+]);
 
 function refuse(message: string): ApiError {
   return new ApiError(400, 'InvalidParameter', message);
@@ -30,7 +30,7 @@ export const listJobs: Handler<typeof storage.listJobs> = async ({ state, name, 
   const { db } = call.store;
   if (!Number.isInteger(limit) || limit < 1 || limit > mostJobs)
     throw refuse(`limit is ${limit}: it must be a whole number from 1 to ${mostJobs}`);
-  const wanted = state === undefined ? undefined : states[state];
+  const wanted = state === undefined ? undefined : states.get(state);
   if (state !== undefined && wanted === undefined) throw refuse(`state is "${state}": it must be running, live, queued or done`);
   if (state === undefined && name === undefined) return listDirectory({ ...wishes, path: 'jobs' }, call);
   let query = db

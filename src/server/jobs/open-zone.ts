@@ -1,61 +1,78 @@
 import { basename, join } from 'node:path';
-import type { ActiveJob, ActivePhase, Failure } from './active-job.ts';
-import type { EngineOptions } from './engine.ts';
-import { rootDirectory, type Isolation } from './isolation.ts';
+import type { ActiveJob, ActivePhase } from './active-job.ts';
+import { rootDirectory, streamDirectory, type Isolation } from './isolation.ts';
 import { prepareAssets } from './prepare.ts';
-import { putObjects } from './record.ts';
+import { countReducers } from './phases.ts';
+import { putObjects } from './record-objects.ts';
 import { removeTree } from './remove-tree.ts';
 import { baseOf, describeEnding, saveTraces } from './results.ts';
-import { prepareZone, startZone, TaskTooLong, type Ending, type Zone } from './zone.ts';
+import { LimitReached, prepareZone, startZone, TaskTooLong, type Zone } from './zone.ts';
+import type { Failure, Ending } from './outcome.ts';
+import type { EngineOptions } from './engine-options.ts';
 
 /** Zones in a row that may fail to come up before the phase is given up. */
 const mostLostZones = 3;
 
-type Options = EngineOptions & { readonly isolation: Isolation; readonly timeLimit: number };
+type Options = Omit<EngineOptions, 'isolation'> & {
+  readonly isolation: Isolation;
+  readonly timeLimit: number;
+  /** Whether the zone is of no use any more: its job was cancelled or ends, or the service does. */
+  isUnwanted(): boolean;
+};
 
-function describeJob({ url }: EngineOptions, { id, account }: ActiveJob): Record<string, string> {
+function describeJob({ url }: Options, { id, account, phases }: ActiveJob, { number }: ActivePhase): Record<string, string> {
   const facts = { JOB_ID: id, USER: account.login, URL: url() };
-  return Object.fromEntries(
-    Object.entries(facts).flatMap(([name, value]) => [`MANTA_${name}`, `CLOUD_${name}`].map((key) => [key, value])),
-  );
+  const described = Object.entries(facts).flatMap(([name, value]) => [`MANTA_${name}`, `CLOUD_${name}`].map((key) => [key, value]));
+  const next = phases[number + 1];
+  return { ...Object.fromEntries(described), CLOUD_REDUCERS: String(next ? countReducers(next) : 0) };
 }
 
 /** Why the tasks of a phase whose init failed cannot be done; what init said is stored now, once for all of them. */
 async function failInit({ store, now }: Options, job: ActiveJob, phase: ActivePhase, directory: string, ending: Ending): Promise<Failure> {
   const base = baseOf(job, phase.number, null).replace(/reduce\.(\d+)\.$/u, 'init.$1.');
   const traces = await saveTraces(store, {
-    stderr: join(directory, 'err', 'init'),
+    stderr: join(streamDirectory(directory), 'err', 'init'),
     directory: join(rootDirectory(directory), 'home'),
     base,
   });
   await store.write((transaction) => putObjects(transaction, traces.objects ?? [], now()));
-  return { code: 'TaskInitError', message: `init command ${describeEnding(ending)}`, stderr: traces.stderr, core: traces.core };
+  return {
+    code: 'TaskInitError',
+    message: ending.limit === undefined ? `init command ${describeEnding(ending)}` : `init command: ${ending.limit}`,
+    machine: basename(directory),
+    stderr: traces.stderr,
+    core: traces.core,
+  };
 }
 
-/** Starts the zone; undefined when init failed, which breaks the phase. */
+/** Starts the zone; undefined when init failed, which breaks the phase. The zone can be ended from the beginning on. */
 async function start(options: Options, job: ActiveJob, phase: ActivePhase, directory: string): Promise<Zone | undefined> {
-  const { isolation, dataDir, timeLimit } = options;
+  const { isolation, timeLimit } = options;
   const zone = await startZone({
     isolation,
     name: basename(directory),
     directory,
-    dataDir,
     command: phase.exec,
     init: phase.init,
     memory: phase.memory,
     disk: phase.disk,
-    environment: describeJob(options, job),
+    environment: describeJob(options, job, phase),
     timeLimit,
   });
+  phase.starting.add(zone);
   try {
+    if (options.isUnwanted()) void zone.end();
     const ending = await zone.ready;
-    if (ending.status === 0) return zone;
+    if (ending.status === 0 && ending.limit === undefined) return zone;
     phase.broken ??= await failInit(options, job, phase, directory, ending);
   } catch (error) {
     await zone.end();
-    if (!(error instanceof TaskTooLong)) throw error;
-    phase.broken ??= { code: 'TaskInitError', message: `init command took ${error.message} and was killed` };
+    if (!(error instanceof TaskTooLong || error instanceof LimitReached)) throw error;
+    const why = error instanceof LimitReached ? `init command: ${error.message}` : `init command took ${error.message} and was killed`;
+    phase.broken ??= { code: 'TaskInitError', message: why, machine: zone.name };
     return undefined;
+  } finally {
+    phase.starting.delete(zone);
   }
   await zone.end();
   return undefined;
@@ -64,8 +81,9 @@ async function start(options: Options, job: ActiveJob, phase: ActivePhase, direc
 /** A zone for the tasks of a phase, with its assets and after its init. Undefined when there can be none: the phase is broken then. */
 export async function openZone(options: Options, job: ActiveJob, phase: ActivePhase, directory: string): Promise<Zone | undefined> {
   try {
-    await prepareZone(directory);
-    const failure = await prepareAssets(options.store, job, phase.assets ?? [], directory);
+    const identity = options.isolation.identify(basename(directory));
+    await prepareZone(directory, identity);
+    const failure = await prepareAssets(options.store, job, phase.assets ?? [], { directory, identity });
     if (failure) {
       phase.broken ??= failure;
       await removeTree(directory);
@@ -76,6 +94,7 @@ export async function openZone(options: Options, job: ActiveJob, phase: ActivePh
     return zone;
   } catch (error) {
     await removeTree(directory);
+    if (options.isUnwanted()) return undefined;
     phase.lostZones += 1;
     if (phase.lostZones < mostLostZones) throw error;
     phase.broken ??= { code: 'InternalError', message: `no zone could be made: ${error instanceof Error ? error.message : String(error)}` };

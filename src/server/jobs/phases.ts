@@ -1,5 +1,5 @@
 import type { Phase } from '../../api/objects.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 
 /** Most reducers of a phase. */
 const mostReducers = 128;

@@ -1,11 +1,15 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { chmodSync, chownSync } from 'node:fs';
+import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Store } from '../store/store.ts';
-import type { ActiveJob, Failure, Task } from './active-job.ts';
+import type { ActiveJob, Task } from './active-job.ts';
 import { inputDirectory, rootDirectory, type Isolation } from './isolation.ts';
 import { baseOf, type TaskPlace } from './results.ts';
-import { placeAsset, placeSource, resolveSources, SourceReplaced, type Source } from './sources.ts';
+import { placeSource, resolveSources, wantInput, type Wanted } from './sources.ts';
 import type { ZoneTask } from './zone.ts';
+import { zoneGroup, type Identity } from './zone-place.ts';
+import type { Failure } from './outcome.ts';
+import type { Source } from './active-job.ts';
 
 /** Longest name of a file, bytes. */
 const longestName = 255;
@@ -23,6 +27,7 @@ export interface Complaint {
 export interface Workshop extends TaskPlace {
   readonly store: Store;
   readonly isolation: Isolation;
+  readonly now: () => number;
 }
 
 /** The end of a name, which has what tells the kind of a file. */
@@ -37,31 +42,30 @@ function fitName(name: string): string {
         .slice(-longestName / 2);
 }
 
+/** Lets the user of a zone read an input, where that is another than the one of the service. */
+function shareInput(isolation: Isolation, file: string): void {
+  if (!isolation.hasIdentities) return;
+  chownSync(file, -1, zoneGroup);
+  chmodSync(file, 0o640);
+}
+
 /** @returns the name of the input in the task's place. */
-async function prepareMap({ store, isolation, directory, slot }: Workshop, source: Source): Promise<string> {
+async function prepareMap({ store, isolation, directory, slot }: Workshop, task: Task, source: Source): Promise<string | Failure> {
   const name = fitName(source.place.name);
-  // Where there are no walls a task could write to the file it reads.
-  await placeSource(store, source, join(inputDirectory(directory), slot, name), { shared: isolation.kind === 'namespaces' });
+  const wanted = wantInput(task.phase.number, { ...task, input: source.place.path });
+  const file = join(inputDirectory(directory), slot, name);
+  // Without a sandbox a task could write to the file it reads.
+  const failure = await placeSource(store, task.job, { wanted, source }, { file, shared: isolation.kind !== 'none' });
+  if (failure) return failure;
+  shareInput(isolation, file);
   return name;
 }
 
-/** Reads the source again when it was replaced since it was looked up. */
-async function prepareCurrent(workshop: Workshop, task: Task, source: Source): Promise<string | Failure> {
-  try {
-    return await prepareMap(workshop, source);
-  } catch (error) {
-    if (!(error instanceof SourceReplaced)) throw error;
-    const [current] = await resolveSources(workshop.store, task.job, [source.place.path], task.phase.number);
-    if (!current || 'code' in current) return current ?? { code: 'EJ_NOENT', message: 'no such object' };
-    return prepareMap(workshop, current);
-  }
-}
-
-async function* listReduceInputs({ db }: Store, { job, phase, number }: Task): AsyncGenerator<string[]> {
+async function* listReduceInputs({ db }: Store, { job, phase, number }: Task): AsyncGenerator<Wanted[]> {
   for (let after = -1; ;) {
     const rows = await db
       .selectFrom('job_reduce_inputs')
-      .select(['number', 'input'])
+      .select(['number', 'input', 'adder', 'given'])
       .where('job', '=', job.id)
       .where('phase', '=', phase.number)
       .where('reducer', '=', number)
@@ -71,7 +75,7 @@ async function* listReduceInputs({ db }: Store, { job, phase, number }: Task): A
       .execute();
     const last = rows.at(-1);
     if (!last) return;
-    yield rows.map(({ input }) => input);
+    yield rows.map((row) => wantInput(phase.number, row));
     after = last.number;
   }
 }
@@ -81,17 +85,23 @@ async function prepareReduce({ store, isolation, directory, slot }: Workshop, ta
   const complaints: Complaint[] = [];
   const files: string[] = [];
   for await (const inputs of listReduceInputs(store, task)) {
-    for (const [index, source] of (await resolveSources(store, task.job, inputs, task.phase.number)).entries()) {
-      const input = inputs[index] ?? '';
-      if ('code' in source) complaints.push({ input, failure: source });
-      else {
-        const file = join(slot, String(files.length));
-        await placeSource(store, source, join(inputDirectory(directory), file), { shared: true });
-        files.push(`${join(isolation.inputsOf(directory), file)}\0`);
+    const sources = await resolveSources(store, task.job, inputs);
+    for (const [index, wanted] of inputs.entries()) {
+      const source = sources[index];
+      const file = join(slot, String(files.length));
+      const at = { file: join(inputDirectory(directory), file), shared: true };
+      const failure = !source || 'code' in source ? source : await placeSource(store, task.job, { wanted, source }, at);
+      if (failure) {
+        complaints.push({ input: wanted.path, failure });
+        continue;
       }
+      shareInput(isolation, at.file);
+      files.push(`${join(isolation.inputsOf(directory), file)}\0`);
     }
   }
-  await writeFile(join(inputDirectory(directory), slot, 'list'), files.join(''));
+  const list = join(inputDirectory(directory), slot, 'list');
+  await writeFile(list, files.join(''));
+  shareInput(isolation, list);
   return complaints;
 }
 
@@ -112,10 +122,16 @@ export async function prepareTask(workshop: Workshop, task: Task): Promise<Prepa
     const complaints = await prepareReduce(workshop, task);
     return { zoneTask: { slot, object: '', file: '', outputBase, reducer: String(number) }, complaints };
   }
-  const name = await prepareCurrent(workshop, task, source);
+  const name = await prepareMap(workshop, task, source);
   if (typeof name !== 'string') return name;
   const file = join(isolation.inputsOf(directory), slot, name);
   return { zoneTask: { slot, object: input ?? '', file, outputBase, reducer: '' }, complaints: [], input: name };
+}
+
+/** A zone for assets, and the user who may change them there. */
+interface AssetPlace {
+  readonly directory: string;
+  readonly identity: Identity | undefined;
 }
 
 /** Puts the assets of a phase into a zone, each under its own path. @returns why one is not there. */
@@ -123,13 +139,31 @@ export async function prepareAssets(
   store: Store,
   job: ActiveJob,
   assets: readonly string[],
-  directory: string,
+  zone: AssetPlace,
 ): Promise<Failure | undefined> {
-  for (const [index, source] of (await resolveSources(store, job, assets)).entries()) {
-    if ('code' in source) return { code: 'TaskInitError', message: `failed to load asset "${assets[index] ?? ''}": ${source.message}` };
-    const file = join(rootDirectory(directory), 'assets', source.place.path);
-    await mkdir(dirname(file), { recursive: true });
-    await placeAsset(store, source, file);
+  const wanted = assets.map((path) => ({ path, adder: null, isOwn: false }));
+  for (const [index, source] of (await resolveSources(store, job, wanted)).entries()) {
+    const asset = wanted[index];
+    if (!asset) continue;
+    const failure = 'code' in source ? source : await placeAsset(store, job, { wanted: asset, source }, zone);
+    if (failure) return { code: 'TaskInitError', message: `failed to load asset "${asset.path}": ${failure.message}` };
   }
+  return undefined;
+}
+
+/** Puts an asset into a zone, as something that can be run. */
+async function placeAsset(
+  store: Store,
+  job: ActiveJob,
+  asset: { wanted: Wanted; source: Source },
+  { directory, identity }: AssetPlace,
+): Promise<Failure | undefined> {
+  const folder = join(rootDirectory(directory), 'assets');
+  const file = join(folder, asset.source.place.path);
+  await mkdir(dirname(file), { recursive: true });
+  const failure = await placeSource(store, job, asset, { file, shared: false });
+  if (failure) return failure;
+  await chmod(file, 0o755);
+  if (identity) for (let path = file; path !== folder; path = dirname(path)) await chown(path, identity.uid, identity.gid);
   return undefined;
 }

@@ -7,21 +7,29 @@ import type { Schema } from '../store/schema.ts';
 export interface PhaseInput {
   readonly input: string;
   readonly origin: string | null;
+  /** Number of who added the input that it comes from; null for the creator. */
+  readonly adder: number | null;
+  /** 1 when a task named the path, 0 when the service wrote the object. */
+  readonly given: number;
+  /** Reducer that it goes to; undefined for the next one in turn. */
+  readonly reducer?: number | undefined;
 }
 
 /** Gives a phase further inputs: each a task of a map, or one more object for the reducers, who take turns. */
 export async function addPhaseInputs(transaction: Transaction<Schema>, phase: JobPhaseRow, inputs: readonly PhaseInput[]): Promise<void> {
   const { job, phase: number, inputs: first, reducers } = phase;
   if (reducers > 0) {
-    const rows = listRows(inputs.map(({ input }) => input));
+    const rows = listRows(inputs.map(({ input, adder, given, reducer }) => [input, adder, given, reducer ?? null]));
     await sql`
-      insert into job_reduce_inputs (job, phase, number, reducer, input)
-      select ${job}, ${number}, ${first} + key, (${first} + key) % ${reducers}, value from ${rows}`.execute(transaction);
+      insert into job_reduce_inputs (job, phase, number, reducer, input, adder, given)
+      select ${job}, ${number}, ${first} + key, coalesce(value ->> 3, (${first} + key) % ${reducers}), value ->> 0, value ->> 1, value ->> 2
+      from ${rows}`.execute(transaction);
   } else {
-    const rows = listRows(inputs.map(({ input, origin }) => [input, origin]));
+    const rows = listRows(inputs.map(({ input, origin, adder, given }) => [input, origin, adder, given]));
     await sql`
-      insert into job_tasks (job, phase, number, state, input, origin, tries)
-      select ${job}, ${number}, ${first} + key, 'waiting', value ->> 0, value ->> 1, 0 from ${rows}`.execute(transaction);
+      insert into job_tasks (job, phase, number, state, input, origin, tries, adder, given)
+      select ${job}, ${number}, ${first} + key, 'waiting', value ->> 0, value ->> 1, 0, value ->> 2, value ->> 3
+      from ${rows}`.execute(transaction);
   }
   const added = inputs.length;
   await updatePhase(transaction, phase, { inputs: added, tasks: phase.reducers > 0 ? 0 : added });
@@ -56,6 +64,8 @@ async function closePhase(transaction: Transaction<Schema>, phase: JobPhaseRow):
     input: null,
     origin: null,
     tries: 0,
+    adder: null,
+    given: 0,
   }));
   if (tasks.length > 0) await transaction.insertInto('job_tasks').values(tasks).execute();
   const closed = { closed: 1, tasks: phase.tasks + reducers };

@@ -1,62 +1,22 @@
-import { randomUUID } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
-import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
-import { ensureDirectory } from '../storage/entries.ts';
-import { parentOf } from '../storage/paths.ts';
+import { removeGarbage, type Garbage } from '../storage/contents.ts';
 import { listRows } from '../store/list-rows.ts';
 import type { JobTaskRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
-import type { ActiveJob, Failure, NewObject, Task } from './active-job.ts';
-import { describeFailure } from './error-record.ts';
+import type { ActiveJob } from './active-job.ts';
+import { describeFailure, fillTemplate } from './error-record.ts';
+import { groupBy, putNamed, putObjects, settleObjects } from './record-objects.ts';
 import { addPhaseInputs, advancePhases, listPhases, updatePhase, type PhaseInput } from './progress.ts';
+import type { Result } from './result.ts';
 
-/** What became of a task. */
-export type Result = { readonly task: Task; readonly zone: string } & (
-  | { readonly kind: 'output'; readonly output: NewObject }
-  | { readonly kind: 'failure'; readonly failure: Failure }
-  /** The service failed it: it is to be done again. */
-  | { readonly kind: 'retry' }
-  /** An input of a reducer that could not be read; the reducer itself goes on. */
-  | { readonly kind: 'complaint'; readonly input: string; readonly failure: Failure }
-);
+/** Causes of errors that a job keeps apart. */
+const mostCauses = 500;
 
 type Of<K extends Result['kind']> = Extract<Result, { kind: K }>;
 
 function pick<K extends Result['kind']>(results: readonly Result[], kind: K): Of<K>[] {
   return results.filter((result): result is Of<K> => result.kind === kind);
-}
-
-/** Makes objects, and the directories that they are in; each has the role tags of its directory. */
-export async function putObjects(transaction: Transaction<Schema>, objects: readonly NewObject[], now: number): Promise<void> {
-  for (const [parent, group] of groupBy(objects, ({ place }) => place.parent)) {
-    const above = group[0] && parentOf(group[0].place);
-    const roleTags = above ? await ensureDirectory(transaction, above, now) : '[]';
-    const headers = group[0] && JSON.stringify(chooseObjectHeaders({}, group[0].place));
-    const rows = group.map(({ place, content, size, md5 }) => [place.name, randomUUID(), size, md5, content]);
-    await sql`
-      insert into entries (parent, name, type, etag, mtime, size, md5, content, copies, headers, role_tags, children)
-      select ${parent}, value ->> 0, 'object', value ->> 1, ${now}, value ->> 2, value ->> 3, value ->> 4,
-        ${defaultCopies}, ${headers}, ${roleTags}, 0
-      from ${listRows(rows)}`.execute(transaction);
-    if (!above) continue;
-    await transaction
-      .updateTable('entries')
-      .set({ children: sql`children + ${group.length}` })
-      .where('parent', '=', above.parent)
-      .where('name', '=', above.name)
-      .execute();
-  }
-}
-
-function groupBy<T, K>(list: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of list) {
-    const group = groups.get(keyOf(item));
-    if (group) group.push(item);
-    else groups.set(keyOf(item), [item]);
-  }
-  return groups;
 }
 
 async function setStates(
@@ -90,14 +50,16 @@ async function passOutputs(
   for (const [number, group] of groupBy(outputs, ({ task }) => task.phase.number)) {
     const next = phases[number + 1];
     if (next) {
-      const inputs: PhaseInput[] = group.map(({ task, output }) => ({ input: output.place.path, origin: task.origin }));
+      const inputs = group.flatMap(({ task: { origin, adder }, output }) =>
+        output.outputs.map(({ path, given, reducer }): PhaseInput => ({ input: path, origin, adder, given, reducer })),
+      );
       await addPhaseInputs(transaction, next, inputs);
     } else {
-      const paths = group.map(({ output }) => output.place.path);
-      await sql`insert into job_outputs (job, number, output) select ${job.id}, ${first} + key, value from ${listRows(paths)}`.execute(
-        transaction,
-      );
-      final = paths.length;
+      const rows = group.flatMap(({ output }) => output.outputs.map(({ path, given }) => [path, given]));
+      await sql`
+        insert into job_outputs (job, number, output, given)
+        select ${job.id}, ${first} + key, value ->> 0, value ->> 1 from ${listRows(rows)}`.execute(transaction);
+      final = rows.length;
     }
   }
   return final;
@@ -111,28 +73,56 @@ async function addErrors(
   server: string,
 ): Promise<void> {
   if (failed.length === 0) return;
-  const rows = failed.map((result) => {
-    const { record, input } = describeFailure(result, server);
-    return [record, input];
-  });
+  const causes = await readCauses(transaction, job.id);
+  const rows = [];
+  for (const [index, result] of failed.entries()) {
+    const { record, input, template } = describeFailure(result, server);
+    const cause = template === undefined ? undefined : (causes.get(template) ?? (await addCause(transaction, job.id, causes, template)));
+    const isWhole = template !== undefined && cause === undefined;
+    const whole = isWhole ? JSON.stringify(fillTemplate(template, { job: job.id, number: first + index, input: input ?? '' })) : record;
+    rows.push([whole, input, cause ?? null]);
+  }
   await sql`
-    insert into job_errors (job, number, record, input)
-    select ${job.id}, ${first} + key, value ->> 0, value ->> 1 from ${listRows(rows)}`.execute(transaction);
+    insert into job_errors (job, number, record, input, cause)
+    select ${job.id}, ${first} + key, value ->> 0, value ->> 1, value ->> 2 from ${listRows(rows)}`.execute(transaction);
+}
+
+/** The causes of a job's errors so far, by what their records have in common. */
+async function readCauses(transaction: Transaction<Schema>, job: string): Promise<Map<string, number>> {
+  const rows = await transaction.selectFrom('job_causes').select(['cause', 'template']).where('job', '=', job).execute();
+  return new Map(rows.map(({ cause, template }) => [template, cause]));
+}
+
+/** Adds a cause, unless there are so many that to know them costs more than they save. */
+async function addCause(
+  transaction: Transaction<Schema>,
+  job: string,
+  causes: Map<string, number>,
+  template: string,
+): Promise<number | undefined> {
+  const cause = causes.size;
+  if (cause >= mostCauses) return undefined;
+  causes.set(template, cause);
+  await transaction.insertInto('job_causes').values({ job, cause, template }).execute();
+  return cause;
 }
 
 async function recordJob(
   transaction: Transaction<Schema>,
   job: ActiveJob,
-  results: readonly Result[],
+  given: readonly Result[],
   { now, server }: { now: number; server: string },
-): Promise<boolean> {
+): Promise<{ isOver: boolean; unused: readonly string[]; garbage: readonly Garbage[] }> {
   const row = await transaction.selectFrom('jobs').selectAll().where('id', '=', job.id).executeTakeFirst();
-  if (row?.state !== 'running') return false;
+  if (row?.state !== 'running') return { isOver: false, unused: [], garbage: [] };
+  const { settled: results, unused } = await settleObjects(transaction, given);
   const [outputs, failures] = [pick(results, 'output'), pick(results, 'failure')];
   const [retries, complaints] = [pick(results, 'retry'), pick(results, 'complaint')];
   const failed = [...complaints, ...failures];
-  const objects = [...outputs.map(({ output }) => output), ...failed.flatMap(({ failure }) => failure.objects ?? [])];
+  const objects = [...outputs.flatMap(({ output }) => output.objects), ...failed.flatMap(({ failure }) => failure.objects ?? [])];
   await putObjects(transaction, objects, now);
+  const named = outputs.flatMap(({ output }) => output.named);
+  const garbage = await putNamed(transaction, named, now);
   await setStates(transaction, job.id, outputs, 'done');
   await setStates(transaction, job.id, failures, 'failed');
   await setStates(transaction, job.id, retries, 'waiting');
@@ -140,17 +130,27 @@ async function recordJob(
   const added = await passOutputs(transaction, job, outputs, row.outputs);
   const counts = { outputs: row.outputs + added, errors: row.errors + failed.length, retries: row.retries + retries.length };
   await transaction.updateTable('jobs').set(counts).where('id', '=', job.id).execute();
-  return advancePhases(transaction, job.id, row.input_done === 1);
+  return { isOver: await advancePhases(transaction, job.id, row.input_done === 1), unused, garbage };
 }
 
 /**
  * Records what became of tasks, all in one transaction: an output is there exactly when its task is done.
  * @returns the jobs that are over with it.
  */
-export function recordResults(store: Store, results: readonly Result[], at: { now: number; server: string }): Promise<ActiveJob[]> {
-  return store.write(async (transaction) => {
+export async function recordResults(store: Store, results: readonly Result[], at: { now: number; server: string }): Promise<ActiveJob[]> {
+  const { over, contents, replaced } = await store.write(async (transaction) => {
     const over: ActiveJob[] = [];
-    for (const [job, group] of groupBy(results, ({ task }) => task.job)) if (await recordJob(transaction, job, group, at)) over.push(job);
-    return over;
+    const contents: string[] = [];
+    const replaced: Garbage[] = [];
+    for (const [job, group] of groupBy(results, ({ task }) => task.job)) {
+      const { isOver, unused, garbage } = await recordJob(transaction, job, group, at);
+      if (isOver) over.push(job);
+      contents.push(...unused);
+      replaced.push(...garbage);
+    }
+    return { over, contents, replaced };
   });
+  for (const content of contents) await store.bytes.remove(content).catch(() => undefined);
+  await removeGarbage(store, replaced);
+  return over;
 }

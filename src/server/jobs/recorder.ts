@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDiskFull } from '../store/disk-full.ts';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob } from './active-job.ts';
-import { recordResults, type Result } from './record.ts';
+import { describeProblem } from './problem.ts';
+import { recordResults } from './record.ts';
+import type { Result } from './result.ts';
 
 /** What a recorder works with. */
 export interface RecorderOptions {
@@ -43,11 +45,16 @@ export function createRecorder({ store, server, now, log, isClosed, expectsMore,
   async function write(results: readonly Result[]): Promise<ActiveJob[]> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await recordResults(store, results, { now: now(), server });
+        const over = await recordResults(store, results, { now: now(), server });
+        for (const { task } of results) task.job.problem = undefined;
+        return over;
       } catch (error) {
+        const isLast = isClosed() || (attempt >= attempts && !isDiskFull(error));
+        const next = isLast ? 'these tasks run again when the service is restarted' : undefined;
+        for (const { task } of results) task.job.problem = describeProblem('the results of its tasks cannot be recorded', error, next);
         // A log on the same disk must not grow while that is full.
         if (attempt <= attempts) log(`jobs: outcomes of ${results.length} tasks cannot be recorded: ${String(error)}`);
-        if (isClosed() || (attempt >= attempts && !isDiskFull(error))) throw error;
+        if (isLast) throw error;
         await sleep(pause);
       }
     }

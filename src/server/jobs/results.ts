@@ -1,14 +1,13 @@
 import { constants } from 'node:os';
-import { closeSync, constants as flags, createReadStream, openSync, readSync, statSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { closeSync, createReadStream, fstatSync, readSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { isSystemError } from '../../errors.ts';
 import { placeOfAbsolute, type Place } from '../storage/paths.ts';
 import type { Store } from '../store/store.ts';
-import type { ActiveJob, Failure, NewObject, Task } from './active-job.ts';
-import { rootDirectory } from './isolation.ts';
-import type { Ending } from './zone.ts';
+import type { ActiveJob, Task } from './active-job.ts';
+import { rootDirectory, streamDirectory } from './isolation.ts';
+import { openTaskFile, openTaskFolder } from './task-files.ts';
+import type { Failure, NewObject, Ending } from './outcome.ts';
 
 /** Files up to this size are read at once. */
 export const smallFile = 64 * 1024;
@@ -46,36 +45,26 @@ function placeObject(base: string): Place {
 // The files of tasks are small and many, and in the memory of the system: asking without a detour through threads costs a
 // tenth, and nothing waits behind the flushes that occupy the threads.
 
-function measureFile(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-}
-
 /** Room for a small file, and one byte more that tells that a file is larger. */
 const room = Buffer.allocUnsafe(smallFile + 1);
 
-/** What is in a file that a task wrote; undefined when that is more than is read at once. A file that is not there is empty. */
-function readSmall(file: string): Buffer | undefined {
-  let descriptor;
-  try {
-    // What a task may have put there instead must neither be followed nor waited for.
-    descriptor = openSync(file, flags.O_RDONLY | flags.O_NOFOLLOW | flags.O_NONBLOCK);
-    const size = readSync(descriptor, room, 0, room.length, 0);
-    return size > smallFile ? undefined : Buffer.from(room.subarray(0, size));
-  } catch (error) {
-    if (isSystemError(error) && error.code === 'ENOENT') return Buffer.alloc(0);
-    throw error;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
-  }
-}
-
-/** Stores a file of a zone as what an object under `base` is to be made of. */
-export async function saveFile(store: Store, file: string, base: string): Promise<NewObject> {
+/** Stores an open file of a zone as what an object under `base` is to be made of, and closes it; no file is an empty one. */
+export async function saveFile(store: Store, descriptor: number | undefined, base: string): Promise<NewObject> {
   const place = placeObject(base);
-  const bytes = readSmall(file);
-  if (bytes?.length === 0) return { place, content: null, size: 0, md5: emptyMd5 };
-  const stored = await (bytes ? store.bytes.keep(bytes) : store.bytes.write(createReadStream(file)));
-  return { place, content: stored.id, size: stored.size, md5: stored.md5 };
+  if (descriptor === undefined) return { place, content: null, size: 0, md5: emptyMd5 };
+  let mustClose = true;
+  try {
+    const size = readSync(descriptor, room, 0, room.length, 0);
+    if (size === 0) return { place, content: null, size: 0, md5: emptyMd5 };
+    const isSmall = size <= smallFile;
+    mustClose = isSmall;
+    const stored = await (isSmall
+      ? store.bytes.keep(Buffer.from(room.subarray(0, size)))
+      : store.bytes.write(createReadStream('', { fd: descriptor, start: 0 })));
+    return { place, content: stored.id, size: stored.size, md5: stored.md5 };
+  } finally {
+    if (mustClose) closeSync(descriptor);
+  }
 }
 
 function nameSignal(number: number): string {
@@ -87,10 +76,23 @@ export function describeEnding({ status, signalled }: Ending): string {
   return signalled ? `terminated by ${nameSignal(status - 128)}` : `exited with code ${status}`;
 }
 
-async function findCore(directory: string): Promise<string | undefined> {
-  const names = await readdir(directory).catch(() => []);
-  const core = names.find((name) => /^core(?:\.\d+)?$/u.test(name));
-  return core === undefined ? undefined : join(directory, core);
+/** The core file in a directory. */
+function openCore(directory: string): number | undefined {
+  const folder = openTaskFolder(directory);
+  try {
+    const core = folder?.names.find((name) => /^core(?:\.\d+)?$/u.test(name));
+    return core === undefined ? undefined : folder?.open(core);
+  } finally {
+    folder?.close();
+  }
+}
+
+/** The standard error of a command; undefined when there is none. */
+function openSaid(file: string): number | undefined {
+  const descriptor = openTaskFile(file);
+  if (descriptor === undefined || fstatSync(descriptor).size > 0) return descriptor;
+  closeSync(descriptor);
+  return undefined;
 }
 
 /** Stores standard error and core file of a command that failed, where it left any. */
@@ -98,8 +100,9 @@ export async function saveTraces(
   store: Store,
   { stderr, directory, base }: { stderr: string; directory: string; base: string },
 ): Promise<Pick<Failure, 'stderr' | 'core' | 'objects'>> {
-  const said = measureFile(stderr) > 0 ? await saveFile(store, stderr, `${base}err.`) : undefined;
-  const coreFile = await findCore(directory);
+  const saidFile = openSaid(stderr);
+  const coreFile = openCore(directory);
+  const said = saidFile === undefined ? undefined : await saveFile(store, saidFile, `${base}err.`);
   const core = coreFile === undefined ? undefined : await saveFile(store, coreFile, `${base}core.`);
   const objects = [said, core].filter((object) => object !== undefined);
   return { stderr: said?.place.path, core: core?.place.path, objects };
@@ -112,15 +115,15 @@ export interface TaskPlace {
   readonly slot: string;
 }
 
-/** What became of a task: its output, or why it has none. */
-export async function collectTask(store: Store, task: Task, { directory, slot }: TaskPlace, ending: Ending): Promise<NewObject | Failure> {
+/** Why a task that did not end well has no outputs. */
+export async function collectFailure(store: Store, task: Task, { directory, slot }: TaskPlace, ending: Ending): Promise<Failure> {
   const { job, phase, origin } = task;
   const base = baseOf(job, phase.number, origin);
-  if (ending.status === 0) return saveFile(store, join(directory, 'out', slot), base);
   const traces = await saveTraces(store, {
-    stderr: join(directory, 'err', slot),
+    stderr: join(streamDirectory(directory), 'err', slot),
     directory: join(rootDirectory(directory), 'work', slot),
     base,
   });
-  return { code: 'UserTaskError', message: `user command ${describeEnding(ending)}`, ...traces };
+  const what = ending.status === 0 ? 'or child process dumped core' : describeEnding(ending);
+  return { code: 'UserTaskError', message: ending.limit ?? `user command ${what}`, ...traces };
 }

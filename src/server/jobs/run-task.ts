@@ -1,15 +1,16 @@
-import { collectTask, smallFile } from './results.ts';
-import type { ActiveZone, Failure, NewObject, Task } from './active-job.ts';
+import { join } from 'node:path';
+import type { ActiveZone, Task } from './active-job.ts';
+import { collectOutputs } from './collect-outputs.ts';
+import { streamDirectory } from './isolation.ts';
+import { removeTree } from './remove-tree.ts';
+import { collectFailure, smallFile } from './results.ts';
 import { prepareTask, type Workshop } from './prepare.ts';
-import type { Result } from './record.ts';
-import { TaskTooLong, ZoneLost, type Ending } from './zone.ts';
+import { LimitReached, TaskTakenBack, TaskTooLong, ZoneLost } from './zone.ts';
+import type { Result } from './result.ts';
+import type { Ending } from './outcome.ts';
 
 /** Times that a task is tried when the service fails it. */
 const mostTries = 3;
-
-function isObject(outcome: NewObject | Failure): outcome is NewObject {
-  return 'place' in outcome;
-}
 
 /** What becomes of a task that the service failed. */
 function retry(task: Task, zone: string, why: string): Result {
@@ -28,6 +29,7 @@ function explainLoss(error: unknown, task: Task, zone: string): Result | undefin
     const failure = { code: 'TaskKilledError', message: `user command took ${error.message} and was killed` };
     return { kind: 'failure', task, zone, failure };
   }
+  if (error instanceof LimitReached) return { kind: 'failure', task, zone, failure: { code: 'UserTaskError', message: error.message } };
   if (!(error instanceof ZoneLost)) return retry(task, zone, String(error));
   if (!error.begun) return undefined;
   if (task.job.cancelled) {
@@ -44,11 +46,17 @@ async function collect(
   { ending, input }: { ending: Ending; input: string | undefined },
 ): Promise<Result> {
   try {
-    const outcome = await collectTask(workshop.store, task, workshop, ending);
-    // Without walls a process that a task left might go on to write to the file of its output.
-    const mayStay = workshop.isolation.kind === 'namespaces' && isObject(outcome) && outcome.size <= smallFile;
-    await slots.giveBack(workshop.slot, { input, mayStay });
-    if (isObject(outcome)) return { kind: 'output', task, zone: zone.name, output: outcome };
+    const { store, now, directory, slot } = workshop;
+    const { emitted } = ending;
+    const isDone = ending.status === 0 && !ending.dumped && ending.limit === undefined;
+    const outcome = await (isDone
+      ? collectOutputs(store, task, workshop, { emitted, now })
+      : collectFailure(store, task, workshop, ending));
+    if (emitted !== 'none') await removeTree(join(streamDirectory(directory), 'emitted', slot));
+    // Without a sandbox a process that a task left might go on to write to the file of its output.
+    const mayStay = workshop.isolation.kind !== 'none' && 'outputs' in outcome && outcome.objects.every(({ size }) => size <= smallFile);
+    slots.giveBack(slot, { input, mayStay });
+    if ('outputs' in outcome) return { kind: 'output', task, zone: zone.name, output: outcome };
     return { kind: 'failure', task, zone: zone.name, failure: outcome };
   } catch (error) {
     return retry(task, zone.name, String(error));
@@ -58,7 +66,7 @@ async function collect(
 /**
  * Does a task in a zone, from placing its input to storing what it wrote. `release` is called as soon as the zone is free of
  * it, with whether the zone is gone.
- * @returns what is to be recorded; nothing when the zone ended before the task began.
+ * @returns what is to be recorded; nothing when the zone ended, or the task was taken back, before it began.
  */
 export async function runTask(
   given: Omit<Workshop, 'directory' | 'slot'>,
@@ -67,12 +75,13 @@ export async function runTask(
   release: (isGone: boolean) => void,
 ): Promise<Result[]> {
   const { zone, slots } = active;
+  const slot = slots.take();
   try {
-    const workshop = { ...given, directory: zone.directory, slot: slots.take() };
+    const workshop = { ...given, directory: zone.directory, slot };
     const prepared = await prepareTask(workshop, task);
     if ('code' in prepared) {
       release(false);
-      await slots.giveBack(workshop.slot, { mayStay: false });
+      slots.giveBack(workshop.slot, { mayStay: false });
       return [{ kind: 'failure', task, zone: zone.name, failure: prepared }];
     }
     const ending = await zone.run(prepared.zoneTask);
@@ -81,6 +90,11 @@ export async function runTask(
     const complaints = prepared.complaints.map((complaint) => ({ kind: 'complaint' as const, task, zone: zone.name, ...complaint }));
     return [...complaints, await collect(workshop, active, task, { ending, input: prepared.input })];
   } catch (error) {
+    if (error instanceof TaskTakenBack) {
+      release(false);
+      void error.passed.then(() => slots.giveBack(slot, { mayStay: true }));
+      return [];
+    }
     release(true);
     const loss = explainLoss(error, task, zone.name);
     return loss ? [loss] : [];

@@ -1,16 +1,17 @@
-import { mkdirSync, readdirSync, statSync, unlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { isSystemError } from '../../errors.ts';
-import { removeTree } from './remove-tree.ts';
+import { isSystemError } from '../../base/errors.ts';
+import { inputDirectory, streamDirectory } from './isolation.ts';
 
 /**
- * The places of a zone that one task after the other uses: `in/SLOT`, `root/work/SLOT`, `out/SLOT`, `err/SLOT`. They are used again
- * because making and removing directories costs more than a short task.
+ * The places of a zone that one task after the other uses: `in/SLOT`, `root/work/SLOT`, `io/out/SLOT`, `io/err/SLOT`. They are used
+ * again because making and removing directories costs more than a short task. The working directory is the runner's: what is below a
+ * directory that tasks can write to is never cleared from outside.
  */
 export interface Slots {
   take(): string;
   /** Clears a place for the next task; one that cannot be cleared is not used again. */
-  giveBack(slot: string, left: Left): Promise<void>;
+  giveBack(slot: string, left: Left): void;
 }
 
 /** What a task left in its place. */
@@ -21,9 +22,6 @@ export interface Left {
   readonly mayStay: boolean;
 }
 
-/** Mode of the working directory of a task. */
-const workMode = 0o700;
-
 function ignoreMissing(work: () => void): void {
   try {
     work();
@@ -32,23 +30,15 @@ function ignoreMissing(work: () => void): void {
   }
 }
 
-/** Whether a working directory is as good as new. */
-function isUntouched(directory: string): boolean {
-  try {
-    return (statSync(directory).mode & 0o7777) === workMode && readdirSync(directory).length === 0;
-  } catch {
-    return false;
-  }
-}
-
 /** The places of a zone. */
 export function createSlots(directory: string): Slots {
   const free: string[] = [];
   let made = 0;
-  const pathOf = (name: string, slot: string): string => join(directory, name, slot);
-  // A task may have removed what they are in.
-  const makeWork = (slot: string): void => {
-    mkdirSync(pathOf('root/work', slot), { mode: workMode, recursive: true });
+  const clear = (slot: string, { input, mayStay }: Left): void => {
+    const inputs = join(inputDirectory(directory), slot);
+    for (const name of input === undefined ? readdirSync(inputs) : [input]) ignoreMissing(() => unlinkSync(join(inputs, name)));
+    if (mayStay) return;
+    for (const name of ['out', 'err']) ignoreMissing(() => unlinkSync(join(streamDirectory(directory), name, slot)));
   };
   return {
     take: () => {
@@ -56,25 +46,18 @@ export function createSlots(directory: string): Slots {
       if (slot !== undefined) return slot;
       const fresh = String(made);
       made += 1;
-      mkdirSync(pathOf('in', fresh));
-      makeWork(fresh);
+      mkdirSync(join(inputDirectory(directory), fresh));
+      // The user of the zone may be another than the one of the service.
+      chmodSync(join(inputDirectory(directory), fresh), 0o755);
       return fresh;
     },
-    giveBack: async (slot, left) => {
-      await clear(slot, left).then(
-        () => free.push(slot),
-        () => undefined,
-      );
+    giveBack: (slot, left) => {
+      try {
+        clear(slot, left);
+        free.push(slot);
+      } catch {
+        // Another place is made when one is needed.
+      }
     },
   };
-
-  async function clear(slot: string, { input, mayStay }: Left): Promise<void> {
-    const inputs = pathOf('in', slot);
-    for (const name of input === undefined ? readdirSync(inputs) : [input]) ignoreMissing(() => unlinkSync(join(inputs, name)));
-    if (!mayStay) for (const name of ['out', 'err']) ignoreMissing(() => unlinkSync(pathOf(name, slot)));
-    if (!isUntouched(pathOf('root/work', slot))) {
-      await removeTree(pathOf('root/work', slot));
-      makeWork(slot);
-    }
-  }
 }

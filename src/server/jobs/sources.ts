@@ -1,24 +1,22 @@
 import { createWriteStream } from 'node:fs';
-import { chmod, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { sql } from 'kysely';
+import type { ByteStream } from '../../api/message.ts';
 import { storage } from '../../api/storage.ts';
-import { ApiError, isSystemError } from '../../errors.ts';
-import { findAccount } from '../accounts.ts';
-import { authorise } from '../authorise.ts';
-import { openContent } from '../storage/contents.ts';
+import { ApiError, isSystemError } from '../../base/errors.ts';
+import { findAccount } from '../access/accounts.ts';
+import { holdEntry, openContent } from '../storage/contents.ts';
 import { placeOfAbsolute, type Place } from '../storage/paths.ts';
 import { listRows } from '../store/list-rows.ts';
-import type { AccountRow, EntryRow } from '../store/schema.ts';
+import type { JobReduceInputRow } from '../store/job-schema.ts';
+import type { EntryRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
-import type { ActiveJob, Failure } from './active-job.ts';
+import type { ActiveJob, Source } from './active-job.ts';
+import { createJudge, loadParty, type Judge, type Party } from './party.ts';
+import type { Failure } from './outcome.ts';
 
-/** An object that a task may read. */
-export interface Source {
-  readonly place: Place;
-  readonly content: string | null;
-  readonly size: number;
-}
+const notObject = 'a directory, not an object';
 
 /** Paths looked up in one query. */
 const batchSize = 500;
@@ -51,83 +49,137 @@ async function findEntries(store: Store, places: readonly Place[]): Promise<Read
   return new Map(rows.map((row) => [`${row.parent}/${row.name}`, row]));
 }
 
-/** What the rights of the job's creator make of a path: undefined when it may be read. */
-async function refuseReading(store: Store, job: ActiveJob, place: Place, accounts: Map<string, AccountRow>): Promise<Failure | undefined> {
-  const account = accounts.get(place.login) ?? (await findAccount(store.db, 'storage', place.login));
-  if (!account) return failMissing(place.path);
-  accounts.set(place.login, account);
-  const { caller, access } = job;
-  const { named, sourceip, userAgent } = access;
-  const context = { now: Date.now(), method: 'GET', sourceip, userAgent, conditions: { fromjob: true } };
-  const inputs = { account: place.login, path: place.parts.join('/') };
-  try {
-    await authorise({ store, caller, account, operation: storage.getObject, path: place.path, inputs, named, context });
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return error.status === 404 ? failMissing(place.path) : { code: 'EJ_ACCES', message: `permission denied: "${place.path}"` };
-  }
+/** A path that a job is to read, and on whose behalf. */
+export interface Wanted {
+  readonly path: string;
+  /** Number of who added it, beside the creator; null for nobody else. */
+  readonly adder: number | null;
+  /** Whether the job wrote the object itself: it may read that whatever the policies say. */
+  readonly isOwn: boolean;
 }
 
-async function resolveBatch(store: Store, job: ActiveJob, paths: readonly string[], isOwn: boolean): Promise<(Source | Failure)[]> {
-  const places = paths.map(placeInput);
+/** What is wanted by an input of a phase. Behind the first phase it is an output of the job, unless a task named its path. */
+export function wantInput(phase: number, { input, adder, given }: Pick<JobReduceInputRow, 'input' | 'adder' | 'given'>): Wanted {
+  return { path: input, adder, isOwn: phase > 0 && given === 0 };
+}
+
+async function findAdder({ db }: Store, { id, adders }: ActiveJob, number: number): Promise<Party> {
+  const known = adders.get(number);
+  if (known) return known;
+  const row = await db.selectFrom('job_adders').selectAll().where('job', '=', id).where('number', '=', number).executeTakeFirstOrThrow();
+  const party = await loadParty(db, row);
+  adders.set(number, party);
+  return party;
+}
+
+/** Decides for the creator of a job and those who added inputs: undefined for what all concerned may read. */
+function createReadingJudge(store: Store, job: ActiveJob): (place: Place, adder: number | null) => Promise<Failure | undefined> {
+  const accounts = new Map([[job.account.login, job.account]]);
+  const creator = createJudge(store, job.creator, job.account);
+  const adders = new Map<number, Promise<Judge>>();
+  const findJudge = (number: number): Promise<Judge> => {
+    const judge = adders.get(number) ?? findAdder(store, job, number).then((party) => createJudge(store, party, job.account));
+    adders.set(number, judge);
+    return judge;
+  };
+  return async (place, adder) => {
+    const account = accounts.get(place.login) ?? (await findAccount(store.db, 'storage', place.login));
+    if (!account) return failMissing(place.path);
+    accounts.set(place.login, account);
+    try {
+      await creator.demand(storage.getObject, account, place);
+      if (adder !== null) await (await findJudge(adder)).demand(storage.getObject, account, place);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return error.status === 404 ? failMissing(place.path) : { code: 'EJ_ACCES', message: `permission denied: "${place.path}"` };
+    }
+  };
+}
+
+async function resolveBatch(store: Store, job: ActiveJob, wanted: readonly Wanted[]): Promise<(Source | Failure)[]> {
+  const places = wanted.map(({ path }) => placeInput(path));
   const valid = places.filter((place): place is Place => !isFailure(place));
   const entries = valid.length === 0 ? new Map<string, EntryRow>() : await findEntries(store, valid);
-  const accounts = new Map([[job.account.login, job.account]]);
-  const resolve = async (place: Place | Failure): Promise<Source | Failure> => {
+  const judge = createReadingJudge(store, job);
+  const resolve = async (place: Place | Failure, { adder, isOwn }: Wanted): Promise<Source | Failure> => {
     if (isFailure(place)) return place;
-    const refusal = isOwn ? undefined : await refuseReading(store, job, place, accounts);
+    const refusal = isOwn ? undefined : await judge(place, adder);
     if (refusal) return refusal;
     const entry = entries.get(place.path);
     if (!entry) return failMissing(place.path);
-    if (entry.type === 'directory') return failMissing(place.path, 'a directory, not an object');
+    if (entry.type === 'directory') return failMissing(place.path, notObject);
     return { place, content: entry.content, size: entry.size ?? 0 };
   };
-  return Promise.all(places.map(resolve));
+  return Promise.all(wanted.map((each, index) => resolve(places[index] ?? failMissing(each.path), each)));
 }
 
-/**
- * What is at these paths for the creator of a job, in their order: something to read, or why there is nothing.
- * @param phase what the paths are inputs of: behind the first phase they are outputs of the job itself, which it may read.
- */
-export async function resolveSources(store: Store, job: ActiveJob, paths: readonly string[], phase = 0): Promise<(Source | Failure)[]> {
+/** What is at these paths for those on whose behalf a job reads them, in their order: something to read, or why there is nothing. */
+export async function resolveSources(store: Store, job: ActiveJob, wanted: readonly Wanted[]): Promise<(Source | Failure)[]> {
   const found: (Source | Failure)[] = [];
-  for (let index = 0; index < paths.length; index += batchSize) {
-    found.push(...(await resolveBatch(store, job, paths.slice(index, index + batchSize), phase > 0)));
+  for (let index = 0; index < wanted.length; index += batchSize) {
+    found.push(...(await resolveBatch(store, job, wanted.slice(index, index + batchSize))));
   }
   return found;
 }
 
-/** The object was replaced between looking it up and reading it. */
-export class SourceReplaced extends Error {
-  override readonly name = 'SourceReplaced';
-}
-
-async function copyContent(store: Store, { content, size }: Source, file: string): Promise<void> {
-  const body = content === null ? undefined : await openContent(store, content, 0, size);
-  if (!body) throw new SourceReplaced('the object was replaced');
+/** Writes bytes to a new file. */
+async function copyBytes(body: ByteStream, file: string): Promise<void> {
   await pipeline(body, createWriteStream(file, { mode: 0o600 }));
 }
 
-/**
- * Puts the bytes of an object at `file`. `shared` saves the copy; whoever reads the file must not be able to write it then.
- * @throws {SourceReplaced} when the object was replaced meanwhile.
- */
-export async function placeSource(store: Store, source: Source, file: string, { shared }: { shared: boolean }): Promise<void> {
-  const { content, size } = source;
-  if (content === null || size === 0) return writeFile(file, '');
-  if (!shared || content.startsWith('pieces/')) return copyContent(store, source, file);
+/** Puts the bytes of a source at `file`; false when the object was replaced since it was looked up. */
+async function placeContent(store: Store, { content, size }: Source, file: string, shared: boolean): Promise<boolean> {
+  if (content === null || size === 0) {
+    await writeFile(file, '');
+    return true;
+  }
+  if (shared && linkContent(store, content, file)) return true;
+  const body = await openContent(store, content, { start: 0, end: size });
+  if (body) await copyBytes(body, file);
+  return body !== undefined;
+}
+
+/** Shares the bytes of a content with a file, where it has a file of its own on the same disk. */
+function linkContent(store: Store, content: string, file: string): boolean {
+  if (content.startsWith('pieces/') || !store.bytes.canLink(content)) return false;
   try {
     store.bytes.link(content, file);
+    return true;
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    if (error.code === 'ENOENT') throw new SourceReplaced('the object was replaced');
-    await copyContent(store, source, file);
+    return false;
   }
 }
 
-/** Puts an asset at `file`, as something that can be run. */
-export async function placeAsset(store: Store, source: Source, file: string): Promise<void> {
-  await placeSource(store, source, file, { shared: false });
-  await chmod(file, 0o755);
+/** Puts the bytes of an object at `file` that is replaced again and again: its content is held from the look-up on. */
+async function placeHeld(store: Store, place: Place, file: string, shared: boolean): Promise<Failure | undefined> {
+  const held = await holdEntry(store, place);
+  if (!held) return failMissing(place.path);
+  try {
+    const { content, type } = held.entry;
+    if (type === 'directory') return failMissing(place.path, notObject);
+    if (content !== null && shared && linkContent(store, content, file)) return undefined;
+    await copyBytes(held.read(), file);
+    return undefined;
+  } finally {
+    held.release();
+  }
+}
+
+/**
+ * Puts the bytes of an object that was looked up at `file`: those it had then, or, when it was replaced since, those it has now,
+ * if they may be read. `shared` saves the copy; whoever reads the file must not be able to write it then.
+ * @returns why there is nothing to read any more.
+ */
+export async function placeSource(
+  store: Store,
+  job: ActiveJob,
+  { wanted, source }: { wanted: Wanted; source: Source },
+  { file, shared }: { file: string; shared: boolean },
+): Promise<Failure | undefined> {
+  if (await placeContent(store, source, file, shared)) return undefined;
+  const [current] = await resolveSources(store, job, [wanted]);
+  if (!current || isFailure(current)) return current ?? failMissing(wanted.path);
+  return placeHeld(store, source.place, file, shared);
 }

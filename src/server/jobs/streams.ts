@@ -2,8 +2,10 @@ import type { Kysely } from 'kysely';
 import type { JobError } from '../../api/objects.ts';
 import type { Listing } from '../../api/operation.ts';
 import type { storage } from '../../api/storage.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler } from '../http/handler.ts';
 import type { Schema } from '../store/schema.ts';
+import type { JobErrorRow } from '../store/job-schema.ts';
+import { fillTemplate, readRecord } from './error-record.ts';
 import { requireJob } from './find.ts';
 
 /** Rows in one query. */
@@ -57,11 +59,11 @@ export async function* readOutputs(db: Kysely<Schema>, job: string): AsyncGenera
   for await (const { output } of rows) yield output;
 }
 
-function readErrorRows(db: Kysely<Schema>, job: string): AsyncGenerator<{ number: number; record: string; input: string | null }> {
+function readErrorRows(db: Kysely<Schema>, job: string): AsyncGenerator<Pick<JobErrorRow, 'number' | 'record' | 'input' | 'cause'>> {
   return readPages((after) =>
     db
       .selectFrom('job_errors')
-      .select(['number', 'record', 'input'])
+      .select(['number', 'record', 'input', 'cause'])
       .where('job', '=', job)
       .where('number', '>', after)
       .orderBy('number')
@@ -75,9 +77,23 @@ export async function* readFailures(db: Kysely<Schema>, job: string): AsyncGener
   for await (const { input } of readErrorRows(db, job)) if (input !== null) yield input;
 }
 
+async function findTemplate(db: Kysely<Schema>, job: string, cause: number): Promise<string> {
+  const query = db.selectFrom('job_causes').select('template').where('job', '=', job).where('cause', '=', cause);
+  return (await query.executeTakeFirstOrThrow()).template;
+}
+
 /** The error records. */
 export async function* readErrors(db: Kysely<Schema>, job: string): AsyncGenerator<JobError> {
-  for await (const { record } of readErrorRows(db, job)) yield JSON.parse(record) as JobError;
+  const templates = new Map<number, string>();
+  for await (const { number, record, input, cause } of readErrorRows(db, job)) {
+    if (cause === null || input === null) {
+      yield readRecord(record);
+      continue;
+    }
+    const template = templates.get(cause) ?? (await findTemplate(db, job, cause));
+    templates.set(cause, template);
+    yield fillTemplate(template, { job, number, input });
+  }
 }
 
 function answer<T>(count: number, records: AsyncGenerator<T>): Listing<T> {

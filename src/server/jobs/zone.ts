@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { createInterface } from 'node:readline';
-import { once } from 'node:events';
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chmod, chown, mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathOfTasks, rootDirectory, type Isolation } from './isolation.ts';
+import { streamDirectory, type Isolation } from './isolation.ts';
+import type { Ending } from './outcome.ts';
+import { createZoneLimits, type ZoneLimits } from './zone-limits.ts';
 import { removeTree } from './remove-tree.ts';
-import { guardScript, runnerScript } from './zone-scripts.ts';
+import { entryDirectory, zoneFolders, type Identity } from './zone-place.ts';
+import { guardScript, runnerScript, writeTask } from './zone-scripts.ts';
 
 /** What a zone is to do. */
 export interface ZoneOptions {
@@ -15,27 +17,16 @@ export interface ZoneOptions {
   readonly name: string;
   /** Directory of the zone; made by `prepareZone`. */
   readonly directory: string;
-  readonly dataDir: string;
   readonly command: string;
   readonly init?: string | undefined;
-  /** Most memory of a process, MiB. */
+  /** Most memory of the zone, MiB. */
   readonly memory?: number | undefined;
-  /** Largest file that a task may write, GiB. */
+  /** Most that the zone may have on disk, GiB. */
   readonly disk?: number | undefined;
   /** Variables of every task. */
   readonly environment: Readonly<Record<string, string>>;
   /** Milliseconds that a task, or init, may take. */
   readonly timeLimit: number;
-}
-
-/** How a command ended. */
-export interface Ending {
-  /** Exit code, or 128 and the number of a signal. */
-  readonly status: number;
-  /** Whether a signal ended it. */
-  readonly signalled: boolean;
-  /** Milliseconds that it took. */
-  readonly duration: number;
 }
 
 /** What the runner is told of a task. */
@@ -61,9 +52,26 @@ export class ZoneLost extends Error {
   }
 }
 
+/** The service took the task back before it began. */
+export class TaskTakenBack extends Error {
+  override readonly name = 'TaskTakenBack';
+  /** Resolves when the zone has passed over the task: its slot is free then. */
+  readonly passed: Promise<void>;
+
+  constructor(passed: Promise<void>) {
+    super('the task was taken back before it began');
+    this.passed = passed;
+  }
+}
+
 /** The task took longer than it may, and was killed with its zone. */
 export class TaskTooLong extends Error {
   override readonly name = 'TaskTooLong';
+}
+
+/** The zone went beyond a limit, and was killed with the task. */
+export class LimitReached extends Error {
+  override readonly name = 'LimitReached';
 }
 
 /** A working area of a phase: a process that runs one task after the other. */
@@ -72,63 +80,73 @@ export interface Zone {
   readonly directory: string;
   /** How init ended; 0 when there was none. @throws {ZoneLost} {TaskTooLong} */
   readonly ready: Promise<Ending>;
-  /** Hands a task over; it begins when those before it are over. @throws {ZoneLost} {TaskTooLong} */
+  /** Hands a task over; it begins when those before it are over. @throws {ZoneLost} {TaskTooLong} {TaskTakenBack} */
   run(task: ZoneTask): Promise<Ending>;
+  /** Takes back all tasks that have not begun. */
+  takeBack(): void;
   /** Kills every process of the zone and removes its directory. */
   end(): Promise<void>;
 }
 
 interface Waiting {
+  /** First word of the line that ends it: the slot of a task, `ready` for init. */
+  readonly label: string;
   resolve(ending: Ending): void;
   reject(error: Error): void;
+  /** Set when the runner is to pass over the task. */
+  isMarked?: boolean;
+  /** Called when the runner has passed over a task that was taken back. */
+  pass?: () => void;
 }
 
-/** Makes the directories of a zone. */
-export async function prepareZone(directory: string): Promise<void> {
-  await mkdir(rootDirectory(directory), { recursive: true, mode: 0o700 });
-  const inside = ['in', 'work', 'home', 'tmp', 'assets'].map((name) => join(rootDirectory(directory), name));
-  for (const folder of [...inside, ...['in', 'out', 'err'].map((name) => join(directory, name))]) await mkdir(folder, { mode: 0o700 });
+/** Makes the directories of a zone; those that tasks write to belong to `identity`. */
+export async function prepareZone(directory: string, identity?: Identity): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  for (const name of zoneFolders) {
+    const folder = join(directory, name);
+    await mkdir(folder, { mode: 0o700 });
+    if (identity && name !== 'in') await chown(folder, identity.uid, identity.gid);
+  }
+  if (!identity) return;
+  // What is above it lets nobody but root come here.
+  await chmod(directory, 0o711);
+  await chmod(join(directory, 'in'), 0o755);
 }
 
 function writeEnvironment({ isolation, name, directory, environment }: ZoneOptions): Record<string, string> {
   const root = isolation.rootOf(directory);
   return {
-    PATH: pathOfTasks(isolation.bash),
+    PATH: isolation.path,
     HOME: join(root, 'home'),
     TMPDIR: join(root, 'tmp'),
     LANG: 'C.UTF-8',
     ...environment,
-    MANTA_ASSETS: join(root, 'assets'),
-    CLOUD_ASSETS: join(root, 'assets'),
+    MANTA_ASSETS: isolation.assetsOf(directory),
+    CLOUD_ASSETS: isolation.assetsOf(directory),
     CLOUD_ZONE: name,
   };
 }
 
-function writeWords(options: ZoneOptions): string[] {
-  const { isolation, name, directory, dataDir, command, init = '', memory, disk } = options;
-  const { bash } = isolation;
-  const limits = [memory, disk].map((value, index) => (value === undefined ? '' : String(Math.ceil(value * 1024 ** (index + 1)))));
-  const reach = isolation.kind === 'namespaces' ? 'all' : 'group';
-  const runner = [
-    bash,
-    '-c',
-    runnerScript,
-    'cloud-zone',
-    isolation.rootOf(directory),
-    isolation.inputsOf(directory),
-    reach,
-    command,
-    init,
-    ...limits,
-  ];
-  return ['-c', guardScript, 'cloud-guard', name, directory, ...isolation.wrap(directory, dataDir), ...runner];
+/** Open files and processes of a zone in a sandbox; without one there may be others of the same user. */
+const mostFiles = 4096;
+const mostProcesses = 1024;
+
+function writeWords(options: ZoneOptions, { group, data, blocks }: ZoneLimits): string[] {
+  const { isolation, name, directory, command, init = '' } = options;
+  const { words, filter = '', shell } = isolation.launch(directory, isolation.identify(name));
+  const reach = isolation.kind === 'none' ? 'group' : 'all';
+  const places = [isolation.entryOf(directory), isolation.rootOf(directory), isolation.inputsOf(directory)];
+  const counts = reach === 'all' ? [String(mostFiles), String(mostProcesses)] : ['', ''];
+  const runner = [shell, '-c', runnerScript, 'cloud-zone', ...places, reach, isolation.bash, command, init, data, blocks, ...counts];
+  return ['-c', guardScript, 'cloud-guard', name, directory, reach, group, filter, ...words, ...runner];
 }
 
 /** Starts a zone in its prepared directory. */
 export async function startZone(options: ZoneOptions): Promise<Zone> {
   const { directory, isolation, timeLimit } = options;
+  const limits = createZoneLimits({ ...options, groups: isolation.groups });
   const log = await open(join(directory, 'log'), 'w', 0o600);
-  const child = spawn(isolation.bash, writeWords(options), {
+  const child = spawn(isolation.bash, writeWords(options, limits), {
     cwd: '/',
     env: writeEnvironment(options),
     stdio: ['pipe', 'pipe', log.fd, 'pipe'],
@@ -144,32 +162,62 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
   const exited = new Promise<void>((resolve) => {
     child.once('error', () => resolve()).once('exit', () => resolve());
   });
-  for (const stream of [input, life]) stream.on('error', () => undefined);
+  for (const stream of [input, output, life]) stream.on('error', () => undefined);
 
   const kill = (): void => {
     isKilling = true;
+    limits.stop();
     input.destroy();
     life.destroy();
   };
   const watch = (): void => {
-    clearTimeout(timer);
     begun = performance.now();
+    if (timer && waiting.length > 0 && !isKilling) return void timer.refresh();
+    clearTimeout(timer);
     timer = waiting.length === 0 || isKilling ? undefined : setTimeout(expire, timeLimit);
   };
-  const expire = (): void => {
-    waiting.shift()?.reject(new TaskTooLong(`longer than ${timeLimit / 1000} s`));
+  const fail = (error: Error): void => {
+    waiting.shift()?.reject(error);
     kill();
   };
-  const expect = (): Promise<Ending> =>
+  const expire = (): void => fail(new TaskTooLong(`longer than ${timeLimit / 1000} s`));
+  const expect = (label: string): Promise<Ending> =>
     new Promise((resolve, reject) => {
       if (lost !== undefined) return reject(new ZoneLost(lost, false));
-      waiting.push({ resolve, reject });
+      waiting.push({ label, resolve, reject });
       if (waiting.length === 1) watch();
     });
   const takeLine = (line: string): void => {
-    const [, status, signalled] = line.split(' ');
-    waiting.shift()?.resolve({ status: Number(status), signalled: signalled === '1', duration: performance.now() - begun });
+    if (line === 'entered') return enter();
+    const [label = '', status, signalled, dumped, emitted, size] = line.split(' ');
+    const [first] = waiting;
+    if (first?.label !== label) return kill();
+    waiting.shift();
+    if (first.isMarked === true) unlinkSync(markOf(label));
+    if (status === 'taken') {
+      if (first.pass) first.pass();
+      else first.reject(new TaskTakenBack(Promise.resolve()));
+    } else {
+      const ending = {
+        status: Number(status),
+        signalled: signalled === '1',
+        duration: performance.now() - begun,
+        dumped: dumped === '1',
+        emitted: emitted === '1' ? ('some' as const) : emitted === '2' ? ('lost' as const) : ('none' as const),
+      };
+      const stderr = join(streamDirectory(directory), 'err', label === 'ready' ? 'init' : label);
+      first.resolve({ ...ending, limit: limits.judge({ ...ending, size: Number(size), stderr }) });
+    }
     watch();
+  };
+  const settle = (): void => {
+    for (const each of waiting.slice(1)) {
+      if (each.isMarked !== true || each.pass) continue;
+      const passed = new Promise<void>((resolve) => {
+        each.pass = resolve;
+      });
+      each.reject(new TaskTakenBack(passed));
+    }
   };
   // Tasks that are handed over in one turn are one write.
   const send = (text: string): void => {
@@ -179,16 +227,34 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
     }
     input.write(text);
   };
-  const lines = createInterface({ input: output });
-  lines.on('line', takeLine);
-  const closed = once(lines, 'close').then(async () => {
+  // Removing a directory that is a mount point in another mount namespace takes the mount away there: the runner keeps its working
+  // directory, and tasks find no way to it.
+  const enter = (): void => {
+    rmdirSync(entryDirectory(directory));
+    send('\0');
+  };
+  let rest = '';
+  output.setEncoding('utf8').on('data', (text: string) => {
+    const lines = `${rest}${text}`.split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) takeLine(line);
+  });
+  const ended = new Promise<void>((resolve) => {
+    output.once('close', resolve);
+  });
+  const closed = ended.then(async () => {
     const said = await readFile(join(directory, 'log'), 'utf8').catch(() => '');
     const message = `the zone ended${said.trim() === '' ? '' : `: ${said.trim().split('\n').at(-1)}`}`;
     lost = message;
     clearTimeout(timer);
-    for (const [index, { reject }] of waiting.splice(0).entries()) reject(new ZoneLost(message, index === 0));
+    const limit = limits.explainEnd();
+    for (const [index, { reject }] of waiting.splice(0).entries()) {
+      reject(index === 0 && limit !== undefined ? new LimitReached(limit) : new ZoneLost(message, index === 0));
+    }
   });
-  const ready = expect();
+  if (child.pid !== undefined) limits.watch(child.pid, (message) => fail(new LimitReached(message)));
+  const markOf = (slot: string): string => join(streamDirectory(directory), 'taken', slot);
+  const ready = expect('ready');
   ready.catch(() => undefined);
 
   return {
@@ -196,9 +262,19 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
     directory,
     ready,
     run: ({ slot, object, file, outputBase, reducer }) => {
-      const ended = expect();
-      if (lost === undefined && !isKilling) send(`${[slot, object, file, outputBase, reducer].join('\0')}\0`);
+      const ended = expect(slot);
+      if (lost === undefined && !isKilling) send(writeTask([slot, object, file, outputBase, reducer]));
       return ended;
+    },
+    takeBack: () => {
+      for (const each of waiting.slice(1)) {
+        if (each.label === 'ready' || each.isMarked === true) continue;
+        writeFileSync(markOf(each.label), '');
+        each.isMarked = true;
+      }
+      // The runner looks for the mark of a task after it has written of the one before. What it wrote before the marks were made has
+      // been read when the next round of events is over: what is still behind another task then has not begun, and will not.
+      setImmediate(() => setImmediate(settle));
     },
     end: async () => {
       kill();

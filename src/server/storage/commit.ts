@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import type { Headers } from '../../api/message.ts';
 import { storage } from '../../api/storage.ts';
-import { ApiError } from '../../errors.ts';
-import { Answer, type Call, type Handler } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import { Answer, type Call, type Handler } from '../http/handler.ts';
 import type { EntryRow, Schema, UploadRow } from '../store/schema.ts';
 import { namePieces, releaseContents, removeGarbage, type Garbage } from './contents.ts';
 import { digestParts, forgetDigest } from './digests.ts';
 import { findForWriting, putEntry, refuseDirectory, type Found } from './entries.ts';
-import { placeOfAbsolute, type Place } from './paths.ts';
+import { refuseJobPlace } from './job-places.ts';
+import { placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
 import { chooseRoleTags } from './roles.ts';
 import { refuseArgument, refuseConditions } from './upload-headers.ts';
 import { findUpload, partsDirectory, refuseState, removeParts } from './uploads.ts';
@@ -87,7 +88,11 @@ async function commit(
 
 /** Whoever commits needs leave to put the object there. */
 async function demandAccess({ target }: UploadRow, { account, requireAccess }: Call): Promise<void> {
-  const [, , ...parts] = target.split('/');
+  const place = placeOfAbsolute(target);
+  if (place?.login !== account.login) throw new ApiError(403, 'AuthorizationFailed', `objectPath ${target} is of another account`);
+  refuseRoot(place);
+  refuseUploads(place);
+  const { parts } = place;
   await requireAccess(storage.putObject, { account: account.login, path: parts.join('/') });
 }
 
@@ -96,6 +101,7 @@ async function checkCommit(db: Kysely<Schema>, upload: UploadRow, etags: readonl
   const target = placeOfAbsolute(upload.target);
   if (!target) throw new Error(`upload ${upload.id} has the target ${upload.target}`);
   const found = await findForWriting(db, target);
+  await refuseJobPlace(db, target, 'write');
   refuseDirectory(target, found.entry);
   if (etags.length > mostParts) throw refuseArgument(`${etags.length} parts were given: an upload has at most ${mostParts}`);
   if (upload.state === 'done') throw refuseState(upload, upload.result === 'committed' ? 'committed with other parts' : 'committed');
@@ -145,7 +151,7 @@ async function putTarget(
   version: Version,
   call: Call,
 ): Promise<Garbage[]> {
-  const { 'role-tag': roleTag } = JSON.parse(upload.headers) as Headers;
+  const { 'role-tag': roleTag } = JSON.parse(upload.headers) as { 'role-tag'?: string };
   await putEntry(transaction, target, found.entry, {
     type: 'object',
     ...version,

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 import type { EntryRow } from '../store/schema.ts';
 
 /** The conditional headers of a request (section 4, PutObject rule 2). */
@@ -18,20 +18,26 @@ export function judgeRead(conditions: Conditions, entry: EntryRow): 'go on' | 'n
   return verdict;
 }
 
-/** @throws 412 `PreconditionFailed`; 409 `ConcurrentRequest` for an empty `If-Match`, which means: only when nothing is there. */
-export function checkWrite(conditions: Conditions, entry: EntryRow | undefined): void {
+/**
+ * Judges the conditions of a write at a time in milliseconds since the epoch.
+ * @throws 412 `PreconditionFailed`; 409 `ConcurrentRequest` for an empty `If-Match`, which means: only when nothing is there.
+ */
+export function checkWrite(conditions: Conditions, entry: EntryRow | undefined, now: number): void {
   if (conditions.ifMatch?.trim() === '') {
     if (entry) throw new ApiError(409, 'ConcurrentRequest', 'the object exists already, and the request is to create it');
     return;
   }
   if (judge(conditions, entry) !== 'go on') throw failPrecondition();
+  // The version can be replaced within the same second and have the same date: no date guards it (RFC 9110, 8.8.2.2).
+  const isDated = conditions.ifMatch === undefined && readDate(conditions.ifUnmodifiedSince) !== undefined;
+  if (entry && isDated && isOfPresentSecond(entry, now)) throw failPrecondition();
 }
 
 /** The order is If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since; an etag given makes the date of its kind moot. */
 function judge(conditions: Conditions, entry: EntryRow | undefined): Verdict {
   const { ifMatch, ifNoneMatch } = conditions;
-  if (ifMatch !== undefined && !matchEtag(ifMatch, entry)) return 'failed';
-  if (ifNoneMatch !== undefined && matchEtag(ifNoneMatch, entry)) return 'not modified';
+  if (ifMatch !== undefined && !matchEtag(ifMatch, entry, 'strong')) return 'failed';
+  if (ifNoneMatch !== undefined && matchEtag(ifNoneMatch, entry, 'weak')) return 'not modified';
   const since = readDate(conditions.ifModifiedSince);
   if (entry && ifNoneMatch === undefined && since !== undefined && readSeconds(entry) <= since) return 'not modified';
   const until = readDate(conditions.ifUnmodifiedSince);
@@ -39,16 +45,31 @@ function judge(conditions: Conditions, entry: EntryRow | undefined): Verdict {
   return 'go on';
 }
 
-/** Whether the range of a request is of this version: an `If-Range` with another etag or date asks for the whole object. */
-export function fitsRange(ifRange: string | undefined, entry: EntryRow): boolean {
-  return ifRange === undefined || matchEtag(ifRange, entry) || readDate(ifRange) === readSeconds(entry);
+/**
+ * True when the range of a request is of this version. `If-Range` has one strong etag or the date of the version, as it was sent; with
+ * anything else the whole object is asked for (RFC 9110, 13.1.5).
+ */
+export function fitsRange(ifRange: string | undefined, entry: EntryRow, now: number): boolean {
+  if (ifRange === undefined) return true;
+  const validator = ifRange.trim();
+  if (!validator.includes(',') && validator !== '*' && matchEtag(validator, entry, 'strong')) return true;
+  return validator === new Date(entry.mtime).toUTCString() && !isOfPresentSecond(entry, now);
 }
 
-/** Etags are compared as they stand; quotes and the mark of a weak one are dropped. */
-function matchEtag(list: string, entry: EntryRow | undefined): boolean {
+/**
+ * Etags are compared as they stand; quotes are dropped. A weak comparison also drops the mark of a weak etag, a strong one never matches
+ * such an etag (RFC 9110, 8.8.3.2).
+ */
+function matchEtag(list: string, entry: EntryRow | undefined, comparison: 'strong' | 'weak'): boolean {
   if (!entry) return false;
-  const wanted = list.split(',').map((etag) => etag.trim().replace(/^(?:W\/)?"(.*)"$/, '$1'));
+  const pattern = comparison === 'weak' ? /^(?:W\/)?"(.*)"$/ : /^"(.*)"$/;
+  const wanted = list.split(',').map((etag) => etag.trim().replace(pattern, '$1'));
   return wanted.some((etag) => etag === '*' || (entry.etag !== null && etag === entry.etag));
+}
+
+/** True while a further write could leave the date of the version as it is. */
+function isOfPresentSecond(entry: EntryRow, now: number): boolean {
+  return readSeconds(entry) >= Math.floor(now / 1000);
 }
 
 /** Seconds since the epoch; a date that cannot be read is no condition. */

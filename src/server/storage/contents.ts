@@ -1,10 +1,13 @@
-import type { Kysely, Transaction } from 'kysely';
+import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Body, ByteStream } from '../../api/message.ts';
-import { streamOf } from '../../api/message.ts';
-import { ApiError } from '../../errors.ts';
+import { readAll, streamOf } from '../../api/message.ts';
+import { ApiError } from '../../base/errors.ts';
 import type { StoredBytes } from '../store/bytes.ts';
-import type { PieceRow, Schema } from '../store/schema.ts';
+import { isCompressed } from '../store/compressed-bytes.ts';
+import { prepareQuery } from '../store/prepared-query.ts';
+import type { EntryRow, PieceRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
+import { findEntry } from './entries.ts';
 import { hold, whenReleased } from './readers.ts';
 
 /**
@@ -14,6 +17,9 @@ import { hold, whenReleased } from './readers.ts';
 
 /** Contents looked up in one query. */
 const batchSize = 500;
+
+/** Files whose removal a request waits for. */
+const fewFiles = 64;
 
 /** A content that nothing refers to any more, and its files. */
 export interface Garbage {
@@ -26,24 +32,56 @@ export function namePieces(uploadId: string): string {
   return `pieces/${uploadId}`;
 }
 
+/** Bytes up to which a body of known length is held in memory, to be written in one step. */
+const smallBody = 16 * 1024;
+
+/** Lengths from which on the free space is asked for: below, the answer costs more than it saves. */
+const askedFrom = 1024 * 1024;
+
+/** @throws {ApiError} 507 `NotEnoughSpace` for a body of a known length that the disk has no room for, before any of it is read. */
+async function assertSpace(store: Store, length: number): Promise<void> {
+  if (length < askedFrom || length === Infinity) return;
+  const free = await store.bytes.measureFree();
+  if (length > free)
+    throw new ApiError(507, 'NotEnoughSpace', `content-length is ${length}, and the disk of the service has ${free} bytes left`);
+}
+
 /**
  * Stores a body of at most `limit` bytes.
+ * @param length as the request declares it
  * @throws 413 `MaxContentLengthExceeded`, or what the disk fails of; nothing is kept of either, nor of a body that is cut short.
  */
-export async function storeBody(store: Store, body: Body, limit: number): Promise<StoredBytes> {
-  return await store.bytes.write(limitBody(body instanceof Uint8Array ? streamOf(body) : body, limit));
+export async function storeBody(store: Store, body: Body, limit: number, length = Infinity): Promise<StoredBytes> {
+  await assertSpace(store, length);
+  const limited = limitBody(body instanceof Uint8Array ? streamOf(body) : body, limit);
+  return await store.bytes.write(length <= smallBody ? await readAll(limited) : limited);
 }
+
+/** Contents of this size are read in one call. */
+const smallContent = 64 * 1024;
 
 /**
  * The bytes of a content from `start` up to `end`, safe from whatever happens to the objects that have it until the stream
  * is read to its end, left or failed. Undefined when no object has the content any more: it was replaced a moment ago.
+ * @param isThere whether an object has the content
  */
-export async function openContent(store: Store, content: string, start: number, end: number): Promise<ByteStream | undefined> {
+export async function openContent(
+  store: Store,
+  content: string,
+  { start, end }: { start: number; end: number },
+  isThere: () => Promise<boolean> = () => hasEntry(store.db, content),
+): Promise<ByteStream | undefined> {
   const release = hold(store, content);
   try {
     const pieces = await findPieces(store.db, content, start, end);
     // Asked last: while this row is there no removal has begun, and none that begins later passes the hold.
-    if (await hasEntry(store.db, content)) return releaseAfter(readPieces(store, pieces, start, end), release);
+    if (await isThere()) {
+      if (end - start > smallContent || isPieces(content) || isCompressed(content))
+        return releaseAfter(readPieces(store, pieces, start, end), release);
+      const bytes = store.bytes.read(content, start, end);
+      release();
+      return bytes;
+    }
   } catch (error) {
     release();
     throw error;
@@ -59,6 +97,34 @@ export async function useContent<T>(store: Store, content: string, work: () => P
     return (await hasEntry(store.db, content)) ? await work() : undefined;
   } finally {
     release();
+  }
+}
+
+/** An entry whose content, as it was when it was looked up, can be read until it is released. */
+export interface Held {
+  readonly entry: EntryRow;
+  /** All bytes of the content. */
+  read(): AsyncGenerator<Uint8Array>;
+  release(): void;
+}
+
+/** Looks up what is at a place and holds its content, however often it is replaced meanwhile. Undefined when nothing is there. */
+export async function holdEntry(store: Store, place: Pick<EntryRow, 'parent' | 'name'>): Promise<Held | undefined> {
+  let release = (): void => undefined;
+  try {
+    // In the order of the writes: one that replaces the content comes later, and finds the hold when it removes the bytes.
+    return await store.write(async (transaction) => {
+      const entry = await findEntry(transaction, place);
+      if (!entry) return undefined;
+      const { content, size } = entry;
+      if (content === null) return { entry, read: () => readPieces(store, [], 0, 0), release };
+      release = hold(store, content);
+      const pieces = await findPieces(transaction, content, 0, size ?? 0);
+      return { entry, read: () => readPieces(store, pieces, 0, size ?? 0), release };
+    });
+  } catch (error) {
+    release();
+    throw error;
   }
 }
 
@@ -84,20 +150,34 @@ async function releasePieces(transaction: Transaction<Schema>, content: string):
   return pieces.map(({ bytes }) => bytes);
 }
 
-/** Removes the files of contents that nothing refers to; of those being read, after the last reader. */
+/**
+ * Removes the files of contents that nothing refers to; of those being read, after the last reader. Nobody waits for the files of an
+ * upload, of which there can be 10,000: what a crash leaves of them is collected at the next start.
+ */
 export async function removeGarbage(store: Store, garbage: readonly Garbage[]): Promise<void> {
+  const removing = removeFiles(store, garbage);
+  if (garbage.reduce((count, { bytes }) => count + bytes.length, 0) <= fewFiles) await removing;
+}
+
+async function removeFiles(store: Store, garbage: readonly Garbage[]): Promise<void> {
   for (const { content, bytes } of garbage) {
     // A part of an upload is read by its own name, before the commit makes it a piece.
     for (const id of bytes) await whenReleased(store, [content, id], () => removeBytes(store, id));
   }
 }
 
+// One row for each id is enough: any number of links may have the same content.
+const selectReferenced = prepareQuery((db, { ids }: { ids: string }) =>
+  sql<{ id: string }>`select value as id from json_each(${ids})
+    where exists (select 1 from entries where content = value)
+    or exists (select 1 from pieces where bytes = value)
+    or exists (select 1 from images where content = value)`.compile(db),
+);
+
 /** Which of these files of the byte store some object, part or image needs; for the collection of what a crash left behind. */
 export async function findReferenced(db: Kysely<Schema>, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  const entries = await db.selectFrom('entries').select('content').where('content', 'in', ids).execute();
-  const pieces = await db.selectFrom('pieces').select('bytes').where('bytes', 'in', ids).execute();
-  const images = await db.selectFrom('images').select('content').where('content', 'in', ids).execute();
-  return new Set([...[...entries, ...images].flatMap(({ content }) => content ?? []), ...pieces.map(({ bytes }) => bytes)]);
+  const rows = await selectReferenced(db, { ids: JSON.stringify(ids) });
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** One that cannot be removed now is found by the collection at the next start. */
@@ -109,8 +189,12 @@ function isPieces(content: string): boolean {
   return content.startsWith('pieces/');
 }
 
+const selectWithContent = prepareQuery((db, { content }: { content: string }) =>
+  db.selectFrom('entries').select('etag').where('content', '=', content).limit(1).compile(),
+);
+
 async function hasEntry(db: Kysely<Schema>, content: string): Promise<boolean> {
-  return (await db.selectFrom('entries').select('etag').where('content', '=', content).limit(1).executeTakeFirst()) !== undefined;
+  return (await selectWithContent(db, { content })).length > 0;
 }
 
 type Piece = Pick<PieceRow, 'start' | 'size' | 'bytes'>;

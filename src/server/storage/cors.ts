@@ -1,9 +1,9 @@
 import { streamOf, type Headers, type Reply } from '../../api/message.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 import type { Store } from '../store/store.ts';
-import { requireEntry } from './entries.ts';
+import { findEntry, requireEntry } from './entries.ts';
 import { readStoredHeaders } from './headers.ts';
-import { placeOf } from './paths.ts';
+import { isPublic, placeOf } from './paths.ts';
 
 /**
  * Stored headers as the reply to a page of `origin` carries them: the stored list of origins becomes the one origin that
@@ -12,16 +12,29 @@ import { placeOf } from './paths.ts';
 export function limitOrigin(stored: Headers, origin: string | undefined): Headers {
   const allowed = stored['access-control-allow-origin'];
   if (origin === undefined || allowed === undefined) return stored;
-  if (allowed.trim() === '*') return stored;
-  if (splitList(allowed).includes(origin)) return { ...stored, 'access-control-allow-origin': origin, vary: 'origin' };
+  if (allowed.trim() === '*' || splitList(allowed).includes(origin))
+    return { ...stored, 'access-control-allow-origin': origin, vary: 'origin' };
   return Object.fromEntries(Object.entries(stored).filter(([name]) => !name.startsWith('access-control-')));
+}
+
+/**
+ * Stored headers as the reply to GET of a page of `origin` carries them: none of CORS when the stored methods lack the one that was used, and
+ * never for how long a preflight may be remembered.
+ */
+export function showCors(stored: Headers, origin: string | undefined, method: string): Headers {
+  if (origin === undefined) return stored;
+  const { 'access-control-max-age': _, ...limited } = limitOrigin(stored, origin);
+  const methods = stored['access-control-allow-methods'];
+  if (methods === undefined || splitList(methods).includes(method === 'HEAD' ? 'GET' : method)) return limited;
+  return Object.fromEntries(Object.entries(limited).filter(([name]) => !name.startsWith('access-control-')));
 }
 
 /**
  * The answer to a preflight: `OPTIONS` with `Origin` and `Access-Control-Request-Method` on an object, which browsers send
  * without a signature (section 4, PutObject rule 5).
  * @param path below the account
- * @throws 404 `ResourceNotFound`; 403 `AuthorizationFailed` when the object's headers do not allow what is asked.
+ * @throws 403 `AuthorizationFailed` when the object's headers do not allow what is asked, and outside of `public` when there is no object: who
+ * asks without a signature does not learn that. Under `public` that is 404 `ResourceNotFound`.
  */
 export async function answerPreflight(store: Store, login: string, path: string, headers: Headers): Promise<Reply> {
   const { origin, 'access-control-request-method': method, 'access-control-request-headers': asked = '' } = headers;
@@ -29,8 +42,8 @@ export async function answerPreflight(store: Store, login: string, path: string,
     throw new ApiError(400, 'BadRequest', 'a preflight needs the headers Origin and Access-Control-Request-Method');
   }
   const place = placeOf(login, path);
-  const entry = await requireEntry(store.db, place);
-  const limited = limitOrigin(readStoredHeaders(entry), origin);
+  const entry = await (isPublic(place) ? requireEntry : findEntry)(store.db, place);
+  const limited = entry === undefined ? {} : limitOrigin(readStoredHeaders(entry), origin);
   const methods = limited['access-control-allow-methods'] ?? 'GET, HEAD';
   const allowed = limited['access-control-allow-origin'];
   if (allowed === undefined || !splitList(methods).includes(method) || !allowsHeaders(limited, asked)) {

@@ -1,10 +1,13 @@
-import { ApiError } from '../../errors.ts';
+import type { Kysely } from 'kysely';
+import { ApiError } from '../../base/errors.ts';
 import type { storage } from '../../api/storage.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler } from '../http/handler.ts';
+import type { Schema } from '../store/schema.ts';
 import { chooseHeaders } from './headers.ts';
 import { checkWrite } from './conditions.ts';
 import { releaseContents, removeGarbage } from './contents.ts';
 import { describeDirectory, ensureDirectory, findEntry, findForWriting, putEntry, removeEntry, requireEntry } from './entries.ts';
+import { refuseJobPlace } from './job-places.ts';
 import { placeOf, refuseRoot, refuseUploads, roots, type Place } from './paths.ts';
 import { chooseRoleTags } from './roles.ts';
 
@@ -14,7 +17,7 @@ import { chooseRoleTags } from './roles.ts';
  */
 export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path, headers, roleTag, ...conditions }, call) => {
   const place = placeOf(call.account.login, path);
-  const { 'content-type': _, ...given } = headers ?? {};
+  const { 'content-type': _type, 'content-disposition': _disposition, ...given } = headers ?? {};
   const stored = JSON.stringify(chooseHeaders(given, place));
   const keepsHeaders = Object.keys(given).length === 0;
   if (!isRoot(place)) {
@@ -23,8 +26,9 @@ export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path,
   }
   const garbage = await call.store.write(async (transaction) => {
     if (isRoot(place)) await ensureDirectory(transaction, place, call.now());
+    await refuseJobPlace(transaction, place, 'write');
     const { parent, entry } = await findForWriting(transaction, place);
-    checkWrite(conditions, entry);
+    checkWrite(conditions, entry, call.now());
     const roleTags = await chooseRoleTags(transaction, call, roleTag, entry, parent);
     const kept = entry?.type === 'directory' && keepsHeaders ? entry.headers : stored;
     await putEntry(transaction, place, entry, describeDirectory(call.now(), { headers: kept, roleTags }));
@@ -41,8 +45,9 @@ export const deleteDirectory: Handler<typeof storage.deleteDirectory> = async ({
   refuseUploads(place);
   await call.store.write(async (transaction) => {
     const entry = await requireEntry(transaction, place);
-    checkWrite(conditions, entry);
+    checkWrite(conditions, entry, call.now());
     if (entry.type !== 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became an object meanwhile: ask again`);
+    await refuseJobPlace(transaction, place, 'remove');
     if (entry.children > 0) throw new ApiError(400, 'DirectoryNotEmpty', `${place.path} has ${entry.children} entries: delete them first`);
     await removeEntry(transaction, place);
   });
@@ -55,9 +60,7 @@ function isRoot(place: Place): boolean {
 }
 
 /** The directory at a place, for a listing; an account's own is there in any case. @throws 404 `ResourceNotFound`. */
-export async function findDirectory(
-  ...[db, place]: Parameters<typeof findEntry>
-): Promise<{ children: number; headers: string; role_tags: string }> {
+export async function findDirectory(db: Kysely<Schema>, place: Place): Promise<{ children: number; headers: string; role_tags: string }> {
   if (place.parts.length === 0) return (await findEntry(db, place)) ?? { children: 0, headers: '{}', role_tags: '[]' };
   const entry = await requireEntry(db, place);
   if (entry.type === 'directory') return entry;

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 
 const token = String.raw`[!#$%&'*+\-.^_\x60|~0-9A-Za-z]+`;
 const parameter = new RegExp(String.raw`^\s*;\s*(${token})\s*=\s*(${token}|"(?:[^"\\]|\\.)*")`);
@@ -12,7 +12,7 @@ export function cleanDisposition(value: string): string {
   if (!kind) throw refuse(value);
   let result = kind[1] ?? '';
   let rest = value.slice(kind[0].length);
-  while (rest.trim() !== '' && rest.trim() !== ';') {
+  while (rest.trim() !== '') {
     const found = parameter.exec(rest);
     const [all = '', name = '', text = ''] = found ?? [];
     if (!found) throw refuse(value);

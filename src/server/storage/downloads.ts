@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { streamOf, type Headers } from '../../api/message.ts';
 import type { Download, InputOf } from '../../api/operation.ts';
 import type { storage } from '../../api/storage.ts';
-import { ApiError } from '../../errors.ts';
-import type { Call, Handler } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Call, Handler } from '../http/handler.ts';
 import type { EntryRow } from '../store/schema.ts';
 import { accepts } from './accept.ts';
 import { fitsRange, judgeRead } from './conditions.ts';
 import { openContent } from './contents.ts';
-import { limitOrigin } from './cors.ts';
-import { requireEntry } from './entries.ts';
+import { showCors } from './cors.ts';
+import { findEntry, requireEntry } from './entries.ts';
 import { describeVersion, readStoredHeaders } from './headers.ts';
-import { placeOf } from './paths.ts';
+import { isPublic, placeOf, type Place } from './paths.ts';
 import { readRange } from './ranges.ts';
 import { showRoleTags } from './roles.ts';
 
@@ -23,22 +23,28 @@ export const getObject: Handler<typeof storage.getObject> = async (input, call) 
   for (;;) {
     const entry = await requireEntry(call.store.db, place);
     if (entry.type === 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became a directory meanwhile: ask again`);
-    const download = await answerDownload(input, entry, call);
+    const download = await answerDownload(input, place, entry, call);
     if (download) return download;
   }
 };
 
 /** Undefined when the object was replaced before its bytes could be opened: the new one is to be answered. */
-async function answerDownload(input: Input, entry: EntryRow, call: Call): Promise<Download | undefined> {
-  const headers = { ...describeObject(entry, call.headers['origin']), ...(await showRoleTags(call, entry)) };
+async function answerDownload(input: Input, place: Place, entry: EntryRow, call: Call): Promise<Download | undefined> {
+  const headers = { ...describeObject(entry, call), ...protectBrowsers(place), ...(await showRoleTags(call, entry)) };
   const type = headers['content-type'] ?? '';
   if (!accepts(input.accept, type)) throw new ApiError(406, 'NotAcceptable', `the object is ${type}, which the Accept header excludes`);
   if (judgeRead(input, entry) === 'not modified') return answerNotModified(headers);
   const size = entry.size ?? 0;
-  const range = fitsRange(input.ifRange, entry) ? readRange(input.range, size) : undefined;
+  // Range is defined for GET only (RFC 9110, 14.2).
+  const isAsked = call.method !== 'HEAD' && fitsRange(input.ifRange, entry, call.now());
+  const range = isAsked ? readRange(input.range, size) : undefined;
   if (range === 'outside') return answerOutside(size);
   const { start, end } = range ?? { start: 0, end: size };
-  const body = entry.content === null || start === end ? streamOf() : await openContent(call.store, entry.content, start, end);
+  const { content } = entry;
+  const isThere = async (): Promise<boolean> => (await findEntry(call.store.db, place))?.content === content;
+  // HEAD answers also where the bytes cannot be read: whoever puts the object again asks for its headers first.
+  const isEmpty = content === null || start === end || call.method === 'HEAD';
+  const body = isEmpty ? streamOf() : await openContent(call.store, content, { start, end }, isThere);
   if (!body) return undefined;
   const length = { 'content-length': String(end - start) };
   if (range) return { status: 206, headers: { ...headers, ...length, 'content-range': `bytes ${start}-${end - 1}/${size}` }, body };
@@ -46,13 +52,18 @@ async function answerDownload(input: Input, entry: EntryRow, call: Call): Promis
 }
 
 /** What every reply with an object says of it. */
-function describeObject(entry: EntryRow, origin: string | undefined): Headers {
+function describeObject(entry: EntryRow, { headers, method }: Call): Headers {
   return {
-    ...limitOrigin(readStoredHeaders(entry), origin),
+    ...showCors(readStoredHeaders(entry), headers['origin'], method),
     ...describeVersion(entry),
     'durability-level': String(entry.copies ?? 0),
     'accept-ranges': 'bytes',
   };
+}
+
+/** Content is shown as the type that was stored; a public page has no access to what else this origin serves. */
+function protectBrowsers(place: Place): Headers {
+  return { 'x-content-type-options': 'nosniff', ...(isPublic(place) && { 'content-security-policy': 'sandbox' }) };
 }
 
 function answerNotModified(described: Headers): Download {

@@ -1,5 +1,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
+import { prepareQuery } from '../store/prepared-query.ts';
+import { rememberQuery } from '../store/remembered-query.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { parentOf, placeOf, roots, type Place } from './paths.ts';
@@ -16,9 +18,34 @@ export interface Found {
 /** What an entry consists of apart from its place. */
 export type EntryValues = Omit<EntryRow, 'parent' | 'name' | 'children'>;
 
+type Key = Pick<EntryRow, 'parent' | 'name'>;
+
+const selectEntry = rememberQuery(
+  'entries',
+  prepareQuery((db, { parent, name }: Key) =>
+    db.selectFrom('entries').selectAll().where('parent', '=', parent).where('name', '=', name).compile(),
+  ),
+);
+
+const updateEntry = prepareQuery((db, { parent, name, ...values }: Key & EntryValues) =>
+  db.updateTable('entries').set(values).where('parent', '=', parent).where('name', '=', name).compile(),
+);
+
+const insertEntry = prepareQuery((db, row: EntryRow) => db.insertInto('entries').values(row).compile());
+
+const addToChildren = prepareQuery((db, { parent, name, change }: Key & { change: number }) =>
+  db
+    .updateTable('entries')
+    .set({ children: sql`children + ${change}` })
+    .where('parent', '=', parent)
+    .where('name', '=', name)
+    .compile(),
+);
+
 /** The entry at a place. */
-export function findEntry(db: Kysely<Schema>, place: Place): Promise<EntryRow | undefined> {
-  return db.selectFrom('entries').selectAll().where('parent', '=', place.parent).where('name', '=', place.name).executeTakeFirst();
+export async function findEntry(db: Kysely<Schema>, { parent, name }: Key): Promise<EntryRow | undefined> {
+  const [entry] = await selectEntry(db, { parent, name });
+  return entry;
 }
 
 /** The entry at a place. @throws 404 `ResourceNotFound`. */
@@ -54,14 +81,12 @@ export async function putEntry(
   found: EntryRow | undefined,
   values: EntryValues,
 ): Promise<void> {
+  const { parent, name } = place;
   if (found) {
-    await transaction.updateTable('entries').set(values).where('parent', '=', place.parent).where('name', '=', place.name).execute();
+    await updateEntry(transaction, { parent, name, ...values });
     return;
   }
-  await transaction
-    .insertInto('entries')
-    .values({ parent: place.parent, name: place.name, children: 0, ...values })
-    .execute();
+  await insertEntry(transaction, { parent, name, children: 0, ...values });
   await countChildren(transaction, place, 1);
 }
 
@@ -79,14 +104,27 @@ export function describeDirectory(now: number, { headers = '{}', roleTags = '[]'
 /**
  * Makes a directory and those above it, where they are missing; each has the role tags of its parent.
  * @returns the role tags of the directory, as its row has them.
+ * @throws 400 `ParentNotDirectory` when an object is in the way.
  */
 export async function ensureDirectory(transaction: Transaction<Schema>, place: Place, now: number): Promise<string> {
   const found = await findEntry(transaction, place);
+  if (found && found.type !== 'directory') throw new ApiError(400, 'ParentNotDirectory', `${place.path} is not a directory`);
   if (found) return found.role_tags;
   const above = parentOf(place);
   const roleTags = above ? await ensureDirectory(transaction, above, now) : '[]';
   await putEntry(transaction, place, undefined, describeDirectory(now, { roleTags }));
   return roleTags;
+}
+
+/**
+ * Why `count` further entries cannot be put into a directory, which may still have to be made; undefined when they can.
+ */
+export async function findObstacle(db: Kysely<Schema>, place: Place, count: number): Promise<string | undefined> {
+  const found = await findEntry(db, place);
+  const above = parentOf(place);
+  if (!found) return above && (await findObstacle(db, above, 1));
+  if (found.type !== 'directory') return `${place.path} is not a directory`;
+  return found.children + count > childrenLimit ? `${place.path} has ${found.children} entries, and cannot have more` : undefined;
 }
 
 /** Gives an account its directory and the roots in it: `stor`, `public`, `jobs`, `uploads`, `reports`. */
@@ -104,11 +142,5 @@ export async function entryAt(store: Store, login: string, path: string): Promis
 /** Adds to the number of entries that the parent's row keeps, so that no listing has to count. */
 async function countChildren(transaction: Transaction<Schema>, place: Place, change: number): Promise<void> {
   const above = parentOf(place);
-  if (!above) return;
-  await transaction
-    .updateTable('entries')
-    .set({ children: sql`children + ${change}` })
-    .where('parent', '=', above.parent)
-    .where('name', '=', above.name)
-    .execute();
+  if (above) await addToChildren(transaction, { parent: above.parent, name: above.name, change });
 }

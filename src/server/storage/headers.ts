@@ -1,5 +1,5 @@
 import type { Headers } from '../../api/message.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 import type { EntryRow } from '../store/schema.ts';
 import { cleanDisposition } from './disposition.ts';
 import { isPublic, type Place } from './paths.ts';

@@ -1,7 +1,7 @@
 import type { storage } from '../../api/storage.ts';
-import type { Handlers } from '../handler.ts';
+import type { Handlers } from '../http/handler.ts';
 import type { JobEngine } from '../jobs/engine.ts';
-import { createCancelJob, createCreateJob, createEndJobInput, getJob } from '../jobs/handlers.ts';
+import { createCancelJob, createCreateJob, createEndJobInput, createGetJob } from '../jobs/handlers.ts';
 import { createAddJobInputs } from '../jobs/inputs.ts';
 import { listJobs } from '../jobs/listing.ts';
 import { getJobErrors, getJobFailures, getJobInput, getJobOutput } from '../jobs/streams.ts';
@@ -34,7 +34,7 @@ export function createStorageHandlers(engine?: JobEngine): Handlers<typeof stora
     endJobInput: createEndJobInput(wake),
     cancelJob: createCancelJob(wake),
     listJobs,
-    getJob,
+    getJob: createGetJob((job) => engine?.problemOf(job)),
     getJobOutput,
     getJobInput,
     getJobFailures,

@@ -1,13 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import type { Kysely } from 'kysely';
 import { storage } from '../../api/storage.ts';
-import { ApiError } from '../../errors.ts';
-import type { Call, Handler } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Call, Handler } from '../http/handler.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
-import { checkWrite } from './conditions.ts';
+import { checkWrite, type Conditions } from './conditions.ts';
 import { releaseContents, removeGarbage } from './contents.ts';
 import { findEntry, findForWriting, putEntry, refuseDirectory } from './entries.ts';
 import { chooseHeaders, describeVersion, readStoredHeaders } from './headers.ts';
+import { refuseJobPlace } from './job-places.ts';
 import { isPublic, placeOf, placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
 import { chooseRoleTags } from './roles.ts';
 
@@ -22,9 +23,11 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
   const mtime = call.now();
   const { etag, garbage } = await call.store.write(async (transaction) => {
     const { parent, entry } = await findForWriting(transaction, place);
+    await refuseJobPlace(transaction, place, 'write');
     refuseDirectory(place, entry);
-    checkWrite(conditions, entry);
-    const { parent: _parent, name: _name, children: _children, ...values } = await findSource(transaction, source);
+    const linked = await findSource(transaction, source);
+    checkConditions(conditions, entry, linked, call.now());
+    const { parent: _parent, name: _name, children: _children, ...values } = linked;
     const headers = JSON.stringify({ ...chooseHeaders({}, place), ...readStoredHeaders(values) });
     await putEntry(transaction, place, entry, {
       ...values,
@@ -37,6 +40,14 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
   await removeGarbage(call.store, garbage);
   return describeVersion({ etag, mtime });
 };
+
+/** Conditions of a link: an etag in `If-Match` is that of the source, as deployed services have it; the others are about the target. */
+function checkConditions(conditions: Conditions, target: EntryRow | undefined, source: EntryRow, now: number): void {
+  const { ifMatch, ...others } = conditions;
+  const isOfSource = ifMatch !== undefined && !['', '*'].includes(ifMatch.trim());
+  checkWrite(isOfSource ? others : conditions, target, now);
+  if (isOfSource) checkWrite({ ifMatch }, source, now);
+}
 
 /** The source that a Location header names, percent-encoded or not. Of other accounts only what is public can be linked. */
 function readLocation(location: string | undefined, { account }: Call): Place {

@@ -1,12 +1,15 @@
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import type { Entry } from '../../api/objects.ts';
 import type { storage } from '../../api/storage.ts';
-import { ApiError } from '../../errors.ts';
-import type { Handler } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Call, Handler } from '../http/handler.ts';
+import { listRecords } from '../http/response.ts';
+import { prepareQuery } from '../store/prepared-query.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import { findDirectory } from './directories.ts';
 import { findEntry } from './entries.ts';
 import { readStoredHeaders } from './headers.ts';
+import { rememberPageEnd, recallPageEnd } from './page-ends.ts';
 import { childOf, placeOf, type Place } from './paths.ts';
 import { showRoleTags } from './roles.ts';
 
@@ -43,12 +46,15 @@ export const listDirectory: Handler<typeof storage.listDirectory> = async (input
     type: chooseType(input.dir !== undefined, input.obj !== undefined),
     by,
     reverse: order === 'reverse',
-    start: await findStart(call.store.db, place, by, marker),
+    start: await findStart(call, place, by, marker),
     after: place.parts.length === 0,
   };
   const { 'content-type': _, ...headers } = readStoredHeaders(directory);
   const tags = await showRoleTags(call, directory);
-  return { headers: { ...headers, ...tags, 'result-set-size': String(directory.children) }, records: readPage(call.store.db, place, page) };
+  return {
+    headers: { ...headers, ...tags, 'result-set-size': String(directory.children) },
+    records: listRecords(await readPage(call, place, page)),
+  };
 };
 
 /** Asked for both, a listing has both. */
@@ -57,36 +63,91 @@ function chooseType(directories: boolean, objects: boolean): EntryRow['type'] | 
   return directories ? 'directory' : 'object';
 }
 
-/** A marker is a name; in the order of times that of an entry of the directory, since its time is needed, or a time. */
-async function findStart(db: Kysely<Schema>, place: Place, by: Page['by'], marker: string | undefined): Promise<Start | undefined> {
+/**
+ * Where a page begins. A marker is a name. In the order of modification times it is the name of an entry, which means the place of the
+ * entry on the page that it ended; `TIME/NAME`, which says the place itself; or a time.
+ */
+async function findStart({ store, now }: Call, place: Place, by: Page['by'], marker: string | undefined): Promise<Start | undefined> {
   if (marker === undefined) return undefined;
   if (by === 'name') return { name: marker, mtime: 0 };
-  const entry = marker === '' ? undefined : await findEntry(db, childOf(place, marker));
-  const mtime = entry?.mtime ?? Date.parse(marker);
-  if (Number.isNaN(mtime)) throw refuse(`marker is "${marker}": with sort=mtime it must be an entry of the directory, or a time`);
-  return { name: entry ? marker : '', mtime };
+  const slash = marker.indexOf('/');
+  const name = slash === -1 ? marker : marker.slice(slash + 1);
+  const recalled = slash === -1 ? recallPageEnd(store, { parent: place.path, name }, now()) : Date.parse(marker.slice(0, slash));
+  const entry = recalled !== undefined || name === '' ? undefined : await findEntry(store.db, childOf(place, name));
+  const mtime = recalled ?? entry?.mtime;
+  if (mtime !== undefined && !Number.isNaN(mtime)) return { name, mtime };
+  const time = Date.parse(marker);
+  if (!Number.isNaN(time)) return { name: '', mtime: time };
+  throw refuse(`marker is "${marker}": with sort=mtime it must be an entry of the directory, TIME/NAME, or a time`);
 }
 
-async function* readPage(db: Kysely<Schema>, place: Place, page: Page): AsyncGenerator<Entry> {
-  let query: Query = db.selectFrom('entries').selectAll().where('parent', '=', place.path).limit(page.limit);
-  if (page.type) query = query.where('type', '=', page.type);
-  // Every name is at least the empty one; said so, the database takes the index by type and name.
-  if (page.type && page.by === 'name') query = query.where('name', '>=', '');
-  if (page.start) query = startAt(query, page, page.start);
-  const direction = page.reverse ? 'desc' : 'asc';
-  if (page.by === 'mtime') query = query.orderBy('mtime', direction);
-  for (const row of await query.orderBy('name', direction).execute()) yield describeEntry(row);
+/** What a listing shows of an entry, and what its last one is remembered by. */
+type Row = [
+  name: string,
+  type: EntryRow['type'],
+  mtime: number,
+  etag: string | null,
+  size: number | null,
+  md5: string | null,
+  copies: number | null,
+  contentType: string | null,
+  disposition: string | null,
+];
+
+const columns = sql<string>`json_group_array(json_array(name, type, mtime, etag, size, md5, copies, headers ->> 'content-type', headers ->> 'content-disposition'))`;
+
+/** Values of a query of a page. Those that its form leaves out are not used. */
+interface PageValues {
+  readonly parent: string;
+  readonly limit: number;
+  readonly type: EntryRow['type'] | null;
+  readonly name: string | null;
+  readonly mtime: number | null;
 }
 
-function startAt(query: Query, { by, reverse, after }: Page, start: Start): Query {
+type PageQuery = (db: Kysely<Schema>, values: PageValues) => Promise<{ rows: string }[]>;
+
+/** By form: which conditions and which order. */
+const pageQueries = new Map<string, PageQuery>();
+
+/** The query of pages of this form. It gives a page as one text: reading row by row from the database costs more than the rows. */
+function findPageQuery({ type, by, reverse, start, after }: Page): PageQuery {
+  const form = JSON.stringify([type !== undefined, by, reverse, start !== undefined, after]);
+  const known = pageQueries.get(form);
+  if (known) return known;
+  const made = prepareQuery((db, values: PageValues) => {
+    let page = db.selectFrom('entries').selectAll().where('parent', '=', values.parent).limit(values.limit);
+    if (type) page = page.where('type', '=', values.type as EntryRow['type']);
+    // Every name is at least the empty one; said so, the database takes the index by type and name.
+    if (type && by === 'name') page = page.where('name', '>=', '');
+    if (start) page = startAt(page, { by, reverse, after }, values);
+    const direction = reverse ? 'desc' : 'asc';
+    if (by === 'mtime') page = page.orderBy('mtime', direction);
+    const ordered = page.orderBy('name', direction).as('page');
+    return db.selectFrom(ordered).select(columns.as('rows')).compile();
+  });
+  pageQueries.set(form, made);
+  return made;
+}
+
+async function readPage({ store, now }: Call, place: Place, page: Page): Promise<Entry[]> {
+  const { type = null, start, limit, by } = page;
+  const values = { parent: place.path, limit, type, name: start?.name ?? null, mtime: start?.mtime ?? null };
+  const [{ rows: text } = { rows: '[]' }] = await findPageQuery(page)(store.db, values);
+  const rows = JSON.parse(text) as Row[];
+  const [name, , mtime] = rows.at(-1) ?? [];
+  if (by === 'mtime' && name !== undefined && mtime !== undefined) rememberPageEnd(store, { parent: place.path, name, mtime }, now());
+  return rows.map(describeEntry);
+}
+
+function startAt(query: Query, { by, reverse, after }: Pick<Page, 'by' | 'reverse' | 'after'>, { name, mtime }: PageValues): Query {
   const compare = `${reverse ? '<' : '>'}${after ? '' : '='}` as const;
-  if (by === 'name') return query.where('name', compare, start.name);
-  return query.where(sql<boolean>`(mtime, name) ${sql.raw(compare)} (${start.mtime}, ${start.name})`);
+  if (by === 'name') return query.where('name', compare, name);
+  return query.where(sql<boolean>`(mtime, name) ${sql.raw(compare)} (${mtime}, ${name})`);
 }
 
-function describeEntry(row: EntryRow): Entry {
-  const { name, type, etag, size, md5, copies } = row;
-  const mtime = new Date(row.mtime).toISOString();
+function describeEntry([name, type, time, etag, size, md5, copies, contentType, disposition]: Row): Entry {
+  const mtime = new Date(time).toISOString();
   if (type === 'directory') return { name, type, mtime };
   return {
     name,
@@ -94,9 +155,10 @@ function describeEntry(row: EntryRow): Entry {
     mtime,
     etag: etag ?? '',
     size: size ?? 0,
-    contentType: readStoredHeaders(row)['content-type'],
+    contentType: contentType ?? undefined,
     contentMD5: md5 ?? '',
     durability: copies ?? 0,
+    ...(disposition !== null && { contentDisposition: disposition }),
   };
 }
 

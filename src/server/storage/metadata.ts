@@ -1,6 +1,6 @@
 import type { storage } from '../../api/storage.ts';
-import { ApiError } from '../../errors.ts';
-import type { Handler } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Handler } from '../http/handler.ts';
 import { checkWrite } from './conditions.ts';
 import { findForWriting, putEntry } from './entries.ts';
 import { chooseHeaders, chooseObjectHeaders, describeVersion } from './headers.ts';
@@ -19,7 +19,7 @@ export const putMetadata: Handler<typeof storage.putMetadata> = async (input, ca
   const etag = await call.store.write(async (transaction) => {
     const { parent, entry } = await findForWriting(transaction, place);
     if (!entry) throw new ApiError(404, 'ResourceNotFound', `${place.path} does not exist`);
-    checkWrite(input, entry);
+    checkWrite(input, entry, call.now());
     const { parent: _parent, name: _name, children: _children, ...values } = entry;
     const { 'content-type': _, ...given } = input.headers ?? {};
     const headers = entry.type === 'directory' ? chooseHeaders(given, place) : chooseObjectHeaders(input.headers, place);

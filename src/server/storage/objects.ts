@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { Headers } from '../../api/message.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { storage } from '../../api/storage.ts';
-import { ApiError } from '../../errors.ts';
-import type { Call, Handler } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Call, Handler } from '../http/handler.ts';
 import type { Kysely, Transaction } from 'kysely';
 import type { StoredBytes } from '../store/bytes.ts';
 import type { Schema } from '../store/schema.ts';
@@ -10,6 +11,7 @@ import { checkWrite } from './conditions.ts';
 import { releaseContents, removeGarbage, storeBody, type Garbage } from './contents.ts';
 import { findForWriting, putEntry, refuseDirectory, removeEntry, requireEntry, type Found } from './entries.ts';
 import { chooseObjectHeaders, describeVersion, isMd5, readCopies } from './headers.ts';
+import { refuseJobPlace } from './job-places.ts';
 import { placeOf, refuseRoot, refuseUploads } from './paths.ts';
 import { chooseRoleTags } from './roles.ts';
 
@@ -27,9 +29,12 @@ export const putObject: Handler<typeof storage.putObject> = async (input, call) 
   const place = placeOf(call.account.login, input.path);
   refuseRoot(place);
   refuseUploads(place);
-  const checkPlace = (db: Kysely<Schema>, found: Found): Promise<string> => {
+  refusePartial(call.headers);
+  refuseEncoding(call.headers);
+  const checkPlace = async (db: Kysely<Schema>, found: Found): Promise<string> => {
+    await refuseJobPlace(db, place, 'write');
     refuseDirectory(place, found.entry);
-    checkWrite(input, found.entry);
+    checkWrite(input, found.entry, call.now());
     return chooseRoleTags(db, call, input.roleTag, found.entry, found.parent);
   };
   await checkPlace(store.db, await findForWriting(store.db, place));
@@ -53,6 +58,19 @@ export const putObject: Handler<typeof storage.putObject> = async (input, call) 
   });
   return { ...describeVersion(values), 'computed-md5': bytes.md5 };
 };
+
+/** @throws 400 `BadRequest` for a part of an object: stored as the object it would replace the whole (RFC 9110, 14.5). */
+export function refusePartial(headers: Headers): void {
+  if (headers['content-range'] === undefined) return;
+  throw new ApiError(400, 'BadRequest', 'content-range: an object is stored whole; put all of it, or use a multipart upload');
+}
+
+/** @throws 415 `UnsupportedMediaType`: the header is not stored, and without it nobody could read the content as it was meant. */
+export function refuseEncoding({ 'content-encoding': encoding = '' }: Headers): void {
+  if (encoding.trim() === '' || encoding.trim().toLowerCase() === 'identity') return;
+  const message = `content-encoding ${encoding} is not stored with objects: leave it out, or store it as a header m-content-encoding`;
+  throw new ApiError(415, 'UnsupportedMediaType', message);
+}
 
 /** Does the work that gives stored bytes their row, and removes what it replaced; when it is refused, the bytes. */
 export async function keepBytes(
@@ -93,7 +111,7 @@ export async function storeChecked(
   const { contentMd5, length } = input;
   if (contentMd5 !== undefined && !isMd5(contentMd5))
     throw new ApiError(400, 'BadRequest', `content-md5 is "${contentMd5}": it must be the Base64 of 16 bytes`);
-  const bytes = await storeBody(store, input.body, limit);
+  const bytes = await storeBody(store, input.body, limit, length);
   if (contentMd5 !== undefined && contentMd5 !== bytes.md5) {
     await store.bytes.remove(bytes.id);
     throw new ApiError(400, 'ContentMD5Mismatch', `content-md5 is ${contentMd5}, but the MD5 of the bytes received is ${bytes.md5}`);
@@ -112,7 +130,7 @@ export const deleteObject: Handler<typeof storage.deleteObject> = async ({ path,
   refuseUploads(place);
   const garbage = await call.store.write(async (transaction) => {
     const entry = await requireEntry(transaction, place);
-    checkWrite(conditions, entry);
+    checkWrite(conditions, entry, call.now());
     if (entry.type === 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became a directory meanwhile: ask again`);
     await removeEntry(transaction, place);
     return releaseContents(transaction, [entry.content]);

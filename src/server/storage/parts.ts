@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { storage } from '../../api/storage.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler } from '../http/handler.ts';
 import { releaseContents } from './contents.ts';
 import { digestAhead } from './digests.ts';
 import { findForWriting, putEntry } from './entries.ts';
 import { describeVersion } from './headers.ts';
-import { keepBytes, readLimit, storeChecked } from './objects.ts';
+import { keepBytes, readLimit, refuseEncoding, refusePartial, storeChecked } from './objects.ts';
 import { childOf } from './paths.ts';
 import { refuseArgument, refuseConditions } from './upload-headers.ts';
 import { findUpload, partsDirectory, refuseState } from './uploads.ts';
@@ -15,8 +15,10 @@ const lastPart = 9999;
 
 /** Stores a part of an upload; the same number again replaces it. */
 export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call) => {
-  const { prefix, id, part, durabilityLevel } = input;
-  const number = readPartNumber(part);
+  const { prefix, id, durabilityLevel } = input;
+  const number = readPartNumber(call.path);
+  refusePartial(call.headers);
+  refuseEncoding(call.headers);
   refuseConditions(call.headers);
   if (durabilityLevel !== undefined)
     throw refuseArgument('the number of copies is set when the upload is created: leave out durability-level');
@@ -49,7 +51,9 @@ export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call
   return { ...describeVersion(values), 'computed-md5': bytes.md5 };
 };
 
-function readPartNumber(part: string): number {
-  if (/^\d{1,4}$/.test(part)) return Number(part);
+/** A part has one spelling: its number in decimal digits, as the path was sent. */
+function readPartNumber(path: string): number {
+  const part = path.split('/').findLast((component) => component !== '') ?? '';
+  if (/^(?:0|[1-9]\d{0,3})$/.test(part)) return Number(part);
   throw refuseArgument(`part number is "${part}": it must be a whole number from 0 to ${lastPart}`);
 }

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 
 /** Where an entry is: the two columns of its primary key, and its path in words. */
 export interface Place {

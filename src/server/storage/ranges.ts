@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 
 /** Bytes from `start` up to, not including, `end`. */
 export interface Range {

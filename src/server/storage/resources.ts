@@ -1,12 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Operation } from '../../api/operation.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 import type { AccountRow, EntryRow, Schema } from '../store/schema.ts';
 import { findEntry } from './entries.ts';
 import { parentOf, placeOf, type Place } from './paths.ts';
-
-/** Operations that make what may not be there yet: its directory must be. */
-const making: readonly string[] = ['putObject', 'putDirectory', 'putSnapLink'];
 
 async function findNearest(db: Kysely<Schema>, place: Place): Promise<EntryRow | undefined> {
   const entry = await findEntry(db, place);
@@ -14,12 +11,17 @@ async function findNearest(db: Kysely<Schema>, place: Place): Promise<EntryRow |
   return entry ?? (above && (await findNearest(db, above)));
 }
 
-function refuseMissing({ name, when }: Operation, place: Place, entry: EntryRow | undefined, parent: EntryRow | undefined): void {
+function refuseMissing(
+  { method, creates, needsEntry }: Operation,
+  place: Place,
+  entry: EntryRow | undefined,
+  parent: EntryRow | undefined,
+): void {
   if (entry !== undefined) return;
-  if (making.includes(name) && parent === undefined) {
+  if (method === 'PUT' && creates && parent === undefined) {
     throw new ApiError(404, 'DirectoryDoesNotExist', `${place.parent} does not exist: create the directory first`);
   }
-  if (when.entry !== undefined || name === 'putMetadata') throw new ApiError(404, 'ResourceNotFound', `${place.path} does not exist`);
+  if (needsEntry) throw new ApiError(404, 'ResourceNotFound', `${place.path} does not exist`);
 }
 
 /** The path, below the account, of what an operation is done to. */

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { Headers } from '../../api/message.ts';
-import { ApiError } from '../../errors.ts';
-import { findRoleIds, findRoleNames, splitNames } from '../caller-roles.ts';
-import type { Call } from '../handler.ts';
+import { ApiError } from '../../base/errors.ts';
+import { findRoleIds, findRoleNames, splitNames } from '../access/caller-roles.ts';
+import type { Call } from '../http/handler.ts';
 import type { Schema } from '../store/schema.ts';
 
 interface Tagged {

@@ -1,13 +1,13 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Headers } from '../../api/message.ts';
-import { ApiError } from '../../errors.ts';
+import { ApiError } from '../../base/errors.ts';
 import { chooseObjectHeaders, headerLimit, isMd5, isStoredHeader, measureHeaders, readCopies } from './headers.ts';
 import type { Place } from './paths.ts';
 
 /** What the creation of an upload says of the object to come. */
 export interface Target {
-  /** The headers as they were given, their names in lower case. */
-  given: Headers;
+  /** The headers as they were given, their names in lower case, their values with their JSON types. */
+  given: Readonly<Record<string, unknown>>;
   /** Those that are stored with the object. */
   stored: Headers;
   copies: number;
@@ -19,9 +19,12 @@ export interface Target {
 /** Headers that say something of the object but are not stored as they are. */
 const spoken = new Set(['content-length', 'content-md5', 'durability-level', 'x-durability-level', 'role-tag']);
 
+/** Headers that existing clients send along, and that are shown in the state alone. */
+const shownOnly = new Set(['accept', 'role', 'expect', 'location', 'x-request-id']);
+
 /**
- * Reads the `headers` of CreateMultipartUpload (section 4). @throws 409 `MultipartUploadInvalidArgument` for a header that
- * the service does not store, a value that is none, or more than 4 KB; 400 `InvalidDurabilityLevel`.
+ * Reads the `headers` of CreateMultipartUpload (section 4). @throws 409 `MultipartUploadInvalidArgumentError` for a header that
+ * the service does not store, a value that is none, or more than 4 KB.
  */
 export function readTarget(headers: Readonly<Record<string, unknown>>, place: Place): Target {
   const given: Headers = Object.fromEntries(Object.entries(headers).map(readHeader));
@@ -32,18 +35,27 @@ export function readTarget(headers: Readonly<Record<string, unknown>>, place: Pl
   if (length !== undefined && !/^\d+$/.test(length))
     throw refuseArgument(`headers: content-length is "${length}": it must be a whole number of bytes`);
   return {
-    given,
+    given: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
     stored: chooseObjectHeaders(given, place),
-    copies: readCopies(given['durability-level'] ?? given['x-durability-level']),
+    copies: readUploadCopies(given['durability-level'] ?? given['x-durability-level']),
     length: length === undefined ? null : Number(length),
     md5: md5 ?? null,
     roleTag,
   };
 }
 
+/** @throws 409 `MultipartUploadInvalidArgumentError` for a number of copies that no object has. */
+function readUploadCopies(level: string | undefined): number {
+  try {
+    return readCopies(level);
+  } catch (error) {
+    throw error instanceof ApiError ? refuseArgument(`headers: ${error.message}`) : error;
+  }
+}
+
 const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'];
 
-/** @throws 409 `MultipartUploadInvalidArgument` for a condition: uploads know none (section 4), and going on without it could lose a write. */
+/** @throws 409 `MultipartUploadInvalidArgumentError` for a condition: uploads know none (section 4), and going on without it could lose a write. */
 export function refuseConditions(headers: Headers): void {
   const found = conditions.find((name) => headers[name] !== undefined);
   if (found !== undefined)
@@ -52,12 +64,13 @@ export function refuseConditions(headers: Headers): void {
 
 /** The error for what a multipart upload cannot take. */
 export function refuseArgument(message: string): ApiError {
-  return new ApiError(409, 'MultipartUploadInvalidArgument', message);
+  return new ApiError(409, 'MultipartUploadInvalidArgumentError', message);
 }
 
 function readHeader([spelling, value]: [string, unknown]): [string, string] {
   const name = spelling.toLowerCase();
-  if (!spoken.has(name) && !isStoredHeader(name)) throw refuseArgument(`headers: ${spelling} is not stored with objects: leave it out`);
+  if (!spoken.has(name) && !shownOnly.has(name) && !isStoredHeader(name))
+    throw refuseArgument(`headers: ${spelling} is not stored with objects: leave it out`);
   if (typeof value !== 'string' && typeof value !== 'number') throw refuseArgument(`headers: ${spelling} must be a text`);
   const text = String(value).trim();
   if (!canBeSent(name, text))

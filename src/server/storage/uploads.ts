@@ -1,15 +1,21 @@
-import { randomUUID } from 'node:crypto';
-import type { Kysely, Transaction } from 'kysely';
+import { createHash, randomUUID } from 'node:crypto';
+import { sql, type Kysely, type Transaction } from 'kysely';
 import type { storage } from '../../api/storage.ts';
-import { ApiError } from '../../errors.ts';
-import type { Call, Handler } from '../handler.ts';
-import type { Schema, UploadRow } from '../store/schema.ts';
+import { ApiError } from '../../base/errors.ts';
+import { findAccount } from '../access/accounts.ts';
+import type { Call, Handler } from '../http/handler.ts';
+import { assertRoom } from '../limit.ts';
+import type { AccountRow, Schema, UploadRow } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
 import { releaseContents, removeGarbage, type Garbage } from './contents.ts';
 import { forgetDigest } from './digests.ts';
 import { ensureDirectory, findEntry, removeEntry } from './entries.ts';
-import { parentOf, placeOf, placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
+import { parentOf, placeOf, placeOfAbsolute, type Place } from './paths.ts';
 import { chooseRoleTags } from './roles.ts';
 import { readTarget, refuseArgument, refuseConditions } from './upload-headers.ts';
+
+/** Characters of an upload's id under which uploads are grouped. */
+const prefixLength = 3;
 
 /** Begins an upload. Whether the object can be where it is to be is seen at the commit. */
 export const createMultipartUpload: Handler<typeof storage.createMultipartUpload> = async ({ objectPath, headers = {} }, call) => {
@@ -17,15 +23,19 @@ export const createMultipartUpload: Handler<typeof storage.createMultipartUpload
   refuseConditions(call.headers);
   const place = placeOfAbsolute(objectPath);
   if (!place) throw refuseArgument(`objectPath is "${objectPath}": it must be a path like /${account.login}/stor/name`);
-  if (place.login !== account.login) throw new ApiError(403, 'AuthorizationFailed', `objectPath ${place.path} is of another account`);
-  refuseRoot(place);
-  refuseUploads(place);
+  // What else is wrong with the target is said at the commit.
+  if (place.login !== account.login && (await findAccount(call.store.db, 'storage', place.login)) === undefined)
+    throw new ApiError(403, 'AccountDoesNotExist', `objectPath: the account ${place.login} does not exist`);
   const target = readTarget(headers, place);
   await chooseRoleTags(call.store.db, call, target.roleTag, undefined, { role_tags: '[]' });
-  const id = randomUUID();
+  // The last digit is the length of the prefix under which uploads are grouped.
+  const id = `${randomUUID().slice(0, -1)}${prefixLength}`;
   const created = call.now();
   const directory = partsDirectory(account.login, id);
   await call.store.write(async (transaction) => {
+    const open = transaction.selectFrom('uploads').select('id').where('account', '=', account.id).where('state', '<>', sql.lit('done'));
+    const subject = { has: 'an account has', counted: 'open uploads', code: 'MultipartUploadInvalidArgumentError' };
+    await assertRoom(call.settings, 'openUploads', open, subject);
     await ensureDirectory(transaction, directory, created);
     const row: UploadRow = {
       id,
@@ -59,8 +69,15 @@ export const getMultipartUpload: Handler<typeof storage.getMultipartUpload> = as
     headers: JSON.parse(upload.headers) as Record<string, unknown>,
     numCopies: upload.copies,
     creationTimeMs: upload.created,
+    ...(upload.result === 'committed' && { partsMD5Summary: sumParts(upload) }),
   };
 };
+
+/** The MD5, in Base64, of the etags of the parts one after the other. */
+function sumParts({ parts }: UploadRow): string {
+  const etags = JSON.parse(parts ?? '[]') as string[];
+  return createHash('md5').update(etags.join('')).digest('base64');
+}
 
 /** Gives an upload up and removes its parts; again is the same. */
 export const abortMultipartUpload: Handler<typeof storage.abortMultipartUpload> = async ({ prefix, id }, call) => {
@@ -88,8 +105,17 @@ export const redirectPart: Handler<typeof storage.redirectPart> = async ({ id, p
   return { location: `${partsDirectory(call.account.login, id).path}/${encodeURIComponent(part)}` };
 };
 
+/** Throws 404 `ResourceNotFound` when the account has no upload of the id in a path. */
+export async function assertUpload(
+  { db }: Store,
+  account: AccountRow,
+  { id = '', prefix }: Readonly<Record<string, string>>,
+): Promise<void> {
+  await findUpload(db, { account }, id, prefix);
+}
+
 /** An upload of the account. @throws 404 `ResourceNotFound`, also for an id under another prefix than its own. */
-export async function findUpload(db: Kysely<Schema>, { account }: Call, id: string, prefix?: string): Promise<UploadRow> {
+export async function findUpload(db: Kysely<Schema>, { account }: Pick<Call, 'account'>, id: string, prefix?: string): Promise<UploadRow> {
   const row = await db.selectFrom('uploads').selectAll().where('id', '=', id).where('account', '=', account.id).executeTakeFirst();
   if (row && (prefix === undefined || prefix === prefixOf(id))) return row;
   throw new ApiError(404, 'ResourceNotFound', `the account has no multipart upload ${id}`);
@@ -119,5 +145,5 @@ export async function removeParts(transaction: Transaction<Schema>, directory: P
 
 /** The first characters of an upload's id, under which uploads are grouped. */
 function prefixOf(id: string): string {
-  return id.slice(0, 3);
+  return id.slice(0, prefixLength);
 }

@@ -18,12 +18,18 @@ export interface ByteStore {
   write(body: Body): Promise<StoredBytes>;
   /** The same for bytes that are at hand; few are on disk only with the row that names their id. */
   keep(bytes: Uint8Array): Promise<StoredBytes>;
+  /** The same for bytes that repeat themselves: they take less room, and every reader reads from the beginning. */
+  writeCompressed(body: Body): Promise<StoredBytes>;
   /** Bytes from `start` up to, not including, `end`. Opened at once: a later `remove` does not disturb the reader. */
   read(id: string, start: number, end: number): ByteStream;
+  /** Whether `link` can do without copying. */
+  canLink(id: string): boolean;
   /** Puts the bytes at `file`, without copying them where the disk is the same; they must only be read there. */
   link(id: string, file: string): void;
   /** Begins the MD5 of contents one after the other. */
   digest(): RunningDigest;
+  /** Bytes that the disk has room for. */
+  measureFree(): Promise<number>;
   remove(id: string): Promise<void>;
   /** Ids of all contents, or of those written before a time (milliseconds since the epoch). */
   list(before?: number): AsyncIterable<string>;

@@ -1,6 +1,8 @@
-const codes: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'SQLITE_FULL'];
+import { isSqliteError } from './engine.ts';
+
+const codes: readonly unknown[] = ['ENOSPC', 'EDQUOT'];
 
 /** Whether a file or the database could not be written for want of room. */
 export function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(error.code);
+  return isSqliteError(error, 'SQLITE_FULL') || (error instanceof Error && 'code' in error && codes.includes(error.code));
 }

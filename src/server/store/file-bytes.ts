@@ -1,11 +1,12 @@
 import { createHash, randomUUID, type Hash } from 'node:crypto';
 import { closeSync, createReadStream, fdatasync, linkSync, openSync, readSync, renameSync, writeFileSync } from 'node:fs';
-import { mkdir, open, opendir, rm, stat, unlink, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, opendir, rm, stat, statfs, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { streamOf, type Body, type ByteStream } from '../../api/message.ts';
-import { isSystemError } from '../../errors.ts';
+import { isSystemError } from '../../base/errors.ts';
 import type { ByteStore, StoredBytes } from './bytes.ts';
+import { compress, isCompressed, markCompressed, readCompressed } from './compressed-bytes.ts';
 import { createDirectorySync } from './directory-sync.ts';
 import { keepInline, readInline } from './inline-bytes.ts';
 import { beginDigest } from './running-digest.ts';
@@ -78,6 +79,42 @@ function readAt(fd: number, start: number, length: number): Buffer {
   }
 }
 
+async function writeTemporary(file: string, body: Body): Promise<Omit<StoredBytes, 'id'>> {
+  if (body instanceof Uint8Array && body.length <= pieceSize) return writeSmall(file, body);
+  const hash = createHash('md5');
+  const handle = await open(file, 'wx', 0o600);
+  try {
+    const size = await fill(handle, body instanceof Uint8Array ? streamOf(body) : body, hash);
+    // Not the method of the handle: those of Yarn Plug'n'Play lack it.
+    await flush(handle.fd);
+    return { size, md5: hash.digest('base64') };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function writeDeflated(file: string, body: Body): Promise<Omit<StoredBytes, 'id'>> {
+  const hash = createHash('md5');
+  const { stream, measure } = compress(body, hash);
+  await writeTemporary(file, stream);
+  return { size: measure(), md5: hash.digest('base64') };
+}
+
+/** Makes each folder once. @param sync flushes the folder that it is in */
+function createFolderMaker(sync: () => Promise<void>): (folder: string) => Promise<void> {
+  const folders = new Map<string, Promise<void>>();
+  async function make(folder: string): Promise<void> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await sync();
+  }
+  return (folder) => {
+    const known = folders.get(folder) ?? make(folder);
+    folders.set(folder, known);
+    known.catch(() => folders.delete(folder));
+    return known;
+  };
+}
+
 /**
  * Contents as files `dir/bytes/ab/<id>`, where `ab` are the first letters of the id; written under `dir/tmp`, flushed and
  * renamed, so that a file under its final name is always whole. What was left in `dir/tmp` by a crash is removed at once.
@@ -88,8 +125,8 @@ export async function openFileBytes(dir: string): Promise<ByteStore> {
   await rm(temporary, { recursive: true, force: true });
   await mkdir(temporary, { recursive: true, mode: 0o700 });
   await mkdir(root, { recursive: true, mode: 0o700 });
-  const folders = new Map<string, Promise<void>>();
   const syncDirectory = createDirectorySync();
+  const ensureFolder = createFolderMaker(() => syncDirectory(root));
   let written = Math.floor(Math.random() * 256) * contentsPerFolder;
   const folderOf = (id: string): string => join(root, id.slice(0, 2));
   const fileOf = (id: string): string => join(folderOf(id), id);
@@ -101,36 +138,10 @@ export async function openFileBytes(dir: string): Promise<ByteStore> {
     return folder.toString(16).padStart(2, '0') + randomUUID().slice(2);
   }
 
-  async function createFolder(folder: string): Promise<void> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await syncDirectory(root);
-  }
-
-  function ensureFolder(folder: string): Promise<void> {
-    const known = folders.get(folder) ?? createFolder(folder);
-    folders.set(folder, known);
-    known.catch(() => folders.delete(folder));
-    return known;
-  }
-
-  async function writeTemporary(file: string, body: Body): Promise<Omit<StoredBytes, 'id'>> {
-    if (body instanceof Uint8Array && body.length <= pieceSize) return writeSmall(file, body);
-    const hash = createHash('md5');
-    const handle = await open(file, 'wx', 0o600);
-    try {
-      const size = await fill(handle, body instanceof Uint8Array ? streamOf(body) : body, hash);
-      await handle.datasync();
-      return { size, md5: hash.digest('base64') };
-    } finally {
-      await handle.close();
-    }
-  }
-
-  async function write(body: Body): Promise<StoredBytes> {
-    const id = createId();
+  async function write(body: Body, id = createId()): Promise<StoredBytes> {
     const file = join(temporary, id);
     try {
-      const stored = await writeTemporary(file, body);
+      const stored = await (isCompressed(id) ? writeDeflated(file, body) : writeTemporary(file, body));
       await ensureFolder(folderOf(id));
       renameSync(file, fileOf(id));
       await syncDirectory(folderOf(id));
@@ -142,7 +153,16 @@ export async function openFileBytes(dir: string): Promise<ByteStore> {
   }
 
   return {
-    write,
+    measureFree: async () => {
+      const { bavail, bsize } = await statfs(root);
+      return bavail * bsize;
+    },
+
+    write: (body) => write(body),
+
+    writeCompressed: (body) => write(body, markCompressed(createId())),
+
+    canLink: (id) => !isCompressed(id),
 
     keep: async (bytes) => keepInline(bytes) ?? write(bytes),
 
@@ -152,6 +172,7 @@ export async function openFileBytes(dir: string): Promise<ByteStore> {
       if (inline) return streamOf(inline.subarray(start, end));
       // Opened now, not at the first read: removing the content from here on cannot disturb this reader.
       const fd = openSync(fileOf(id), 'r');
+      if (isCompressed(id)) return readCompressed(fd, start, end);
       if (end - start <= smallSize) return streamOf(readAt(fd, start, end - start));
       return createReadStream('', { fd, start, end: end - 1, highWaterMark: pieceSize });
     },

@@ -1,7 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import { sql, type Kysely, type Transaction } from 'kysely';
+import { CompiledQuery, type Kysely, type Transaction } from 'kysely';
 import type { Schema } from './schema.ts';
 import type { Store } from './store.ts';
+
+const begin = CompiledQuery.raw('savepoint work');
+const undo = CompiledQuery.raw('rollback to savepoint work');
+const end = CompiledQuery.raw('release savepoint work');
 
 interface QueuedWork {
   /** Does the work inside a savepoint and keeps its outcome; throws only when the whole transaction is lost. */
@@ -19,18 +23,18 @@ function queueWork<T>(
   let settle = (): void => undefined;
   return {
     async run(transaction) {
-      await sql`savepoint work`.execute(transaction);
+      await transaction.executeQuery(begin);
       try {
         const value = await work(transaction);
         settle = () => resolve(value);
       } catch (error) {
         // Where there is no savepoint any more, the whole transaction is lost for the same reason.
-        await sql`rollback to savepoint work`.execute(transaction).catch(() => {
+        await transaction.executeQuery(undo).catch(() => {
           throw error;
         });
         settle = () => reject(error);
       }
-      await sql`release savepoint work`.execute(transaction);
+      await transaction.executeQuery(end);
     },
     settle: () => settle(),
     fail: reject,

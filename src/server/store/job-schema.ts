@@ -2,19 +2,23 @@
 export interface JobSchema {
   jobs: JobRow;
   job_phases: JobPhaseRow;
+  job_adders: JobAdderRow;
   job_tasks: JobTaskRow;
   job_reduce_inputs: JobReduceInputRow;
   job_outputs: JobOutputRow;
   job_errors: JobErrorRow;
+  job_causes: JobCauseRow;
 }
 
 /** A job. Primary key id. */
 export interface JobRow {
   id: string;
-  /** UUIDs of the account, and of the sub-user who created it, or null. */
+  /** UUID of the account whose job it is. */
   account: string;
+  /** UUIDs of the account that created it (null: the same), and of its sub-user, or null. */
+  creator: string | null;
   user: string | null;
-  /** JSON object of what decides about the creator's rights: the roles that the request named, its address, its program. */
+  /** JSON object of type `Access`: what decides about the creator's rights beside who that is. */
   access: string;
   name: string | null;
   /** JSON array of the phases as they were given. */
@@ -27,6 +31,17 @@ export interface JobRow {
   outputs: number;
   errors: number;
   retries: number;
+}
+
+/** Somebody other than the creator who added inputs. Primary key (job, number). */
+export interface JobAdderRow {
+  job: string;
+  number: number;
+  /** UUIDs of the account, and of its sub-user, or null. */
+  account: string;
+  user: string | null;
+  /** JSON object of type `Access`. */
+  access: string;
 }
 
 /** What is known of a phase of a job as a whole. Primary key (job, phase). */
@@ -56,6 +71,10 @@ export interface JobTaskRow {
   origin: string | null;
   /** Times that the service itself failed it. */
   tries: number;
+  /** Number of who added the input; null for the creator. */
+  adder: number | null;
+  /** 1 when a task of the phase before named the path, 0 when the service wrote the object; of no meaning in phase 0. */
+  given: number;
 }
 
 /** An input of a reduce phase. Primary key (job, phase, number). */
@@ -65,6 +84,9 @@ export interface JobReduceInputRow {
   number: number;
   reducer: number;
   input: string;
+  /** As for a task. */
+  adder: number | null;
+  given: number;
 }
 
 /** An output of the last phase. Primary key (job, number). */
@@ -73,14 +95,25 @@ export interface JobOutputRow {
   number: number;
   /** Path of the object. */
   output: string;
+  /** 1 when the task named the path, 0 when the service chose it. */
+  given: number;
 }
 
 /** An error of a job. Primary key (job, number). */
 export interface JobErrorRow {
   job: string;
   number: number;
-  /** The error record, JSON. */
+  /** The error record, JSON; empty where a cause stands for it. */
   record: string;
   /** The input that failed, that of phase 0 where it is known; null for a reducer. */
   input: string | null;
+  cause: number | null;
+}
+
+/** What the records of many errors of a job have in common. Primary key (job, cause). */
+export interface JobCauseRow {
+  job: string;
+  cause: number;
+  /** JSON of an error record without what the number and the input of the error say. */
+  template: string;
 }

@@ -1,8 +1,10 @@
 import { sql, type Kysely } from 'kysely';
-import { LocalError } from '../../errors.ts';
+import { LocalError } from '../../base/errors.ts';
 import type { Schema } from './schema.ts';
 import { createComputeTables } from './compute-tables.ts';
+import { addJobCallers } from './job-callers-tables.ts';
 import { createJobTables } from './job-tables.ts';
+import { createLimitIndexes } from './limit-indexes.ts';
 import { createFirstTables } from './tables.ts';
 import { createUploadTables } from './upload-tables.ts';
 
@@ -12,6 +14,8 @@ const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createUploadTables,
   createComputeTables,
   createJobTables,
+  addJobCallers,
+  createLimitIndexes,
 ];
 
 interface StepTable {

@@ -1,21 +1,34 @@
 import { join } from 'node:path';
 import type { Engine } from '../engine.ts';
-import { readMtime } from '../fetch-file.ts';
 import { inspect } from '../inspect.ts';
-import { hashFile } from '../local-walk.ts';
+import { hashFile } from '../local/walk.ts';
 import { joinPath } from '../path.ts';
+import { isSameTime, readTime } from '../local/time.ts';
 import type { Known } from './memory.ts';
 import type { Pair } from './merge.ts';
-import type { Item, Side } from './tree.ts';
+import { engineAt, type Item, type Side } from './tree.ts';
 
 /** How it is decided whether two files are the same. */
 export type Comparison = 'mtime' | 'checksum' | 'size';
+
+/** What is to be brought where, and by which rules. */
+export interface Task {
+  readonly from: Side;
+  readonly to: Side;
+  readonly comparison: Comparison;
+  /** Stored headers of both sides are compared too. */
+  readonly comparesHeaders: boolean;
+  /** Permission bits are compared too. */
+  readonly modes: boolean;
+}
 
 /** Whether two files are the same, why not, and what was learnt. */
 export interface Verdict {
   readonly reason: 'same' | 'size' | 'mtime' | 'content';
   readonly known?: Known | undefined;
 }
+
+type RemoteSide = Extract<Side, { kind: 'remote' }>;
 
 interface Sides {
   readonly from: Side;
@@ -39,10 +52,25 @@ function compareObjects({ etag, md5 }: Item, other: Item): Verdict {
   return { reason: isSame ? 'same' : 'content' };
 }
 
+/** Compares objects of two services by MD5: their etags have nothing to do with each other. What the listings do not say is asked for. */
+async function compareAcross(engine: Engine, { rel, from, to }: Pair, source: RemoteSide, target: RemoteSide): Promise<Verdict> {
+  const [a, b] = await Promise.all([
+    from?.md5 ?? askObject(engineAt(engine, source), source, rel).then(({ md5 }) => md5),
+    to?.md5 ?? askObject(engine, target, rel).then(({ md5 }) => md5),
+  ]);
+  return { reason: a !== undefined && a === b ? 'same' : 'content' };
+}
+
 /** What one request for an object's headers tells. */
 async function askObject(engine: Engine, side: Extract<Side, { kind: 'remote' }>, rel: string) {
   const headers = (await inspect(engine.storage, joinPath(side.root, rel)))?.headers ?? {};
-  return { etag: headers['etag'], md5: headers['content-md5'], mtime: readMtime(headers['m-mtime']) };
+  const { etag, 'content-md5': md5, 'm-mtime': kept } = headers;
+  return { etag, md5, kept, mtime: readTime(kept) };
+}
+
+/** Whether a file has the time that belongs to the object, as it had it when that was found out, or as the object keeps it. */
+function hasKnownTime(mtime: bigint, known: Known): boolean {
+  return mtime === known.mtime || isSameTime(mtime, readTime(known.kept) ?? { time: known.mtime, step: 1n });
 }
 
 /**
@@ -54,25 +82,30 @@ export async function comparePair(engine: Engine, pair: Pair, sides: Sides, how:
   if (!from || !to) return { reason: 'content' };
   if (from.size !== to.size) return { reason: 'size' };
   if (how === 'size') return { reason: 'same', known };
-  if (sides.from.kind === 'remote' && sides.to.kind === 'remote') return compareObjects(from, to);
+  if (sides.from.kind === 'remote' && sides.to.kind === 'remote')
+    return sides.from.origin ? await compareAcross(engine, pair, sides.from, sides.to) : compareObjects(from, to);
   const local = findLocal(pair, sides);
   const object = findObject(pair, sides);
   if (!local || !object) return { reason: 'content' };
-  const mtime = local.item.mtime ?? 0;
+  const { mtime = 0n, ctime } = local.item.state ?? {};
   const etag = object.item.etag ?? '';
   const isKnown = known !== undefined && known.etag === etag && etag !== '';
-  if (how === 'mtime' && isKnown) return known.mtime === mtime ? { reason: 'same', known } : { reason: 'mtime' };
+  const found = { rel, etag, mtime, ctime };
+  if (how === 'mtime' && isKnown && !hasKnownTime(mtime, known)) return { reason: 'mtime' };
+  const isTouched = isKnown && known.ctime !== undefined && known.ctime !== ctime;
+  if (how === 'mtime' && isKnown && !isTouched) return { reason: 'same', known: { ...known, mtime, ctime } };
   const listed = object.item.md5 ?? (isKnown ? known.md5 : undefined);
-  if (how === 'checksum' && listed !== undefined) return judgeContent(listed, await hashFile(local.file), { rel, etag, mtime });
+  const readsContent = how === 'checksum' || isTouched;
+  if (readsContent && listed !== undefined)
+    return judgeContent(listed, await hashFile(local.file), { ...found, ...(isKnown && { kept: known.kept, mode: known.mode }) });
   const asked = await askObject(engine, object.side, rel);
   if (asked.etag !== undefined && asked.etag !== etag && etag !== '') return { reason: 'content' };
-  if (how === 'mtime' && asked.mtime !== undefined) {
-    const isSame = Math.abs(Math.floor(asked.mtime) - mtime) <= 1;
-    return isSame ? { reason: 'same', known: { rel, etag, mtime, md5: asked.md5 } } : { reason: 'mtime' };
+  if (!readsContent && asked.mtime !== undefined) {
+    return isSameTime(mtime, asked.mtime) ? { reason: 'same', known: { ...found, md5: asked.md5, kept: asked.kept } } : { reason: 'mtime' };
   }
   // An object that another tool stored has no time to compare: its content decides, and the time is remembered.
   const md5 = listed ?? asked.md5;
-  return md5 === undefined ? { reason: 'content' } : judgeContent(md5, await hashFile(local.file), { rel, etag, mtime });
+  return md5 === undefined ? { reason: 'content' } : judgeContent(md5, await hashFile(local.file), found);
 }
 
 function judgeContent(md5: string, local: string, known: Known): Verdict {

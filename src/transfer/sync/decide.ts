@@ -1,19 +1,13 @@
 import { join } from 'node:path';
-import { LocalError } from '../../errors.ts';
+import { LocalError } from '../../base/errors.ts';
 import type { Engine } from '../engine.ts';
 import { joinPath } from '../path.ts';
-import { comparePair, type Comparison } from './compare.ts';
+import { comparePair, type Task } from './compare.ts';
 import type { Known } from './memory.ts';
 import type { Pair } from './merge.ts';
-import type { Expected, Location, Step } from './steps.ts';
+import { compareProperties } from './properties.ts';
+import { expectState, type Expected, type Location, type Step } from './steps.ts';
 import type { Item, Side } from './tree.ts';
-
-/** What is to be brought where, and by which rules. */
-export interface Task {
-  readonly from: Side;
-  readonly to: Side;
-  readonly comparison: Comparison;
-}
 
 /** What is to be done about a pair. */
 export interface Decision {
@@ -25,17 +19,18 @@ export interface Decision {
 
 /** Where an item of a side is. */
 export function locate(side: Side, rel: string): Location {
-  if (side.kind === 'remote') return { kind: 'remote', path: rel === '' ? side.root : joinPath(side.root, rel) };
+  if (side.kind === 'remote') return { kind: 'remote', path: rel === '' ? side.root : joinPath(side.root, rel), profile: side.profile };
   return { kind: 'local', file: join(side.root, rel) };
 }
 
 /** What is expected at the place of an item. */
 function expect(side: Side, item: Item | undefined): Expected {
   if (side.kind === 'remote') return { etag: item?.etag ?? '' };
-  return item ? { size: item.size, mtime: item.mtime } : { size: -1 };
+  return item?.state ? expectState(item.state) : { size: -1 };
 }
 
-function copyStep({ from, to }: Task, pair: Pair, target: Item | undefined, reason: string): Step {
+/** The step that brings the source of a pair to its target. */
+export function copyStep({ from, to }: Task, pair: Pair, target: Item | undefined, reason: string): Step {
   const { rel } = pair;
   const source = pair.from?.etag === undefined ? undefined : { etag: pair.from.etag };
   const size = pair.from?.size;
@@ -75,5 +70,8 @@ export async function decideCopy(engine: Engine, task: Task, pair: Pair, deletes
   if (to?.kind === 'directory') return { step: copyStep(task, pair, undefined, 'type'), isLate: true };
   if (!to) return { step: copyStep(task, pair, undefined, 'new') };
   const { reason, known } = await comparePair(engine, pair, task, task.comparison);
-  return reason === 'same' ? { known } : { step: copyStep(task, pair, to, reason) };
+  if (reason !== 'same') return { step: copyStep(task, pair, to, reason) };
+  const properties = await compareProperties(engine, task, pair, known);
+  if (properties.reason === 'same') return { known: properties.known };
+  return { step: { ...copyStep(task, pair, to, properties.reason), action: 'headers', size: undefined } };
 }

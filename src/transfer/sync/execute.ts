@@ -1,20 +1,31 @@
-import { rmdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, rmdirSync, statSync, unlinkSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import type { Headers } from '../../api/message.ts';
-import { ApiError, isSystemError, LocalError, UsageError } from '../../errors.ts';
+import { ApiError, isSystemError, LocalError, UsageError } from '../../base/errors.ts';
+import { lazily } from '../../base/lazily.ts';
 import type { Engine } from '../engine.ts';
-import { fetchFile } from '../fetch-file.ts';
-import { createFolder, type Folder } from '../folders.ts';
+import { fetchFile } from '../download/fetch-file.ts';
+import { readState, type FileState } from '../local/file-state.ts';
+import { createFolder, type Folder } from '../tree/folders.ts';
 import { inspect } from '../inspect.ts';
-import { linkObject } from '../link.ts';
-import { makeLocalFolder, makeWay } from '../local-folders.ts';
-import { hashFile } from '../local-walk.ts';
+import { linkObject } from '../tree/link.ts';
+import { makeLocalFolder, makeWay } from '../local/folders.ts';
+import { hashFile } from '../local/walk.ts';
+import type { Manifest } from '../manifest.ts';
+import { assertSpelling, claimFolder, claimWay } from '../local/one-file.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
-import { isConditionFailed } from '../refusal.ts';
+import { isConditionFailed } from '../precondition.ts';
 import { tryAgain } from '../retry.ts';
-import { openSource, type FileSource } from '../source.ts';
-import { uploadObject } from '../upload.ts';
-import type { Known } from './memory.ts';
-import type { Expected, Step } from './steps.ts';
+import { openSource, type FileSource } from '../local/source.ts';
+import type { PutOptions } from '../upload/parts.ts';
+import { uploadObject } from '../upload/upload.ts';
+import { checkPlace } from '../local/write-target.ts';
+import { conditionOf, type Between } from './between.ts';
+import { keepHeaders, type HeaderKeeper } from './keep-headers.ts';
+import { describeKnown, type Known } from './memory.ts';
+import { decodeStored } from '../tree/headers.ts';
+import { copyProperties } from './properties.ts';
+import { createChangedError, isExpected, type Expected, type Step } from './steps.ts';
 
 /** How files become objects and back. */
 export interface CopyOptions {
@@ -22,6 +33,18 @@ export interface CopyOptions {
   readonly describe: (source: FileSource, target: RemotePath) => Promise<Headers>;
   readonly copies?: number | undefined;
   readonly modes: boolean;
+  /** Files get holes where they have blocks of zeros. */
+  readonly sparse: boolean;
+  /** An object that is replaced gets the headers of a new one instead of keeping its own. */
+  readonly resetsHeaders: boolean;
+  /** Large files may go in parts, which are committed without a condition. */
+  readonly mayUseParts: boolean;
+  /** What files cannot hold of the objects that they were; of the tree that is stored. */
+  readonly manifest?: Manifest | undefined;
+  /** Keeps what files cannot hold of the objects that they were; of the tree that is written. */
+  readonly keeper?: HeaderKeeper | undefined;
+  /** Between two services: instead of links. */
+  readonly between?: Between | undefined;
   /** Bytes of another account's objects go through this machine when links are refused. */
   readonly copiesThrough: boolean;
 }
@@ -58,11 +81,6 @@ export function createFolders(engine: Engine): Folders {
   };
 }
 
-function lazily<T>(make: () => Promise<T>): () => Promise<T> {
-  let making: Promise<T> | undefined;
-  return () => (making ??= make());
-}
-
 /** A directory in the place of an object: its data goes only when it is still the version that was seen. */
 async function replaceObject({ storage }: Engine, path: RemotePath, etag: string, folder: Folder): Promise<boolean> {
   await storage.deleteObject({ ...path, ifMatch: etag });
@@ -74,74 +92,97 @@ export interface Done {
   readonly known?: Omit<Known, 'rel'> | undefined;
 }
 
-function wasChanged(path: string): LocalError {
-  return new LocalError(`${path} is not as it was when this was planned: left alone`);
-}
-
 /** Whether an object has the bytes of a file. */
-async function holdsFile({ storage }: Engine, path: RemotePath, { file, size }: FileSource): Promise<string | undefined> {
+async function holdsFile(
+  { storage }: Engine,
+  path: RemotePath,
+  { file, size }: Pick<FileSource, 'file' | 'size'>,
+): Promise<string | undefined> {
   const { headers } = (await inspect(storage, path)) ?? {};
   if (headers === undefined || Number(headers['content-length']) !== size || headers['content-md5'] === undefined) return undefined;
   return headers['content-md5'] === (await hashFile(file)) ? (headers['etag'] ?? '') : undefined;
 }
 
-/** What a request says of the version that is expected at its place; an empty etag expects nothing there. */
-function conditionOf(etag: string | undefined): { ifMatch?: string; ifNoneMatch?: string } {
-  if (etag === undefined) return {};
-  return etag === '' ? { ifNoneMatch: '*' } : { ifMatch: etag };
+/** Headers and copies of an object: those of the one that is replaced, with time and mode of the file. */
+async function describeReplacement(engine: Engine, source: FileSource, target: RemotePath, etag: string | undefined, options: CopyOptions) {
+  const { copies } = options;
+  const headers = await options.describe(source, target);
+  const old = etag === undefined || etag === '' || options.resetsHeaders ? undefined : (await inspect(engine.storage, target))?.headers;
+  if (old?.['etag'] !== etag || old === undefined) return { headers, copies };
+  const { 'content-type': _, ...properties } = headers;
+  return { headers: { ...headers, ...decodeStored(old), ...properties }, copies: copies ?? readCopies(old['durability-level']) };
+}
+
+function readCopies(value: string | undefined): number | undefined {
+  return value !== undefined && /^[1-6]$/.test(value) ? Number(value) : undefined;
 }
 
 async function putFile(engine: Engine, file: string, target: RemotePath, step: Step, options: CopyOptions): Promise<Done> {
   const source = openSource(file, file);
   if (source.kind !== 'file') throw new UsageError(`${file} is not a regular file`);
-  const mtime = Math.floor(source.mtime);
+  const { mtime, ctime } = source;
   const { target: expected } = step;
   try {
-    const headers = await options.describe(source, target);
-    const { etag, md5 } = await uploadObject(engine, source, target, {
-      headers,
-      copies: options.copies,
+    const put: PutOptions = {
+      ...(await describeReplacement(engine, source, target, expected?.etag, options)),
       hasParent: true,
-      mayUseParts: true,
+      mayUseParts: options.mayUseParts,
       ...conditionOf(expected?.etag),
-    });
-    return { known: { etag, mtime, ...(md5 !== '' && { md5 }) } };
+    };
+    const kept = options.manifest?.find(file);
+    const { etag, md5 } =
+      kept && options.manifest
+        ? await options.manifest.store(engine, source, target, kept, { ...put, copies: options.copies }, {})
+        : await uploadObject(engine, source, target, put);
+    return { known: { etag, mtime, ctime, ...(md5 !== '' && { md5 }), ...(options.modes && { mode: source.mode }) } };
   } catch (error) {
     if (!isConditionFailed(error)) throw error;
     // It may have been done already: by an earlier run of the plan, or by a try whose reply was lost.
     const etag = await holdsFile(engine, target, source);
-    if (etag === undefined) throw wasChanged(printRemotePath(target));
-    return { known: { etag, mtime } };
+    if (etag === undefined) throw createChangedError(printRemotePath(target));
+    return { known: { etag, mtime, ctime } };
   }
 }
 
-/** Whether a local file is as expected. @throws {LocalError} when it is neither that nor what is to be written */
-async function checkLocal(
-  engine: Engine,
-  file: string,
-  expected: Expected | undefined,
-  source?: RemotePath,
-): Promise<'as expected' | 'done'> {
-  if (expected?.size === undefined) return 'as expected';
-  const stats = statSync(file, { throwIfNoEntry: false });
-  if (expected.size === -1 && stats === undefined) return 'as expected';
-  if (stats === undefined) return source ? 'as expected' : 'done';
-  if (stats.size === expected.size && Math.floor(stats.mtimeMs) === expected.mtime) return 'as expected';
-  if (
-    source &&
-    stats.isFile() &&
-    (await holdsFile(engine, source, { kind: 'file', label: file, file, size: stats.size, mtime: 0, mode: 0 }))
-  )
-    return 'done';
-  throw wasChanged(file);
+/** What stands in the place of a local file and may be replaced; `done` when that is what is to be written already. */
+type Replaceable = FileState | 'nothing' | 'anything' | 'done';
+
+/** Compares a local file with what is expected. @throws {LocalError} when it is neither that nor what is to be written */
+async function checkLocal(engine: Engine, file: string, expected: Expected | undefined, source?: RemotePath): Promise<Replaceable> {
+  if (expected?.size === undefined) return 'anything';
+  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
+  if (stats === undefined) return source || expected.size === -1 ? 'nothing' : 'done';
+  const state = readState(stats);
+  if (isExpected(state, expected)) return state;
+  if (source && stats.isFile() && (await holdsFile(engine, source, { file, size: state.size }))) return 'done';
+  throw createChangedError(file);
 }
 
 async function getFile(engine: Engine, source: RemotePath, file: string, step: Step, options: CopyOptions): Promise<Done> {
-  if ((await checkLocal(engine, file, step.target, source)) === 'done') return {};
+  checkPlace(file);
+  // Nothing was listed under this name: what is there has another one.
+  if (step.target?.size === -1 && existsSync(file)) assertSpelling(dirname(file), basename(file));
+  const replaces = await checkLocal(engine, file, step.target, source);
+  if (replaces === 'done') {
+    await keepHeaders(engine, source, file, step.source?.etag, options.keeper);
+    return {};
+  }
   makeWay(file, step.rel);
-  const fetched = await fetchFile(engine, source, file, { size: step.size, etag: step.source?.etag, modes: options.modes, inTree: true });
-  const { mtimeMs } = statSync(file);
-  return { known: fetched.etag === undefined ? undefined : { etag: fetched.etag, mtime: Math.floor(mtimeMs) } };
+  claimWay(engine.storage, file, step.rel);
+  const { modes, sparse } = options;
+  let headers: Headers = {};
+  const onHeaders = (received: Headers): void => void (headers = received);
+  const fetched = await fetchFile(engine, source, file, {
+    size: step.size,
+    etag: step.source?.etag,
+    modes,
+    sparse,
+    inTree: true,
+    replaces,
+    onHeaders,
+  });
+  options.keeper?.add(file, headers);
+  return { known: describeKnown(fetched, modes) };
 }
 
 /** Whether the target of a link is as expected. @throws {LocalError} when it is neither that nor what it is to be */
@@ -149,7 +190,7 @@ async function lookAt(engine: Engine, target: RemotePath, { source, target: expe
   const there = await inspect(engine.storage, target);
   const etag = there?.headers['etag'] ?? '';
   if (etag !== '' && etag === source?.etag) return 'done';
-  if (there?.type === 'directory' || etag !== expected?.etag) throw wasChanged(printRemotePath(target));
+  if (there?.type === 'directory' || etag !== expected?.etag) throw createChangedError(printRemotePath(target));
   return 'as expected';
 }
 
@@ -166,7 +207,7 @@ async function linkRemote(engine: Engine, source: RemotePath, target: RemotePath
     await linkObject(engine, { from: source, to: target }, { copiesThrough, ...conditionOf(expected) });
   } catch (error) {
     if (!isConditionFailed(error)) throw error;
-    if ((await lookAt(engine, target, step)) !== 'done') throw wasChanged(printRemotePath(target));
+    if ((await lookAt(engine, target, step)) !== 'done') throw createChangedError(printRemotePath(target));
   }
   return {};
 }
@@ -175,6 +216,7 @@ async function copy(engine: Engine, step: Step, options: CopyOptions): Promise<D
   const { from, to } = step;
   if (from?.kind === 'local' && to.kind === 'remote') return await putFile(engine, from.file, to.path, step, options);
   if (from?.kind === 'remote' && to.kind === 'local') return await getFile(engine, from.path, to.file, step, options);
+  if (from?.kind === 'remote' && to.kind === 'remote' && options.between) return await options.between.copy(step, from.path, to.path);
   if (from?.kind === 'remote' && to.kind === 'remote') return await linkRemote(engine, from.path, to.path, step, options);
   throw new UsageError(`${step.rel}: nothing to copy from`);
 }
@@ -185,14 +227,23 @@ async function deleteRemote(engine: Engine, path: RemotePath, expected: Expected
     await tryAgain(() => engine.storage.deleteObject({ ...path, ifMatch }), engine);
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return;
-    if (isConditionFailed(error)) throw wasChanged(printRemotePath(path));
+    if (isConditionFailed(error)) throw createChangedError(printRemotePath(path));
     throw error;
   }
 }
 
 async function removeFile(engine: Engine, { to, target }: Step): Promise<void> {
   if (to.kind === 'remote') await deleteRemote(engine, to.path, target);
-  else if ((await checkLocal(engine, to.file, target)) === 'as expected') rmSync(to.file, { force: true });
+  else if ((await checkLocal(engine, to.file, target)) !== 'done') removeLocal(to.file);
+}
+
+/** Removes a file, if it is still there. `rmSync` reports "not a directory" for one that the system protects. */
+function removeLocal(file: string): void {
+  try {
+    unlinkSync(file);
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
+  }
 }
 
 /** Removes a directory that is empty by now; one that is not has entries that take no part, and stays. */
@@ -213,9 +264,10 @@ async function makeLocal(engine: Engine, file: string, replacing: Expected | und
   if (stats?.isFile() === true) {
     if (replacing === undefined) throw new LocalError(`${file} is a file, not a directory`);
     await checkLocal(engine, file, replacing);
-    rmSync(file);
+    removeLocal(file);
   }
   makeLocalFolder(file);
+  claimFolder(engine.storage, file);
 }
 
 /** Does a step. `folder` is the directory that it goes into, when that has to be made first. */
@@ -223,7 +275,8 @@ export async function executeStep(engine: Engine, step: Step, folder: Folder | u
   const { to } = step;
   await folder?.ready();
   if (step.action === 'copy') return await copy(engine, step, options);
-  if (step.action === 'rmdir') await removeFolder(engine, step);
+  if (step.action === 'headers') await copyProperties(engine, step, options.between?.source);
+  else if (step.action === 'rmdir') await removeFolder(engine, step);
   else if (step.action === 'delete') await removeFile(engine, step);
   else if (to.kind === 'local') await makeLocal(engine, to.file, step.target);
   return {};

@@ -1,5 +1,5 @@
-import { NetworkError } from '../../errors.ts';
-import { comparePaths } from '../order.ts';
+import { NetworkError } from '../../base/errors.ts';
+import { comparePaths } from '../../base/order.ts';
 import type { Known } from './memory.ts';
 import type { Item } from './tree.ts';
 

@@ -1,21 +1,50 @@
-import { UsageError } from '../../errors.ts';
+import { LocalError, UsageError } from '../../base/errors.ts';
+import type { FileState } from '../local/file-state.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../path.ts';
+import { printTime, readTime } from '../local/time.ts';
 
 /** A path of either side: of the object storage, or a local file. */
-export type Location = { readonly kind: 'remote'; readonly path: RemotePath } | { readonly kind: 'local'; readonly file: string };
+export type Location =
+  | {
+      readonly kind: 'remote';
+      readonly path: RemotePath;
+      /** That leads to the service; the one in use when absent. */ readonly profile?: string | undefined;
+    }
+  | { readonly kind: 'local'; readonly file: string };
 
 /** What is expected at a place before a step: nothing, or this version. */
 export interface Expected {
   /** Of an object; empty when nothing is expected. */
   readonly etag?: string | undefined;
-  /** Of a local file: bytes and milliseconds since the epoch; `size` -1 when nothing is expected. */
+  /** Of a local file: bytes; -1 when nothing is expected. */
   readonly size?: number | undefined;
-  readonly mtime?: number | undefined;
+  /** Of a local file: ISO 8601. */
+  readonly mtime?: string | undefined;
+  readonly ctime?: string | undefined;
+  readonly inode?: string | undefined;
+}
+
+/** The error for what was changed since a step was decided on. */
+export function createChangedError(path: string): LocalError {
+  return new LocalError(`${path} is not as it was when this was planned: left alone`);
+}
+
+/** What is expected of a local file that was looked at. */
+export function expectState({ size, mtime, ctime, ino }: FileState): Expected {
+  return { size, mtime: printTime(mtime), ctime: printTime(ctime), inode: String(ino) };
+}
+
+/** True when a local file is the expected one; what is not said of it may be anything. */
+export function isExpected({ size, mtime, ctime, ino }: FileState, expected: Expected): boolean {
+  const isTime = (time: bigint, text: string | undefined): boolean => text === undefined || readTime(text)?.time === time;
+  const isInode = expected.inode === undefined || expected.inode === String(ino);
+  return size === expected.size && isInode && isTime(mtime, expected.mtime) && isTime(ctime, expected.ctime);
 }
 
 /** One step of bringing a side up to date. Each can be done twice with the effect of once. */
 export interface Step {
-  readonly action: 'copy' | 'mkdir' | 'delete' | 'rmdir';
+  /** `headers`: the content is the same, properties are not. */
+  readonly action: 'copy' | 'headers' | 'mkdir' | 'delete' | 'rmdir';
   /** Path below the roots, for messages. */
   readonly rel: string;
   /** Where a copy comes from, and which version. */
@@ -25,18 +54,25 @@ export interface Step {
   readonly target?: Expected | undefined;
   /** Bytes that are copied. */
   readonly size?: number | undefined;
-  /** Why: new, size, mtime, content, extra. */
+  /** Why: new, size, mtime, content, headers, mode, extra. */
   readonly reason: string;
 }
 
-function printLocation(location: Location): string {
-  return location.kind === 'remote' ? `stor:${printRemotePath(location.path)}` : location.file;
+/** A location as it stands in a plan. */
+export function printLocation(location: Location): string {
+  if (location.kind === 'local') return location.file;
+  return `${location.profile === undefined ? '' : `${location.profile}/`}stor:${printRemotePath(location.path)}`;
 }
 
-function readLocation(text: unknown, line: number): Location {
-  if (typeof text === 'string' && text.startsWith('stor:/')) return { kind: 'remote', path: readRemotePath(text, '') };
+/** `PROFILE/stor:/PATH` and `stor:/PATH`. */
+const profilePath = /^(?:([A-Za-z0-9][A-Za-z0-9._-]{0,63})\/)?(stor:\/.*)$/s;
+
+/** @throws {UsageError} that names the line */
+export function readLocation(text: unknown, line: number): Location {
+  const [, profile, path] = (typeof text === 'string' && profilePath.exec(text)) || [];
+  if (path !== undefined) return { kind: 'remote', path: readRemotePath(path, ''), profile };
   if (typeof text === 'string' && text.startsWith('/')) return { kind: 'local', file: text };
-  throw new UsageError(`line ${line}: ${JSON.stringify(text)} is neither stor:/LOGIN/PATH nor the whole path of a file`);
+  throw new UsageError(`line ${line}: ${JSON.stringify(text)} is neither [PROFILE/]stor:/LOGIN/PATH nor the whole path of a file`);
 }
 
 /** A step as one line of a plan. */
@@ -44,20 +80,22 @@ export function writeStep({ action, from, to, ...step }: Step): string {
   return `${JSON.stringify({ action, ...(from && { from: printLocation(from) }), to: printLocation(to), ...step })}\n`;
 }
 
-const actions: readonly unknown[] = ['copy', 'mkdir', 'delete', 'rmdir'];
+const actions: readonly unknown[] = ['copy', 'headers', 'mkdir', 'delete', 'rmdir'];
 
 function readExpected(value: unknown): Expected | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
-  const { etag, size, mtime } = value as Record<string, unknown>;
+  const { etag, size, mtime, ctime, inode } = value as Record<string, unknown>;
   return {
     ...(typeof etag === 'string' && { etag }),
     ...(typeof size === 'number' && { size }),
-    ...(typeof mtime === 'number' && { mtime }),
+    ...(typeof mtime === 'string' && { mtime }),
+    ...(typeof ctime === 'string' && { ctime }),
+    ...(typeof inode === 'string' && { inode }),
   };
 }
 
-/** Reads a line of a plan. @throws {UsageError} that names the line */
-export function readStep(text: string, line: number): Step {
+/** Reads the JSON object of a line of a plan. @throws {UsageError} that names the line */
+export function readLine(text: string, line: number): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -65,10 +103,16 @@ export function readStep(text: string, line: number): Step {
     throw new UsageError(`line ${line} is not JSON`, { cause: error, hint: 'plans are written by: cloud stor sync --plan FILE' });
   }
   if (typeof value !== 'object' || value === null) throw new UsageError(`line ${line} is not a JSON object`);
-  const record = value as Record<string, unknown>;
+  return value as Record<string, unknown>;
+}
+
+/** Reads a step. @throws {UsageError} that names the line */
+export function readStep(text: string, line: number): Step {
+  const record = readLine(text, line);
   const { action, rel, from, to, size, reason } = record;
   if (!actions.includes(action)) throw new UsageError(`line ${line}: action is ${JSON.stringify(action)}, none of ${actions.join(', ')}`);
-  if (action === 'copy' && from === undefined) throw new UsageError(`line ${line}: a copy needs "from"`);
+  if ((action === 'copy' || action === 'headers') && from === undefined)
+    throw new UsageError(`line ${line}: a ${action === 'copy' ? 'copy' : 'change of headers'} needs "from"`);
   const step: Step = {
     action: action as Step['action'],
     rel: typeof rel === 'string' ? rel : '',

@@ -1,9 +1,12 @@
 import type { Entry } from '../../api/objects.ts';
+import type { StorageClient } from '../../client/client.ts';
 import type { Engine } from '../engine.ts';
-import { createMatcher } from '../wildcard.ts';
-import { walkLocal } from '../local-walk.ts';
+import type { FileState } from '../local/file-state.ts';
+import { createMatcher } from '../tree/wildcard.ts';
+import type { LinkPolicy } from '../local/links.ts';
+import { walkLocal, type LocalWalkOptions } from '../local/walk.ts';
 import type { RemotePath } from '../path.ts';
-import { walkRemote } from '../walk.ts';
+import { walkRemote } from '../tree/walk.ts';
 
 /** A file, object or directory of one side. */
 export interface Item {
@@ -12,8 +15,8 @@ export interface Item {
   readonly kind: 'file' | 'directory';
   /** Bytes. */
   readonly size: number;
-  /** Modification time of a local file, in whole milliseconds since the epoch. */
-  readonly mtime: number | undefined;
+  /** Of a local file. */
+  readonly state: FileState | undefined;
   /** Permission bits of a local file. */
   readonly mode: number | undefined;
   /** Of an object. */
@@ -22,8 +25,23 @@ export interface Item {
   readonly md5: string | undefined;
 }
 
-/** One side: a directory of the object storage, or a local one. */
-export type Side = { readonly kind: 'remote'; readonly root: RemotePath } | { readonly kind: 'local'; readonly root: string };
+/** Another service than the one that is changed. */
+export interface Origin {
+  /** Its URL. */
+  readonly service: string;
+  readonly storage: StorageClient;
+}
+
+/** One side: a directory of the object storage, or a local one. Only what is brought can be of another service. */
+export type Side =
+  | {
+      readonly kind: 'remote';
+      readonly root: RemotePath;
+      /** The profile that it was named by. */
+      readonly profile?: string | undefined;
+      readonly origin?: Origin | undefined;
+    }
+  | { readonly kind: 'local'; readonly root: string };
 
 /** Which paths take part. */
 export interface Filter {
@@ -35,42 +53,65 @@ export interface Filter {
   readonly isChoosy: boolean;
 }
 
-/** A pattern without a slash is for names anywhere, one with a slash for paths below the root. */
+/** A pattern without a slash, but for one at its end, is for names anywhere, another one for paths below the root. */
 function createPathMatcher(pattern: string): (rel: string) => boolean {
-  const matches = createMatcher(pattern.replace(/^\//, '').replace(/\/$/, ''));
-  return pattern.includes('/') ? matches : (rel) => matches(rel.slice(rel.lastIndexOf('/') + 1));
+  const path = pattern.replace(/\/+$/, '');
+  const matches = createMatcher(path.replace(/^\//, ''));
+  return path.includes('/') ? matches : (rel) => matches(rel.slice(rel.lastIndexOf('/') + 1));
 }
 
 /** Leaves out what matches an excluding pattern; with including ones, also every file that matches none of them. */
 export function createFilter(include: readonly string[], exclude: readonly string[]): Filter {
   const wanted = include.map(createPathMatcher);
   const unwanted = exclude.map(createPathMatcher);
+  // With a slash at its end a pattern is for directories alone.
+  const unwantedFiles = exclude.filter((pattern) => !pattern.endsWith('/')).map(createPathMatcher);
   const prunes = (rel: string): boolean => unwanted.some((matches) => matches(rel));
-  const hasFile = (rel: string): boolean => !prunes(rel) && (wanted.length === 0 || wanted.some((matches) => matches(rel)));
+  const hasFile = (rel: string): boolean =>
+    !unwantedFiles.some((matches) => matches(rel)) && (wanted.length === 0 || wanted.some((matches) => matches(rel)));
   return { hasFile, prunes, isChoosy: wanted.length > 0 };
+}
+
+/** What works at a side: the engine over the client of its service. */
+export function engineAt(engine: Engine, side: Side): Engine {
+  if (side.kind !== 'remote' || side.origin === undefined) return engine;
+  const { storage, service } = side.origin;
+  return { ...engine, storage, service };
 }
 
 function describeEntry(rel: string, { type, size = 0, etag, contentMD5 }: Entry): Item {
   const kind = type === 'directory' ? 'directory' : 'file';
-  return { rel, kind, size, mtime: undefined, mode: undefined, etag, md5: contentMD5 };
+  return { rel, kind, size, state: undefined, mode: undefined, etag, md5: contentMD5 };
+}
+
+/** How a side is listed. */
+export interface Listing {
+  readonly filter: Filter;
+  readonly onError: (error: unknown) => Promise<void> | void;
+  /** A directory of the object storage whose entries have all come. */
+  readonly onLeave?: (rel: string) => void;
+  /** What the filter leaves out. */
+  readonly onFiltered?: (rel: string) => void;
+  readonly links?: LinkPolicy | undefined;
+  readonly onSkip?: LocalWalkOptions['onSkip'];
 }
 
 /** The items of a side in the order of `comparePaths`. */
-export async function* listItems(
-  { storage }: Pick<Engine, 'storage'>,
-  side: Side,
-  filter: Filter,
-  onError: (error: unknown) => Promise<void> | void,
-): AsyncGenerator<Item> {
+export async function* listItems({ storage }: Pick<Engine, 'storage'>, side: Side, listing: Listing): AsyncGenerator<Item> {
+  const { filter, onError, onLeave, onFiltered, links, onSkip } = listing;
   if (side.kind === 'remote') {
-    for await (const { kind, entry, rel } of walkRemote(storage, side.root, { prune: filter.prunes, onError })) {
-      if (kind === 'enter' ? !filter.prunes(rel) : kind === 'object' && filter.hasFile(rel)) yield describeEntry(rel, entry);
+    for await (const { kind, entry, rel } of walkRemote(side.origin?.storage ?? storage, side.root, { prune: filter.prunes, onError })) {
+      if (kind === 'leave') onLeave?.(rel);
+      else if (kind === 'enter' ? !filter.prunes(rel) : filter.hasFile(rel)) yield describeEntry(rel, entry);
+      else onFiltered?.(rel);
     }
     return;
   }
-  for await (const { kind, rel, size, mtime, mode } of walkLocal(side.root, { prune: filter.prunes, onError })) {
-    const local = { rel, etag: undefined, md5: undefined, mode, mtime: Math.floor(mtime) };
-    if (kind === 'enter' && !filter.prunes(rel)) yield { ...local, kind: 'directory', size: 0 };
-    else if (kind === 'file' && filter.hasFile(rel)) yield { ...local, kind, size };
+  for await (const { kind, rel, mode, file: _, ...state } of walkLocal(side.root, { prune: filter.prunes, onError, links, onSkip })) {
+    if (kind === 'leave') continue;
+    const local = { rel, etag: undefined, md5: undefined, mode, state };
+    if (kind === 'enter' ? filter.prunes(rel) : !filter.hasFile(rel)) onFiltered?.(rel);
+    else if (kind === 'enter') yield { ...local, kind: 'directory', size: 0 };
+    else yield { ...local, kind, size: state.size };
   }
 }

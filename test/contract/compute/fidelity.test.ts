@@ -27,8 +27,10 @@ describe('staleness', () => {
     expect(await compute('GET', '/my/users/bob')).toMatchObject(missing);
     const policy = await compute('POST', '/my/policies', { json: { name: 'p', rules: ['CAN ping'] } });
     // What writes refer to is current.
-    const role = await compute('POST', '/my/roles', { json: { name: 'r', members: [{ login: 'bob' }], policies: [{ name: 'p' }] } });
-    expect(role).toMatchObject({ status: 201, json: { members: [{ login: 'bob' }] } });
+    const role = await compute('POST', '/my/roles', {
+      json: { name: 'r', members: [{ type: 'subuser', login: 'bob' }], policies: [{ name: 'p' }] },
+    });
+    expect(role).toMatchObject({ status: 201, json: { members: [{ type: 'subuser', login: 'bob' }] } });
     expect([await list('users'), await list('roles'), await list('policies')]).toEqual([[], [], []]);
     time += 2999;
     expect(await compute('GET', location)).toMatchObject(missing);

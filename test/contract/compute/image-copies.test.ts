@@ -108,7 +108,13 @@ describe('clone', () => {
     await images.service.compute('POST', `/my/images/${second(3)}?action=update`, { json: acl });
     const { status, json } = await images.askAsOther('POST', `/my/images/${second(3)}?action=clone`);
     const clone = json as Shown;
-    expect([status, clone.owner, clone.acl, clone.name, clone.state]).toEqual([200, images.service.other.id, [], 'inventory', 'active']);
+    expect([status, clone.owner, clone.acl, clone.name, clone.state]).toEqual([
+      200,
+      images.service.other.id,
+      undefined,
+      'inventory',
+      'active',
+    ]);
     expect([second(3), second(2)]).not.toContain(clone.id);
     const origin = (await images.askAsOther('GET', `/my/images/${clone.origin ?? ''}`)).json as Shown;
     expect(origin).toMatchObject({ name: 'inventory-libs', state: 'disabled', owner: images.service.other.id });

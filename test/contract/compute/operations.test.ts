@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compute } from '../../../src/api/compute.ts';
 import { createComputeHandlers } from '../../../src/server/compute/index.ts';
-import { notImplemented } from '../../../src/server/handler.ts';
+import { apiVersions } from '../../../src/server/http/version.ts';
+import { notImplemented } from '../../../src/server/http/handler.ts';
 import { createEcdsaKey, createRsaKey, createTestService, type TestService } from '../../support/service.ts';
 
 let service: TestService;
@@ -26,7 +27,7 @@ test('every operation has a handler', () => {
 test('Ping', async () => {
   expect(await service.compute('GET', '/--ping')).toMatchObject({
     status: 200,
-    json: { ping: 'pong', cloudapi: { versions: ['8.0.0', '9.0.0'] } },
+    json: { ping: 'pong', cloudapi: { versions: [...apiVersions] } },
   });
   expect((await service.compute('GET', '/--ping', { signing: false })).status).toBe(401);
 });

@@ -32,7 +32,11 @@ describe('roles', () => {
       json: {
         name: ' operators ',
         policies: [{ name: 'writing' }, { id: ids['reading'], name: 'nonsense' }, { name: 'writing' }],
-        members: [{ type: 'subuser', login: 'Carol', default: true }, { id: ids['bob'] }, { type: 'account', login: 'other' }],
+        members: [
+          { type: 'subuser', login: 'Carol', default: true },
+          { type: 'subuser', id: ids['bob'] },
+          { type: 'account', login: 'other' },
+        ],
       },
     });
     const id = (reply.json as { id: string }).id;
@@ -51,7 +55,9 @@ describe('roles', () => {
     expect((await service.compute('GET', '/my/roles')).json).toEqual([reply.json]);
     const renamed = await service.compute('POST', '/my/roles/operators', { json: { name: 'ops' } });
     expect(renamed.json).toEqual({ ...(reply.json as object), name: 'ops' });
-    const changed = await service.compute('POST', `/my/roles/${id}`, { json: { members: [{ login: 'dan' }], policies: [] } });
+    const changed = await service.compute('POST', `/my/roles/${id}`, {
+      json: { members: [{ type: 'subuser', login: 'dan' }], policies: [] },
+    });
     expect(changed.json).toEqual({ id, name: 'ops', policies: [], members: [subuser('dan', false)] });
     expect(await service.compute('DELETE', '/my/roles/ops')).toMatchObject(missing);
     expect((await service.compute('DELETE', `/my/roles/${id}`)).status).toBe(204);
@@ -61,12 +67,12 @@ describe('roles', () => {
 
   test.each([
     [{}, 'MissingParameter', 'name'],
-    [{ name: 'a', members: [{ login: 'nobody' }] }, 'InvalidArgument', 'nobody'],
+    [{ name: 'a', members: [{ type: 'subuser', login: 'nobody' }] }, 'InvalidArgument', 'nobody'],
     [{ name: 'a', members: [{ type: 'account', login: 'nobody' }] }, 'InvalidArgument', 'nobody'],
     [{ name: 'a', members: [{ type: 'account', login: 'demo' }] }, 'InvalidArgument', 'demo'],
     [{ name: 'a', members: [{ type: 'robot', login: 'bob' }] }, 'InvalidArgument', 'members[0].type'],
     [{ name: 'a', members: [{}] }, 'InvalidArgument', 'members[0]'],
-    [{ name: 'a', members: [{ id: 'bob' }] }, 'InvalidArgument', 'members[0].id'],
+    [{ name: 'a', members: [{ type: 'subuser', id: 'bob' }] }, 'InvalidArgument', 'members[0].id'],
     [{ name: 'a', members: 7 }, 'InvalidArgument', 'members'],
     [{ name: 'a', policies: [{ name: 'none' }] }, 'InvalidArgument', 'none'],
     [{ name: 'a', policies: [{}] }, 'InvalidArgument', 'policies[0]'],
@@ -85,18 +91,20 @@ describe('roles', () => {
   });
 
   test('names are unique in the account; a refused update changes nothing', async () => {
-    const id = await make('roles', { name: 'first', members: [{ login: 'bob' }] });
+    const id = await make('roles', { name: 'first', members: [{ type: 'subuser', login: 'bob' }] });
     await make('roles', { name: 'second' });
     expect(await service.compute('POST', '/my/roles', { json: { name: 'first' } })).toMatchObject(invalid);
-    const refused = await service.compute('POST', `/my/roles/${id}`, { json: { name: 'third', members: [{ login: 'nobody' }] } });
+    const refused = await service.compute('POST', `/my/roles/${id}`, {
+      json: { name: 'third', members: [{ type: 'subuser', login: 'nobody' }] },
+    });
     expect(refused).toMatchObject(invalid);
     expect(await service.compute('POST', `/my/roles/${id}`, { json: { name: 'second' } })).toMatchObject(invalid);
     expect((await service.compute('GET', `/my/roles/${id}`)).json).toMatchObject({ name: 'first', members: [subuser('bob', false)] });
   });
 
   test('membership of a user shows on request, and ends with the user or the role', async () => {
-    const id = await make('roles', { name: 'night', members: [{ login: 'dan', default: true }] });
-    await make('roles', { name: 'day', members: [{ login: 'dan' }] });
+    const id = await make('roles', { name: 'night', members: [{ type: 'subuser', login: 'dan', default: true }] });
+    await make('roles', { name: 'day', members: [{ type: 'subuser', login: 'dan' }] });
     expect((await service.compute('GET', '/my/users/dan')).json).not.toHaveProperty('roles');
     expect((await service.compute('GET', '/my/users/dan?membership=true')).json).toMatchObject({
       roles: ['night', 'day'],
@@ -129,13 +137,15 @@ describe('roles in API version 8', () => {
     expect(await askOld('POST', '/my/roles/old', { json: { members: ['nobody'] } })).toMatchObject(invalid);
   });
 
-  test('an account that is a member stays one, whatever sub-user has its login', async () => {
-    await make('users', { login: 'other', email: 'a@b', password: 'secret1234' });
+  test('an account that is a member stays one beside a sub-user of its login', async () => {
+    ids['other'] = await make('users', { login: 'other', email: 'a@b', password: 'secret1234' });
     const member = { type: 'account', id: service.other.id, login: 'other', default: true };
     await make('roles', { name: 'guests', members: [member] });
     const changed = await askOld('POST', '/my/roles/guests', { json: { members: ['other', 'bob'] } });
-    expect(changed.json).toMatchObject({ members: ['other', 'bob'], default_members: ['other'] });
-    expect((await service.compute('GET', '/my/roles/guests')).json).toMatchObject({ members: [member, subuser('bob', false)] });
+    expect(changed.json).toMatchObject({ members: ['other', 'bob'], default_members: [] });
+    expect((await service.compute('GET', '/my/roles/guests')).json).toMatchObject({
+      members: [subuser('other', false), subuser('bob', false), member],
+    });
   });
 
   test('come in forms too', async () => {

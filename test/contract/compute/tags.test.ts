@@ -27,8 +27,8 @@ beforeAll(async () => {
   service = await createTestService();
   await addUser(service.store, service.account, 'bob', userKey);
   await make('policies', { name: 'keys', rules: ['CAN listkeys, getkey, createkey AND updateuser'] });
-  await make('roles', { name: 'keepers', policies: [{ name: 'keys' }], members: [{ login: 'bob', default: true }] });
-  await make('roles', { name: 'others', members: [{ login: 'bob' }] });
+  await make('roles', { name: 'keepers', policies: [{ name: 'keys' }], members: [{ type: 'subuser', login: 'bob', default: true }] });
+  await make('roles', { name: 'others', members: [{ type: 'subuser', login: 'bob' }] });
   await make('keys', { name: 'sample', key: createEcdsaKey().line });
 });
 afterAll(() => service.close());

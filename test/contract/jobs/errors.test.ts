@@ -1,4 +1,9 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createOpenIsolation } from '../../../src/server/jobs/isolation.ts';
 import { addUser, createRsaKey } from '../../support/service.ts';
 import { createTestStorage } from '../storage/harness.ts';
 import { createTestJobs, type TestJobs } from './harness.ts';
@@ -18,7 +23,7 @@ describe('tasks that fail', () => {
     const [error] = errors;
     expect(error).toEqual({
       taskId: expect.any(String) as unknown,
-      phaseNum: '0',
+      phaseNum: 0,
       what: 'phase 0: input "/demo/stor/a"',
       code: 'UserTaskError',
       message: 'user command exited with code 3',
@@ -37,6 +42,48 @@ describe('tasks that fail', () => {
     expect(signalled.errors.map(({ message }) => message)).toEqual(['user command terminated by SIGTERM']);
     const exited = await service.run([{ exec: 'exit 143' }], ['/demo/stor/a']);
     expect(exited.errors.map(({ message }) => message)).toEqual(['user command exited with code 143']);
+  });
+
+  test.each([
+    ['exit 130', 'user command exited with code 130'],
+    ['exit 131', 'user command exited with code 131'],
+    ['exit 141', 'user command exited with code 141'],
+    ['kill -INT $$', 'user command terminated by SIGINT'],
+    ['kill -PIPE $$', 'user command terminated by SIGPIPE'],
+    ['exec sh -c "kill -QUIT \\$\\$"', 'user command terminated by SIGQUIT'],
+    ['kill -KILL $$', 'user command terminated by SIGKILL'],
+  ])('exit codes are told from signals: %s', async (exec, message) => {
+    const { errors, contents } = await service.run([{ exec }], ['/demo/stor/a']);
+    expect([errors.map((error) => error.message), contents]).toEqual([[message], []]);
+  });
+
+  test('SIGINT and SIGQUIT have their default action in tasks and in init', async () => {
+    const exec = 'grep SigIgn /proc/self/status; trap';
+    const { contents } = await service.run([{ exec }], ['/demo/stor/a']);
+    expect(contents.map((text) => text.trim())).toEqual(['SigIgn:\t0000000000000000']);
+    const init = await service.run([{ init: 'kill -INT $$', exec: 'cat' }], ['/demo/stor/a']);
+    expect(init.errors.map(({ message }) => message)).toEqual(['init command terminated by SIGINT']);
+  });
+
+  // The pattern of core files is the machine's: where it is a pipe none is left in the sandbox.
+  const pattern = readFileSync('/proc/sys/kernel/core_pattern', 'utf8').trim();
+  const leavesCores = /^core(?:\.%p)?$/u.test(pattern);
+  test.each([
+    ['(kill -SEGV $BASHPID); echo fine; exit 0', 'user command or child process dumped core'],
+    ['mkdir -p d/e; (cd d/e; kill -ABRT $BASHPID); true', 'user command or child process dumped core'],
+    ['(kill -SEGV $BASHPID); exit 4', 'user command exited with code 4'],
+  ])(`a child that dumps core fails the task, where the kernel leaves a file (${pattern}): %s`, async (exec, message) => {
+    const { errors, contents } = await service.run([{ exec }], ['/demo/stor/a']);
+    if (!leavesCores) return expect([contents.length + errors.length]).toEqual([1]);
+    expect([errors.map(({ code, message: told }) => [code, told]), contents]).toEqual([[['UserTaskError', message]], []]);
+    const { bytes } = await service.ask('GET', errors[0]?.core ?? '');
+    expect(Buffer.from(bytes.subarray(0, 4)).toString('latin1')).toBe('\u007fELF');
+  });
+
+  test('a file or directory of the task that is only called core fails nothing', async () => {
+    const exec = 'echo text > core; mkdir core.1; cp /bin/true core.2; ln -s /etc/passwd core.3; echo done';
+    const { errors, contents } = await service.run([{ exec }], ['/demo/stor/a', '/demo/stor/a']);
+    expect([errors, contents]).toEqual([[], ['done\n', 'done\n']]);
   });
 
   test('a core file is kept where the kernel writes one', async () => {
@@ -109,7 +156,58 @@ describe('tasks that fail', () => {
   test('a failure in a later phase names the object it was about and the first input', async () => {
     const { errors, failures } = await service.run([{ exec: 'cat' }, { exec: 'exit 9' }], ['/demo/stor/a']);
     expect(failures).toEqual(['/demo/stor/a']);
-    expect(errors[0]).toMatchObject({ phaseNum: '1', p0input: '/demo/stor/a', input: expect.stringContaining('/jobs/') as unknown });
+    expect(errors[0]).toMatchObject({ phaseNum: 1, p0input: '/demo/stor/a', input: expect.stringContaining('/jobs/') as unknown });
+  });
+
+  test('records always name a server and a machine: the zone, or the server where none was made', async () => {
+    const missing = await service.run([{ exec: 'cat' }], ['/demo/stor/none']);
+    expect(missing.errors).toMatchObject([{ phaseNum: 0, server: 'east-1', machine: 'east-1' }]);
+    const asset = await service.run([{ exec: 'cat', assets: ['/demo/stor/none'] }], ['/demo/stor/a']);
+    expect(asset.errors).toMatchObject([{ code: 'TaskInitError', server: 'east-1', machine: 'east-1' }]);
+    const init = await service.run([{ init: 'false', exec: 'cat' }], ['/demo/stor/a']);
+    expect(init.errors).toMatchObject([{ code: 'TaskInitError', server: 'east-1', machine: expect.stringMatching(/^[0-9a-f-]{36}$/u) }]);
+    const raw = await service.lines(`/demo/jobs/${init.id}/live/err`);
+    expect(raw[0]).toContain('"phaseNum":0');
+  });
+
+  test('inputs with characters of every kind come back in their errors as they were given', async () => {
+    const inputs = ['/demo/stor/"quoted"', "/demo/stor/$& $1 $'", '/demo/stor/\\ \t', '/demo/stor/ünï→☃', 'x'];
+    const { errors, failures } = await service.run([{ exec: 'cat' }], inputs);
+    expect(failures.toSorted()).toEqual(inputs.toSorted());
+    for (const { input = '', p0input, what, message } of errors) {
+      expect([p0input, what]).toEqual([input, `phase 0: input "${input}"`]);
+      expect(message).toContain(`: "${input}"`);
+    }
+  });
+
+  test('many errors of the same cause take little room, live and in the archive, and none of it is lost', async () => {
+    const count = 20_000;
+    const { db } = service.store;
+    const measure = async (): Promise<number> => {
+      const { rows } = await sql<{ size: number }>`select (page_count - freelist_count) * page_size as size
+        from pragma_page_count(), pragma_freelist_count(), pragma_page_size()`.execute(db);
+      const files = readdirSync(join(service.dir, 'bytes'), { recursive: true, encoding: 'utf8' });
+      const sizes = files.map((file) => statSync(join(service.dir, 'bytes', file))).filter((stat) => stat.isFile());
+      return (rows[0]?.size ?? 0) + sizes.reduce((sum, { size }) => sum + size, 0);
+    };
+    const before = await measure();
+    const id = await service.create([{ exec: 'cat' }]);
+    await service.add(
+      id,
+      Array.from({ length: count }, () => 'x'),
+      true,
+    );
+    const { errors, job } = await service.wait(id, 60_000);
+    const grown = (await measure()) - before;
+    expect(grown / count).toBeLessThan(200);
+    expect([errors.length, job.stats.errors, new Set(errors.map(({ taskId }) => taskId)).size]).toEqual([count, count, count]);
+    const archived = await service.ask('GET', `/demo/jobs/${id}/err.txt`);
+    expect(archived.text).toBe(errors.map((error) => `${JSON.stringify(error)}\n`).join(''));
+    expect(archived.headers['content-md5']).toBe(createHash('md5').update(archived.text).digest('base64'));
+    const part = await service.ask('GET', `/demo/jobs/${id}/err.txt`, { headers: { range: 'bytes=1000000-1000099' } });
+    expect([part.status, part.text]).toEqual([206, archived.text.slice(1_000_000, 1_000_100)]);
+    const read = await service.run([{ exec: 'grep -c EJ_NOENT' }, { type: 'reduce', exec: 'cat' }], [`/demo/jobs/${id}/err.txt`]);
+    expect(read.contents).toEqual([`${count}\n`]);
   });
 
   test('a failing init', async () => {
@@ -154,8 +252,7 @@ describe('tasks that fail', () => {
   });
 
   test('a task that kills its runner is given up after three times', async () => {
-    const { createOpenIsolation } = await import('../../../src/server/jobs/isolation.ts');
-    const open = await createTestJobs({ isolation: createOpenIsolation('/bin/bash') });
+    const open = await createTestJobs({ isolation: 'none' });
     try {
       await open.put('/demo/stor/a', 'a\n');
       const { errors, job } = await open.run([{ exec: 'kill -KILL $PPID' }], ['/demo/stor/a']);
@@ -169,7 +266,10 @@ describe('tasks that fail', () => {
   test('tasks whose inputs could not be looked up, as the database failed, are claimed again', async () => {
     const { claimTasks } = await import('../../../src/server/jobs/claims.ts');
     const { loadJob } = await import('../../../src/server/jobs/active-job.ts');
-    const idle = await createTestStorage({ startJobs: () => ({ wake: () => undefined, close: () => Promise.resolve() }) });
+    const detected = Promise.resolve({ isolation: createOpenIsolation('/bin/bash') });
+    const idle = await createTestStorage({
+      startJobs: () => ({ wake: () => undefined, problemOf: () => undefined, close: () => Promise.resolve(), detected }),
+    });
     try {
       await idle.put('/demo/stor/a', 'a\n');
       const { headers } = await idle.ask('POST', '/demo/jobs', { json: { phases: [{ exec: 'cat' }] } });

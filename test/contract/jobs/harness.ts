@@ -1,8 +1,13 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job, JobError, Phase } from '../../../src/api/objects.ts';
-import { startJobEngine, type EngineOptions, type JobEngine } from '../../../src/server/jobs/engine.ts';
+import { startJobEngine, type JobEngine } from '../../../src/server/jobs/engine.ts';
+import type { ServiceSettings } from '../../../src/server/settings.ts';
 import type { LocalStore } from '../../../src/server/store/open.ts';
+import { usualIsolation } from '../../support/job-sandboxes.ts';
 import { createTestStorage, type TestStorage } from '../storage/harness.ts';
+import type { EngineOptions } from '../../../src/server/jobs/engine-options.ts';
 
 /** What a job that is done left behind. */
 export interface Outcome {
@@ -24,11 +29,13 @@ export interface TestJobs extends TestStorage {
   /** Creates a job, feeds it and waits for its end. */
   run(phases: readonly Phase[], inputs?: readonly string[]): Promise<Outcome>;
   lines(target: string): Promise<string[]>;
+  /** Zones whose init has begun. */
+  countStarting(): number;
   /** Ends the engine as a stop of the service does, does `between`, and starts another over the same data. */
   restart(between?: () => Promise<void>): Promise<void>;
 }
 
-export async function createTestJobs(options: Partial<EngineOptions> = {}): Promise<TestJobs> {
+export async function createTestJobs(options: Partial<EngineOptions> = {}, settings: ServiceSettings = {}): Promise<TestJobs> {
   const log: string[] = [];
   const start = (store: LocalStore, dataDir: string): JobEngine =>
     startJobEngine({
@@ -38,13 +45,15 @@ export async function createTestJobs(options: Partial<EngineOptions> = {}): Prom
       server: 'east-1',
       now: Date.now,
       log: (line) => void log.push(line),
+      isolation: usualIsolation(),
       ...options,
     });
   let engine: JobEngine | undefined;
   const service = await createTestStorage({
+    settings,
     startJobs: (store, dir) => {
-      engine = start(store, dir);
-      return { wake: (id) => engine?.wake(id), close: async () => engine?.close() };
+      const { detected } = (engine = start(store, dir));
+      return { detected, wake: (id) => engine?.wake(id), problemOf: (id) => engine?.problemOf(id), close: async () => engine?.close() };
     },
   });
   const lines = async (target: string): Promise<string[]> => {
@@ -81,9 +90,13 @@ export async function createTestJobs(options: Partial<EngineOptions> = {}): Prom
     const errors = (await lines(`/demo/jobs/${id}/live/err`)).map((line) => JSON.parse(line) as JobError);
     return { id, job, outputs, contents, errors, failures: await lines(`/demo/jobs/${id}/live/fail`) };
   };
+  const zonesDir = join(service.dir, 'zones');
+  const countStarting = (): number =>
+    existsSync(zonesDir) ? readdirSync(zonesDir).filter((zone) => existsSync(join(zonesDir, zone, 'io', 'err', 'init'))).length : 0;
   return {
     ...service,
     log,
+    countStarting,
     lines,
     state,
     create,

@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createOpenIsolation } from '../../../src/server/jobs/isolation.ts';
+import type { IsolationKind } from '../../../src/server/jobs/isolation.ts';
+import { listSandboxes } from '../../support/job-sandboxes.ts';
 import { createTestJobs, type TestJobs } from './harness.ts';
 
 /** Processes with just this command line; ps is the witness. */
@@ -15,17 +18,9 @@ function countProcesses(line: string): number {
 const staying = `sleep ${process.pid}.4711`;
 const waiting = `sleep ${process.pid}.4712`;
 
-/** Whether this machine gives tasks namespaces; the log of the engine says so. */
-function hasWalls(service: TestJobs): boolean {
-  return service.log.some((line) => line.includes('in namespaces of their own'));
-}
+const kinds: readonly IsolationKind[] = [...listSandboxes(), 'none'];
 
-const kinds = [
-  ['as this machine allows', undefined],
-  ['without namespaces', createOpenIsolation('/bin/bash')],
-] as const;
-
-describe.each(kinds)('tasks %s', (_, isolation) => {
+describe.each(kinds)('tasks with isolation %s', (isolation) => {
   let service: TestJobs;
   beforeAll(async () => {
     process.env['SECRET_OF_THE_SERVICE'] = 'seen';
@@ -97,7 +92,7 @@ describe.each(kinds)('tasks %s', (_, isolation) => {
     expect((await service.ask('POST', `/demo/jobs/${id}/live/cancel`)).status).toBe(202);
     const { job, errors } = await service.wait(id);
     await expect.poll(() => countProcesses(waiting), { timeout: Math.max(1, begun + 2000 - Date.now()) }).toBe(0);
-    expect(job).toMatchObject({ state: 'done', cancelled: true, inputDone: false });
+    expect(job).toMatchObject({ state: 'done', cancelled: true, inputDone: true });
     expect(new Set(errors.map(({ code, message }) => `${code}: ${message}`))).toEqual(new Set(['JobCancelledError: job was cancelled']));
     expect(errors.map(({ input }) => input ?? '').toSorted((left, right) => (left < right ? -1 : 1))).toEqual([
       '/demo/stor/a',
@@ -117,13 +112,25 @@ describe.each(kinds)('tasks %s', (_, isolation) => {
     await expect.poll(() => readdirSync(`${service.dir}/zones`)).toEqual([]);
   });
 
-  test('see neither the data of the service nor the home of its user, nor a network, where there are walls', async () => {
-    const exec = `ls -A "${service.dir}" 2>/dev/null | wc -l; ls -A ~root 2>/dev/null | wc -l; ls /proc | grep -c '^[0-9]'; cat /proc/net/dev | wc -l`;
-    const { contents } = await service.run([{ exec }], ['/demo/stor/a']);
-    const [data, , processes, interfaces] = (contents[0] ?? '').trim().split('\n').map(Number);
-    if (!hasWalls(service)) return expect(data).toBeGreaterThan(0);
-    expect([data, interfaces]).toEqual([0, 3]);
-    expect(processes).toBeLessThan(10);
+  test('see neither the data of the service nor the home of its user, nor a network, in a sandbox', async () => {
+    const decoy = mkdtempSync(join(homedir(), '.cloud-decoy-'));
+    try {
+      const seen = [service.dir, join(service.dir, 'cloud.db'), homedir(), decoy].map(
+        (path) => `[ ! -e '${path}' ] || echo "sees ${path}"`,
+      );
+      const exec = `${seen.join('; ')}; grep -c : /proc/net/dev; ls -d /proc/[0-9]* | wc -l`;
+      const { contents } = await service.run([{ exec }], ['/demo/stor/a']);
+      const lines = (contents[0] ?? '').trim().split('\n');
+      const [interfaces, processes] = lines.slice(-2).map(Number);
+      if (isolation === 'none') {
+        expect(lines.filter((line) => line.startsWith('sees'))).toHaveLength(4);
+        return;
+      }
+      expect([lines.length, interfaces]).toEqual([2, 1]);
+      expect(processes).toBeLessThan(10);
+    } finally {
+      rmSync(decoy, { recursive: true });
+    }
   });
 });
 

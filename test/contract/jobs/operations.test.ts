@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTestStorage } from '../storage/harness.ts';
+import type { ByteStream } from '../../../src/api/message.ts';
+import { chunked, createTestStorage } from '../storage/harness.ts';
 import { createTestJobs, type TestJobs } from './harness.ts';
 
 let service: TestJobs;
@@ -62,6 +63,7 @@ describe('input', () => {
     const { headers, text } = await service.ask('GET', `/demo/jobs/${id}/live/in`);
     expect(text).toBe('/demo/stor/a\n/demo/stor/b\n/demo/stor/c\n');
     expect(headers).toMatchObject({ 'content-type': 'text/plain', 'result-set-size': '3' });
+    expect((await service.ask('HEAD', `/demo/jobs/${id}/live/in`)).headers['result-set-size']).toBe('3');
     expect((await service.wait(id)).failures.sort()).toEqual(['/demo/stor/b', '/demo/stor/c']);
   });
 
@@ -79,6 +81,68 @@ describe('input', () => {
     const { id: done } = await service.run([{ exec: 'cat' }]);
     expect(await refusalOf('POST', `/demo/jobs/${done}/live/in`, { body: '/demo/stor/a\n' })).toEqual(invalid);
     expect(await refusalOf('POST', `/demo/jobs/${done}/live/cancel`)).toEqual(invalid);
+  });
+
+  describe('a body that is cut', () => {
+    async function* cut(count: number): AsyncGenerator<Uint8Array> {
+      for (let line = 0; line < count; line += 100) {
+        yield Buffer.from(Array.from({ length: Math.min(100, count - line) }, (_, index) => `/demo/stor/none/${line + index}\n`).join(''));
+      }
+      throw new Error('the connection was closed');
+    }
+    /** Sends a body that breaks off, as the connection does. */
+    async function sendCut(id: string, count: number, query = ''): Promise<void> {
+      const body = cut(count) as AsyncGenerator<Uint8Array> & ByteStream;
+      await service.ask('POST', `/demo/jobs/${id}/live/in${query}`, { body }).catch(() => undefined);
+    }
+
+    test.each([1, 999, 1000])('of %i lines leaves none of them', async (count) => {
+      const id = await service.create([{ exec: 'cat' }]);
+      await sendCut(id, count);
+      await sendCut(id, count, '?end=true');
+      expect(await service.lines(`/demo/jobs/${id}/live/in`)).toEqual([]);
+      expect((await service.state(id)).inputDone).toBe(false);
+      await service.ask('POST', `/demo/jobs/${id}/live/cancel`);
+    });
+
+    test('of more leaves whole batches of 1,000, in their order', async () => {
+      const id = await service.create([{ exec: 'cat' }]);
+      await sendCut(id, 2500);
+      expect(await service.lines(`/demo/jobs/${id}/live/in`)).toEqual(Array.from({ length: 2000 }, (_, line) => `/demo/stor/none/${line}`));
+      await service.ask('POST', `/demo/jobs/${id}/live/cancel`);
+    });
+
+    test('one that is refused in the middle says how many lines were added before', async () => {
+      const lines = Array.from({ length: 1500 }, (_, line) => `/demo/stor/none/${line}\n`).join('');
+      for (const [body, words] of [
+        [`${lines}/demo/stor/a\0b\n`, '; the 1000 inputs before were added'],
+        ['/demo/stor/a\n/demo/stor/a\0b\n', 'NUL character: "/demo/stor/a\\u0000b"'],
+      ] as const) {
+        const id = await service.create([{ exec: 'cat' }]);
+        // In two pieces: the first is dealt with before the second is seen.
+        const half = body.lastIndexOf('\n', body.length - 2) + 1;
+        const reply = await service.ask('POST', `/demo/jobs/${id}/live/in`, { body: chunked(body.slice(0, half), body.slice(half)) });
+        const { message } = reply.json as { message: string };
+        expect([reply.status, message.slice(-words.length)]).toEqual([400, words]);
+        expect(await service.lines(`/demo/jobs/${id}/live/in`)).toHaveLength(words.includes('1000') ? 1000 : 0);
+        await service.ask('POST', `/demo/jobs/${id}/live/cancel`);
+      }
+    });
+  });
+
+  test('more than the limit of inputs is refused, by its name, whole up to 1,000 lines', async () => {
+    const small = await createTestJobs({}, { serviceLimits: { jobInputs: 3 } });
+    try {
+      const id = await small.create([{ exec: 'cat' }]);
+      await small.add(id, ['/demo/stor/none', '/demo/stor/none']);
+      const { status, code, json } = await small.ask('POST', `/demo/jobs/${id}/live/in?end=true`, { body: 'x\ny\n' });
+      expect([status, code, json]).toEqual([409, 'InvalidArgument', { code, message: 'a job has at most 3 inputs (limit job-inputs)' }]);
+      expect(await small.state(id)).toMatchObject({ inputDone: false, stats: { tasks: 2 } });
+      await small.add(id, ['/demo/stor/none'], true);
+      expect((await small.wait(id)).errors).toHaveLength(3);
+    } finally {
+      await small.close();
+    }
   });
 
   test('what is not UTF-8, a line without end, a wrong end: 400', async () => {

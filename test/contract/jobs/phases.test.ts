@@ -22,7 +22,7 @@ describe('phases', () => {
       const output = outputs.find((path) => path.includes(input)) ?? '';
       expect(output).toMatch(new RegExp(`^/demo/jobs/${id}/stor${input}\\.0\\.[0-9a-f-]{36}$`, 'u'));
     }
-    expect(job).toMatchObject({ id, name: '', state: 'done', cancelled: false, inputDone: true, phases: [{ exec: 'wc -w' }] });
+    expect(job).toMatchObject({ id, state: 'done', cancelled: false, inputDone: true, phases: [{ exec: 'wc -w' }] });
     expect(job.stats).toEqual({ errors: 0, outputs: 2, retries: 0, tasks: 2, tasksDone: 2 });
     expect(Date.parse(job.timeDone ?? '')).toBeGreaterThanOrEqual(Date.parse(job.timeCreated));
     const listed = await service.list(`/demo/jobs/${id}/stor/demo/stor`);
@@ -48,6 +48,30 @@ describe('phases', () => {
     expect(job.stats.tasks).toBe(5);
   });
 
+  test('outputs of all phases but the last are removed when the job is done; stderr of every phase stays', async () => {
+    const phases = [
+      { exec: 'grep three || { echo why >&2; exit 1; }' },
+      { exec: 'cat' },
+      { exec: 'cat' },
+      { type: 'reduce' as const, exec: 'wc -l' },
+    ];
+    const { id, outputs, contents, errors } = await service.run(phases, both);
+    expect(contents.map((text) => text.trim())).toEqual(['1']);
+    const [left] = await service.list(`/demo/jobs/${id}/stor/demo/stor`);
+    expect([left?.['name'], errors[0]?.stderr?.split('/').at(-1)]).toEqual([expect.stringMatching(/^b\.txt\.0\.err\./u), left?.['name']]);
+    expect((await service.list(`/demo/jobs/${id}/stor/demo/stor`)).length).toBe(1);
+    const { headers } = await service.ask('HEAD', `/demo/jobs/${id}/stor/demo/stor`);
+    expect(headers['result-set-size']).toBe('1');
+    expect(outputs).toHaveLength(1);
+    expect(await service.countContents()).toBeGreaterThan(0);
+  });
+
+  test('a job without a name has none', async () => {
+    const { id, job } = await service.run([{ exec: 'cat' }]);
+    expect(Object.keys(job)).not.toContain('name');
+    expect(JSON.parse((await service.ask('GET', `/demo/jobs/${id}/job.json`)).text)).not.toHaveProperty('name');
+  });
+
   test('two reducers share the inputs', async () => {
     const inputs = Array.from({ length: 6 }, (_, index) => `/demo/stor/n${index}`);
     for (const [index, input] of inputs.entries()) await service.put(input, `${index}\n`);
@@ -59,6 +83,12 @@ describe('phases', () => {
     const { contents, job } = await service.run([{ type: 'reduce', exec: 'wc -c' }]);
     expect(contents.map((text) => text.trim())).toEqual(['0']);
     expect(job.stats.tasks).toBe(1);
+  });
+
+  test('a reduce runs also when every input of the first of several maps failed', async () => {
+    const phases = [{ exec: 'false' }, { exec: 'cat' }, { exec: 'cat' }, { type: 'reduce' as const, exec: 'wc -c' }];
+    const { contents, errors } = await service.run(phases, both);
+    expect([contents.map((text) => text.trim()), errors.length]).toEqual([['0'], 2]);
   });
 
   test('a map without any input is done at once', async () => {

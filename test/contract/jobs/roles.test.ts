@@ -30,10 +30,14 @@ beforeAll(async () => {
   const jobs = 'createjob, addjobinputs, endjobinput, getjob, getjoboutput, getjoberrors AND getjobfailures';
   await make('policies', { name: 'working', rules: [`CAN ${jobs} *`] });
   await make('policies', { name: 'reading', rules: ['CAN getobject AND listdirectory'] });
-  const members = (...logins: string[]): object[] => logins.map((login) => ({ login, default: true }));
+  const members = (...logins: string[]): object[] => logins.map((login) => ({ type: 'subuser', login, default: true }));
   await make('roles', { name: 'workers', policies: [{ name: 'working' }], members: members('ann', 'bob') });
   await make('roles', { name: 'readers', policies: [{ name: 'reading' }], members: members('ann') });
-  await make('roles', { name: 'night', policies: [{ name: 'reading' }, { name: 'working' }], members: [{ login: 'bob' }] });
+  await make('roles', {
+    name: 'night',
+    policies: [{ name: 'reading' }, { name: 'working' }],
+    members: [{ type: 'subuser', login: 'bob' }],
+  });
   await make('policies', { name: 'inside', rules: ['CAN getobject /demo/stor/open WHEN fromjob = TRUE'] });
   await make('roles', { name: 'narrow', policies: [{ name: 'inside' }, { name: 'working' }], members: members('tim') });
   await make('roles', { name: 'others', policies: [{ name: 'reading' }], members: members('eve') });

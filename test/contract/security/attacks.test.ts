@@ -70,6 +70,28 @@ describe('what was signed for one thing does no other', () => {
   });
 });
 
+test('a signature that was verified is believed again for the same text and key only', async () => {
+  const second = createRsaKey();
+  expect((await service.compute('POST', '/my/keys', { json: { name: 'second', key: second.line } })).status).toBe(201);
+  const signature = signText(second, `(request-target): get /demo/stor/a\ndate: ${date}`);
+  const ask = async (method: string, path: string, { by = second.fingerprint, algorithm = 'rsa-sha256', sent = date } = {}) => {
+    const names = '(request-target) date';
+    const authorization = `Signature keyId="/demo/keys/${by}",algorithm="${algorithm}",headers="${names}",signature="${signature}"`;
+    return (await service.storage(method, path, { signing: false, headers: { date: sent, authorization } })).status;
+  };
+  for (let time = 0; time < 3; time += 1) expect(await ask('GET', '/demo/stor/a')).toBe(200);
+  expect(await ask('GET', '/demo/stor/b')).toBe(403);
+  expect(await ask('GET', '/demo/stor/a?')).toBe(403);
+  expect(await ask('DELETE', '/demo/stor/a')).toBe(403);
+  expect(await ask('GET', '/demo/stor/a', { sent: new Date(clock + 1000).toUTCString() })).toBe(403);
+  expect(await ask('GET', '/demo/stor/a', { by: service.key.fingerprint })).toBe(403);
+  expect(await ask('GET', '/demo/stor/a', { by: `keys/${userKey.fingerprint}` })).toBe(403);
+  expect(await ask('GET', '/demo/stor/a', { algorithm: 'rsa-sha512' })).toBe(403);
+  expect(await ask('GET', '/demo/stor/a')).toBe(200);
+  expect((await service.compute('DELETE', `/my/keys/${second.fingerprint}`)).status).toBe(204);
+  expect(await ask('GET', '/demo/stor/a')).toBe(403);
+});
+
 describe('names that mean something else', () => {
   test('a sub-user is never the account, however the keyId is written', async () => {
     const bare = signHeaders('storage', { key: userKey, keyId: `/demo/keys/keys/${userKey.fingerprint}`, date });
@@ -91,16 +113,17 @@ describe('names that mean something else', () => {
   });
 
   test('paths that lead out of an account by any encoding are refused, or are names', async () => {
-    for (const path of [
-      '/demo/public/../stor/a',
-      '/demo/public/%2e%2e/stor/a',
-      '/demo/public/..%2fstor/a',
-      '/other/../demo/stor/a',
-      '/demo/public/.%2e/stor/a',
-    ]) {
+    for (const path of ['/demo/public/../stor/a', '/demo/public/%2e%2e/stor/a', '/demo/public/..%2fstor/a', '/demo/public/.%2e/stor/a']) {
       expect([path, (await service.storage('GET', path, { signing: false })).status]).toEqual([path, 400]);
     }
-    for (const path of ['/demo/public/%252e%252e/stor/a', '/demo/Public/a', '/demo/public%00/a', '//demo/stor/a', '/demo/./stor/a']) {
+    for (const path of [
+      '/other/../demo/stor/a',
+      '/demo/public/%252e%252e/stor/a',
+      '/demo/Public/a',
+      '/demo/public%00/a',
+      '//demo/stor/a',
+      '/demo/./stor/a',
+    ]) {
       expect([400, 403, 404]).toContain((await service.storage('GET', path, { signing: false })).status);
     }
     for (const path of ['/other/../demo/keys', '/demo/users/..%2fkeys', '/my%2fkeys']) {
@@ -138,12 +161,15 @@ describe('names that mean something else', () => {
 });
 
 test('lines of the log carry no orders for a terminal and no secrets', async () => {
+  // Of one that has refused nobody yet: refusals of anonymous callers are counted after the first.
+  const quiet = await createTestService();
   const secret = 'signature=sesame&password=sesame';
-  await service.compute('GET', `/my/keys?x=\u009b31m\u0085&${secret}`);
-  await service.storage('GET', `/demo/stor/\u009b2J?${secret}`);
-  const log = service.log.join('\n');
+  await quiet.compute('GET', `/my/keys?x=\u009b31m\u0085&${secret}`);
+  await quiet.storage('GET', `/demo/stor/\u009b2J?${secret}`);
+  const log = quiet.log.join('\n');
   // oxlint-disable-next-line no-control-regex
   expect(log).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/u);
   expect(log).not.toMatch(/sesame/u);
   expect(log).toContain('%C2%9B');
+  await quiet.close();
 });

@@ -4,8 +4,8 @@ import { compute } from '../../../src/api/compute.ts';
 import type { Field } from '../../../src/api/fields.ts';
 import type { Operation } from '../../../src/api/operation.ts';
 import { storage } from '../../../src/api/storage.ts';
-import { createMatcher } from '../../../src/server/match.ts';
-import { parseTarget } from '../../../src/server/target.ts';
+import { createMatcher } from '../../../src/server/http/match.ts';
+import { parseTarget } from '../../../src/server/http/target.ts';
 
 /** Title of the window, clearing it, a C1 control sequence, a turned writing direction, a bell, a line of its own. */
 export const nasty = 'a\u001b]0;taken\u0007\u001b[2Jb\u009b31mc\u202edcba\r\nFAKE\u2028';

@@ -1,3 +1,5 @@
+import { readdir, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chunked, createTestStorage, md5Of, type TestStorage } from './harness.ts';
 
@@ -207,6 +209,17 @@ describe('putObject', () => {
 });
 
 describe('getObject', () => {
+  test('an object whose bytes are damaged: HEAD answers, GET fails, and PUT stores it again', async () => {
+    const before = new Set(await readdir(join(service.dir, 'bytes'), { recursive: true }));
+    await service.put('/demo/stor/damaged', 'x'.repeat(1000));
+    const added = (await readdir(join(service.dir, 'bytes'), { recursive: true })).filter((name) => !before.has(name));
+    for (const name of added) await truncate(join(service.dir, 'bytes', name), 5).catch(() => undefined);
+    expect((await service.ask('GET', '/demo/stor/damaged')).status).toBe(500);
+    expect(await service.ask('HEAD', '/demo/stor/damaged')).toMatchObject({ status: 200, headers: { 'content-length': '1000' } });
+    await service.put('/demo/stor/damaged', 'y');
+    expect(await service.ask('GET', '/demo/stor/damaged')).toMatchObject({ status: 200, text: 'y' });
+  });
+
   beforeAll(async () => {
     await service.put('/demo/stor/digits', '0123456789', { 'content-type': 'text/plain; charset=utf-8' });
   });
@@ -239,6 +252,9 @@ describe('getObject', () => {
 
   test('Range with If-Range, as browsers and wget go on with a download: the part of that version, or the whole of another', async () => {
     const etag = await service.put('/demo/stor/resumed', '0123456789');
+    // The date of a version of the present second guards nothing.
+    const mtime = Date.now() - 10_000;
+    await service.store.db.updateTable('entries').set({ mtime }).where('name', '=', 'resumed').execute();
     const modified = (await service.ask('HEAD', '/demo/stor/resumed')).headers['last-modified'] ?? '';
     const ask = (ifRange: string) => service.ask('GET', '/demo/stor/resumed', { headers: { range: 'bytes=4-', 'if-range': ifRange } });
     for (const same of [etag, `"${etag}"`, modified]) expect(await ask(same)).toMatchObject({ status: 206, text: '456789' });

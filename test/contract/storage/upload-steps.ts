@@ -34,5 +34,5 @@ export async function stateOf(service: TestStorage, { partsDirectory }: Created)
   return json as Record<string, unknown>;
 }
 
-export const invalid = [409, 'MultipartUploadInvalidArgument'];
+export const invalid = [409, 'MultipartUploadInvalidArgumentError'];
 export const wrongState = [409, 'InvalidMultipartUploadState'];

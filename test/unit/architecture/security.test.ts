@@ -48,7 +48,7 @@ test('nothing compares signatures or shared secrets letter by letter', () => {
     return [...text.matchAll(/\b(?:signature|secret|digest)\b\s*(?:===|!==)\s*(?!undefined|''|null)(\S+)/giu)].length > 0;
   });
   expect(wrong).toEqual([]);
-  expect(readFileSync(join(root, 'src/server/peers.ts'), 'utf8')).toContain('timingSafeEqual(');
+  expect(readFileSync(join(root, 'src/server/peers/peers.ts'), 'utf8')).toContain('timingSafeEqual(');
   expect(readFileSync(join(root, 'src/auth/verify.ts'), 'utf8')).toContain('return verify(');
 });
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createAgentSigner, listAgentKeys } from '../../../src/auth/agent.ts';
 import { chooseAlgorithm, type HashName } from '../../../src/auth/signer.ts';
-import { KeyError } from '../../../src/errors.ts';
+import { KeyError } from '../../../src/base/errors.ts';
 import { catchError, makeDsaKey, makeFolder, makeKey, run, showFingerprint, startAgent, verifyByOpenssl } from './witness.ts';
 
 const folder = makeFolder();

@@ -7,7 +7,7 @@ import { loadPrivateKey } from '../../../src/auth/private-key.ts';
 import { derivePublicKey } from '../../../src/auth/public-key.ts';
 import { createKeySigner, type Signer } from '../../../src/auth/signer.ts';
 import { acceptedAlgorithms, isAcceptedAlgorithm, verifySignature } from '../../../src/auth/verify.ts';
-import { KeyError } from '../../../src/errors.ts';
+import { KeyError } from '../../../src/base/errors.ts';
 import { catchError, makeDsaKey, makeFolder, makeKey, signByOpenssl, verifyByOpenssl } from './witness.ts';
 
 const folder = makeFolder();

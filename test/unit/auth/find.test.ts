@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { findSigner } from '../../../src/auth/find.ts';
 import { listLocalKeys } from '../../../src/auth/local-keys.ts';
 import { assertUsable } from '../../../src/auth/signer.ts';
-import { KeyError, UsageError } from '../../../src/errors.ts';
+import { KeyError, UsageError } from '../../../src/base/errors.ts';
 import { catchError, makeDsaKey, makeFolder, makeKey, run, showFingerprint, startAgent, writePrivate } from './witness.ts';
 
 const root = makeFolder();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadPrivateKey } from '../../../src/auth/private-key.ts';
 import { chooseAlgorithm } from '../../../src/auth/signer.ts';
-import { KeyError } from '../../../src/errors.ts';
+import { KeyError } from '../../../src/base/errors.ts';
 import { catchError, makeDsaKey, makeFolder, makeKey, run, runOpenssl, showFingerprint, verifyByOpenssl, writePrivate } from './witness.ts';
 
 const folder = makeFolder();
@@ -22,7 +22,7 @@ function convertToPem(path: string): string {
 function encrypt(pem: string): string[] {
   const openssh = `${pem}.openssh`;
   copyFileSync(pem, openssh);
-  run('ssh-keygen', ['-q', '-p', '-f', openssh, '-P', '', '-N', passphrase]);
+  run('ssh-keygen', ['-q', '-p', '-a', '2', '-f', openssh, '-P', '', '-N', passphrase]);
   const traditional = writePrivate(folder, `${pem.slice(folder.length + 1)}.traditional`, '');
   runOpenssl('pkey', '-in', pem, '-traditional', '-aes128', '-passout', `pass:${passphrase}`, '-out', traditional);
   const pkcs8 = writePrivate(folder, `${pem.slice(folder.length + 1)}.pkcs8`, '');
@@ -75,7 +75,7 @@ describe.each(keys)('a private key of type $name', ({ name, make }) => {
 
 describe('private keys that cannot be used', () => {
   const path = makeKey(folder, 'locked', '-t', 'rsa', '-b', '2048');
-  run('ssh-keygen', ['-q', '-p', '-f', path, '-P', '', '-N', passphrase]);
+  run('ssh-keygen', ['-q', '-p', '-a', '2', '-f', path, '-P', '', '-N', passphrase]);
 
   it('gives up after three wrong passphrases', async () => {
     let asked = 0;
@@ -106,7 +106,7 @@ describe('private keys that cannot be used', () => {
 
   it('never asks for the passphrase of an Ed25519 key, which cannot sign', async () => {
     const ed25519 = makeKey(folder, 'ed25519', '-t', 'ed25519');
-    run('ssh-keygen', ['-q', '-p', '-f', ed25519, '-P', '', '-N', passphrase]);
+    run('ssh-keygen', ['-q', '-p', '-a', '2', '-f', ed25519, '-P', '', '-N', passphrase]);
     const signer = await loadPrivateKey(ed25519);
     expect(signer.publicKey.type).toBe('ed25519');
     expect((await catchError(signer.sign(text, 'sha512'))).message).toContain('Ed25519 keys cannot sign for these services');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readFingerprint } from '../../../src/auth/fingerprint.ts';
 import { derivePublicKey, InvalidKeyError, isHardwareType, readPublicKey } from '../../../src/auth/public-key.ts';
-import { UsageError } from '../../../src/errors.ts';
+import { UsageError } from '../../../src/base/errors.ts';
 import { makeDsaKey, makeFolder, makeKey, run, runOpenssl, showFingerprint } from './witness.ts';
 
 const folder = makeFolder();

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+import { writeRsaKeyFile } from '../../support/rsa-keys.ts';
 
 /** A directory that is removed after the tests of the file. */
 export function makeFolder(): string {
@@ -31,10 +32,11 @@ export function runOpenssl(...args: string[]): Buffer {
   return run('openssl', args);
 }
 
-/** Makes a key by ssh-keygen and gives its path. */
+/** Makes a key by ssh-keygen and gives its path; it generates no RSA key of 2048 bits, but writes one that the run shares. */
 export function makeKey(folder: string, name: string, ...args: string[]): string {
   const path = join(folder, name);
-  run('ssh-keygen', ['-q', '-f', path, '-N', '', '-C', `${name} of a test`, ...args]);
+  if (args.includes('2048')) writeRsaKeyFile(path, { comment: `${name} of a test`, pem: args.includes('PEM') });
+  else run('ssh-keygen', ['-q', '-f', path, '-N', '', '-C', `${name} of a test`, ...args]);
   return path;
 }
 

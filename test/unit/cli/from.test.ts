@@ -6,8 +6,8 @@ import { afterAll, expect, test } from 'vitest';
 import { header, optional, text, type Fields } from '../../../src/api/fields.ts';
 import { storage } from '../../../src/api/storage.ts';
 import { readRecord } from '../../../src/cli/from.ts';
-import { UsageError } from '../../../src/errors.ts';
-import type { World } from '../../../src/world.ts';
+import { UsageError } from '../../../src/base/errors.ts';
+import type { World } from '../../../src/base/world.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloud-from-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

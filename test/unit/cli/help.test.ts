@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { printCommandHelp, printGroupHelp, printRootHelp } from '../../../src/cli/help.ts';
 import { globalOptions } from '../../../src/cli/globals.ts';
 import { findCommand } from '../../../src/cli/tree.ts';
+import { kebab } from '../../../src/config/settings.ts';
+import type { AnyCommand } from '../../../src/cli/command.ts';
 import { parseCommandLine } from '../../../src/cli/parser.ts';
 import { nouns } from '../../../src/commands/index.ts';
 import { commands, groups, tree } from './tree.ts';
@@ -9,6 +11,11 @@ import { commands, groups, tree } from './tree.ts';
 /** The lines that do not fit a terminal. */
 function findWide(text: string): string[] {
   return text.split('\n').filter((line) => line.length > 80);
+}
+
+/** Commands whose help may be longer. */
+function hasManyOptions(path: string, { options }: AnyCommand): boolean {
+  return ['stor put', 'stor get', 'stor cp', 'stor sync', 'jobs run', 'local start'].includes(path) || Object.keys(options).length > 16;
 }
 
 function findRepeated(words: readonly (string | undefined)[]): (string | undefined)[] {
@@ -24,6 +31,23 @@ describe('help', () => {
     expect(findWide(printGroupHelp(path.split(' '), group, 80))).toEqual([]);
   });
 
+  it.each(commands)('of %s shows an example on the first screen and fits 40 lines, or 60 with many options', (path, command) => {
+    const lines = printCommandHelp(path.split(' '), command, 80).trimEnd().split('\n');
+    const at = lines.findIndex((line) => line.startsWith('  # '));
+    expect([at > 0 && at < 23, lines.length <= (hasManyOptions(path, command) ? 60 : 40)]).toEqual([true, true]);
+    for (const [name, { topic }] of Object.entries(command.options)) {
+      const isShown = lines.some((line) => line.includes(topic === undefined ? kebab(name) : `cloud help ${topic}`));
+      expect([name, isShown]).toEqual([name, true]);
+    }
+    expect(lines.at(-1)).toContain('cloud help options');
+  });
+
+  it.each(groups)('of %s shows an example and fits 40 lines', (path, group) => {
+    const lines = printGroupHelp(path.split(' '), group, 80).trimEnd().split('\n');
+    const at = lines.findIndex((line) => line.startsWith('  # '));
+    expect([at > 0 && at < 23, lines.length <= 40]).toEqual([true, true]);
+  });
+
   it('of the program fits 80 columns and names every noun', () => {
     const text = printRootHelp(nouns, 80);
     expect(findWide(text)).toEqual([]);
@@ -32,8 +56,8 @@ describe('help', () => {
 
   it.each([40, 60, 100])('breaks text at %i columns', (width) => {
     for (const [path, { description = '', ...rest }] of commands) {
-      const text = printCommandHelp(path.split(' '), { ...rest, description, arguments: {}, options: {} }, width);
-      const prose = text.slice(text.indexOf('[OPTION...]') + 11, text.indexOf('Output options:')).split('\n');
+      const text = printCommandHelp(path.split(' '), { ...rest, examples: [], description, arguments: {}, options: {} }, width);
+      const prose = text.slice(text.indexOf('[OPTION...]') + 11, text.indexOf('Global options')).split('\n');
       expect(prose.filter((line) => line.length > width)).toEqual([]);
     }
   });
@@ -49,7 +73,7 @@ describe('help', () => {
       run: async () => undefined,
     } as const;
     const help = printCommandHelp(['images', 'create'], example, 60);
-    const printed = help.slice(help.indexOf('  # Long\n') + 9);
+    const printed = help.slice(help.indexOf('  # Long\n') + 9, help.indexOf('\n\nGlobal options'));
     expect(printed.split(' \\\n')).toHaveLength(2);
     expect(printed.replaceAll(/ \\\n +/g, ' ').trim()).toBe(line);
   });

@@ -4,8 +4,8 @@ import { readAll, streamOf, type Reply } from '../../../src/api/message.ts';
 import { storage } from '../../../src/api/storage.ts';
 import { checkTransport, createClient, type ClientOptions } from '../../../src/client/client.ts';
 import { backOff, readRetryAfter } from '../../../src/client/retry.ts';
-import type { Outgoing } from '../../../src/client/send.ts';
-import { NetworkError, type ApiError } from '../../../src/errors.ts';
+import type { Outgoing } from '../../../src/http/send.ts';
+import { NetworkError, type ApiError } from '../../../src/base/errors.ts';
 
 type Answer = { status: number; headers?: Record<string, string>; body?: string } | Error;
 
@@ -32,7 +32,14 @@ function setUp(answers: Answer[], options: Partial<ClientOptions> & { service?: 
     now: () => 0,
     ...options,
   };
-  return { sent, waits, endpoint: client.endpoint, compute: createClient(compute, client), storage: createClient(storage, client) };
+  return {
+    sent,
+    waits,
+    retry: client.retry,
+    endpoint: client.endpoint,
+    compute: createClient(compute, client),
+    storage: createClient(storage, client),
+  };
 }
 
 async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
@@ -46,6 +53,8 @@ const refusal = (status: number, code = 'Busy', headers = {}): Answer => ({
   headers,
   body: JSON.stringify({ code, message: 'later' }),
 });
+const account = { id: '1', login: 'jill', email: 'jill@example.com', created: 'then', updated: 'now' };
+const key = { name: 'k', fingerprint: 'aa', key: 'ssh-rsa AAAA' };
 const list: Answer = { status: 200, body: '[]' };
 const cut = new NetworkError('cut', { code: 'ECONNRESET' });
 
@@ -84,21 +93,24 @@ describe('what is tried again', () => {
     const creation = setUp([cut]);
     await expect(creation.compute.createKey({ account: 'my', key: 'k' })).rejects.toThrow('cut');
     expect(creation.sent).toHaveLength(1);
-    const update = setUp([cut, { status: 200, body: '{}' }]);
+    const update = setUp([cut, { status: 200, body: JSON.stringify(account) }]);
     await update.compute.updateAccount({ account: 'my', email: 'a@b.c' });
     expect(update.sent).toHaveLength(2);
   });
 
   test('a creation that was throttled, since nothing was done; not one that failed', async () => {
-    const throttled = setUp([refusal(420, 'RequestThrottled'), { status: 201, body: '{}' }]);
+    const throttled = setUp([refusal(420, 'RequestThrottled'), { status: 201, body: JSON.stringify(key) }]);
     await throttled.compute.createKey({ account: 'my', key: 'k' });
     expect(throttled.sent).toHaveLength(2);
     const failed = setUp([refusal(503)]);
     await expect(failed.compute.createKey({ account: 'my', key: 'k' })).rejects.toMatchObject({ status: 503 });
     expect(failed.sent).toHaveLength(1);
-    const written = setUp([refusal(500)]);
-    await expect(written.compute.deleteKey({ account: 'my', key: 'k' })).rejects.toMatchObject({ status: 500 });
-    expect(written.sent).toHaveLength(1);
+    const broken = setUp([refusal(500)]);
+    await expect(broken.compute.createKey({ account: 'my', key: 'k' })).rejects.toMatchObject({ status: 500 });
+    expect(broken.sent).toHaveLength(1);
+    const written = setUp([refusal(500), { status: 204 }]);
+    await written.compute.deleteKey({ account: 'my', key: 'k' });
+    expect(written.sent).toHaveLength(2);
   });
 
   test('a reply that is cut is read again', async () => {
@@ -132,9 +144,41 @@ describe('what is tried again', () => {
     expect(waits).toEqual([50, 100, 700]);
     const policy = { retries: 3, base: 100, most: 1000, random: () => 1, sleep: () => Promise.resolve() };
     expect([1, 2, 3, 4, 5].map((attempt) => backOff(policy, attempt, undefined))).toEqual([100, 200, 400, 800, 1000]);
-    expect(backOff(policy, 1, 99_000)).toBe(1000);
+    expect(backOff(policy, 1, 99_000)).toBe(99_000);
     expect(readRetryAfter('Thu, 01 Jan 1970 00:00:09 GMT', 4000)).toBe(5000);
     expect([readRetryAfter('soon', 0), readRetryAfter(undefined, 0)]).toEqual([undefined, undefined]);
+  });
+
+  test('a longer wait than the user allows ends the request at once and says when to try again', async () => {
+    const asked = refusal(503, 'Busy', { 'retry-after': '600' });
+    const { compute, sent, waits } = setUp([asked, list]);
+    await expect(compute.listKeys({ account: 'my' })).rejects.toMatchObject({
+      status: 503,
+      hint: 'the service asks to try again in 600 s; to wait that long: --max-time 600s',
+    });
+    expect([sent.length, waits]).toEqual([1, []]);
+    const patient = setUp([asked, list], { maxTime: 700_000 });
+    expect(await patient.compute.listKeys({ account: 'my' })).toEqual([]);
+    expect(patient.waits).toEqual([600_000]);
+  });
+
+  test('a service that restarts is waited for; one that never responded, or is silent, is not waited for as long', async () => {
+    const down = new NetworkError('down', { code: 'ECONNREFUSED' });
+    const retry = { ...setUp([]).retry, retries: 9, earlyRetries: 3 };
+    const restarted = setUp([list, ...Array.from({ length: 9 }, () => down), list], { retry });
+    await restarted.compute.listKeys({ account: 'my' });
+    expect(await restarted.compute.listKeys({ account: 'my' })).toEqual([]);
+    const absent = setUp([down], { retry });
+    await expect(absent.compute.listKeys({ account: 'my' })).rejects.toThrow('down');
+    expect(absent.sent).toHaveLength(4);
+    const silent = setUp([list, new NetworkError('silent', { code: 'IDLE' })], { retry });
+    await silent.compute.listKeys({ account: 'my' });
+    await expect(silent.compute.listKeys({ account: 'my' })).rejects.toMatchObject({ exitCode: 6 });
+    expect(silent.sent).toHaveLength(5);
+    // Of a creation nothing can have been done.
+    const creation = setUp([down, { status: 201, body: JSON.stringify(key) }], { retry });
+    await creation.compute.createKey({ account: 'my', key: 'k' });
+    expect(creation.sent).toHaveLength(2);
   });
 
   test('it ends: the last failure is told', async () => {
@@ -172,8 +216,8 @@ describe('what is sent', () => {
 
 describe('what is read', () => {
   test('deployed names become the specification’s', async () => {
-    const { compute } = setUp([{ status: 200, body: '{"id":"1","triton_cns_enabled":true}' }]);
-    expect(await compute.getAccount({ account: 'my' })).toEqual({ id: '1', cloud_cns_enabled: true });
+    const { compute } = setUp([{ status: 200, body: JSON.stringify({ ...account, triton_cns_enabled: true }) }]);
+    expect(await compute.getAccount({ account: 'my' })).toEqual({ ...account, cloud_cns_enabled: true });
     const throttled = setUp([refusal(429, 'TooManyRequestsError')], {
       retry: { retries: 0, base: 1, most: 1, random: () => 0, sleep: () => Promise.resolve() },
     });

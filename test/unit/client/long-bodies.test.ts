@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readAll } from '../../../src/api/message.ts';
 import { createAuthority, createServerCertificate } from '../../../src/auth/authority.ts';
-import { createSocketSender } from '../../../src/client/send-socket.ts';
-import type { Sender } from '../../../src/client/send.ts';
+import { createSocketSender } from '../../../src/http/sockets.ts';
+import type { Sender } from '../../../src/http/send.ts';
 
 /** Bodies that are long enough to be taken past the parser. */
 const content = randomBytes(40 * 1024 * 1024 + 7);

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { streamOf } from '../../../src/api/message.ts';
-import { limitTime } from '../../../src/client/max-time.ts';
-import { watchSilence } from '../../../src/client/silence.ts';
+import { limitTime } from '../../../src/http/max-time.ts';
+import { watchSilence } from '../../../src/http/silence.ts';
 
 const url = new URL('https://cloud.test');
 const timers = { toFake: ['setTimeout' as const, 'clearTimeout' as const] };

@@ -1,7 +1,7 @@
 import { request, type IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
-import { createReplyParser } from '../../../src/client/reply-parser.ts';
+import { createReplyParser } from '../../../src/http/response-parser.ts';
 import { createRandom } from '../../support/random.ts';
 import { createDraw } from '../../support/random-values.ts';
 import { scale } from '../../support/scale.ts';

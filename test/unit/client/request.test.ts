@@ -27,6 +27,14 @@ describe('the request of an operation', () => {
     expect(await bodyOf(post)).toEqual({ key: 'ssh-rsa AAAA', name: 'é' });
   });
 
+  test('an input that no field declares is an error of the program, not ignored', () => {
+    const filter = { account: 'my', flexibleDisk: true };
+    expect(() => buildRequest(compute.listPackages, filter)).toThrow('listPackages has no input flexibleDisk');
+    const body = { account: 'my', path: 'stor/x', body: Buffer.from('') };
+    expect(() => buildRequest(storage.getObject, body)).toThrow('getObject has no input body');
+    expect(buildRequest(storage.putObject, { ...body, length: 0, headers: { 'm-a': 'b' } }).headers['m-a']).toBe('b');
+  });
+
   test('what distinguishes operations of one path is in the query and the content type', () => {
     expect(buildRequest(compute.cloneImage, { account: 'my', id: 'x' }).target).toBe('/my/images/x?action=clone');
     const imported = buildRequest(compute.importImageFromDatacenter, { account: 'my', datacenter: 'dc-2', id: 'x' });

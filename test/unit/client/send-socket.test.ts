@@ -2,8 +2,8 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { readAll, streamOf } from '../../../src/api/message.ts';
-import { createSocketSender } from '../../../src/client/send-socket.ts';
-import type { Sender, SendOptions } from '../../../src/client/send.ts';
+import { createSocketSender } from '../../../src/http/sockets.ts';
+import type { Sender, SendOptions } from '../../../src/http/send.ts';
 
 /** What goes over a connection, byte for byte; what both senders do is in send.test.ts. */
 

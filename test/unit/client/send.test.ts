@@ -6,10 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAll, streamOf } from '../../../src/api/message.ts';
 import { createAuthority, createServerCertificate } from '../../../src/auth/authority.ts';
-import { createSocketSender } from '../../../src/client/send-socket.ts';
-import { createUndiciSender } from '../../../src/client/send-undici.ts';
-import { NetworkError } from '../../../src/errors.ts';
-import type { Sender, SendOptions } from '../../../src/client/send.ts';
+import { createSocketSender } from '../../../src/http/sockets.ts';
+import { NetworkError } from '../../../src/base/errors.ts';
+import type { Sender, SendOptions } from '../../../src/http/send.ts';
 
 /** Limits that no busy machine reaches: what is about a limit has its own. */
 const options: SendOptions = { connectTimeout: 60_000, idleTimeout: 60_000, ca: undefined, insecure: false, connections: 4 };
@@ -170,12 +169,9 @@ describe('a connection that is prepared', () => {
   });
 });
 
-describe.each([
-  ['sockets', (given: SendOptions): Sender => createSocketSender(given)],
-  ['undici', (given: SendOptions): Sender => createUndiciSender(given, false)],
-])('sending with %s', (_, create) => {
+describe('sending', () => {
   const open = (given: Partial<SendOptions> = {}): Sender => {
-    const sender = create({ ...options, ca: authority, ...given });
+    const sender = createSocketSender({ ...options, ca: authority, ...given });
     closers.push(() => sender.close());
     return sender;
   };

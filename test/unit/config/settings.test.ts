@@ -16,7 +16,7 @@ describe('where a setting comes from', () => {
     expect(resolve({ env, profile }).url).toEqual({ value: 'https://env', source: 'environment CLOUD_URL' });
     expect(resolve({ profile }).url).toEqual({ value: 'https://profile', source: 'profile work' });
     expect(resolve({}).url).toBeUndefined();
-    expect(resolve({}).retries).toEqual({ value: '3', source: 'default' });
+    expect(resolve({}).retries).toEqual({ value: '9', source: 'default' });
     expect(resolve({ env: { CLOUD_URL: '' }, profile }).url?.source).toBe('profile work');
   });
 

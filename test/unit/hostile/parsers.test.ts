@@ -15,26 +15,26 @@ import { parsePresigned } from '../../../src/auth/presign.ts';
 import { loadPrivateKey } from '../../../src/auth/private-key.ts';
 import { InvalidKeyError, readPublicKey } from '../../../src/auth/public-key.ts';
 import { readRecord } from '../../../src/cli/from.ts';
-import { readError, readLines, readResult } from '../../../src/client/reply.ts';
+import { readError, readLines, readResult } from '../../../src/client/response.ts';
 import { openCache } from '../../../src/config/cache.ts';
-import { document } from '../../../src/commands/rbac/document.ts';
-import { createMemory } from '../../../src/commands/stor/engine.ts';
+import { document } from '../../../src/rbac/document.ts';
+import { openState } from '../../../src/config/state.ts';
 import { openProfiles } from '../../../src/config/profiles.ts';
-import { ApiError, KeyError, NetworkError, UsageError } from '../../../src/errors.ts';
+import { ApiError, KeyError, NetworkError, UsageError } from '../../../src/base/errors.ts';
 import { parseDuration, parseSize } from '../../../src/output/units.ts';
 import { readDate } from '../../../src/policy/moments.ts';
 import { accepts } from '../../../src/server/storage/accept.ts';
 import { cleanDisposition } from '../../../src/server/storage/disposition.ts';
 import { readRange } from '../../../src/server/storage/ranges.ts';
-import { parseTarget } from '../../../src/server/target.ts';
-import { chooseVersion } from '../../../src/server/version.ts';
+import { parseTarget } from '../../../src/server/http/target.ts';
+import { chooseVersion } from '../../../src/server/http/version.ts';
 import type { Engine } from '../../../src/transfer/engine.ts';
 import { readRemotePath } from '../../../src/transfer/path.ts';
 import { readMemory } from '../../../src/transfer/sync/memory.ts';
 import { readStep } from '../../../src/transfer/sync/steps.ts';
-import { findUnfinished } from '../../../src/transfer/unfinished.ts';
-import { createMatcher } from '../../../src/transfer/wildcard.ts';
-import type { World } from '../../../src/world.ts';
+import { findUnfinished } from '../../../src/transfer/upload/unfinished.ts';
+import { createMatcher } from '../../../src/transfer/tree/wildcard.ts';
+import type { World } from '../../../src/base/world.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cloud-hostile-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -377,19 +377,26 @@ test('notes of unfinished uploads, of synchronising and of completion that are d
     partSize: 5_242_880,
     parts: { 0: { etag: 'e', md5: 'm', size: 1 }, 1: null },
   });
-  const memory = createMemory(folder);
+  const memory = openState(folder, () => undefined);
   const asked: unknown[] = [];
   const client = { getMultipartUpload: (input: unknown) => (asked.push(input), Promise.resolve({ state: 'done' })) };
   const engine = { memory, storage: client } as unknown as Engine;
-  const source = { kind: 'file' as const, label: 'f', file: 'f', size: 1, mtime: 0, mode: 0 };
+  const source = { file: 'f', size: 1, version: [] };
   await fc.assert(
     fc.asyncProperty(fc.oneof(damaged(good), fc.json()), async (text) => {
       writeFileSync(join(folder, 'note.json'), text);
       expect(await findUnfinished(engine, source, 'note', engine.memory.read('note'))).toBeUndefined();
-      writeFileSync(join(folder, 'memory'), `${text}\n["a","e",1]\n`);
-      expect((await collect(readMemory(join(folder, 'memory')))).at(-1)).toEqual({ rel: 'a', etag: 'e', mtime: 1 });
+      writeFileSync(join(folder, 'memory'), `${text}\n["a","e","1"]\n`);
+      expect((await collect(readMemory(join(folder, 'memory')))).at(-1)).toEqual({ rel: 'a', etag: 'e', mtime: 1n });
       expectOwn(() => readStep(text, 1), UsageError);
-      const cache = openCache(folder, 'here', () => 1000, 10_000);
+      const cache = openCache({
+        top: folder,
+        name: 'own',
+        connection: 'here',
+        now: () => 1000,
+        freshness: 10_000,
+        refuse: () => undefined,
+      });
       cache.write('name', ['answer']);
       expect(cache.read('name')).toEqual(['answer']);
     }),

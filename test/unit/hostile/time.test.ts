@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { quoteShell } from '../../../src/quote.ts';
+import { quoteShell } from '../../../src/base/quote.ts';
 import { parseAuthorization } from '../../../src/auth/authorization-header.ts';
 import { readPublicKey } from '../../../src/auth/public-key.ts';
-import { readLines } from '../../../src/client/reply.ts';
+import { readLines } from '../../../src/client/response.ts';
 import { parseDuration, parseSize } from '../../../src/output/units.ts';
 import { evaluateRule } from '../../../src/policy/evaluate.ts';
 import { parseRule } from '../../../src/policy/parser.ts';
-import { chooseVersion } from '../../../src/server/version.ts';
-import { collectPairs } from '../../../src/server/read-parameters.ts';
+import { chooseVersion } from '../../../src/server/http/version.ts';
+import { collectPairs } from '../../../src/server/http/read-parameters.ts';
 import { accepts } from '../../../src/server/storage/accept.ts';
 import { cleanDisposition } from '../../../src/server/storage/disposition.ts';
-import { createMatcher } from '../../../src/transfer/wildcard.ts';
+import { createMatcher } from '../../../src/transfer/tree/wildcard.ts';
 
 /** Milliseconds for an input of this many characters: what is linear takes a few, on a busy machine many; what is quadratic takes minutes. */
 const most = 8000;

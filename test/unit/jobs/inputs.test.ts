@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { mapInOrder } from '../../../src/commands/jobs/ahead.ts';
+import { describe, expect, test } from 'vitest';
+import { runOrdered } from '../../../src/base/parallel.ts';
 import { feedInputs, gatherInputs } from '../../../src/commands/jobs/inputs.ts';
+import { NetworkError } from '../../../src/base/errors.ts';
 import { collect, createScripted, id } from './service.ts';
 
 const add = `POST /demo/jobs/${id}/live/in`;
@@ -9,7 +10,7 @@ const add = `POST /demo/jobs/${id}/live/in`;
 async function feed(words: string[], stdin = ''): Promise<{ count: number; bodies: string[] }> {
   const { context, answers, requests } = createScripted(stdin);
   answers[add] = { status: 204 };
-  const count = await feedInputs(context, id, await gatherInputs(context, words));
+  const count = await feedInputs(context, id, await gatherInputs(context, words, 'wildcards'), 0);
   return { count, bodies: requests.filter(({ line }) => line === add).map(({ body }) => body) };
 }
 
@@ -39,9 +40,63 @@ test('a slow source is passed on as it speaks, and read no faster than the servi
     }
   }
   const ahead: number[] = [];
-  await feedInputs(context, id, speak(), (_, total) => void ahead.push(read - total));
+  await feedInputs(context, id, speak(), 0, (_, total) => void ahead.push(read - total));
   expect(requests).toHaveLength(3);
   expect(Math.max(...ahead)).toBeLessThanOrEqual(1);
+});
+
+describe('a batch whose answer is lost', () => {
+  const list = `GET /demo/jobs/${id}/live/in`;
+  const three = '/demo/stor/a\n/demo/stor/a\n/demo/stor/b\n';
+  /** A service that keeps so many lines of the first request, then breaks the connection. */
+  function createBreaking(kept: number, foreign = ''): ReturnType<typeof createScripted> & { inputs: () => string } {
+    const scripted = createScripted();
+    let inputs = '/demo/stor/earlier\n';
+    let isBroken = false;
+    scripted.answers[add] = () => {
+      const sent = scripted.requests.at(-1)?.body ?? '';
+      if (isBroken) {
+        inputs += sent;
+        return { status: 204 };
+      }
+      isBroken = true;
+      inputs +=
+        foreign +
+        sent
+          .split('\n')
+          .slice(0, kept)
+          .map((line) => `${line}\n`)
+          .join('');
+      throw new NetworkError('closed', { code: 'ECONNRESET' });
+    };
+    scripted.answers[list] = () => ({ body: inputs, headers: { 'result-set-size': String(inputs.split('\n').length - 1) } });
+    return { ...scripted, inputs: () => inputs };
+  }
+
+  test.each([0, 1, 2, 3])('is compared with what the service kept, %i lines, and only the rest is sent', async (kept) => {
+    const { context, inputs, requests } = createBreaking(kept);
+    expect(await feedInputs(context, id, [['/demo/stor/a', '/demo/stor/a', '/demo/stor/b']], 1)).toBe(3);
+    expect(inputs()).toBe(`/demo/stor/earlier\n${three}`);
+    expect(requests.filter(({ line }) => line === add)).toHaveLength(kept === 3 ? 1 : 2);
+  });
+
+  test('is not sent again where that might add lines twice: others added some, the stream is cut, or nobody knows what was there', async () => {
+    const foreign = createBreaking(0, '/demo/stor/foreign\n');
+    await expect(feedInputs(foreign.context, id, [['/demo/stor/a']], 1)).rejects.toThrow('closed');
+    const short = createBreaking(1);
+    short.answers[list] = { body: '/demo/stor/earlier\n', headers: { 'result-set-size': '120' } };
+    await expect(feedInputs(short.context, id, [['/demo/stor/a']], 1)).rejects.toThrow('closed');
+    const unknown = createBreaking(0);
+    await expect(feedInputs(unknown.context, id, [['/demo/stor/a']], undefined)).rejects.toThrow('closed');
+    for (const { requests } of [foreign, short, unknown]) expect(requests.filter(({ line }) => line === add)).toHaveLength(1);
+  });
+
+  test('is not sent again when the service refused it', async () => {
+    const { context, answers, requests } = createScripted();
+    answers[add] = { status: 409 };
+    await expect(feedInputs(context, id, [['/demo/stor/a']], 0)).rejects.toMatchObject({ status: 409 });
+    expect(requests).toHaveLength(1);
+  });
 });
 
 test('paths that cannot be inputs are refused with their line', async () => {
@@ -61,11 +116,11 @@ test('work ahead keeps the order of the items, its bound, and throws a failure i
     if (item === 30) throw new Error('thirty');
     return item;
   };
-  expect(await collect(mapInOrder([1, 2, 3, 4, 5, 6], 3, work))).toEqual([1, 2, 3, 4, 5, 6]);
+  expect(await collect(runOrdered([1, 2, 3, 4, 5, 6], work, { limit: 3 }))).toEqual([1, 2, 3, 4, 5, 6]);
   expect(most).toBe(3);
   const seen: number[] = [];
   const run = async (): Promise<void> => {
-    for await (const item of mapInOrder([28, 29, 30, 31], 4, work)) seen.push(item);
+    for await (const item of runOrdered([28, 29, 30, 31], work, { limit: 4 })) seen.push(item);
   };
   await expect(run()).rejects.toThrow('thirty');
   expect(seen).toEqual([28, 29]);

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { readAll, streamOf, type Headers, type Reply } from '../../../src/api/message.ts';
 import { storage } from '../../../src/api/storage.ts';
 import { createClient } from '../../../src/client/client.ts';
-import type { Outgoing } from '../../../src/client/send.ts';
+import type { Outgoing } from '../../../src/http/send.ts';
 import type { JobContext } from '../../../src/commands/jobs/find.ts';
 
 /** A service of the specification and nothing beyond it, told by each test what it answers. */

@@ -69,7 +69,7 @@ test('error records are read under both sets of names, and keep what else they h
   const record = { id: 'task-1', phase: '0', key: '/demo/stor/a', what: 'phase 0: map', code: 'UserTaskError', message: 'exited', more: 1 };
   Object.assign(service.answers, { [status]: done, [err]: { body: `${JSON.stringify(record)}\n` } });
   const [error] = await collect(readStream(service.context, id, 'errors', false));
-  expect(error).toEqual({ ...record, taskId: 'task-1', phaseNum: '0', input: '/demo/stor/a' });
+  expect(error).toEqual({ ...record, taskId: 'task-1', phaseNum: 0, input: '/demo/stor/a' });
 });
 
 test('a job that is no longer alive is read from its directory', async () => {

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import type { Format, Output, RenderOptions } from '../../../src/output/kinds.ts';
 import { render } from '../../../src/output/render.ts';
-import type { OutputStream } from '../../../src/world.ts';
+import type { OutputStream } from '../../../src/base/world.ts';
 
 /** A stream that keeps what is written to it. */
 export interface Capture extends OutputStream {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NetworkError, PartialError } from '../../../src/errors.ts';
+import { NetworkError, PartialError } from '../../../src/base/errors.ts';
 import { records, type Format } from '../../../src/output/kinds.ts';
 import { render } from '../../../src/output/render.ts';
 import { createCapture, optionsOf } from './capture.ts';

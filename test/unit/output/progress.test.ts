@@ -1,9 +1,11 @@
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { OutputStream } from '../../../src/base/world.ts';
 import { createProgress, type Progress } from '../../../src/output/progress.ts';
 
 let written: string;
 let progress: Progress;
+let stderr: OutputStream;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 });
@@ -14,7 +16,8 @@ beforeEach(() => {
       done();
     },
   });
-  progress = createProgress({ stream, isTerminal: true, columns: () => 60 }, Date.now);
+  stderr = { stream, isTerminal: true, columns: () => 60 };
+  progress = createProgress(stderr, { now: Date.now, mode: 'bar' });
 });
 afterEach(() => vi.useRealTimers());
 
@@ -66,4 +69,57 @@ test('where nobody knows how much there is, nothing is foretold', () => {
   progress.monitor.begin('a', mebibyte).move(1000);
   expect(lines().at(-1)).not.toContain('left');
   progress.close(0);
+});
+
+test('after a resume, rate and time left are those of this run', () => {
+  progress.monitor.expect(1, 0);
+  const ticket = progress.monitor.begin('a', 100 * mebibyte);
+  ticket.keep(60 * mebibyte);
+  for (let second = 0; second < 3; second += 1) {
+    vi.advanceTimersByTime(1000);
+    ticket.move(10 * mebibyte);
+  }
+  expect(lines()[0]).toContain('90% of 100.0 MiB');
+  expect(lines().at(-1)).toMatch(/^0 of 1 file, 30\.0 MiB, [\d.]+ MiB\/s, [12]s left$/u);
+  ticket.end('done');
+  written = '';
+  progress.close(0);
+  expect(written).toMatch(/1 file, 30\.0 MiB in 3\.\ds \((9|10)\.\d MiB\/s\), 60\.0 MiB kept from an earlier run\n$/u);
+});
+
+test('in a log there is one line every interval without codes of a terminal, and a summary that counts retries', () => {
+  progress.close(0);
+  written = '';
+  let retries = 0;
+  const plain = createProgress(stderr, { now: Date.now, mode: 'plain', countRetries: () => retries });
+  plain.monitor.expect(3, 0);
+  const first = plain.monitor.begin('a', mebibyte);
+  first.move(mebibyte);
+  first.end('done');
+  vi.advanceTimersByTime(25_000);
+  retries = 4;
+  plain.close(1);
+  expect(written.split('\n')).toEqual([
+    expect.stringMatching(/^1 of 3 files, 1\.0 MiB, /),
+    expect.stringMatching(/^1 of 3 files, 1\.0 MiB, /),
+    expect.stringMatching(/^1 file, 1\.0 MiB in 25s? .*, 4 requests repeated, 1 failed$/),
+    '',
+  ]);
+  // oxlint-disable-next-line no-control-regex
+  expect(written).not.toMatch(/\u001b/u);
+});
+
+test('one small file without trouble is not summed up; JSON lines are summed up by an object', () => {
+  progress.close(0);
+  written = '';
+  createProgress(stderr, { now: Date.now, mode: 'plain' }).close(0);
+  expect(written).toBe('');
+  const json = createProgress(stderr, { now: Date.now, mode: 'none', isJson: true });
+  for (const name of ['a', 'b']) {
+    const ticket = json.monitor.begin(name, 5);
+    ticket.move(5);
+    ticket.end('done');
+  }
+  json.close(0);
+  expect(JSON.parse(written)).toEqual({ summary: { files: 2, bytes: 10, kept: 0, failed: 0, retries: 0, milliseconds: 0 } });
 });

@@ -242,8 +242,11 @@ describe('control characters', () => {
     expect(JSON.parse(await show(list({ name }), 'json', 80))).toEqual([{ name }]);
     expect(parse(await pipe(list({ name }), 'yaml'))).toEqual([{ name }]);
     expect(parse(await show(list({ name }), 'yaml', 80))).toEqual([{ name }]);
-    expect(await pipe(list({ name }), 'name')).toBe(`${name}\n`);
-    expect(await show(list({ name }), 'name', 80)).toBe('a\\x1b[31mb\\x9b2J\\u202ec\\r\\nd\\x7f\n');
+  });
+
+  test('are quoted in a list of names, where a newline would make two lines of one', async () => {
+    expect(await pipe(list({ name }), 'name')).toBe(`"a\\033[31mb\u009b2J\u202ec\\r\\nd\\177"\n`);
+    expect(await show(list({ name }), 'name', 80)).toBe('"a\\033[31mb\\x9b2J\\u202ec\\r\\nd\\177"\n');
   });
 
   test('are shown escaped in tables of a pipe too', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { UsageError } from '../../../src/errors.ts';
+import { UsageError } from '../../../src/base/errors.ts';
 import { formatAge, formatDuration, formatRate, formatSize, parseDuration, parseLimit, parseSize } from '../../../src/output/units.ts';
 
 describe('sizes', () => {

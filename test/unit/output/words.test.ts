@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { colourEnabled, createPaint } from '../../../src/output/colour.ts';
-import { nearest } from '../../../src/nearest.ts';
+import { nearest } from '../../../src/base/nearest.ts';
 import { truncate, measure, wrap } from '../../../src/output/width.ts';
 import { escapeControl } from '../../../src/output/escape.ts';
 

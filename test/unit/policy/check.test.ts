@@ -23,18 +23,19 @@ describe('the known actions', () => {
 describe('nothing to say', () => {
   test.each([
     'CAN getkey',
-    'CAN *',
-    'CAN * *',
     'CAN getkey AND listkeys WHEN day = mon',
     'CAN getobject WHEN sourceip = 10.0.0.0/8 OR fromjob = true',
-    'CAN /^list/',
+    'CAN /^list/::regex',
+    'CAN /^list/i::regexp AND getkey',
+    'CAN getobject WHEN sourceip != "::/0" AND fromjob = true',
+    'CAN getobject WHEN user-agent LIKE "/a b/" AND day IN (m, t, tue, thursday, 7)',
     'CAN getobject /demo/stor/*',
     'CAN list*',
     'CAN get*',
     'CAN list*user*keys',
-    'CAN getkey WHEN time > 08:00 AND time < 18:00',
-    'CAN getkey WHEN time > 18:00 OR time < 08:00',
-    'CAN getkey WHEN requesttime::time > 18:00 AND requesttime::day = mon',
+    'CAN getkey WHEN time > 08:00:00 AND time < 18:00:00',
+    'CAN getkey WHEN time > 18:00:00 OR time < 08:00:00',
+    'CAN getkey WHEN requesttime::time > 18:00:00 AND requesttime::day = mon',
     'CAN getkey WHEN NOT (day = mon AND day = tue)',
     'CAN getkey WHEN method != GET AND method != PUT',
     'CAN getkey WHEN sourceip = 10.0.0.0/8 AND sourceip = 10.1.0.0/16',
@@ -49,8 +50,8 @@ const findings: [rule: string, severity: 'error' | 'warning', offset: number, le
   ['CAN getkeys', 'warning', 4, 7, '"getkeys" is no known action: did you mean getkey?', 'getkey'],
   ['CAN listkeys, lsitusers AND getkey', 'warning', 14, 9, 'did you mean listusers?', 'listusers'],
   ['CAN frobnicate', 'warning', 4, 10, '"frobnicate" is no known action'],
-  ['CAN getdirectory', 'warning', 4, 12, 'did you mean listdirectory?', 'listdirectory'],
-  ['CAN putlink', 'warning', 4, 7, 'did you mean putsnaplink?', 'putsnaplink'],
+  ['CAN getdirectory', 'warning', 4, 12, 'grants listdirectory: write listdirectory', 'listdirectory'],
+  ['CAN putlink', 'warning', 4, 7, 'grants putsnaplink: write putsnaplink', 'putsnaplink'],
   ['CAN listKeys', 'warning', 4, 8, 'actions are in lower case: "listKeys" never matches, write listkeys', 'listkeys'],
   ['CAN "GetKeys"', 'warning', 4, 9, 'write getkey', 'getkey'],
   ['CAN NOT getkey', 'warning', 0, 7, 'CAN NOT grants nothing'],
@@ -61,25 +62,56 @@ const findings: [rule: string, severity: 'error' | 'warning', offset: number, le
   ['CAN machine*', 'warning', 4, 8, 'deployed services match loosely and also allow '],
   ['CAN *key', 'warning', 4, 4, 'also allow '],
   ['CAN l*u*r*keys', 'warning', 4, 10, 'not allow listuserkeys'],
-  ['CAN /^GET/', 'warning', 4, 6, 'matches no known action'],
+  ['CAN managejob', 'warning', 4, 9, 'grants addjobinputs, endjobinput, canceljob and 4 more: write these'],
+  ['CAN getprovisioninglimits', 'warning', 4, 21, 'write getaccountlimits', 'getaccountlimits'],
+  ['CAN /^list/', 'warning', 4, 7, 'is written /^list/::regex', '/^list/::regex'],
+  ['CAN getkey IF time > 8:00', 'warning', 21, 4, 'without seconds', '08:00:00'],
+  ['CAN getkey IF fromjob = TRUE', 'warning', 24, 4, 'in lower case only', 'true'],
+  ['CAN getkey IF day=mon', 'warning', 14, 7, 'blanks around an operator'],
+  ['CAN getkey IF day= mon', 'warning', 14, 8, 'blanks around an operator'],
+  ['CAN getkey IF sourceip = fe80::/10', 'warning', 25, 9, 'between quotation marks only', '"fe80::/10"'],
+  ['CAN getkey IF day = tues', 'warning', 14, 10, 'do not know the day "tues"'],
+  ['CAN getkey IF user-agent LIKE /a b/', 'warning', 14, 21, 'with blanks between quotation marks'],
+  ['CAN /^GET/::regex', 'warning', 4, 13, 'matches no known action'],
   ['CAN getkey listkeys', 'warning', 11, 8, '"listkeys" is read as a resource, so the rule never matches: put AND'],
   ['CAN getkey keys', 'warning', 11, 4, '"keys" is no path'],
   ['CAN getkey IF foo::string = x', 'warning', 14, 15, 'no request has a "foo"'],
   ['CAN getkey IF SourceIp::ip = 10.0.0.1', 'warning', 14, 23, 'did you mean sourceip?'],
   ['CAN getkey IF day = mon AND day = tue', 'warning', 28, 9, 'can never hold: OR joins alternatives'],
-  ['CAN getkey IF time > 18:00 AND time < 08:00', 'warning', 31, 12, 'a span over midnight is written with OR'],
-  ['CAN getkey IF time > 08:00 AND requesttime::time < 08:00', 'warning', 31, 25, 'can never hold'],
-  ['CAN getkey IF time >= 08:00 AND time < 8:00', 'warning', 32, 11, 'can never hold'],
+  ['CAN getkey IF time > 18:00:00 AND time < 08:00:00', 'warning', 34, 15, 'a span over midnight is written with OR'],
+  ['CAN getkey IF time > 08:00:00 AND requesttime::time < 08:00:00', 'warning', 34, 28, 'can never hold'],
+  ['CAN getkey IF time >= 08:00:00 AND time < 8:00:00', 'warning', 35, 14, 'can never hold'],
   ['CAN getkey IF method = GET OR (method = GET AND method = PUT)', 'warning', 48, 12, 'can never hold'],
   ['CAN getkey IF date > 2026-02-01 AND date < 2026-01-01', 'warning', 36, 17, 'can never hold'],
 ];
 
 test.each(findings)('%s: %s at %d', (rule, severity, offset, length, message, suggestion) => {
-  const [finding, ...others] = checkRules([rule], known);
+  const [finding, ...others] = checkRules([rule], known).filter((each) => !each.message.includes('amounts to the right to everything'));
   expect(others).toEqual([]);
   expect(finding).toMatchObject({ severity, place: { rule: 0, offset, length } });
   expect(finding?.message).toContain(message);
   expect(finding?.suggestion).toBe(suggestion);
+});
+
+describe('a right that amounts to everything is named, with the way', () => {
+  test.each([
+    ['CAN createrole', 'createrole amounts to the right to everything in the account: it makes roles'],
+    ['CAN updaterole WHEN day = mon', 'updaterole amounts to'],
+    ['CAN updatepolicy /demo/policies/x', 'updatepolicy amounts to'],
+    ['CAN setroletags', 'setroletags amounts to'],
+    ['CAN listkeys AND createkey', 'createkey amounts to the right to everything in the account: it registers keys'],
+    ['CAN createuserkey', 'createuserkey amounts to'],
+    ['CAN create*', 'each of createkey, createuserkey, createrole amounts to'],
+    ['CAN /role/', 'each of createrole, updaterole, setroletags amounts to'],
+    ['CAN *', 'each of createkey, createuserkey, createrole, updaterole, updatepolicy, setroletags amounts to'],
+  ])('%s', (rule, words) => {
+    const found = checkRules([rule], known).filter(({ message }) => message.includes('right to everything'));
+    expect(found).toMatchObject([{ severity: 'warning', message: expect.stringContaining(words) as string, place: { rule: 0 } }]);
+  });
+
+  test.each(['CAN NOT *', 'CAN createpolicy, deleterole AND listroles', 'CAN list*', 'CAN getkey'])('%s is none', (rule) => {
+    expect(checkRules([rule], known).filter(({ message }) => message.includes('right to everything'))).toEqual([]);
+  });
 });
 
 test('several findings in several rules, in order, with the index of the rule', () => {

@@ -198,3 +198,41 @@ test('more rules than are remembered are still decided rightly', () => {
   const roles = [makeRole('reader', 'default', ...rules)];
   for (const action of ['action0', 'action2499', 'action0']) expect(ask({ roles, action }).decision.allowed).toBe(true);
 });
+
+describe('a budget of steps', () => {
+  const slow = '"/(a?){80}z/"';
+  const context = { now: 0, userAgent: 'a'.repeat(2000) };
+  const decideWithin = (left: number, ...rules: string[]) => {
+    const budget = { left };
+    return { ...ask({ roles: [makeRole('reader', 'default', ...rules)], context, budget }), budget };
+  };
+
+  test('that is used up denies, and asks no further rule or role, though one would allow', () => {
+    const { decision, missing, words, budget } = decideWithin(10_000, `CAN getkey WHEN user-agent LIKE ${slow}`, 'CAN getkey');
+    expect([decision.allowed, missing, budget.left < 0]).toEqual([false, ['too-complex'], true]);
+    expect(words[1]).toContain('takes more steps than a decision may');
+  });
+
+  test.each([
+    ['CAN getkey WHEN NOT user-agent LIKE', ''],
+    ['CAN getkey WHEN day = 1 OR NOT user-agent LIKE', ''],
+    ['CAN getkey WHEN user-agent LIKE', ' OR day = 4'],
+  ])('that is used up makes no permission of %s ...%s', (before, after) => {
+    expect(decideWithin(10_000, `${before} ${slow}${after}`).decision.allowed).toBe(false);
+    // 1970-01-01 was a Thursday.
+    expect(decideWithin(Infinity, `${before} ${slow}${after}`).decision.allowed).toBe(true);
+  });
+
+  test('counts what it takes to read rules for the first time, and to ask very many', () => {
+    const long = `CAN getkey WHEN user-agent = ${'b'.repeat(3000)}`;
+    expect(decideWithin(20_000, long).missing).toEqual(['too-complex']);
+    const many = Array.from({ length: 300 }, (_, index) => `CAN a${index}`);
+    expect(decideWithin(100_000, ...many).missing).toEqual(['not-action']);
+    expect(decideWithin(2000, ...many).missing).toEqual(['too-complex']);
+  });
+
+  test('that suffices changes nothing', () => {
+    const { decision, budget } = decideWithin(1_000_000, 'CAN getkey WHEN user-agent LIKE /^a+$/');
+    expect([decision.allowed, budget.left > 900_000]).toEqual([true, true]);
+  });
+});

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { collectPasswords, createExecutor } from '../../../src/commands/rbac/execute.ts';
 import { toDocument } from '../../../src/commands/rbac/export.ts';
-import type { RbacDocument } from '../../../src/commands/rbac/document.ts';
-import { plan } from '../../../src/commands/rbac/plan.ts';
-import { listTaggable, readState, readTags } from '../../../src/commands/rbac/state.ts';
+import type { RbacDocument } from '../../../src/rbac/document.ts';
+import { plan } from '../../../src/rbac/plan.ts';
+import { listTaggable, readState, readTags } from '../../../src/rbac/state.ts';
 import { createTestContext } from '../../support/compute-context.ts';
 import { createDocumentEditor } from '../../support/random-document.ts';
 import { seed } from '../../support/scale.ts';
@@ -44,13 +44,13 @@ test('of the two lists of members, the one that a document does not have stays a
   const context = createTestContext(service);
   const make = async (path: string, json: object) => expect((await service.compute('POST', path, { json })).status).toBeLessThan(300);
   for (const login of ['first', 'second', 'third']) await make('/my/users', { login, email: 'a@b', password: 'secret1234' });
-  await make('/my/roles', { name: 'partly', members: [{ login: 'first', default: true }] });
+  await make('/my/roles', { name: 'partly', members: [{ type: 'subuser', login: 'first', default: true }] });
   const state = await readState(context, false);
   const steps = (fields: object) => plan({ version: '1', roles: [{ name: 'partly', ...fields }] }, state, {}, false);
   // Somebody else's change, which what the plan was made from does not show.
   const members = [
-    { login: 'first', default: true },
-    { login: 'second', default: true },
+    { type: 'subuser', login: 'first', default: true },
+    { type: 'subuser', login: 'second', default: true },
   ];
   await make('/my/roles/partly', { members });
   const shown = async () => (await service.compute('GET', '/my/roles/partly')).json as { members: { login: string; default: boolean }[] };

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { matchEntries, orderRenamings } from '../../../src/commands/rbac/match.ts';
-import { readResource } from '../../../src/commands/rbac/resource.ts';
-import { readRole, writeRole } from '../../../src/commands/rbac/role.ts';
-import { describeDocument } from '../../../src/commands/rbac/schema.ts';
+import { matchEntries, orderRenamings } from '../../../src/rbac/match.ts';
+import { readResource } from '../../../src/lookup/resource.ts';
+import { readRole, writeRole } from '../../../src/lookup/role.ts';
+import { describeDocument } from '../../../src/rbac/schema.ts';
 import { readMoment } from '../../../src/commands/policies/question.ts';
 
 test('the JSON schema in the repository is the one that the program prints: cloud rbac schema > src/commands/rbac/schema.json', () => {

@@ -4,8 +4,10 @@ import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
-import { readAll, streamOf, type ByteStream, type Reply, type Request } from '../../../src/api/message.ts';
-import { listen, type Listener } from '../../../src/server/listen.ts';
+import { readAll, streamOf, type ByteStream, type Reply } from '../../../src/api/message.ts';
+import { listen, type Listener } from '../../../src/server/http/listen.ts';
+import { writeError } from '../../../src/server/http/response.ts';
+import type { Service } from '../../../src/server/http/serve.ts';
 
 const listeners: Listener[] = [];
 const log: string[] = [];
@@ -15,7 +17,7 @@ afterEach(async () => {
   log.length = 0;
 });
 
-async function serve(handle: (request: Request) => Promise<Reply>): Promise<Listener> {
+async function serve(handle: Service): Promise<Listener> {
   const listener = await listen({ handle, host: '127.0.0.1', port: 0, log: (line) => void log.push(line) });
   listeners.push(listener);
   return listener;
@@ -62,7 +64,7 @@ test('a request that is broken off after its answer began gets no second one', a
 });
 
 test('what is not HTTP gets 400 as JSON, and the service goes on', async () => {
-  const listener = await serve(async () => reply('ok'));
+  const listener = await serve(async (_, { refusal }) => (refusal === undefined ? reply('ok') : writeError(refusal)));
   for (const bytes of [
     'nonsense\r\n\r\n',
     'GET / HTTP/1.1\r\nbad header\r\n\r\n',

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readPublicKey } from '../../../src/auth/public-key.ts';
+import { openStore } from '../../../src/server/store/open.ts';
 import { startLocal, type LocalOptions, type LocalService } from '../../../src/server/local.ts';
 import { createRsaKey } from '../../support/service.ts';
 
@@ -122,4 +124,23 @@ test('an unusable login or key is one clear line, and the directory can be used 
   const port = Number(new URL(service.computeUrl).port);
   await expect(start({ ...options, computePort: port, http: true })).rejects.toThrow(`port ${port} of 127.0.0.1 is in use`);
   await (await start({ ...options, http: true })).close(0);
+});
+
+test('a key that was deleted never comes back: the next start makes another and registers it', async () => {
+  const dataDir = join(dir, 'deleted');
+  const first = await start({ dataDir, empty: true });
+  await first.close(0);
+  const other = createRsaKey();
+  await (await start({ dataDir, publicKey: other.line })).close(0);
+  const store = await openStore(dataDir);
+  await store.write((transaction) => transaction.deleteFrom('keys').where('fingerprint', '=', first.keyId).execute());
+  await store.close();
+  const second = await start({ dataDir });
+  await second.close(0);
+  expect([first.keyId, other.fingerprint]).not.toContain(second.keyId);
+  const fingerprint = execFileSync('ssh-keygen', ['-y', '-f', second.keyFile ?? '']).toString();
+  expect(readPublicKey(fingerprint).fingerprints.md5).toBe(second.keyId);
+  const third = await start({ dataDir });
+  await third.close(0);
+  expect(third.keyId).toBe(second.keyId);
 });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readAll, streamOf } from '../../../src/api/message.ts';
-import { LocalError } from '../../../src/errors.ts';
+import { LocalError } from '../../../src/base/errors.ts';
 import { collectUnreferenced } from '../../../src/server/store/collect.ts';
 import { openStore, type LocalStore } from '../../../src/server/store/open.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Engine } from '../../../src/transfer/engine.ts';
 import { silent } from '../../../src/transfer/engine.ts';
-import { fetchFile } from '../../../src/transfer/fetch-file.ts';
+import { fetchFile } from '../../../src/transfer/download/fetch-file.ts';
 import { createHashing } from '../../../src/transfer/hashing.ts';
 
 test('an object that cannot be written lets go of its connection, also when none of it was read', async () => {
@@ -18,6 +18,6 @@ test('an object that cannot be written lets go of its connection, also when none
   const getObject = () => Promise.resolve({ status: 200, headers: { etag: 'e', 'content-length': String(size) }, body: send() });
   const processes = { own: 1, isAlive: () => false };
   const engine = { storage: { getObject }, monitor: silent, hashing: createHashing(), processes, retries: 0 } as unknown as Engine;
-  await expect(fetchFile(engine, { account: 'demo', path: 'stor/x' }, '/none/x', { size })).rejects.toThrow('ENOENT');
+  await expect(fetchFile(engine, { account: 'demo', path: 'stor/x' }, '/none/x', { size, inTree: true })).rejects.toThrow('ENOENT');
   expect(isLeft).toBe(true);
 });

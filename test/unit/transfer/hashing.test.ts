@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAll, streamOf } from '../../../src/api/message.ts';
-import { readObject } from '../../../src/transfer/download.ts';
+import { readObject } from '../../../src/transfer/download/download.ts';
 import type { Engine } from '../../../src/transfer/engine.ts';
 import { createHashing } from '../../../src/transfer/hashing.ts';
 

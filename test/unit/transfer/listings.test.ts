@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { StorageClient } from '../../../src/client/client.ts';
-import { NetworkError } from '../../../src/errors.ts';
-import { listEntries } from '../../../src/transfer/list.ts';
+import { NetworkError } from '../../../src/base/errors.ts';
+import { listEntries } from '../../../src/transfer/tree/list.ts';
 import { mergeSides } from '../../../src/transfer/sync/merge.ts';
 import type { Item } from '../../../src/transfer/sync/tree.ts';
 
@@ -16,7 +16,7 @@ async function collect<T>(values: AsyncIterable<T>): Promise<T[]> {
 }
 
 function items(...names: string[]): AsyncGenerator<Item> {
-  return give(...names.map((rel) => ({ rel, kind: 'file' as const, size: 1, mtime: 0, mode: 0, etag: rel, md5: undefined })));
+  return give(...names.map((rel) => ({ rel, kind: 'file' as const, size: 1, state: undefined, mode: 0, etag: rel, md5: undefined })));
 }
 
 test('sides in another order than that of names are not compared: what is on both would seem to be on one, and be removed', async () => {

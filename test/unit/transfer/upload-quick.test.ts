@@ -17,11 +17,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { ApiError, NetworkError } from '../../../src/errors.ts';
+import { ApiError, NetworkError } from '../../../src/base/errors.ts';
 import type { Engine, Ticket } from '../../../src/transfer/engine.ts';
+import { readState } from '../../../src/transfer/local/file-state.ts';
 import { createHashing } from '../../../src/transfer/hashing.ts';
-import type { FileSource, Watched } from '../../../src/transfer/source.ts';
-import { mayBeQuick, uploadQuickly } from '../../../src/transfer/upload-quick.ts';
+import type { FileSource, Watched } from '../../../src/transfer/local/source.ts';
+import { mayBeQuick, uploadQuickly } from '../../../src/transfer/upload/quick.ts';
 
 const mebibyte = 1024 * 1024;
 const size = 130 * mebibyte;
@@ -35,7 +36,7 @@ const engine = {
 let folder: string;
 let source: FileSource;
 let moved = 0;
-const ticket: Ticket = { expect: () => undefined, move: (bytes) => void (moved += bytes), end: () => undefined };
+const ticket: Ticket = { expect: () => undefined, move: (bytes) => void (moved += bytes), keep: () => undefined, end: () => undefined };
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'cloud-quick-'));
@@ -43,7 +44,7 @@ beforeAll(() => {
   const descriptor = openSync(file, 'w');
   ftruncateSync(descriptor, size);
   closeSync(descriptor);
-  source = { kind: 'file', label: 'sparse', file, size, mtime: statSync(file).mtimeMs, mode: 0o644 };
+  source = { kind: 'file', label: 'sparse', file, ...readState(statSync(file, { bigint: true })), mode: 0o644 };
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 beforeEach(() => {
@@ -64,7 +65,7 @@ async function read(watched: Watched, pause: number, most = Infinity): Promise<n
 test('a quick request has all of the file, whose MD5 is known at its end', async () => {
   const file = join(folder, 'short');
   writeFileSync(file, Buffer.alloc(15 * mebibyte));
-  const short = { ...source, file, size: 15 * mebibyte };
+  const short = { ...source, file, ...readState(statSync(file, { bigint: true })) };
   const sent = await uploadQuickly(engine, short, ticket, async (watched) => {
     const length = await read(watched, 0);
     return { length, ...(await watched.seen()) };
@@ -118,10 +119,10 @@ test.each<[string, Partial<Engine>, Partial<FileSource>, boolean, boolean]>([
 
 test('a file that is written to while it is read is never sent to its end; one that comes to its place is nothing to it', async () => {
   const file = join(folder, 'changing');
-  const changing = { ...source, label: 'changing', file, size: 2 * mebibyte };
   const send = (change: () => void): Promise<number | undefined> => {
-    writeFileSync(file, Buffer.alloc(changing.size));
+    writeFileSync(file, Buffer.alloc(2 * mebibyte));
     utimesSync(file, 1e9, 1e9);
+    const changing = { ...source, label: 'changing', file, ...readState(statSync(file, { bigint: true })) };
     return uploadQuickly(engine, changing, ticket, async (watched) => {
       let length = 0;
       for await (const piece of watched.body()) {
@@ -138,5 +139,5 @@ test('a file that is written to while it is read is never sent to its end; one t
   };
   await expect(send(write)).rejects.toThrow('changing was changed while it was read: nothing was stored');
   await expect(send(() => appendFileSync(file, 'x'))).rejects.toThrow('changing grew while it was read');
-  await expect(send(() => renameSync(source.file, file))).resolves.toBe(changing.size);
+  await expect(send(() => renameSync(source.file, file))).resolves.toBe(2 * mebibyte);
 });

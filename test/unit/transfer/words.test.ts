@@ -1,13 +1,16 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { UsageError } from '../../../src/errors.ts';
-import { readMtime } from '../../../src/transfer/fetch-file.ts';
-import { createMatcher } from '../../../src/transfer/wildcard.ts';
-import { decodeValue, encodeHeaders } from '../../../src/transfer/headers.ts';
-import { choosePartSize } from '../../../src/transfer/multipart.ts';
-import { compareNames, comparePaths } from '../../../src/transfer/order.ts';
+import { UsageError } from '../../../src/base/errors.ts';
+import { createMatcher } from '../../../src/transfer/tree/wildcard.ts';
+import { decodeValue, encodeHeaders } from '../../../src/transfer/tree/headers.ts';
+import { choosePartSize } from '../../../src/transfer/upload/multipart.ts';
+import { compareNames, comparePaths } from '../../../src/base/order.ts';
 import { printRemotePath, readRemotePath } from '../../../src/transfer/path.ts';
-import { readPlace } from '../../../src/transfer/upload-parts.ts';
+import { isSameTime, printTime, readTime, setTime } from '../../../src/transfer/local/time.ts';
+import { readPlace } from '../../../src/transfer/upload/parts.ts';
 
 const sign = (value: number): number => Math.sign(value);
 
@@ -82,11 +85,39 @@ test('paths as people type them', () => {
 });
 
 test('times of other tools and parts directories are read', () => {
-  expect(readMtime('2024-05-06T07:08:09.123Z')).toBe(1714979289123);
-  expect(readMtime('1714979289.5')).toBe(1714979289500);
-  expect(readMtime('soon')).toBeUndefined();
+  const read = (text: string): (bigint | undefined)[] => [readTime(text)?.time, readTime(text)?.step];
+  expect(read('2024-05-06T07:08:09.123Z')).toEqual([1_714_979_289_123_000_000n, 1_000_000n]);
+  expect(read('2024-05-06T07:08:09.123456789Z')).toEqual([1_714_979_289_123_456_789n, 1n]);
+  expect(read('2024-05-06T09:08:09+02:00')).toEqual([1_714_979_289_000_000_000n, 1_000_000_000n]);
+  // Without a zone it is UTC, whatever that of this machine.
+  expect(read('2024-05-06T07:08:09')).toEqual([1_714_979_289_000_000_000n, 1_000_000_000n]);
+  expect(read('1714979289.5')).toEqual([1_714_979_289_500_000_000n, 100_000_000n]);
+  expect(read('-1.25')).toEqual([-1_250_000_000n, 10_000_000n]);
+  expect(readTime('soon')).toBeUndefined();
   // Nanoseconds, and what no system takes for a time.
-  for (const huge of ['1700000000000000000', '9'.repeat(400)]) expect(readMtime(huge)).toBeUndefined();
+  for (const huge of ['1700000000000000000', '9'.repeat(400)]) expect(readTime(huge)).toBeUndefined();
   expect(readPlace('/demo/uploads/0f3/0f3c-1')).toEqual({ account: 'demo', prefix: '0f3', id: '0f3c-1' });
   expect(() => readPlace('/demo/stor/0f3')).toThrow('parts directory');
+});
+
+test('a time goes into a header and onto a file and back, from 1902 to 2446, and moves no more after the first file', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'cloud-times-')), 'file');
+  writeFileSync(file, '');
+  const time = fc.bigInt({ min: -2_145_916_800_000_000_000n, max: 15_032_385_535_999_999_999n });
+  fc.assert(
+    fc.property(time, (wanted) => {
+      const header = readTime(printTime(wanted));
+      expect(header?.time).toBe(wanted);
+      setTime(file, wanted);
+      const { mtimeNs } = statSync(file, { bigint: true });
+      expect(isSameTime(mtimeNs, { time: wanted, step: 1n })).toBe(true);
+      setTime(file, mtimeNs);
+      expect(statSync(file, { bigint: true }).mtimeNs).toBe(mtimeNs);
+      // What a tool has cut to milliseconds is the same time, another second is not.
+      expect(isSameTime(wanted, { time: wanted - (((wanted % 1_000_000n) + 1_000_000n) % 1_000_000n), step: 1_000_000n })).toBe(true);
+      expect(isSameTime(wanted, { time: wanted + 1_000_000_000n, step: 1n })).toBe(false);
+    }),
+    { numRuns: 2000 },
+  );
+  rmSync(dirname(file), { recursive: true });
 });

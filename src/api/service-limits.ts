@@ -1,0 +1,49 @@
+/** A limit of the services: what it bounds, its unit in the name, and the value that holds unless the service is started with another. */
+export interface ServiceLimit {
+  readonly default: number;
+  /** Sentence without a full stop, for help and the manual. */
+  readonly help: string;
+}
+
+/**
+ * Every limit of both services, the one table that the services enforce and that help shows. Reaching one is a 4xx that names it, and a line
+ * in the log (`server/limit.ts`). Set by `cloud local start --limit NAME=N`, with the name as `writeLimitName` gives it, or by `ServiceSettings.serviceLimits`.
+ */
+export const serviceLimits = {
+  ruleBytes: { default: 4096, help: 'Bytes of a policy rule' },
+  ruleComparisons: { default: 64, help: 'Comparisons in the condition of a policy rule' },
+  policyRules: { default: 100, help: 'Rules of a policy' },
+  rolePolicies: { default: 50, help: 'Policies of a role' },
+  roleMembers: { default: 1000, help: 'Members of a role' },
+  decisionSteps: {
+    default: 1_000_000,
+    help: 'Steps of about 15 ns that deciding about one request may take; what needs more is not allowed',
+  },
+  decisionBytes: { default: 1_048_576, help: 'Bytes of policy rules that deciding about one request may read' },
+  userKeys: { default: 100, help: 'Keys of an account, and of each of its users' },
+  keyBytes: { default: 16_384, help: 'Bytes of a key that is registered, with its comment' },
+  keysTried: { default: 5, help: 'Keys of the same name that are tried on one signature' },
+  attestationCertificates: { default: 10, help: 'Certificates that attest a key' },
+  users: { default: 10_000, help: 'Users of an account' },
+  roles: { default: 10_000, help: 'Roles of an account' },
+  policies: { default: 10_000, help: 'Policies of an account' },
+  images: { default: 10_000, help: 'Images that an account owns' },
+  openUploads: { default: 10_000, help: 'Multipart uploads of an account that are neither committed nor aborted' },
+  jobInputs: { default: 1_000_000, help: 'Inputs of a job' },
+  connections: { default: 10_000, help: 'Connections to both services; fewer where the system allows few open files' },
+  handshakeMilliseconds: { default: 10_000, help: 'Milliseconds that a client has for the TLS handshake' },
+  headerLines: { default: 500, help: 'Header lines of a request' },
+  pipelinedRequests: { default: 100, help: 'Requests of a connection that wait for the response to an earlier one' },
+  bodyRate: { default: 1024, help: 'Bytes a second, over a minute, at which a request body must arrive at least' },
+  parameterBytes: { default: 1_048_576, help: 'Bytes of a request body that holds parameters' },
+} as const satisfies Readonly<Record<string, ServiceLimit>>;
+
+export type LimitName = keyof typeof serviceLimits;
+
+/** Limits that differ from the defaults. */
+export type LimitValues = Readonly<Partial<Record<LimitName, number>>>;
+
+/** The name of a limit as options, messages and the log write it: `policyRules` is `policy-rules`. */
+export function writeLimitName(limit: LimitName): string {
+  return limit.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`);
+}

@@ -1,0 +1,311 @@
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+  type Stats,
+} from 'node:fs';
+
+/**
+ * Everything that the program keeps on disk for one user (compiled code, TLS sessions, answers, state, profiles) is opened, read, written and locked
+ * here. Cache and state folders may be where others can write, so nothing in them is believed unless this user owns it and nobody else can write to it.
+ * Whatever runs before the program is loaded uses this file too: it imports nothing but `node:fs`.
+ */
+
+/** A file or folder that is there and must not be used. */
+export class UntrustedFile extends Error {}
+
+/** Largest profile, authority file or note that is read, bytes. */
+export const largestUserFile = 1024 * 1024;
+
+/** Milliseconds for which a lock is waited for. */
+const longestWait = 10_000;
+const betweenTries = 20;
+
+/** Both are missing on Windows, where they add nothing. */
+const { O_NOFOLLOW: noFollow, O_NONBLOCK: noWait } = constants;
+
+function isOwn({ uid }: Stats): boolean {
+  return process.getuid === undefined || uid === process.getuid();
+}
+
+/** Why what these are of is not private; undefined when it is. */
+export function describeExposure(stats: Stats): string | undefined {
+  if (!isOwn(stats)) return `belongs to another user (uid ${stats.uid})`;
+  return process.getuid !== undefined && (stats.mode & 0o022) !== 0 ? 'can be written by others: chmod go-w' : undefined;
+}
+
+export function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/')) || '/';
+}
+
+/** Why no folder may be made below this path. In the home of somebody else it would be in that user's way; where nothing can be written, making it fails. */
+function findCreationProblem(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return path === '/' ? undefined : findCreationProblem(parentOf(path));
+  // A sticky folder, such as /tmp, is everybody's.
+  if (isOwn(stats) || (stats.mode & 0o1000) !== 0) return undefined;
+  try {
+    accessSync(path, constants.W_OK);
+  } catch {
+    return undefined;
+  }
+  return `${path} ${describeExposure(stats)}`;
+}
+
+/** Why the last of these folders must not be used, in words; undefined when it can be used, or made. @param folders the outermost first */
+export function findFolderProblem(folders: readonly string[]): string | undefined {
+  try {
+    for (const folder of folders) {
+      const stats = lstatSync(folder, { throwIfNoEntry: false });
+      if (stats === undefined) return findCreationProblem(parentOf(folder));
+      if (stats.isSymbolicLink()) return `${folder} is a symbolic link`;
+      const problem = stats.isDirectory() ? describeExposure(stats) : 'is not a directory';
+      if (problem !== undefined) return `${folder} ${problem}`;
+    }
+  } catch (error) {
+    return describeDenial(error);
+  }
+  return undefined;
+}
+
+/** A folder that cannot even be looked at. What else is wrong with a path shows when it is read or written. */
+function describeDenial(error: unknown): string | undefined {
+  const { code, path } = error as NodeJS.ErrnoException;
+  return code === 'EACCES' ? `${path} cannot be read by this user` : undefined;
+}
+
+function openChecked(path: string, flags: number, check: (stats: Stats) => string | undefined): { file: number; size: number } {
+  const file = openSync(path, constants.O_RDONLY | noWait | flags);
+  try {
+    const stats = fstatSync(file);
+    const problem = stats.isFile() ? check(stats) : 'is not a regular file';
+    if (problem !== undefined) throw new UntrustedFile(`${path} ${problem}`);
+    return { file, size: stats.size };
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}
+
+/** Opens a private file for reading. @throws {UntrustedFile} for a link, a pipe, a device and whatever others own or can write to */
+export function openPrivate(path: string): { file: number; size: number } {
+  return openChecked(path, noFollow, describeExposure);
+}
+
+function readOpened(path: string, { file, size }: { file: number; size: number }, limit: number): string {
+  try {
+    if (size > limit) throw new UntrustedFile(`${path} has more than ${limit} bytes`);
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Reads a private file. @throws {UntrustedFile} as `openPrivate`, and for a larger one */
+export function readPrivate(path: string, limit = largestUserFile): string {
+  return readOpened(path, openPrivate(path), limit);
+}
+
+/** Reads a file that the user named or may have linked: a regular one of any owner, or with `isConfig` of this user or the system's administrator. */
+export function readUserFile(path: string, { isConfig = false, limit = largestUserFile } = {}): string {
+  const check = (stats: Stats): string | undefined => {
+    if (!isConfig || process.getuid === undefined) return undefined;
+    if (!isOwn(stats) && stats.uid !== 0) return describeExposure(stats);
+    return (stats.mode & 0o002) !== 0 ? 'can be written by everybody: chmod o-w' : undefined;
+  };
+  return readOpened(path, openChecked(path, 0, check), limit);
+}
+
+function isReadable(path: string): boolean {
+  accessSync(path, constants.R_OK | constants.X_OK);
+  return true;
+}
+
+/** Why a folder of the user's configuration must not be used. Links to it are the user's own choice. */
+export function findConfigProblem(folder: string): string | undefined {
+  try {
+    const stats = statSync(folder, { throwIfNoEntry: false });
+    if (stats === undefined || isOwn(stats) || (stats.uid === 0 && isReadable(folder))) return undefined;
+    return `${folder} ${describeExposure(stats)}`;
+  } catch (error) {
+    return describeDenial(error);
+  }
+}
+
+interface WriteOptions {
+  /** False for what may be lost. */
+  readonly flush?: boolean;
+  /** Replaces what a link points to, not the link. */
+  readonly throughLinks?: boolean;
+}
+
+/** Where a path leads. A link to nothing is written over. */
+function follow(path: string): string {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && statSync(path, { throwIfNoEntry: false })
+    ? realpathSync(path)
+    : path;
+}
+
+/**
+ * Makes a folder and those above it that do not exist; whatever has the name already stays. `recursive` of Node.js never ends where the
+ * system makes none, as below /proc.
+ */
+export function makeMissingFolders(folder: string, mode = 0o700): void {
+  try {
+    mkdirSync(folder, { mode });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const above = parentOf(folder);
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || existsSync(above)) throw error;
+    makeMissingFolders(above, mode);
+    makeMissingFolders(folder, mode);
+  }
+}
+
+/** Writes a file for this user only, whole or not at all: a new file under a random name, which is then renamed. Makes the folder. */
+export function writePrivate(path: string, content: string | Uint8Array, { flush = true, throughLinks = false }: WriteOptions = {}): void {
+  const target = throughLinks ? follow(path) : path;
+  makeMissingFolders(parentOf(target));
+  const temporary = `${target}.${Math.random().toString(36).slice(2)}`;
+  try {
+    const file = createPrivate(temporary);
+    try {
+      // Until all is written: a disk that is nearly full takes a part.
+      writeFileSync(file, content);
+      if (flush) fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, target);
+  } catch (error) {
+    removeQuietly(temporary);
+    throw error;
+  }
+}
+
+/** Opens a new file for writing. @returns the descriptor */
+export function createPrivate(path: string): number {
+  return openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow, 0o600);
+}
+
+/** Removes a file; what cannot be removed stays. */
+export function removeQuietly(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Nothing was written where nothing can be removed.
+  }
+}
+
+/**
+ * Content that tells whether it is damaged: everything is there twice. Comparing is the cheapest check that finds one changed bit: a checksum needs a
+ * loop of 2 ms before it is compiled, or a module of Node.js that takes 1 to 3 ms to load.
+ */
+export function writeTwice(content: Uint8Array): Uint8Array {
+  return Buffer.concat([content, content]);
+}
+
+/** Bytes of the two copies that are compared at once. */
+const comparedAtOnce = 64 * 1024;
+
+/** Reads a part of what `writeTwice` made. @param size of the file @throws {UntrustedFile} when the two differ */
+export function readTwice(file: number, size: number, position: number, length: number): Buffer {
+  const half = size / 2;
+  if (position < 0 || length < 0 || position + length > half) throw new UntrustedFile('a part lies outside of the file');
+  const bytes = Buffer.allocUnsafeSlow(length);
+  if (readSync(file, bytes, 0, length, position) !== length) throw new UntrustedFile('the file is damaged');
+  // In parts: memory for a second copy of a large file takes longer to get than to fill.
+  const copy = Buffer.allocUnsafeSlow(Math.min(length, comparedAtOnce));
+  for (let at = 0; at < length; at += copy.length) {
+    const part = bytes.subarray(at, at + copy.length);
+    if (readSync(file, copy, 0, part.length, half + position + at) !== part.length || part.compare(copy, 0, part.length) !== 0)
+      throw new UntrustedFile('the file is damaged');
+  }
+  return bytes;
+}
+
+/** Whether a process exists; one of another user does. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** The process that holds a lock; undefined when nobody does. One that has just been made may be empty still. */
+function findHolder(path: string): { pid: number | undefined } | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return undefined;
+  try {
+    const pid = Number(readPrivate(path, 32));
+    if (pid > 0) return isRunning(pid) ? { pid } : undefined;
+  } catch (error) {
+    if (error instanceof UntrustedFile) throw error;
+  }
+  return Date.now() - stats.mtimeMs < longestWait ? { pid: undefined } : undefined;
+}
+
+/** Takes away a lock whose holder has ended. Another process may have done so and hold a new one by now, which is given back. */
+function removeStale(path: string): void {
+  const aside = `${path}.${Math.random().toString(36).slice(2)}`;
+  try {
+    renameSync(path, aside);
+    if (findHolder(aside) !== undefined) linkSync(aside, path);
+  } catch {
+    // Another process was quicker.
+  }
+  removeQuietly(aside);
+}
+
+function takeLock(path: string): void {
+  const file = createPrivate(path);
+  try {
+    writeFileSync(file, String(process.pid));
+  } catch {
+    // On a full disk the lock holds without a number, and the work under it says what cannot be written.
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Does work while no other process does work under the same lock. A lock whose process has ended is taken over. @throws {UntrustedFile} after 10 s */
+export function withLock<T>(path: string, work: () => T): T {
+  makeMissingFolders(parentOf(path));
+  const sleeper = new Int32Array(new SharedArrayBuffer(4));
+  const end = Date.now() + longestWait;
+  for (;;) {
+    try {
+      takeLock(path);
+      break;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const holder = findHolder(path);
+    if (holder === undefined) removeStale(path);
+    else if (Date.now() > end)
+      throw new UntrustedFile(`${path} is held by another process${holder.pid === undefined ? '' : ` (${holder.pid})`}`);
+    else Atomics.wait(sleeper, 0, 0, betweenTries);
+  }
+  try {
+    return work();
+  } finally {
+    removeQuietly(path);
+  }
+}

@@ -1,0 +1,42 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { openAliases, splitWords } from '../config/aliases.ts';
+import { findPaths } from '../config/paths.ts';
+import { runProgram } from '../base/run-program.ts';
+import type { World } from '../base/world.ts';
+
+/** Words that may name an alias or a plugin. */
+export const extensionName = /^[a-z][a-z0-9-]{0,63}$/;
+
+/** What a first word means that is no command: other words, or a program. */
+export type Extension = { readonly kind: 'alias'; readonly argv: readonly string[] } | { readonly kind: 'plugin'; readonly file: string };
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** The program `cloud-NAME` on the PATH. Relative folders are left out: where one happens to be says nothing of whom it trusts. */
+function findPlugin(name: string, { env }: Pick<World, 'env'>): string | undefined {
+  const folders = (env['PATH'] ?? '').split(':').filter((folder) => folder.startsWith('/'));
+  return folders.map((folder) => join(folder, `cloud-${name}`)).find(isProgram);
+}
+
+/** Finds an alias or a plugin; commands of the program come first. */
+export function findExtension(name: string, world: World): Extension | undefined {
+  if (!extensionName.test(name)) return undefined;
+  const line = openAliases(findPaths(world.env, world.home).config).list().get(name);
+  if (line !== undefined) return { kind: 'alias', argv: [...splitWords(line), ...world.argv.slice(1)] };
+  const file = findPlugin(name, world);
+  return file === undefined ? undefined : { kind: 'plugin', file };
+}
+
+/** Runs a plugin with the other words of the command line; its exit code is that of the command. */
+export function runPlugin(file: string, world: World): Promise<number> {
+  const { argv, env, program, executable } = world;
+  return runProgram(file, argv.slice(1), { ...env, CLOUD_PROGRAM: program, CLOUD_NODE: executable }, world);
+}

@@ -1,0 +1,57 @@
+/** Words of other tools for commands of this one: the words of the command line before them, and the line to type. */
+const lines: Readonly<Record<string, string>> = {
+  login: 'cloud profile create',
+  logout: 'cloud profile delete',
+  init: 'cloud profile create',
+  config: 'cloud profile list',
+  context: 'cloud profile list',
+  whoami: 'cloud account get',
+  ls: 'cloud stor ls',
+  cp: 'cloud stor cp',
+  sync: 'cloud stor sync',
+  upload: 'cloud stor put FILE PATH',
+  download: 'cloud stor get PATH FILE',
+  start: 'cloud local start',
+  stop: 'cloud local stop',
+  status: 'cloud local status',
+  'stor upload': 'cloud stor put FILE PATH',
+  'stor download': 'cloud stor get PATH FILE',
+  'stor remove': 'cloud stor rm PATH',
+  'stor del': 'cloud stor rm PATH',
+  'stor rb': 'cloud stor rm -r PATH',
+  'stor rmdir': 'cloud stor rm PATH',
+  'stor mb': 'cloud stor mkdir PATH',
+  'stor copy': 'cloud stor cp SOURCE TARGET',
+  'stor move': 'cloud stor mv SOURCE TARGET',
+  'stor rename': 'cloud stor mv SOURCE TARGET',
+  'stor list': 'cloud stor ls PATH',
+  'stor head': 'cloud stor stat PATH',
+  'stor info': 'cloud stor stat PATH',
+  'stor exists': 'cloud stor stat PATH',
+  'stor size': 'cloud stor du PATH',
+  'stor presign': 'cloud stor sign PATH',
+  'stor url': 'cloud stor sign PATH',
+  'stor link': 'cloud stor ln SOURCE TARGET',
+  'stor acl': 'cloud stor roles get PATH',
+  'jobs logs': 'cloud jobs errors --stderr ID',
+  'jobs status': 'cloud jobs get ID',
+  'jobs submit': 'cloud jobs create',
+};
+
+/** Verbs of other tools, by what they are called here. */
+const verbs: Readonly<Record<string, readonly string[]>> = {
+  list: ['ls', 'all'],
+  get: ['show', 'describe', 'info', 'view', 'inspect'],
+  create: ['new', 'add', 'make', 'register'],
+  delete: ['remove', 'rm', 'del', 'destroy'],
+  update: ['modify', 'set', 'change', 'patch', 'rename'],
+  use: ['switch', 'select', 'activate'],
+};
+
+/** The line that a word of another tool stands for. */
+export function findSynonym(path: readonly string[], word: string, names: readonly string[]): string | undefined {
+  const known = lines[[...path, word.toLowerCase()].join(' ')];
+  if (known !== undefined) return known;
+  const verb = names.find((name) => verbs[name]?.includes(word.toLowerCase()) === true);
+  return verb === undefined ? undefined : ['cloud', ...path, verb].join(' ');
+}

@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto';
+import { readAliases, specifiedCode } from '../api/aliases.ts';
+import { BodyTooLarge, readAll, type ByteStream, type Reply } from '../api/message.ts';
+import type { Field } from '../api/fields.ts';
+import type { ResultKind } from '../api/operation.ts';
+import { ApiError, NetworkError, type FieldError } from '../base/errors.ts';
+import { checkShape } from './shape.ts';
+
+/** Largest JSON reply that is read, bytes: an endless one must not fill the memory. */
+const largestJson = 16 * 1024 * 1024;
+/** Deepest nesting and most values of a large JSON reply: each costs the parser up to a hundred times its byte. */
+const deepestJson = 1000;
+const mostValues = 400_000;
+const largeJson = 256 * 1024;
+/** Most characters of a message that a service sends. */
+const longestMessage = 1000;
+const longestCode = 100;
+/** Largest line of a stream of records, bytes. */
+const largestLine = 1024 * 1024;
+/** Seconds that a request's date may be off; section 5 of the compute document. */
+const largestSkew = 300;
+
+/** Where a reply came from, for messages. */
+interface Origin {
+  url: URL;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/** Seconds by which this machine's clock is ahead of the service's; undefined when the reply has no usable date. */
+export function readSkew(reply: Pick<Reply, 'headers'>, now: () => number): number | undefined {
+  const date = Date.parse(reply.headers['date'] ?? '');
+  return Number.isNaN(date) ? undefined : Math.round((now() - date) / 1000);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function otherService(url: URL): string {
+  return `check the URL: ${url.origin} may not be the service`;
+}
+
+/** A text that a service sent, cut where nobody would read on. */
+function shorten(text: string, most = longestMessage): string {
+  return text.length > most ? `${text.slice(0, most)}...` : text;
+}
+
+function readFieldErrors(value: unknown): FieldError[] {
+  if (!Array.isArray(value)) return [];
+  const read = (word: unknown): string => (typeof word === 'string' ? shorten(word, longestCode * 3) : '');
+  return value
+    .slice(0, 100)
+    .filter(isRecord)
+    .map(({ field, code, message }) => ({ field: read(field), code: read(code), message: read(message) }));
+}
+
+const statusWords: Readonly<Record<number, string>> = {
+  304: 'NotModified',
+  401: 'InvalidCredentials',
+  403: 'NotAuthorized',
+  404: 'ResourceNotFound',
+  412: 'PreconditionFailed',
+  420: 'RequestThrottled',
+  429: 'RequestThrottled',
+  449: 'InvalidVersion',
+  503: 'ServiceUnavailable',
+};
+
+/** The service's refusal as an error; a body that is not `{code, message}` is said to be so. */
+export async function readError(reply: Reply, { url, now }: Origin): Promise<ApiError> {
+  const raw = await readAll(reply.body, largestLine).catch(() => new Uint8Array());
+  const requestId = reply.headers['request-id'] ?? reply.headers['x-request-id'];
+  const fallback = statusWords[reply.status] ?? `Status${reply.status}`;
+  let body: unknown;
+  try {
+    body = JSON.parse(Buffer.from(raw).toString());
+  } catch {
+    body = undefined;
+  }
+  const skew = readSkew(reply, now);
+  if ([400, 401, 403].includes(reply.status) && skew !== undefined && Math.abs(skew) > largestSkew) {
+    const side = skew > 0 ? 'ahead of' : 'behind';
+    return new ApiError(
+      reply.status,
+      'ClockSkew',
+      `the clock of this machine is ${Math.abs(skew)} seconds ${side} the clock of ${url.host}`,
+      {
+        requestId,
+        hint: `set the clock: requests are refused when it is more than ${largestSkew} seconds off`,
+      },
+    );
+  }
+  if (isRecord(body) && typeof body['code'] === 'string') {
+    const message = typeof body['message'] === 'string' && body['message'] !== '' ? body['message'] : `refused with status ${reply.status}`;
+    return new ApiError(reply.status, specifiedCode(shorten(body['code'], longestCode)), shorten(message), {
+      requestId,
+      errors: readFieldErrors(body['errors']),
+    });
+  }
+  if (raw.length === 0) return new ApiError(reply.status, fallback, `${url.host} answered with status ${reply.status}`, { requestId });
+  return new ApiError(
+    reply.status,
+    fallback,
+    `${url.host} answered with status ${reply.status} and a body that is not an error of this API`,
+    {
+      requestId,
+      hint: otherService(url),
+    },
+  );
+}
+
+/** Reads JSON whole, checking Content-MD5 where there is one. */
+async function readJson(reply: Reply, { url }: Origin): Promise<unknown> {
+  const raw = await readBounded(reply.body, largestJson, url.host);
+  const announced = reply.headers['content-md5'];
+  if (announced !== undefined && announced !== createHash('md5').update(raw).digest('base64')) throw damaged(url);
+  if (raw.length > largeJson) checkLargeJson(raw, reply, url);
+  try {
+    return JSON.parse(Buffer.from(raw).toString());
+  } catch (error) {
+    throw notJson(reply, url, error);
+  }
+}
+
+function tooLarge(sender: string): NetworkError {
+  return new NetworkError(`the reply of ${sender} is too large`, { code: 'ReplyTooLarge' });
+}
+
+/** Reads a body to its end. @param sender who sent it, for messages @throws {NetworkError} `ReplyTooLarge` when it has more than `limit` bytes */
+export async function readBounded(body: ByteStream, limit: number, sender: string): Promise<Uint8Array> {
+  try {
+    return await readAll(body, limit);
+  } catch (error) {
+    throw error instanceof BodyTooLarge ? tooLarge(sender) : error;
+  }
+}
+
+/** Looks at JSON before it is parsed: no reply of the services is nested as deeply, or has as many values, as would take all memory. */
+function checkLargeJson(raw: Uint8Array, reply: Reply, url: URL): void {
+  let depth = 0;
+  let values = 0;
+  let inText = false;
+  for (let at = 0; at < raw.length; at += 1) {
+    const byte = raw[at];
+    if (byte === 0x22) inText = !inText;
+    else if (inText) at += byte === 0x5c ? 1 : 0;
+    else if (byte === 0x5b || byte === 0x7b) {
+      depth += 1;
+      values += 1;
+    } else if (byte === 0x5d || byte === 0x7d) depth -= 1;
+    else if (byte === 0x2c) values += 1;
+    if (depth > deepestJson) throw notJson(reply, url, undefined);
+    if (values > mostValues) throw tooLarge(url.host);
+  }
+}
+
+function damaged(url: URL): NetworkError {
+  return new NetworkError(`the reply of ${url.host} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
+}
+
+/**
+ * The body as it comes, compared with Content-MD5 where there is one and the body is all that it is of.
+ * @throws {NetworkError} `DamagedReply` after the last piece
+ */
+export async function* checkBody({ status, headers, body }: Reply, url: URL): AsyncGenerator<Uint8Array> {
+  const announced = status === 206 ? undefined : headers['content-md5'];
+  const hash = announced === undefined ? undefined : createHash('md5');
+  for await (const piece of body) {
+    hash?.update(piece);
+    yield piece;
+  }
+  if (announced !== hash?.digest('base64')) throw damaged(url);
+}
+
+function notJson(reply: Reply, url: URL, cause: unknown): NetworkError {
+  const type = reply.headers['content-type']?.split(';')[0] ?? 'no content type';
+  return new NetworkError(`the reply of ${url.host} is not JSON (${type})`, {
+    code: 'UnreadableReply',
+    hint: otherService(url),
+    cause,
+  });
+}
+
+/** The lines of a stream, without their ends. */
+export async function* readLines(body: ByteStream): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const piece of body) {
+    // What came before is not looked at again: pieces may be of one byte, and a line of a million.
+    const [first = '', ...others] = decoder.decode(piece, { stream: true }).split('\n');
+    const lines = [rest + first, ...others];
+    rest = lines.pop() ?? '';
+    if (rest.length > largestLine) throw new NetworkError('a line of the reply is too long', { code: 'UnreadableReply' });
+    yield* lines;
+  }
+  rest += decoder.decode();
+  if (rest !== '') yield rest;
+}
+
+async function* readRecords(reply: Reply, { url }: Origin, shape: Field | undefined): AsyncGenerator<unknown> {
+  for await (const line of readLines(reply.body)) {
+    if (line.trim() === '') continue;
+    let value: unknown;
+    try {
+      value = JSON.parse(line);
+    } catch (error) {
+      throw notJson(reply, url, error);
+    }
+    yield checkShape(value, shape, url.host, otherService(url));
+  }
+}
+
+/** The result of an operation in the form that its declaration says. The body is read to its end but where it is the result. */
+export async function readResult(kind: ResultKind, reply: Reply, origin: Origin, shape?: Field): Promise<unknown> {
+  const { headers, status } = reply;
+  if (kind === 'json') {
+    const value = await readJson(reply, origin);
+    return checkShape(Array.isArray(value) ? value.map(readAliases) : readAliases(value), shape, origin.url.host, otherService(origin.url));
+  }
+  if (kind === 'records') return { headers, records: readRecords(reply, origin, shape) };
+  if (kind === 'lines') return { headers, records: readLines(reply.body) };
+  if (kind === 'bytes') return { status, headers, body: reply.body };
+  const raw = await readBounded(reply.body, largestLine, origin.url.host);
+  // A web page answered with success is no service that did what was asked.
+  if (raw.length > 0 && headers['content-type']?.startsWith('text/html') === true) throw notJson(reply, origin.url, undefined);
+  return headers;
+}

@@ -1,0 +1,69 @@
+import { command, group } from '../cli/command.ts';
+import { extensionName } from '../cli/extend.ts';
+import { many, one } from '../cli/parameters.ts';
+import { createAttempts, listCommand } from '../cli/shapes.ts';
+import { findNoun } from '../cli/tree.ts';
+import { openAliases, splitWords } from '../config/aliases.ts';
+import { NotFoundError, UsageError } from '../base/errors.ts';
+import { nouns } from './index.ts';
+
+/** `cloud alias`. */
+export const alias = group({
+  summary: 'Names for command lines of your own',
+  description:
+    'cloud NAME then means that line, with what follows added to it. Commands of the program cannot be replaced. A program cloud-NAME on the PATH is run as cloud NAME: it gets the other words, and CLOUD_PROFILE and the like as they are.',
+  commands: {
+    list: listCommand({
+      summary: 'List aliases',
+      aliases: ['ls'],
+      columns: ['name', 'line'],
+      id: 'name',
+      fetch: ({ paths }) => [...openAliases(paths.config).list()].map(([name, line]) => ({ name, line })),
+      examples: [
+        { line: 'cloud alias list', help: 'All of them' },
+        { line: 'cloud alias list -j', help: 'As JSON' },
+      ],
+    }),
+    set: command({
+      summary: 'Give a command line a name',
+      aliases: ['create', 'add'],
+      arguments: { name: one('Name, of small letters, digits and dashes'), line: one('Command line without cloud, as one word') },
+      run: async ({ args, paths, note }) => {
+        const { name, line } = args;
+        if (!extensionName.test(name))
+          throw new UsageError(`"${name}" is no name for an alias`, { hint: 'small letters, digits and dashes' });
+        if (findNoun(nouns, name)) throw new UsageError(`"${name}" is a command of cloud`, { hint: 'choose another name' });
+        const [first = ''] = splitWords(line);
+        if (!findNoun(nouns, first))
+          throw new UsageError(`"${first}" is not a command of cloud`, { hint: `cloud alias set ${name} 'images list --os linux'` });
+        openAliases(paths.config).set(name, line);
+        note(`cloud ${name} is cloud ${line}`);
+        return undefined;
+      },
+      examples: [
+        { line: "cloud alias set linux 'images list --os linux'", help: 'Then: cloud linux -j' },
+        { line: "cloud alias set backup 'stor sync --delete --yes docs stor:docs'", help: 'Then: cloud backup -n' },
+      ],
+    }),
+    delete: command({
+      summary: 'Delete aliases',
+      aliases: ['rm'],
+      arguments: { name: many('Name of an alias') },
+      run: async (invocation) => {
+        const { args, paths, note } = invocation;
+        const aliases = openAliases(paths.config);
+        const attempts = createAttempts(invocation, args.name.length);
+        await attempts.each(args.name, async (name) => {
+          if (!aliases.remove(name)) throw new NotFoundError(`alias "${name}" does not exist`, { hint: 'cloud alias list' });
+          note(`Deleted alias ${name}`);
+        });
+        attempts.finish();
+        return undefined;
+      },
+      examples: [
+        { line: 'cloud alias delete linux', help: 'One' },
+        { line: 'cloud alias delete $(cloud alias list -o name)', help: 'All' },
+      ],
+    }),
+  },
+});

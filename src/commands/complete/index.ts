@@ -1,0 +1,117 @@
+import type { Context, Noun } from '../../cli/command.ts';
+import { askOnce, openCache } from '../../config/cache.ts';
+import { findPaths } from '../../config/paths.ts';
+import { openProfiles } from '../../config/profiles.ts';
+import { resolveIdentity, resolveSettings, type SettingInputs, type SettingName } from '../../config/settings.ts';
+import { escapeControl, hasControl } from '../../output/escape.ts';
+import { createWriter } from '../../output/writer.ts';
+import type { World } from '../../base/world.ts';
+import type { Candidate, Question } from './candidate.ts';
+import { readGivenSettings } from './line.ts';
+
+/** Longest time until the shell gets its prompt back, milliseconds. */
+const patience = 2000;
+/** How long an answer is good for, milliseconds: as long as somebody presses Tab again and again. */
+const freshness = 10_000;
+
+type Settings = Partial<Record<SettingName, string>>;
+
+/** What a completion needs from the program. */
+interface Program {
+  readonly nouns: readonly Noun[];
+  /** Makes what commands work with, from global options. */
+  readonly open: (world: World, globals: Readonly<Record<string, unknown>>) => Promise<Opened>;
+}
+
+/** What commands work with, and how to let go of it. */
+interface Opened {
+  readonly context: Context;
+  readonly close: () => void;
+}
+
+/** The process without anybody to ask, and with an end to its patience. */
+function hurry(world: World, ended: AbortSignal): World {
+  const { stdin, stderr } = world;
+  return {
+    ...world,
+    // Streams are made when they are read, which does not happen here.
+    stdin: {
+      get stream() {
+        return stdin.stream;
+      },
+      isTerminal: false,
+    },
+    stderr: {
+      get stream() {
+        return stderr.stream;
+      },
+      isTerminal: false,
+      columns: stderr.columns,
+    },
+    interrupted: ended,
+  };
+}
+
+function resolveInputs({ env }: World, options: Settings, config: string): SettingInputs {
+  const profiles = openProfiles(config);
+  const chosen = options.profile ?? env['CLOUD_PROFILE'];
+  const name = chosen === undefined || chosen === '' ? profiles.current() : chosen;
+  return { options, env, profile: name === undefined ? undefined : profiles.read(name) };
+}
+
+/** Where answers come from and as whom: an answer is kept for this alone. */
+function describeConnection(inputs: SettingInputs): { account: string; id: string } {
+  const values = resolveSettings(inputs);
+  const { signer, target } = resolveIdentity(inputs);
+  const names = ['url', 'storUrl', 'user', 'role', 'keyId', 'keyFile'] as const;
+  return { account: target ?? '', id: JSON.stringify([signer, target, ...names.map((name) => values[name]?.value)]) };
+}
+
+/** What is typed at a place, and how to let go of what was needed to answer. */
+function createQuestion(world: World, { nouns, open }: Program): { question: Question; close: () => Promise<void> } {
+  const [typed = '', ...words] = world.argv.slice(2);
+  const given = readGivenSettings(words);
+  const paths = findPaths(world.env, world.home);
+  const { account, id } = describeConnection(resolveInputs(world, given, paths.config));
+  const cache = openCache({ top: paths.cache, name: 'completion', connection: id, now: world.now, freshness, refuse: () => undefined });
+  let opened: Promise<Opened> | undefined;
+  const globals = { ...given, timeout: `${patience}ms`, retries: '0', quiet: true, verbose: 0, curl: false };
+  const ask: Question['ask'] = (name, fetch) => askOnce(cache, name, async () => fetch((await (opened ??= open(world, globals))).context));
+  return { question: { typed, words, nouns, account, ask }, close: async () => (await opened)?.close() };
+}
+
+function printCandidate({ value, help = '' }: Candidate): string {
+  return help === '' ? `${value}\n` : `${value}\t${escapeControl(help)}\n`;
+}
+
+async function find(world: World, program: Program): Promise<Candidate[]> {
+  const { lookUp } = await import('./sources.ts');
+  const { question, close } = createQuestion(world, program);
+  try {
+    const found = await lookUp(world.argv[1] ?? '', question);
+    // A line holds one candidate: a name with a control character cannot be told.
+    return found.filter(({ value }) => value.startsWith(question.typed) && !hasControl(value));
+  } finally {
+    await close();
+  }
+}
+
+/**
+ * Answers the completion scripts: `cloud __complete SOURCE TYPED [WORD...]` prints what may stand where TYPED stands, one a line, with a
+ * tab and a description; WORDs are the rest of the command line up to there. Whatever goes wrong, it prints nothing and takes two seconds at most.
+ */
+export async function complete(world: World, program: Program): Promise<void> {
+  const end = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Candidate[]>((resolve) => {
+    timer = setTimeout(() => {
+      end.abort();
+      resolve([]);
+    }, patience);
+  });
+  const found = await Promise.race([find(hurry(world, end.signal), program).catch(() => []), late]);
+  clearTimeout(timer);
+  const writer = createWriter(world.stdout);
+  for (const candidate of found) await writer.write(printCandidate(candidate));
+  await writer.close().catch(() => undefined);
+}

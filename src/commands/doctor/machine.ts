@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { release } from 'node:os';
+import { describeBuild } from '../../base/build.ts';
+import type { Context } from '../../cli/command.ts';
+import { explain } from '../../base/errors.ts';
+import { findStale } from '../completion/install.ts';
+import { describeDifference, findService } from '../local/running.ts';
+import { dataDirOf } from '../local/service.ts';
+import { escapeControl } from '../../output/escape.ts';
+import { findInstallPath } from '../version.ts';
+import type { Finding } from './finding.ts';
+
+/** What a report of a bug needs to say of the program and the machine, and what is wrong with either. */
+
+function ok(check: string, detail: string): Finding {
+  return { check, status: 'ok', detail };
+}
+
+/** The client works without a database; only the local service needs one. */
+async function checkDatabase(): Promise<Finding> {
+  const { describeEngine } = await import('../../server/store/engine.ts');
+  try {
+    return ok('database', await describeEngine());
+  } catch (error) {
+    return { check: 'database', status: 'warning', detail: explain(error).message };
+  }
+}
+
+async function checkService(context: Context): Promise<Finding> {
+  const found = await findService(context.world, dataDirOf(context, undefined));
+  if (found === undefined) return ok('service', 'no local service runs');
+  const { pid, version = 'before 0.2.0', commit = 'unknown', computeUrl } = found.running;
+  const detail = `local service ${version} (commit ${commit}), process ${pid}, ${computeUrl}`;
+  if (!found.answers) return { check: 'service', status: 'warning', detail: `${detail}: does not answer in time`, fix: `kill ${pid}` };
+  const difference = describeDifference(found.running);
+  if (difference === undefined) return ok('service', detail);
+  return { check: 'service', status: 'warning', detail: `${detail}: another release`, fix: 'cloud local stop && cloud local start' };
+}
+
+function checkCompletion({ world }: Context): Finding[] {
+  return findStale(world).map((shell) => ({
+    check: 'completion',
+    status: 'warning',
+    detail: `the completion of ${shell} is a copy that an earlier release made`,
+    fix: `cloud completion ${shell} --install`,
+  }));
+}
+
+/**
+ * Whether tasks of jobs leave core files that the local service can find. The pattern is the kernel's, for the whole machine: only a
+ * relative name puts the file into the working directory of the process.
+ */
+export function describeCores(pattern: string): Finding | undefined {
+  if (/^core(?:\.%p)?$/.test(pattern)) return undefined;
+  return ok(
+    'cores',
+    `core files of job tasks are not kept, and child processes that dump core fail no task: the kernel writes them to ${escapeControl(pattern)}`,
+  );
+}
+
+function readCorePattern(): string | undefined {
+  try {
+    return readFileSync('/proc/sys/kernel/core_pattern', 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The program, what it runs on, and the local service. */
+export async function* examineMachine(context: Context): AsyncGenerator<Finding> {
+  const { world } = context;
+  yield ok('program', describeBuild());
+  yield ok('node', `Node.js ${world.release}, ${world.executable}`);
+  yield ok('system', `${world.system}, kernel ${release()}`);
+  yield ok('install', findInstallPath(world.program));
+  yield await checkDatabase();
+  yield await checkService(context);
+  const pattern = readCorePattern();
+  const cores = pattern === undefined ? undefined : describeCores(pattern);
+  if (cores) yield cores;
+  yield* checkCompletion(context);
+}

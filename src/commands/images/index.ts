@@ -1,0 +1,128 @@
+import { compute as api } from '../../api/compute.ts';
+import { image as imageShape, type Image } from '../../api/resources.ts';
+import { command, group, type Context } from '../../cli/command.ts';
+import { filtersOf, readFilters } from '../../cli/filters.ts';
+import { choice, duration, many } from '../../cli/parameters.ts';
+import { createAttempts, deleteCommand, getCommand, listCommand, listFieldNames } from '../../cli/shapes.ts';
+import { records } from '../../output/kinds.ts';
+import { clone, create, exportImage, imageHelp, importImage, oneImageHelp, share, tags, unshare, update } from './change.ts';
+import { imageStates, waitForState } from './creation.ts';
+import { createImageList, findImage, findOneImage } from '../../lookup/images.ts';
+import { findAccountId, flagsHelp, listFlags } from './flags.ts';
+
+/** Whether the output has a column for what is worked out here; the data formats have the fields of the service alone. */
+function showsFlags({ global }: Context): boolean {
+  if (global.columns !== undefined) return /\b(flags|all)\b/.test(global.columns);
+  return !global.json && ['table', 'csv', 'tsv', undefined].includes(global.output);
+}
+
+async function addFlags(context: Context, images: readonly Image[]): Promise<object[]> {
+  const account = await findAccountId(context);
+  return images.map((image) => ({ ...image, flags: listFlags(image, account) }));
+}
+
+const wait = command({
+  summary: 'Wait until images have a state',
+  description: 'Fails, and says why, for an image whose creation failed.',
+  arguments: { image: many(imageHelp, { values: 'image' }) },
+  options: {
+    state: choice('State to wait for; active when absent', imageStates, { placeholder: 'STATE' }),
+    waitTimeout: duration('Longest time to wait; an hour when absent'),
+  },
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    const attempts = createAttempts(invocation, args.image.length);
+    const list = createImageList(invocation);
+    const images = await attempts.each(args.image, async (word) => {
+      // One that is being made is newer than all that are published: of those there is nothing to wait for.
+      const image = await findImage(invocation, word, list, ({ state }) => state === 'creating');
+      return await waitForState(invocation, image, [options.state ?? 'active'], options.waitTimeout);
+    });
+    async function* rows(): AsyncGenerator<object> {
+      yield* images;
+      attempts.finish();
+    }
+    return records(rows(), { columns: ['id', 'name', 'version', 'state'], id: 'id', ...listFieldNames(imageShape) });
+  },
+  examples: [
+    { line: 'cloud images wait debian-12', help: 'Until it is active' },
+    { line: 'cloud images wait web@1.0.0 --state active --wait-timeout 10m', help: 'For ten minutes at most' },
+  ],
+});
+
+export const images = group({
+  summary: 'Images that instances are made from',
+  commands: {
+    list: listCommand({
+      summary: 'List images',
+      aliases: ['ls'],
+      description: flagsHelp,
+      columns: [
+        'id',
+        'name',
+        'version',
+        'flags',
+        'os',
+        'type',
+        { key: 'state', long: true },
+        { key: 'owner', long: true },
+        { key: 'public', long: true },
+        { key: 'published_at', title: 'PUBLISHED', as: 'time' },
+      ],
+      id: 'id',
+      shape: imageShape,
+      options: {
+        ...filtersOf(api.listImages),
+        state: choice('Filter by state', ['active', 'unactivated', 'disabled', 'creating', 'failed', 'all'], { placeholder: 'STATE' }),
+      },
+      fetch: async (invocation) => {
+        const { compute, account, options } = invocation;
+        const images = await compute.listImages({ account, ...readFilters(api.listImages, options) });
+        return showsFlags(invocation) ? await addFlags(invocation, images) : images;
+      },
+      examples: [
+        { line: 'cloud images list --os linux', help: 'Linux images' },
+        { line: 'cloud images list --state all -j', help: 'Every image in every state, as JSON' },
+      ],
+    }),
+    get: getCommand({
+      summary: 'Show an image',
+      argument: 'image',
+      help: imageHelp,
+      values: 'image',
+      id: 'id',
+      shape: imageShape,
+      fetch: findImage,
+      examples: [
+        { line: 'cloud images get ubuntu-24.04', help: 'The newest image of a name' },
+        { line: 'cloud images get ubuntu-24.04@20250611 -j', help: 'One version, as JSON' },
+      ],
+    }),
+    create,
+    import: importImage,
+    export: exportImage,
+    clone,
+    update,
+    share,
+    unshare,
+    tags,
+    wait,
+    delete: deleteCommand({
+      summary: 'Delete images of the account',
+      argument: 'image',
+      help: oneImageHelp,
+      values: 'image',
+      noun: 'image',
+      read: createImageList,
+      resolve: async (list, word, context) => {
+        const { id, name, version } = await findOneImage(context, word, list);
+        return { id, label: `${name}@${version} (${id})` };
+      },
+      remove: ({ compute, account }, id) => compute.deleteImage({ account, id }),
+      examples: [
+        { line: 'cloud images delete web@1.0.0', help: 'Asks first' },
+        { line: 'cloud images delete web@1.0.0 web@1.0.1 --yes', help: 'Several, without a question' },
+      ],
+    }),
+  },
+});

@@ -1,0 +1,12 @@
+import { group } from '../../cli/command.ts';
+import { logs, reset, seed, status } from './data.ts';
+import { run } from './run.ts';
+import { serve, start } from './service.ts';
+import { stop } from './stop.ts';
+import { tour } from './tour.ts';
+
+export const local = group({
+  summary: 'Both services on this machine, for trying and testing',
+  description: 'They need nothing else installed, check signatures as the real ones do, and keep their data in a folder of yours.',
+  commands: { start, stop, status, run, serve, try: tour, logs, seed, reset },
+});

@@ -1,0 +1,114 @@
+import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
+import { runProgram } from '../../base/run-program.ts';
+import { command, type Context } from '../../cli/command.ts';
+import { resolvePath } from '../../cli/input.ts';
+import { many, text, type Values } from '../../cli/parameters.ts';
+import { settings } from '../../config/settings.ts';
+import type { LocalService } from '../../server/local.ts';
+import { makeScratch } from './scratch.ts';
+import { openService, serveOptions } from './service.ts';
+
+const { data: _, computePort: __, storPort: ___, host: ____, allowJobs: _____, ...shared } = serveOptions;
+
+const runOptions = {
+  ...shared,
+  log: text("Write the services' log to this file", { placeholder: 'FILE', values: 'file' }),
+};
+type RunOptions = Values<typeof runOptions>;
+
+/** Where systems keep the authorities that programs trust. */
+const bundles = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/cert.pem'];
+
+/** The authorities of the system and that of the services: the variables for it replace what a program trusts. */
+function writeBundle({ env }: Context['world'], { dataDir, caFile }: LocalService): string | undefined {
+  if (caFile === undefined) return undefined;
+  const system = [env['SSL_CERT_FILE'], ...bundles].find((file) => file !== undefined && existsSync(file));
+  const trusted = system === undefined ? rootCertificates.join('\n') : readFileSync(system, 'utf8').trimEnd();
+  const file = join(dataDir, 'trusted.pem');
+  writeFileSync(file, `${trusted}\n${readFileSync(caFile, 'utf8')}`, { mode: 0o600, flag: 'wx' });
+  return file;
+}
+
+/** The environment of the program: by these variables it and the older tools reach the services, whatever profile is in use. */
+function describeEnvironment(world: Context['world'], service: LocalService): NodeJS.ProcessEnv {
+  const { account, keyId, keyFile, computeUrl: url, storUrl, caFile: ca } = service;
+  const values: Readonly<Record<string, string | undefined>> = { account, keyId, keyFile, url, storUrl, ca };
+  const named = Object.entries(settings as Readonly<Record<string, { env?: string; legacy?: readonly string[] }>>);
+  const own = named.flatMap(([name, { env, legacy = [] }]) =>
+    (env === undefined ? legacy : [env, ...legacy]).map((variable) => [variable, values[name]]),
+  );
+  const bundle = writeBundle(world, service);
+  const trust = bundle && {
+    NODE_EXTRA_CA_CERTS: ca,
+    SSL_CERT_FILE: bundle,
+    CURL_CA_BUNDLE: bundle,
+    REQUESTS_CA_BUNDLE: bundle,
+  };
+  return { ...world.env, ...Object.fromEntries(own), TRITON_PROFILE: 'env', ...trust };
+}
+
+/** Makes what a first start makes, to be copied. */
+async function makeTemplate(dataDir: string): Promise<void> {
+  const { startLocal } = await import('../../server/local.ts');
+  const service = await startLocal({ dataDir, computePort: 0, storPort: 0, isolation: 'none' });
+  await service.close(0);
+}
+
+/** Whether a first start with these options makes what the template has. */
+function isUsual({ settingGiven }: Context, { publicKey, empty, datacenter, addAccount, http }: RunOptions): boolean {
+  return (
+    settingGiven('account') === undefined &&
+    publicKey === undefined &&
+    !empty &&
+    datacenter === undefined &&
+    addAccount.length === 0 &&
+    !http
+  );
+}
+
+function openLog(world: Context['world'], file: string | undefined): { log: (line: string) => void; close: () => void } {
+  if (file === undefined) return { log: () => undefined, close: () => undefined };
+  const { O_WRONLY, O_CREAT, O_APPEND } = constants;
+  const descriptor = openSync(resolvePath(world, file), O_WRONLY | O_CREAT | O_APPEND, 0o644);
+  return {
+    log: (line) => void writeSync(descriptor, `${new Date(world.now()).toISOString()} ${line}\n`),
+    close: () => closeSync(descriptor),
+  };
+}
+
+export const run = command({
+  summary: 'Run a program with services of its own',
+  description:
+    'Starts fresh services on free ports, sets CLOUD_*, TRITON_*, SDC_* and MANTA_* and what programs trust (NODE_EXTRA_CA_CERTS, SSL_CERT_FILE, CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE) for the program alone, and removes everything when it ends. Its exit code is that of the program. Any number may run side by side; profiles and the data of cloud local start are not touched.',
+  arguments: { command: many('Program and its arguments, after --') },
+  usage: '-- COMMAND [ARGUMENT...]',
+  options: runOptions,
+  run: async (invocation) => {
+    const { args, options, world, paths } = invocation;
+    const [program = '', ...words] = args.command;
+    const { log, close } = openLog(world, options.log);
+    const dataDir = await makeScratch(paths, world, isUsual(invocation, options) ? makeTemplate : undefined);
+    try {
+      const serving = { ...options, data: dataDir, computePort: 0, storPort: 0, host: undefined, allowJobs: false };
+      const { service } = await openService(invocation, serving, log);
+      try {
+        return { kind: 'none', exitCode: await runProgram(program, words, describeEnvironment(world, service), world) };
+      } finally {
+        await service.close(0);
+      }
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true });
+      close();
+    }
+  },
+  examples: [
+    { line: 'cloud local run -- npm test', help: 'A test suite with services that forget everything' },
+    { line: "cloud local run -- sh -c 'cloud stor put README.md x && cloud stor cat x'", help: 'Several commands' },
+    {
+      line: 'cloud local run --fault getobject=InternalError*2 --log requests.log -- ./check',
+      help: 'With failures, and a log of its requests',
+    },
+  ],
+});

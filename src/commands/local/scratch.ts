@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { chmodSync, copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from '../../base/build.ts';
+import { assertOwnDataDirectory } from '../../base/data-directory.ts';
+import { isAlive, type World } from '../../base/world.ts';
+import type { Paths } from '../../config/paths.ts';
+import { makeFolders } from '../../transfer/local/folders.ts';
+import { findHolder } from './holder.ts';
+
+/** Data directories of services that are removed when a program has run, and the template they are copied from. */
+
+/** Milliseconds after which a folder whose owner lives is nevertheless taken for left behind, when no service has its database open. */
+const openingTime = 60_000;
+
+function copyTree(from: string, to: string): void {
+  mkdirSync(to, { mode: 0o700 });
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) copyTree(source, target);
+    else if (entry.isFile()) {
+      copyFileSync(source, target);
+      chmodSync(target, lstatSync(source).mode & 0o777);
+    }
+  }
+}
+
+/** Removes what runs left behind that were killed. Who runs now has the number of a living process in the name of the folder. */
+function removeOld(folder: string, world: Pick<World, 'kill' | 'now'>): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    const age = world.now() - (lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity);
+    const isUsed = isAlive(world, Number(name.split('.')[0])) && (age < openingTime || findHolder(path) !== undefined);
+    if (!isUsed) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/**
+ * A new data directory for a service that nobody needs afterwards.
+ * @param make fills a directory with what a first start makes. Its result is kept for later runs of this release, because to make
+ * keys and samples takes longer than all else; absent when the run is to be made in its own way.
+ */
+export async function makeScratch(
+  paths: Pick<Paths, 'data'>,
+  world: Pick<World, 'kill' | 'now' | 'pid'>,
+  make: ((dataDir: string) => Promise<void>) | undefined,
+): Promise<string> {
+  const runs = join(paths.data, 'runs');
+  makeFolders(runs, 0o700);
+  assertOwnDataDirectory(runs);
+  removeOld(runs, world);
+  const dataDir = join(runs, `${world.pid}.${randomUUID()}`);
+  if (!make) {
+    makeFolders(dataDir, 0o700);
+    return dataDir;
+  }
+  const template = join(paths.data, `template-${build.version}-${build.commit}`);
+  if (!existsSync(template)) await makeTemplate(template, `${dataDir}.template`, make);
+  assertOwnDataDirectory(template);
+  copyTree(template, dataDir);
+  return dataDir;
+}
+
+async function makeTemplate(template: string, folder: string, make: (dataDir: string) => Promise<void>): Promise<void> {
+  makeFolders(folder, 0o700);
+  await make(folder);
+  try {
+    renameSync(folder, template);
+  } catch {
+    // Another run was quicker: its template is as good.
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,66 @@
+import { command, type Context } from '../../cli/command.ts';
+import { UsageError, WaitError } from '../../base/errors.ts';
+import { findHolder, hasEnded } from './holder.ts';
+import { findRunning, readRunFile, waitUntil } from './running.ts';
+import { dataDirOf, dataOption } from './service.ts';
+
+/** Milliseconds that a service has to end by itself: it cuts requests after 5 s. */
+const stopTime = 8000;
+
+/** Milliseconds in which a killed process is gone. */
+const killTime = 1500;
+
+export const stop = command({
+  summary: 'Stop the services; their data stays',
+  description: 'Requests under way have 5 seconds to finish. A service that has not ended after 8 seconds is killed.',
+  options: dataOption,
+  run: async (invocation) => {
+    const { options, world, note } = invocation;
+    const pid = await findProcess(world, dataDirOf(invocation, options.data));
+    if (pid === undefined) {
+      note('Not running');
+      return undefined;
+    }
+    note((await stopProcess(world, pid)) ? 'Stopped' : `Killed process ${pid}, which did not end by itself`);
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud local stop', help: 'Requests under way are finished first' },
+    { line: 'cloud local stop --data ./data', help: 'One with its own data' },
+  ],
+});
+
+/** The process of the service on a data directory, also when it does not answer or has not started to. */
+async function findProcess(world: Context['world'], dataDir: string): Promise<number | undefined> {
+  return findHolder(dataDir, readRunFile(dataDir)?.pid) ?? (await findRunning(world, dataDir))?.pid;
+}
+
+/** Ends a service and waits until its process is gone. False when it had to be killed. @throws {WaitError} when it is there even then. */
+async function stopProcess(world: Context['world'], pid: number): Promise<boolean> {
+  const isGone = (): boolean => hasEnded(world, pid);
+  for (const [signal, time] of [
+    ['SIGTERM', stopTime],
+    ['SIGKILL', killTime],
+  ] as const) {
+    sendSignal(world, pid, signal);
+    if (await waitUntil(world, time, isGone)) return signal === 'SIGTERM';
+    if (world.interrupted.aborted) break;
+  }
+  throw new WaitError(`process ${pid} still runs`, { hint: 'run cloud local stop again, or look at the process' });
+}
+
+/** Sends a signal to a process that may end at any time. */
+function sendSignal(world: Context['world'], pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    world.kill(pid, signal);
+  } catch (error) {
+    if (!hasEnded(world, pid)) throw error;
+  }
+}
+
+/** @throws {UsageError} for work that needs the service to be at rest, while its process runs. */
+export async function checkStopped(world: Context['world'], dataDir: string): Promise<void> {
+  const running = await findRunning(world, dataDir);
+  const pid = running?.pid ?? findHolder(dataDir, readRunFile(dataDir)?.pid);
+  if (pid !== undefined) throw new UsageError(`the service runs (process ${pid})`, { hint: 'cloud local stop' });
+}

@@ -1,0 +1,248 @@
+import { compute as operations } from '../../api/compute.ts';
+import { policy as policyShape, type Policy } from '../../api/resources.ts';
+import { command, group, type Context } from '../../cli/command.ts';
+import { readRecord } from '../../cli/from.ts';
+import { maybe, one, text, texts } from '../../cli/parameters.ts';
+import { changeCommand, deleteCommand, getCommand, listCommand } from '../../cli/shapes.ts';
+import { waitForReads, waitOptions } from '../../cli/wait.ts';
+import { ApiError, UsageError } from '../../base/errors.ts';
+import { record } from '../../output/kinds.ts';
+import { quoteShell } from '../../base/quote.ts';
+import { check } from './check.ts';
+import { readRules, removeRules, warnAbout } from './rules.ts';
+import { simulate } from './simulate.ts';
+import { policyDocument } from '../../rbac/document.ts';
+import { editYaml } from '../rbac/editor.ts';
+import { findPolicy, isUuid, readUuid, requirePolicy } from '../../lookup/find.ts';
+import { isSame, requireUnchanged } from '../../rbac/settle.ts';
+
+const policyHelp = 'Name, id, or beginning of an id';
+const fromHelp = 'Name, description and rules from a JSON or YAML file; - for stdin; options win';
+const ruleHelp = 'CAN <actions> WHEN <conditions>; @FILE for the content of a file';
+const columns = ['name', 'rules', 'description', 'id'];
+
+/** What a policy is made of or changed to. */
+interface PolicyFields {
+  name?: string;
+  rules?: string[];
+  description?: string;
+}
+
+async function readPolicyFile({ world }: Context, file: string | undefined): Promise<PolicyFields> {
+  return file === undefined ? {} : await readRecord(world, file, operations.updatePolicy.fields, { ignore: ['id'] });
+}
+
+/** Whether reads show a policy as a write answered it. */
+async function isShown({ compute, account }: Context, written: Policy): Promise<boolean> {
+  const listed = (await compute.listPolicies({ account })).find(({ id }) => id === written.id);
+  if (!isSame(listed, written)) return false;
+  try {
+    return isSame(await compute.getPolicy({ account, policy: written.id }), written);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    throw error;
+  }
+}
+
+/** Adds to the refusal of rules the command that shows the place. */
+async function explainRules<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'InvalidArgument' || !/rule/i.test(error.message)) throw error;
+    const { status, code, message, requestId, errors } = error;
+    throw new ApiError(status, code, message, { requestId, errors, hint: 'see the place: cloud policies check FILE', cause: error });
+  }
+}
+
+const create = changeCommand({
+  summary: 'Create a policy',
+  aliases: ['add'],
+  arguments: { name: maybe('Name, unique within the account') },
+  options: {
+    rule: texts(`Rule: ${ruleHelp}`, { placeholder: 'RULE', values: 'rule' }),
+    description: text('Description'),
+    from: text(fromHelp, { placeholder: 'FILE', values: 'file' }),
+    ...waitOptions,
+  },
+  id: 'name',
+  columns,
+  change: async (invocation) => {
+    const { args, options, compute, account } = invocation;
+    const held = await readPolicyFile(invocation, options.from);
+    const given = await readRules(invocation, options.rule);
+    const name = args.name ?? held.name;
+    const rules = given.length > 0 ? given : held.rules;
+    const description = options.description ?? held.description;
+    if (name === undefined) throw new UsageError('missing argument NAME', { hint: "cloud policies create NAME --rule 'CAN listkeys'" });
+    if (rules === undefined || rules.length === 0) {
+      throw new UsageError('a policy needs a rule', { hint: `cloud policies create ${quoteShell(name)} --rule 'CAN listkeys AND getkey'` });
+    }
+    const created = await explainRules(() => compute.createPolicy({ account, name, rules, description }));
+    warnAbout(invocation, rules);
+    await waitForReads(invocation, options, `policy ${name}`, () => isShown(invocation, created));
+    return created;
+  },
+  done: (policy) => `Created policy ${policy.name}`,
+  examples: [
+    { line: "cloud policies create read-keys --rule 'CAN listkeys AND getkey'", help: 'With one rule' },
+    { line: 'cloud policies get read-keys -j | cloud policies create read-keys2 --from -', help: 'A copy' },
+  ],
+});
+
+const update = changeCommand({
+  summary: 'Change a policy',
+  arguments: { policy: one(policyHelp, { values: 'policy' }) },
+  options: {
+    name: text('New name', { placeholder: 'NAME' }),
+    description: text('New description; an empty text clears it'),
+    rule: texts('Rule that replaces all rules', { placeholder: 'RULE', values: 'rule' }),
+    addRule: texts(`Rule to add: ${ruleHelp}`, { placeholder: 'RULE', values: 'rule' }),
+    removeRule: texts('Rule to remove', { placeholder: 'RULE', values: 'rule' }),
+    from: text('Fields to replace from a JSON or YAML file; - for stdin', { placeholder: 'FILE', values: 'file' }),
+    ...waitOptions,
+  },
+  id: 'name',
+  columns,
+  change: async (invocation) => {
+    const { args, options, compute, account } = invocation;
+    const held = await readPolicyFile(invocation, options.from);
+    const replacing = await readRules(invocation, options.rule);
+    const added = await readRules(invocation, options.addRule);
+    const before = await openPolicy(invocation, args.policy);
+    const replaced = replacing.length > 0 ? replacing : held.rules;
+    const kept = removeRules(replaced ?? before.rules, options.removeRule, before.name);
+    const changesRules = replaced !== undefined || added.length > 0 || options.removeRule.length > 0;
+    const rules = changesRules ? [...kept, ...added] : undefined;
+    const name = options.name ?? held.name;
+    const description = options.description ?? held.description;
+    if ([rules, name, description].every((value) => value === undefined)) {
+      throw new UsageError('nothing to change', { hint: 'cloud policies update --help' });
+    }
+    if (rules?.length === 0)
+      throw new UsageError('a policy needs a rule', { hint: `to delete it: cloud policies delete ${quoteShell(before.name)}` });
+    const updated = await explainRules(() => compute.updatePolicy({ account, policy: before.id, name, rules, description }));
+    warnAbout(invocation, rules ?? []);
+    await waitForReads(invocation, options, `policy ${updated.name}`, () => isShown(invocation, updated));
+    return updated;
+  },
+  done: (policy) => `Updated policy ${policy.name}`,
+  examples: [
+    { line: "cloud policies update read-keys --add-rule 'CAN listusers'", help: 'One rule more' },
+    { line: "cloud policies update read-keys --remove-rule 'CAN listusers' --name keys", help: 'One less, and another name' },
+    { line: "cloud policies update read-keys --rule 'CAN listkeys'", help: 'This rule instead of all others' },
+  ],
+});
+
+/**
+ * A policy as it is now. Reads may lag behind writes, and the list of rules is replaced as a whole: the answer to a write is current
+ * (compute document, section 1, rule 6), also to one that changes nothing. Undefined when the policy is gone.
+ */
+async function readCurrent({ compute, account }: Context, id: string): Promise<Policy | undefined> {
+  try {
+    return await compute.updatePolicy({ account, policy: id });
+  } catch (error) {
+    if (!(error instanceof ApiError) || ![400, 404, 409].includes(error.status)) throw error;
+    // Some services refuse a change without fields.
+    return error.status === 404 ? undefined : (await compute.listPolicies({ account })).find((policy) => policy.id === id);
+  }
+}
+
+/** A policy as it is now, by what the user calls it. */
+async function openPolicy(context: Context, word: string): Promise<Policy> {
+  // Who may change policies need not have the right to read them: an id is not looked up before.
+  const current = isUuid(word) ? await readCurrent(context, word) : undefined;
+  if (current) return current;
+  const found = await findPolicy(context, word);
+  return (await readCurrent(context, found.id)) ?? found;
+}
+
+const edit = command({
+  summary: 'Edit a policy in your editor',
+  description: 'Opens the policy as YAML in $VISUAL or $EDITOR. A text that is refused is opened again, with the reason above it.',
+  arguments: { policy: one(policyHelp, { values: 'policy' }) },
+  options: waitOptions,
+  run: async (invocation) => {
+    const { args, options, compute, account, world } = invocation;
+    const before = await openPolicy(invocation, args.policy);
+    const { id: _id, ...fields } = policyDocument;
+    const edited = await editYaml(invocation, {
+      name: `policy-${before.name}`,
+      help: 'Rules are CAN <actions> WHEN <conditions>. Save and leave; an unchanged text changes nothing.',
+      value: { name: before.name, description: before.description ?? '', rules: before.rules },
+      save: async (file) => {
+        const { name = before.name, description = '', rules = [] }: PolicyFields = await readRecord(world, file, fields);
+        if (rules.length === 0) throw new UsageError('a policy needs a rule');
+        requireUnchanged(`policy ${before.name}`, before, await readCurrent(invocation, before.id));
+        return await compute.updatePolicy({ account, policy: before.id, name, description, rules });
+      },
+    });
+    if (edited === undefined) {
+      invocation.note('Nothing was changed');
+      return undefined;
+    }
+    invocation.note(`Updated policy ${edited.name}`);
+    warnAbout(invocation, edited.rules);
+    await waitForReads(invocation, options, `policy ${edited.name}`, () => isShown(invocation, edited));
+    return record(edited, { id: 'name', columns });
+  },
+  examples: [
+    { line: 'cloud policies edit read-keys', help: 'In your editor' },
+    { line: 'EDITOR="sed -i s/listkeys/listusers/" cloud policies edit read-keys', help: 'In a script' },
+  ],
+});
+
+export const policies = group({
+  summary: 'Policies: rules that say what the members of a role may do',
+  commands: {
+    list: listCommand({
+      summary: 'List the policies',
+      aliases: ['ls'],
+      columns: ['name', 'rules', { key: 'description', long: true }, { key: 'id', long: true }],
+      id: 'name',
+      shape: policyShape,
+      fetch: ({ compute, account }) => compute.listPolicies({ account }),
+      examples: [
+        { line: 'cloud policies list', help: 'Names and rules' },
+        { line: 'cloud policies list -j', help: 'As JSON' },
+      ],
+    }),
+    get: getCommand({
+      summary: 'Show a policy',
+      argument: 'policy',
+      values: 'policy',
+      help: policyHelp,
+      id: 'name',
+      shape: policyShape,
+      fetch: findPolicy,
+      examples: [
+        { line: 'cloud policies get read-keys', help: 'A policy by its name' },
+        { line: 'cloud policies get read-keys -o yaml > read-keys.yaml', help: 'For cloud policies create --from' },
+      ],
+    }),
+    create,
+    update,
+    edit,
+    delete: deleteCommand({
+      summary: 'Delete policies',
+      argument: 'policy',
+      values: 'policy',
+      help: policyHelp,
+      noun: 'policy',
+      read: ({ compute, account }) => compute.listPolicies({ account }),
+      wholeId: readUuid,
+      resolve: (listed, word) => {
+        const { id, name } = requirePolicy(listed, word);
+        return { id, label: name };
+      },
+      remove: ({ compute, account }, policy) => compute.deletePolicy({ account, policy }),
+      isShown: async ({ compute, account }, ids) => (await compute.listPolicies({ account })).some(({ id }) => ids.includes(id)),
+      examples: [
+        { line: 'cloud policies delete read-keys', help: 'Asks first' },
+        { line: 'cloud policies delete read-keys old --yes', help: 'Several, without a question' },
+      ],
+    }),
+    check,
+    simulate,
+  },
+});

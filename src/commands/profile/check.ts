@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import type { World } from '../../base/world.ts';
+import { UsageError } from '../../base/errors.ts';
+import { resolvePath } from '../../cli/input.ts';
+import type { Profile } from '../../config/profiles.ts';
+import { kebab, readCount, type SettingName } from '../../config/settings.ts';
+import { parseLimit } from '../../output/units.ts';
+
+type Check = (value: string, option: string) => void;
+
+function refuse(option: string, value: string, what: string, hint: string): never {
+  throw new UsageError(`${option}: "${value}" ${what}`, { hint });
+}
+
+const checkUrl: Check = (value, option) => {
+  const isWeb = URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && new URL(value).hostname !== '';
+  if (!isWeb) refuse(option, value, 'is not an address of a service', `${option} https://cloud.example.com`);
+};
+
+const checkLogin: Check = (value, option) => {
+  if (!/^[A-Za-z0-9][\w.@+-]*$/.test(value))
+    refuse(option, value, 'is not a login', 'a login has letters, digits and _ . @ + -, no blanks or slashes');
+};
+
+const checkKeyId: Check = (value, option) => {
+  const isFingerprint = /^(?:MD5:)?(?:[\da-f]{2}:){15}[\da-f]{2}$|^[\da-f]{32}$|^SHA256:[A-Za-z0-9+/]{43}=?$/i.test(value);
+  if (!isFingerprint) refuse(option, value, 'is not a fingerprint', 'the keys of this machine with theirs: cloud keys local');
+};
+
+const checkFile: Check = (value, option) => {
+  if (!existsSync(value)) refuse(option, value, 'does not exist', `${option} FILE of a file that is there`);
+};
+
+const checkNumber: Check = (value, option) => void readCount({ value, source: option });
+
+const checks: Partial<Record<SettingName, Check>> = {
+  account: checkLogin,
+  user: (value, option) => value === '' || checkLogin(value, option),
+  keyId: checkKeyId,
+  storKeyId: checkKeyId,
+  keyFile: checkFile,
+  ca: checkFile,
+  url: checkUrl,
+  storUrl: checkUrl,
+  timeout: (value) => void parseLimit(value),
+  maxTime: (value) => void parseLimit(value),
+  retries: checkNumber,
+  maxRequestsPerSecond: checkNumber,
+  signWindow: (value, option) => {
+    checkNumber(value, option);
+    if (Number(value) > 240) refuse(option, value, 'is more than 240 seconds', 'services accept signatures for 300 seconds');
+  },
+};
+
+/** Values of a profile as they are stored: files by their absolute paths. @throws {UsageError} for a value that cannot serve */
+export function checkValues(world: World, values: Profile['values']): Profile['values'] {
+  const stored = { ...values };
+  for (const name of ['keyFile', 'ca'] as const) {
+    const file = stored[name];
+    if (file !== undefined) stored[name] = resolvePath(world, file);
+  }
+  for (const [name, value] of Object.entries(stored) as [SettingName, string][]) checks[name]?.(value, `--${kebab(name)}`);
+  return stored;
+}

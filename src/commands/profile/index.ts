@@ -1,0 +1,138 @@
+import { command, group, type Context } from '../../cli/command.ts';
+import { flag, maybe, one, text } from '../../cli/parameters.ts';
+import { deleteCommand, listCommand } from '../../cli/shapes.ts';
+import { profileSettings, resolveSettings, settings, type Setting } from '../../config/settings.ts';
+import { UsageError } from '../../base/errors.ts';
+import { record, records, text as plainText } from '../../output/kinds.ts';
+import { quoteShell } from '../../base/quote.ts';
+import { checkValues } from './check.ts';
+import { create } from './create.ts';
+import { importProfiles } from './import.ts';
+import { ownOptions, readGiven, showProfile } from './values.ts';
+
+const list = listCommand({
+  summary: 'List the profiles',
+  aliases: ['ls'],
+  columns: ['name', 'current', 'account', 'url', 'storUrl', { key: 'keyId', long: true }],
+  id: 'name',
+  fetch: ({ profiles }) => {
+    const current = profiles.current();
+    return profiles.list().map((name) => ({ ...showProfile(profiles.read(name)), current: name === current }));
+  },
+  examples: [
+    { line: 'cloud profile list', help: 'All profiles, and which one is current' },
+    { line: 'cloud profile list -o name', help: 'Only the names' },
+  ],
+});
+
+const get = command({
+  summary: 'Show a profile',
+  aliases: ['show'],
+  arguments: { name: maybe('Name; the current profile when absent', { values: 'profile' }) },
+  options: { explain: flag('Show every setting that is in force, and where it comes from') },
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    if (options.explain) {
+      const { profiles } = invocation;
+      const chosen = args.name === undefined ? invocation : invocation.withProfile(profiles.read(args.name));
+      const rows = Object.entries(chosen.settings()).map(([setting, sourced]) => ({ setting, ...sourced }));
+      return records(rows, { columns: ['setting', 'value', 'source'], id: 'value' });
+    }
+    return record(showProfile(invocation.profiles.read(chosenName(invocation, args.name))), { id: 'name' });
+  },
+  examples: [
+    { line: 'cloud profile get', help: 'The current profile' },
+    { line: 'cloud profile get --explain', help: 'Why does it connect there?' },
+  ],
+});
+
+function chosenName({ profiles, world, settings: values }: Context, name: string | undefined): string {
+  const chosen = name ?? values().profile?.value ?? world.env['CLOUD_PROFILE'] ?? profiles.current();
+  if (chosen === undefined)
+    throw new UsageError('there is no current profile', { hint: 'cloud profile create, or cloud profile use NAME' });
+  return chosen;
+}
+
+const edit = command({
+  summary: 'Change settings of a profile',
+  arguments: { name: maybe('Name; the current profile when absent', { values: 'profile' }) },
+  options: { ...ownOptions, unset: text('Settings to remove: role,ca', { placeholder: 'LIST' }) },
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    const { unset, ...own } = options;
+    const given = checkValues(invocation.world, readGiven(invocation, own));
+    const removed = typeof unset === 'string' ? unset.split(',') : [];
+    const unknown = removed.find((name) => !profileSettings.some((known) => known === name));
+    if (unknown !== undefined)
+      throw new UsageError(`"${unknown}" is not a setting of a profile`, { hint: `there are ${profileSettings.join(', ')}` });
+    if (Object.keys(given).length + removed.length === 0) throw new UsageError('nothing to change', { hint: 'cloud profile edit --help' });
+    const name = args.name ?? invocation.profiles.current() ?? chosenName(invocation, undefined);
+    const changed = invocation.profiles.change(name, (values) =>
+      Object.fromEntries(Object.entries({ ...values, ...given }).filter(([setting]) => !removed.includes(setting))),
+    );
+    invocation.note(`Changed profile ${name}`);
+    return record(showProfile(changed), { id: 'name' });
+  },
+  examples: [
+    { line: 'cloud profile edit work --stor-url https://stor.example.com', help: 'Add the object storage' },
+    { line: 'cloud profile edit --unset ca,insecure', help: 'Remove settings of the current profile' },
+  ],
+});
+
+const use = command({
+  summary: 'Make a profile the current one',
+  arguments: { name: one('Name of the profile', { values: 'profile' }) },
+  run: async ({ args, profiles, note }) => {
+    profiles.use(args.name);
+    note(`Now using profile ${args.name}`);
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud profile use work', help: 'From now on' },
+    { line: 'cloud --profile work images list', help: 'For one command only' },
+  ],
+});
+
+const remove = deleteCommand({
+  summary: 'Delete profiles; keys and the cloud itself are not touched',
+  argument: 'name',
+  help: 'Name of the profile',
+  values: 'profile',
+  noun: 'profile',
+  read: ({ profiles }) => profiles,
+  resolve: (profiles, name) => ({ id: profiles.read(name).name, label: name }),
+  remove: async ({ profiles }, name) => profiles.remove(name),
+  examples: [
+    { line: 'cloud profile delete old', help: 'Asks first' },
+    { line: 'cloud profile delete old older -y', help: 'Without a question' },
+  ],
+});
+
+export const profile = group({
+  summary: 'Profiles: which cloud, which account, which key',
+  commands: { list, get, create, edit, use, delete: remove, import: importProfiles },
+});
+
+export const env = command({
+  summary: 'Print a profile as shell exports',
+  arguments: { profile: maybe('Name; the current profile when absent', { values: 'profile' }) },
+  run: async (invocation) => {
+    const { args } = invocation;
+    const chosen = invocation.profiles.read(chosenName(invocation, args.profile));
+    const values = resolveSettings({ options: {}, env: {}, profile: chosen });
+    const lines = profileSettings.flatMap((name) => {
+      const { env: variable, kind, default: usual }: Setting = settings[name];
+      if (variable === undefined) return [];
+      const sourced = values[name];
+      if (sourced !== undefined && sourced.source !== 'default') return [`export ${variable}=${quoteShell(sourced.value)}`];
+      // What the profile does not say must not come from another one, nor from what was exported before.
+      if (kind === 'flag' || usual !== undefined) return [`export ${variable}=${quoteShell(usual ?? 'false')}`];
+      return [`unset ${variable}`];
+    });
+    return plainText(lines.join('\n'));
+  },
+  examples: [
+    { line: 'eval "$(cloud env work)"', help: 'Use a profile in this shell' },
+    { line: 'cloud env > .envrc', help: 'Keep it for a folder' },
+  ],
+});

@@ -1,0 +1,244 @@
+import { command, group, type Context } from '../../cli/command.ts';
+import { duration, flag, one } from '../../cli/parameters.ts';
+import { confirm } from '../../cli/prompt.ts';
+import { pollUntil } from '../../cli/wait.ts';
+import { ApiError, exitCodes, explain, LocalError, PartialError } from '../../base/errors.ts';
+import { bytes, record, records, text, type Output } from '../../output/kinds.ts';
+import type { Change } from '../../rbac/change.ts';
+import type { RbacDocument } from '../../rbac/document.ts';
+import { collectPasswords, createExecutor, type Executor } from './execute.ts';
+import { toDocument } from './export.ts';
+import { plan } from '../../rbac/plan.ts';
+import { warnAboutPowers } from './powers.ts';
+import { readDocument } from '../../rbac/read.ts';
+import { describeDocument } from '../../rbac/schema.ts';
+import { countChanges, describeChange, paintFor, printChange, wantsText } from './show.ts';
+import { listTaggable, normalisePath, readState, readTags, type State } from '../../rbac/state.ts';
+import { printText } from '../../rbac/yaml.ts';
+
+const fileHelp = 'Document as cloud rbac export writes it; - for stdin';
+const pruneHelp = 'Also delete what the parts of the document do not mention';
+const columns = ['action', 'kind', 'name', 'differences'];
+
+/** What stands above an export: editors find the schema by the second line. */
+const heading = `# Access control of an account. See what would change: cloud rbac diff FILE; change it: cloud rbac apply FILE
+# yaml-language-server: $schema=rbac.schema.json
+# Editors complete this file when the schema is beside it: cloud rbac schema > rbac.schema.json
+`;
+
+/** The account as far as a document is about it, and what leads from one to the other. */
+interface Planned {
+  state: State;
+  changes: Change[];
+}
+
+async function planFor(context: Context, document: RbacDocument, prune: boolean): Promise<Planned> {
+  const state = await readState(context, document.tags !== undefined);
+  const mentioned = Object.keys(document.tags ?? {}).map((path) => normalisePath(path, state));
+  const tagged = document.tags === undefined ? [] : prune ? [...new Set([...listTaggable(state), ...mentioned])] : mentioned;
+  // What a renaming is about is tagged under its old name still.
+  const paths = prune || document.tags === undefined ? tagged : [...new Set([...tagged, ...listRenamed(document, state)])];
+  const tags = await readTags(context, paths, state);
+  return { state, changes: plan(document, state, tags, prune) };
+}
+
+/** Paths of what the document calls by another name than the account. */
+function listRenamed({ users = [], policies = [], roles = [] }: RbacDocument, state: State): string[] {
+  const changed = (
+    collection: string,
+    wanted: readonly { id?: string | undefined; name: string }[],
+    is: readonly { id: string; name: string }[],
+  ): string[] =>
+    is.filter(({ id, name }) => wanted.some((each) => each.id === id && each.name !== name)).map(({ name }) => `${collection}/${name}`);
+  const named = <T extends { login: string }>(list: readonly T[]): (T & { name: string })[] =>
+    list.map((each) => ({ ...each, name: each.login }));
+  const paths = [
+    ...changed('users', named(users), named(state.users)),
+    ...changed('policies', policies, state.policies),
+    ...changed('roles', roles, state.roles),
+  ];
+  const all = listTaggable(state);
+  return all.filter((path) => paths.some((each) => path === each || path.startsWith(`${each}/`)));
+}
+
+async function printChanges(context: Context, changes: readonly Change[]): Promise<Output> {
+  if (!wantsText(context)) return records(changes.map(describeChange), { columns, id: 'name' });
+  const paint = await paintFor(context);
+  return text(changes.map((change) => printChange(change, paint)).join(''));
+}
+
+/** An output that ends with an error, after all of it was shown. */
+function endWith(output: Output, error: PartialError): Output {
+  async function* fail<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
+    yield* items;
+    throw error;
+  }
+  if (output.kind === 'records') return { ...output, rows: fail(output.rows) };
+  return output.kind === 'text' ? bytes(fail([Buffer.from(output.text)])) : output;
+}
+
+function isSamePlan(a: readonly Change[], b: readonly Change[]): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** What is done, and how to know whether reads show it. */
+interface Work {
+  document: RbacDocument;
+  changes: readonly Change[];
+  executor: Executor;
+  options: ApplyOptions;
+}
+
+/** The refusal of a step, with what the step is about. */
+function nameStep(error: unknown, { kind, name }: Change): unknown {
+  if (!(error instanceof ApiError)) return error;
+  const { status, code, message, requestId, errors, hint } = error;
+  return new ApiError(status, code, `${kind} ${name}: ${message}`, { requestId, errors, hint, cause: error });
+}
+
+/** Does one step after the other and shows each; stops at the first refusal and says what was not done. */
+async function* applyChanges(context: Context, work: Work): AsyncGenerator<Change & { status: string }> {
+  const { changes, executor } = work;
+  for (const [at, change] of changes.entries()) {
+    try {
+      await executor.execute(change.step);
+    } catch (error) {
+      if (at === 0) throw nameStep(error, change);
+      await context.fail(error, `${change.kind} ${change.name}`);
+      const left = changes.slice(at).map(({ kind, name }) => `${kind} ${name}`);
+      context.warn(`${at} of ${changes.length} changes are done. Not done: ${left.join(', ')}. The same command goes on from here`);
+      await waitForChanges(context, work, changes.slice(0, at));
+      return;
+    }
+    yield { ...change, status: 'done' };
+  }
+  await waitForChanges(context, work, changes);
+  context.note(`${changes.length} ${changes.length === 1 ? 'change' : 'changes'} done`);
+}
+
+/** Waits until reads show what was done: a plan that is made from older ones would do it again. */
+async function waitForChanges(context: Context, { document, options }: Work, done: readonly Change[]): Promise<void> {
+  const label = ({ action, kind, name }: Change): string => `${action} ${kind} ${name}`;
+  const labels = new Set(done.map(label));
+  const { tags: _tags, ...rest } = document;
+  await pollUntil(context, 'reads show the changes', options.waitTimeout, async () => {
+    try {
+      const { changes } = await planFor(context, rest, options.prune);
+      return !changes.some((change) => labels.has(label(change)));
+    } catch (error) {
+      // A user that was just made or deleted is in one list and not in another.
+      if (explain(error).status === 404) return false;
+      throw error;
+    }
+  });
+}
+
+interface ApplyOptions {
+  prune: boolean;
+  yes: boolean;
+  waitTimeout: number | undefined;
+}
+
+/** Asks before deleting, collects passwords, and makes sure that nothing changed while somebody was typing. */
+async function prepare(context: Context, document: RbacDocument, planned: Planned, options: ApplyOptions): Promise<Executor> {
+  const { changes } = planned;
+  const deletions = changes.filter(({ action }) => action === 'delete').map(({ kind, name }) => `${kind} ${name}`);
+  const asks = deletions.length > 0 && !options.yes;
+  if (asks) await confirm(context.world, `Delete ${deletions.join(', ')}?`);
+  const passwords = await collectPasswords(context, changes);
+  const waited = asks || changes.some(({ step }) => step.do === 'createUser' && step.user.password === undefined);
+  if (waited && !isSamePlan((await planFor(context, document, options.prune)).changes, changes)) {
+    throw new LocalError('the account was changed by somebody else in the meantime: nothing was done', { hint: 'run the command again' });
+  }
+  return createExecutor(context, planned.state, passwords);
+}
+
+const apply = command({
+  summary: 'Change the account so that it has what a document says',
+  description:
+    'Does what cloud rbac diff shows, in an order in which each step can be done, and waits until reads show it. Parts and fields that the document does not have are left alone; what a part does not mention is deleted with --prune only, after a question. Entries with an id are renamed, not made anew. Passwords of new users come from the environment variable that the document names, or are asked for. After a refusal the same command goes on.',
+  arguments: { file: one(fileHelp, { values: 'file' }) },
+  options: {
+    prune: flag(pruneHelp),
+    dryRun: flag('Only show what would be done'),
+    yes: flag('Do not ask before deleting', { short: 'y' }),
+    waitTimeout: duration('Longest time to wait until reads show the changes; 60s when absent'),
+  },
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    const document = await readDocument(invocation, args.file);
+    const planned = await planFor(invocation, document, options.prune);
+    const { changes } = planned;
+    if (changes.length === 0) invocation.note('Nothing to change');
+    warnAboutPowers(invocation, changes);
+    if (options.dryRun || changes.length === 0) return await printChanges(invocation, changes);
+    const executor = await prepare(invocation, document, planned, options);
+    const done = applyChanges(invocation, { document, changes, executor, options });
+    if (!wantsText(invocation)) return records(describeDone(done), { columns: ['status', ...columns], id: 'name' });
+    return bytes(printDone(invocation, done));
+  },
+  examples: [
+    { line: 'cloud rbac apply rbac.yaml --dry-run', help: 'What would be done' },
+    { line: 'cloud rbac apply rbac.yaml --prune --yes', help: 'Make the account exactly as the document, without a question' },
+  ],
+});
+
+async function* describeDone(done: AsyncIterable<Change & { status: string }>): AsyncGenerator<object> {
+  for await (const change of done) yield { status: change.status, ...describeChange(change) };
+}
+
+async function* printDone(context: Context, done: AsyncIterable<Change>): AsyncGenerator<Uint8Array> {
+  const paint = await paintFor(context);
+  for await (const change of done) yield Buffer.from(printChange(change, paint));
+}
+
+export const rbac = group({
+  summary: 'Access control of the account as one document',
+  description:
+    'The document has the users with their keys, the policies, the roles and the role tags of what the compute service has. Role tags of directories and objects are no part of it: cloud stor roles.',
+  commands: {
+    export: command({
+      summary: 'Write users with their keys, policies, roles and role tags as one YAML document',
+      run: async (invocation) => {
+        const state = await readState(invocation, true);
+        const tags = await readTags(invocation, listTaggable(state), state);
+        const document = toDocument(state, invocation.account, tags);
+        if (!wantsText(invocation)) return record(document, { id: 'account' });
+        return text(`${heading}${await printText(document)}`);
+      },
+      examples: [
+        { line: 'cloud rbac export > rbac.yaml', help: 'Everything, for keeping and editing' },
+        { line: 'cloud rbac export -j --columns roles', help: 'The roles alone, as JSON' },
+      ],
+    }),
+    diff: command({
+      summary: 'Show what would change if a document were applied',
+      arguments: { file: one(fileHelp, { values: 'file' }) },
+      options: { prune: flag(pruneHelp), exitCode: flag('Exit with 1 when something would change') },
+      run: async (invocation) => {
+        const { args, options, note } = invocation;
+        const { changes } = await planFor(invocation, await readDocument(invocation, args.file), options.prune);
+        if (!options.exitCode || changes.length === 0) note(changes.length === 0 ? 'No differences' : countChanges(changes));
+        warnAboutPowers(invocation, changes);
+        const shown = await printChanges(invocation, changes);
+        return options.exitCode && changes.length > 0
+          ? endWith(shown, new PartialError(`the account differs: ${countChanges(changes)}`, { allFailed: exitCodes.failed }))
+          : shown;
+      },
+      examples: [
+        { line: 'cloud rbac diff rbac.yaml', help: 'In the order in which it would be done' },
+        { line: 'cloud rbac diff rbac.yaml --prune -j', help: 'With deletions, as JSON' },
+      ],
+    }),
+    apply,
+    schema: command({
+      summary: 'Print the JSON schema of the document, for editors',
+      run: async ({ global }) =>
+        wantsText({ global }) ? text(JSON.stringify(describeDocument(), null, 2)) : record(describeDocument(), { id: 'title' }),
+      examples: [
+        { line: 'cloud rbac schema > rbac.schema.json', help: 'Beside the document, where its second line looks for it' },
+        { line: 'cloud rbac schema -j --columns required', help: 'One part of it' },
+      ],
+    }),
+  },
+});

@@ -1,0 +1,255 @@
+import { compute as operations } from '../../api/compute.ts';
+import { role as roleShape, type RoleMember } from '../../api/resources.ts';
+import { command, group, type Context } from '../../cli/command.ts';
+import { readRecord } from '../../cli/from.ts';
+import { maybe, one, text, texts } from '../../cli/parameters.ts';
+import { changeCommand, deleteCommand, explainUnlisted, getCommand, isForbidden, listCommand } from '../../cli/shapes.ts';
+import { waitForReads, waitOptions } from '../../cli/wait.ts';
+import { UsageError } from '../../base/errors.ts';
+import { record } from '../../output/kinds.ts';
+import { roleDocument } from '../../rbac/document.ts';
+import { editYaml } from '../rbac/editor.ts';
+import { findRole, isIdLike, isUuid, lookUpRole, readUuid, requireRole } from '../../lookup/find.ts';
+import { listRoles, parseMember, printMember, type FoundRole, type Member, type Role, type RoleFields } from '../../lookup/role.ts';
+import { requireUnchanged } from '../../rbac/settle.ts';
+import { addMembers, removeMembers, resolveMembers } from './members.ts';
+import { changePolicies, resolvePolicies } from './policies.ts';
+import { tags } from './tags.ts';
+import { createRole, isRoleShown, readCurrentRole, updateRole } from './write.ts';
+
+const roleHelp = 'Name, id, or beginning of an id';
+const memberHelp = 'login or id of a sub-user, or account:LOGIN for another account';
+const columns = ['name', 'members', 'default_members', 'policies', 'id'];
+/** What `roles get` shows and no request takes. */
+const readOnly = ['id', 'default_members'];
+
+/** A role from a file, in the form of the API. */
+async function readRoleFile({ world }: Pick<Context, 'world'>, file: string): Promise<RoleFields> {
+  const held = await readRecord(world, file, operations.createRole.fields, { ignore: readOnly });
+  const { name, members, policies } = held as { name?: string; members?: RoleMember[]; policies?: { id?: string; name?: string }[] };
+  return {
+    ...(name !== undefined && { name }),
+    ...(members && { members: members.map((member, at) => readFileMember(member, `${file}: members[${at}]`)) }),
+    ...(policies && { policies: policies.map((policy, at) => readFilePolicy(policy, `${file}: policies[${at}]`)) }),
+  };
+}
+
+function readFileMember({ type = 'subuser', id, login, default: isDefault = false }: RoleMember, at: string): Member {
+  if (id === undefined && login === undefined) throw new UsageError(`${at}: neither login nor id is given`);
+  return { type, login: login ?? '', default: isDefault, ...(id !== undefined && { id }) };
+}
+
+function readFilePolicy({ id, name }: { id?: string; name?: string }, at: string): string {
+  const word = id ?? name;
+  if (word === undefined) throw new UsageError(`${at}: neither name nor id is given`);
+  return word;
+}
+
+const create = changeCommand({
+  summary: 'Create a role',
+  aliases: ['add'],
+  arguments: { name: maybe('Name, unique within the account') },
+  options: {
+    member: texts(`Who may ask for the role: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+    defaultMember: texts(`Who has the role active by default: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+    policy: texts('Policy that the members get, by name or id', { placeholder: 'NAME', values: 'policy' }),
+    from: text('Name, members and policies from a JSON or YAML file; - for stdin; options win', { placeholder: 'FILE', values: 'file' }),
+    ...waitOptions,
+  },
+  id: 'name',
+  columns,
+  change: async (invocation) => {
+    const { args, options } = invocation;
+    const held = options.from === undefined ? {} : await readRoleFile(invocation, options.from);
+    const name = args.name ?? held.name;
+    if (name === undefined) throw new UsageError('missing argument NAME', { hint: 'cloud roles create NAME' });
+    const given = await resolveMembers(invocation, options.member, options.defaultMember);
+    const members = given.length > 0 ? given : held.members;
+    const policies = options.policy.length > 0 ? await resolvePolicies(invocation, options.policy) : held.policies;
+    const created = await createRole(invocation, { name, members, policies }, await hasOldRoles(invocation));
+    await waitForReads(invocation, options, `role ${name}`, () => isRoleShown(invocation, created));
+    return created;
+  },
+  done: (role) => `Created role ${role.name}`,
+  examples: [
+    { line: 'cloud roles create dev --default-member alice --policy read-images', help: 'With a member and a policy' },
+    { line: 'cloud roles get dev -o yaml | cloud roles create dev2 --from -', help: 'A copy' },
+  ],
+});
+
+const update = changeCommand({
+  summary: 'Change a role',
+  arguments: { role: one(roleHelp, { values: 'role' }) },
+  options: {
+    name: text('New name', { placeholder: 'NAME' }),
+    addMember: texts(`Let ask for the role from now on: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+    addDefaultMember: texts(`Have the role active by default from now on: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+    removeMember: texts('No member any more', { placeholder: 'LOGIN', values: 'user' }),
+    addPolicy: texts('Policy to add, by name or id', { placeholder: 'NAME', values: 'policy' }),
+    removePolicy: texts('Policy to remove, by name or id', { placeholder: 'NAME', values: 'policy' }),
+    from: text('Fields to replace from a JSON or YAML file; - for stdin', { placeholder: 'FILE', values: 'file' }),
+    ...waitOptions,
+  },
+  id: 'name',
+  columns,
+  change: async (invocation) => {
+    const { args, options } = invocation;
+    const held = options.from === undefined ? {} : await readRoleFile(invocation, options.from);
+    const { role: before, isOld } = await openRole(invocation, args.role);
+    const fields = { ...held, ...(await changeLists(invocation, before, held, options)), ...(options.name && { name: options.name }) };
+    if (Object.keys(fields).length === 0) throw new UsageError('nothing to change', { hint: 'cloud roles update --help' });
+    const updated = await updateRole(invocation, before.id, fields, isOld);
+    await waitForReads(invocation, options, `role ${updated.name}`, () => isRoleShown(invocation, updated));
+    return updated;
+  },
+  done: (role) => `Updated role ${role.name}`,
+  examples: [
+    { line: 'cloud roles update dev --add-default-member bob --remove-member alice', help: 'Change the members' },
+    { line: 'cloud roles update dev --name developers', help: 'Another name' },
+  ],
+});
+
+/** A role as it is now, by what the user calls it. */
+async function openRole(context: Context, word: string): Promise<FoundRole> {
+  try {
+    const { role, isOld } = await lookUpRole(context, word);
+    return { role: (await readCurrentRole(context, role.id, isOld)) ?? role, isOld };
+  } catch (error) {
+    // Who may change roles need not have the right to read them.
+    const role = isUuid(word) && isForbidden(error) ? await readCurrentRole(context, word, false) : undefined;
+    if (role === undefined) throw isIdLike(word) ? error : explainUnlisted(error, 'role', word);
+    return { role, isOld: false };
+  }
+}
+
+/** Whether the service has roles in the form of version 8. Who may not list them is taken to speak the newer one. */
+async function hasOldRoles(context: Context): Promise<boolean> {
+  try {
+    return (await listRoles(context)).isOld;
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return false;
+  }
+}
+
+interface ListOptions {
+  addMember: string[];
+  addDefaultMember: string[];
+  removeMember: string[];
+  addPolicy: string[];
+  removePolicy: string[];
+}
+
+/** The whole lists that are to be sent, where options change them. */
+async function changeLists(context: Context, before: Role, held: RoleFields, options: ListOptions): Promise<RoleFields> {
+  const added = await resolveMembers(context, options.addMember, options.addDefaultMember);
+  const members = held.members ?? before.members;
+  return {
+    ...((added.length > 0 || options.removeMember.length > 0) && {
+      members: addMembers(removeMembers(members, options.removeMember, before.name), added),
+    }),
+    ...((options.addPolicy.length > 0 || options.removePolicy.length > 0) && {
+      policies: await changePolicies(context, before, held, options),
+    }),
+  };
+}
+
+const { id: _id, ...editable } = roleDocument;
+
+const edit = command({
+  summary: 'Edit a role in your editor',
+  description: 'Opens the role as YAML in $VISUAL or $EDITOR. A text that is refused is opened again, with the reason above it.',
+  arguments: { role: one(roleHelp, { values: 'role' }) },
+  options: waitOptions,
+  run: async (invocation) => {
+    const { args, options, world } = invocation;
+    const { role: before, isOld } = await openRole(invocation, args.role);
+    const pick = (isDefault: boolean): string[] => before.members.filter((member) => member.default === isDefault).map(printMember);
+    const value = {
+      name: before.name,
+      default_members: pick(true),
+      members: pick(false),
+      policies: before.policies.map(({ name }) => name),
+    };
+    const edited = await editYaml(invocation, {
+      name: `role-${before.name}`,
+      help: 'default_members have the role active by default; members have to ask for it. Save and leave; an unchanged text changes nothing.',
+      value,
+      save: async (file) => {
+        const read = await readRecord(world, file, editable);
+        const { name, members = [], default_members: defaults = [], policies = [] } = read as Partial<typeof value>;
+        requireUnchanged(`role ${before.name}`, before, await readCurrentRole(invocation, before.id, isOld));
+        const all = addMembers(
+          members.map((word) => parseMember(word, false)),
+          defaults.map((word) => parseMember(word, true)),
+        );
+        return await updateRole(invocation, before.id, { name: name ?? before.name, members: all, policies }, isOld);
+      },
+    });
+    if (edited === undefined) {
+      invocation.note('Nothing was changed');
+      return undefined;
+    }
+    invocation.note(`Updated role ${edited.name}`);
+    await waitForReads(invocation, options, `role ${edited.name}`, () => isRoleShown(invocation, edited));
+    return record(edited, { id: 'name', columns });
+  },
+  examples: [
+    { line: 'cloud roles edit dev', help: 'In your editor' },
+    { line: 'EDITOR="sed -i s/alice/bob/" cloud roles edit dev', help: 'In a script' },
+  ],
+});
+
+export const roles = group({
+  summary: 'Roles: who gets which policies',
+  commands: {
+    list: listCommand({
+      summary: 'List the roles',
+      aliases: ['ls'],
+      columns: columns.map((key) => (key === 'id' ? { key, long: true } : key)),
+      id: 'name',
+      shape: roleShape,
+      fetch: async (context) => (await listRoles(context)).roles,
+      examples: [
+        { line: 'cloud roles list', help: 'Names, members and policies' },
+        { line: 'cloud roles list -j --columns name,members', help: 'As JSON' },
+      ],
+    }),
+    get: getCommand({
+      summary: 'Show a role',
+      argument: 'role',
+      values: 'role',
+      help: roleHelp,
+      id: 'name',
+      shape: roleShape,
+      fetch: findRole,
+      examples: [
+        { line: 'cloud roles get dev', help: 'A role by its name' },
+        { line: 'cloud roles get dev -o yaml > dev.yaml', help: 'For cloud roles create --from' },
+      ],
+    }),
+    create,
+    update,
+    edit,
+    delete: deleteCommand({
+      summary: 'Delete roles',
+      argument: 'role',
+      values: 'role',
+      help: roleHelp,
+      noun: 'role',
+      read: listRoles,
+      wholeId: readUuid,
+      resolve: (listed, word) => {
+        const { id, name } = requireRole(listed.roles, word);
+        return { id, label: name };
+      },
+      remove: ({ compute, account }, role) => compute.deleteRole({ account, role }),
+      isShown: async (context, ids) => (await listRoles(context)).roles.some(({ id }) => ids.includes(id)),
+      examples: [
+        { line: 'cloud roles delete dev', help: 'Asks first' },
+        { line: 'cloud roles delete dev ops --yes', help: 'Several, without a question' },
+      ],
+    }),
+    tags,
+  },
+});

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from '../../cli/command.ts';
+import { UsageError } from '../../base/errors.ts';
+import { records, type Output, type Row } from '../../output/kinds.ts';
+import { makeFolder } from '../../transfer/tree/folders.ts';
+import { inspect, type Inspected } from '../../transfer/inspect.ts';
+import { baseName, joinPath, parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { createBetween } from '../../transfer/sync/between.ts';
+import { syncSides } from '../../transfer/sync/run.ts';
+import { engineAt, type Side } from '../../transfer/sync/tree.ts';
+import { createEngine, createTally, type TransferValues } from './engine.ts';
+import { readFilter, type FilterValues } from './filters.ts';
+import { missing } from './paths.ts';
+import { runTransfers } from './show.ts';
+import { checkSides, readSides, type Sides } from './sides.ts';
+import { mapSteps, readCopyOptions, reportTo, stepShape } from './sync.ts';
+
+/** `cp` between the services of two profiles. */
+
+interface CopyValues extends TransferValues, FilterValues {
+  readonly recursive: boolean;
+  readonly noClobber: boolean;
+  readonly parents: boolean;
+  readonly dryRun: boolean;
+  readonly noTargetDirectory: boolean;
+}
+
+type RemoteSide = Extract<Side, { kind: 'remote' }>;
+
+/** Where a source goes: into the target when that is a directory. */
+async function choosePlace(
+  { storage }: Context,
+  source: RemotePath,
+  target: RemotePath,
+  word: string,
+  asItself: boolean,
+): Promise<RemotePath> {
+  const there = await inspect(storage, target);
+  if (word.endsWith('/') && there?.type !== 'directory')
+    throw new UsageError(`${printRemotePath(target)}: no such directory`, { hint: `cloud stor mkdir -p ${quoteRemotePath(target)}` });
+  return there?.type === 'directory' && !asItself ? joinPath(target, baseName(source)) : target;
+}
+
+async function copyTree(context: Context, sides: Sides, options: CopyValues): Promise<Output | undefined> {
+  const { from, to } = sides;
+  const isThere = await checkSides(sides);
+  const copy = readCopyOptions({ copies: undefined, modes: false, sparse: false, resetHeaders: false, copy: false }, true);
+  const task = { from, to, comparison: 'checksum', comparesHeaders: true, modes: false } as const;
+  const common = {
+    task,
+    filter: await readFilter(context, options),
+    deletes: false,
+    copy,
+    memory: undefined,
+    remembers: false,
+    id: randomUUID(),
+  };
+  const rest = { ...common, links: 'inside', onSkip: () => undefined } as const;
+  if (options.dryRun) {
+    const tally = createTally(context);
+    const engine = createEngine(sides.context, options, { bulk: true });
+    const steps = syncSides(engine, { ...rest, dryRun: true, isEmpty: !isThere, report: reportTo(tally) });
+    return records(mapSteps(steps), stepShape);
+  }
+  return await runTransfers(sides.context, options, { only: false, bulk: true }, stepShape, async function* ({ engine, tally }) {
+    if (!isThere && to.kind === 'remote') await makeFolder(engine.storage, to.root, { parents: options.parents });
+    yield* mapSteps(syncSides(engine, { ...rest, dryRun: false, isEmpty: !isThere, report: reportTo(tally) }));
+  });
+}
+
+async function copyOne(
+  context: Context,
+  from: RemoteSide,
+  to: RemotePath,
+  found: Inspected,
+  options: CopyValues,
+): Promise<Output | undefined> {
+  const shown = { from: printRemotePath(from.root), to: printRemotePath(to) };
+  if (options.dryRun) {
+    context.note(`Would copy ${shown.from} -> ${shown.to}`);
+    return undefined;
+  }
+  return await runTransfers(
+    context,
+    options,
+    { only: true, bulk: true },
+    { columns: ['from', 'to'], id: 'to' },
+    async function* ({ engine, tally }): AsyncGenerator<Row> {
+      const above = parentOf(to);
+      if (options.parents && above?.path.includes('/') === true) await makeFolder(engine.storage, above, { parents: true });
+      const target = options.noClobber ? { etag: '' } : undefined;
+      const locations = { from: { kind: 'remote', path: from.root }, to: { kind: 'remote', path: to } } as const;
+      const version = { source: { etag: found.headers['etag'] }, size: Number(found.headers['content-length'] ?? 0) };
+      const step = { action: 'copy', rel: shown.from, ...locations, target, ...version, reason: 'new' } as const;
+      await tally.attempt(shown.from, () => createBetween(engineAt(engine, from), engine, true).copy(step, from.root, to));
+      context.note(`${shown.from} -> ${shown.to}`);
+      yield shown;
+    },
+  );
+}
+
+/** Copies an object or a tree from the service of one profile to that of another; objects that are the same already stay as they are. */
+export async function copyAcross(invocation: Context, words: readonly string[], options: CopyValues): Promise<Output | undefined> {
+  const [source = '', target = ''] = words;
+  if (words.length !== 2)
+    throw new UsageError('between two services, cp takes one source and the target', { hint: 'a tree: cloud stor cp -r' });
+  const sides = readSides(invocation, { from: source, to: target }, true);
+  const { from, to, context } = sides;
+  if (from.kind !== 'remote' || to.kind !== 'remote') throw new UsageError('cp copies between services', { hint: 'cloud stor sync' });
+  const found = await inspect(from.origin?.storage ?? context.storage, from.root);
+  if (!found) throw missing(from.root);
+  const root = await choosePlace(context, from.root, to.root, target, options.noTargetDirectory);
+  if (found.type === 'object') return await copyOne(context, from, root, found, options);
+  if (!options.recursive)
+    throw new UsageError(`${printRemotePath(from.root)} is a directory`, { hint: 'with everything in it: cloud stor cp -r' });
+  if (options.noClobber)
+    throw new UsageError('--no-clobber is for one object between two services', { hint: 'cloud stor sync brings only what differs' });
+  return await copyTree(context, { from, to: { kind: 'remote', root }, context }, options);
+}

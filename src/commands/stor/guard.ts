@@ -1,0 +1,76 @@
+import { readdirSync } from 'node:fs';
+import type { Context } from '../../cli/command.ts';
+import { flag, number } from '../../cli/parameters.ts';
+import { canAsk, confirm } from '../../cli/prompt.ts';
+import { PartialError, UsageError } from '../../base/errors.ts';
+import type { Step } from '../../transfer/sync/steps.ts';
+import type { Side } from '../../transfer/sync/tree.ts';
+import { walkRemote } from '../../transfer/tree/walk.ts';
+import { printSide, type Sides } from './sides.ts';
+
+/** Options of sync that guard what is deleted. */
+export const guardOptions = {
+  delete: flag('Remove what is only in the target; asks first'),
+  yes: flag('With --delete: do not ask', { short: 'y' }),
+  maxDelete: number('With --delete: change nothing if more entries than this would be removed'),
+  allowEmptySource: flag('With --delete: also when the source is empty'),
+};
+
+interface GuardValues {
+  readonly delete: boolean;
+  readonly yes: boolean;
+  readonly maxDelete: number | undefined;
+  readonly allowEmptySource: boolean;
+}
+
+async function isEmpty(context: Context, side: Side): Promise<boolean> {
+  if (side.kind === 'local') return readdirSync(side.root).length === 0;
+  for await (const _ of walkRemote(side.origin?.storage ?? context.storage, side.root)) return false;
+  return true;
+}
+
+/** @throws {UsageError} for a source without any entry, as an unmounted disk is: everything in the target would go */
+export async function assertSourceNotEmpty(context: Context, { from }: Sides, options: GuardValues): Promise<void> {
+  if (!options.delete || options.allowEmptySource || !(await isEmpty(context, from))) return;
+  throw new UsageError(`${printSide(from)} is empty: --delete would remove everything in the target. Nothing was done`, {
+    hint: 'if that is meant: add --allow-empty-source',
+  });
+}
+
+/** Counts the removals of a dry run; what cannot be read is reported by the run itself. */
+async function countRemovals(steps: AsyncIterable<Step>): Promise<number> {
+  let count = 0;
+  try {
+    for await (const { action } of steps) if (action === 'delete' || action === 'rmdir') count += 1;
+  } catch (error) {
+    if (!(error instanceof PartialError)) throw error;
+  }
+  return count;
+}
+
+/**
+ * Asks before something is deleted, and holds the user's limit.
+ * @param rehearse the steps of a dry run, made only when they have to be counted
+ * @throws {UsageError} when nothing may be deleted
+ */
+export async function confirmDeletion(
+  { world }: Context,
+  { to }: Sides,
+  options: GuardValues,
+  rehearse: () => AsyncIterable<Step>,
+): Promise<void> {
+  const { maxDelete, yes } = options;
+  if (!options.delete) return;
+  if (!yes && !canAsk(world)) await confirm(world, `Delete what is only in ${printSide(to)}?`);
+  if (yes && maxDelete === undefined) return;
+  const count = await countRemovals(rehearse());
+  if (maxDelete !== undefined && count > maxDelete)
+    throw new UsageError(`${count} entries of ${printSide(to)} would be deleted, more than --max-delete ${maxDelete}. Nothing was done`, {
+      hint: 'to see them: add --dry-run',
+    });
+  if (!yes && count > 0)
+    await confirm(
+      world,
+      `Delete ${count} ${count === 1 ? 'entry' : 'entries'} that ${count === 1 ? 'is' : 'are'} only in ${printSide(to)}?`,
+    );
+}

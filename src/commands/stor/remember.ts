@@ -1,0 +1,55 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Context } from '../../cli/command.ts';
+import type { Fetched } from '../../transfer/download/fetch-file.ts';
+import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { createMemoryWriter, describeKnown, type MemoryWriter } from '../../transfer/sync/memory.ts';
+import type { Side } from '../../transfer/sync/tree.ts';
+import type { GetStep } from '../../transfer/tree/trees.ts';
+
+/** What `sync` remembers of two directories, whichever command found it out. */
+
+function printSide(side: Side): string {
+  return side.kind === 'remote' ? `stor:${printRemotePath(side.root)}` : side.root;
+}
+
+/** The file that remembers what runs between these two directories found out; none for two of services, where asking costs nothing. */
+export function nameMemory({ state, settings }: Pick<Context, 'state' | 'settings'>, from: Side, to: Side): string | undefined {
+  if (from.kind === to.kind) return undefined;
+  const words = [settings().storUrl?.value, ...[printSide(from), printSide(to)].toSorted()];
+  const id = createHash('sha256').update(JSON.stringify(words)).digest('hex').slice(0, 32);
+  return state.locate(`sync/${id}.jsonl`);
+}
+
+/** A file to write. */
+export interface FetchStep extends Omit<GetStep, 'rel'> {
+  /** Of a tree: its two roots, and the path below them. */
+  readonly tree?: { readonly from: RemotePath; readonly root: string; readonly rel: string };
+}
+
+export interface FetchResult {
+  readonly step: FetchStep;
+  readonly fetched: Fetched | undefined;
+}
+
+/** Passes on the results of trees, in their order, and remembers what they tell. */
+export async function* rememberTrees(context: Context, results: AsyncIterable<FetchResult>, modes: boolean): AsyncGenerator<FetchResult> {
+  const id = randomUUID();
+  let root: string | undefined;
+  let memory: MemoryWriter | undefined;
+  try {
+    for await (const result of results) {
+      const { tree } = result.step;
+      if (tree?.root !== root || memory === undefined) {
+        memory?.close(false);
+        root = tree?.root;
+        const file = tree && nameMemory(context, { kind: 'remote', root: tree.from }, { kind: 'local', root: tree.root });
+        memory = createMemoryWriter(file, { id, merges: true });
+      }
+      const known = result.fetched && describeKnown(result.fetched, modes);
+      if (known && tree) memory.note({ rel: tree.rel, ...known });
+      yield result;
+    }
+  } finally {
+    memory?.close(false);
+  }
+}

@@ -1,0 +1,88 @@
+import type { Context } from '../../cli/command.ts';
+import { resolvePath } from '../../cli/input.ts';
+import { UsageError } from '../../base/errors.ts';
+import { inspect } from '../../transfer/inspect.ts';
+import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
+import { locate } from '../../transfer/sync/decide.ts';
+import { printLocation } from '../../transfer/sync/steps.ts';
+import type { Origin, Side } from '../../transfer/sync/tree.ts';
+import { isFolder } from './get.ts';
+import { missing } from './paths.ts';
+
+/** The two sides of `sync`, `diff` and `cp -r`, and the context whose service is worked at: the changed one's where both are services. */
+export interface Sides {
+  readonly from: Side;
+  readonly to: Side;
+  readonly context: Context;
+}
+
+/** Connections for reading from another service. */
+const readingConnections = 18;
+
+/** `PROFILE/stor:PATH`, or `stor:PATH` of the profile in use; undefined for a local path. */
+function readPlace(word: string): { profile: string | undefined; path: string } | undefined {
+  const [, profile, path = ''] = /^(?:([A-Za-z0-9][A-Za-z0-9._-]{0,63})\/)?(stor:.*)$/s.exec(word) ?? [];
+  return path === '' ? undefined : { profile, path };
+}
+
+/** Whether a word names a path by a profile. */
+export function namesProfile(word: string): boolean {
+  return readPlace(word)?.profile !== undefined;
+}
+
+/** The context of a profile by itself: what stands on the command line or in the environment is about the other side. */
+function openProfile(context: Context, name: string | undefined): Context {
+  return name === undefined ? context : context.withProfile(context.profiles.read(name), { isAlone: true });
+}
+
+function readOrigin(context: Context): Origin {
+  return { service: context.settings().storUrl?.value ?? '', storage: context.bulk(readingConnections) };
+}
+
+/**
+ * Reads the words of a command line. `stor:` is the object storage, anything else is local.
+ * @param remoteOnly takes words without `stor:` for paths of the object storage too
+ */
+export function readSides(context: Context, words: { from: string; to: string }, remoteOnly = false): Sides {
+  const read = (word: string) => readPlace(word) ?? (remoteOnly ? { profile: undefined, path: word } : undefined);
+  const [from, to] = [read(words.from), read(words.to)];
+  const [fromContext, toContext] = [openProfile(context, from?.profile), openProfile(context, to?.profile)];
+  const local = (word: string): Side => ({ kind: 'local', root: resolvePath(context.world, word) });
+  const target: Side = to ? { kind: 'remote', root: readRemotePath(to.path, toContext.account), profile: to.profile } : local(words.to);
+  if (!from) return { from: local(words.from), to: target, context: toContext };
+  const source = { kind: 'remote', root: readRemotePath(from.path, fromContext.account), profile: from.profile } as const;
+  if (!to) return { from: source, to: target, context: fromContext };
+  const origin = from.profile === to.profile ? undefined : readOrigin(fromContext);
+  return { from: { ...source, origin }, to: target, context: toContext };
+}
+
+export function printSide(side: Side): string {
+  return printLocation(locate(side, ''));
+}
+
+/** Two sides overlap when they are at the same service and one is in the other. */
+function identify(side: Side, { settings }: Context): string {
+  if (side.kind === 'local') return `${side.root}/`;
+  return `stor:${side.origin?.service ?? settings().storUrl?.value ?? ''}${printRemotePath(side.root)}/`;
+}
+
+/** Whether the target is there. @throws {UsageError} for what cannot be brought up to date */
+export async function checkSides({ from, to, context }: Sides): Promise<boolean> {
+  const { storage } = context;
+  if (from.kind === 'local' && to.kind === 'local') {
+    throw new UsageError('both directories are local', { hint: 'write stor:PATH for a directory of the object storage' });
+  }
+  const [a, b] = [identify(from, context), identify(to, context)];
+  if (a.startsWith(b) || b.startsWith(a)) throw new UsageError(`${printSide(from)} and ${printSide(to)} overlap`);
+  if (from.kind === 'local' && !isFolder(from.root)) throw new UsageError(`${from.root}: no such directory`);
+  if (from.kind === 'remote') {
+    const found = await inspect(from.origin?.storage ?? storage, from.root);
+    if (!found) throw missing(from.root);
+    if (found.type === 'object')
+      throw new UsageError(`${printSide(from)} is an object, not a directory`, { hint: 'use cloud stor get or cp' });
+  }
+  if (to.kind === 'local') return isFolder(to.root);
+  const found = await inspect(storage, to.root);
+  if (found?.type === 'object') throw new UsageError(`${printSide(to)} is an object, not a directory`);
+  return found !== undefined;
+}

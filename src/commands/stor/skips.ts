@@ -1,0 +1,59 @@
+import type { Context } from '../../cli/command.ts';
+import { choice } from '../../cli/parameters.ts';
+import type { LinkPolicy } from '../../transfer/local/links.ts';
+import type { SkipReason } from '../../transfer/local/walk.ts';
+import type { Kept } from '../../transfer/sync/keep.ts';
+
+/** For every command that reads a local tree. */
+export const linksOption = choice('Follow all symbolic links, or none; those to files inside the tree when absent', ['follow', 'skip']);
+
+/** The policy that an option stands for. */
+export function readLinks(given: 'follow' | 'skip' | undefined): LinkPolicy {
+  return given ?? 'inside';
+}
+
+/** Names that a line of the summary shows. */
+const mostNames = 3;
+
+type Reason = SkipReason | Kept;
+
+/** What is said of so many. */
+const words: Readonly<Record<Reason, readonly [one: string, many: string, hint?: string]>> = {
+  outside: ['link leads out of the tree: left out', 'links lead out of the tree: left out', ' (--links follow takes them)'],
+  directory: ['link leads to a directory: left out', 'links lead to directories: left out', ' (--links follow takes them)'],
+  dangling: ['link leads to nothing: left out', 'links lead to nothing: left out'],
+  loop: ['link leads back up the tree: left out', 'links lead back up the tree: left out'],
+  link: ['link was left out', 'links were left out'],
+  unfinished: ['unfinished download was left out', 'unfinished downloads were left out'],
+  unholdable: [
+    'name cannot be held by the local file system: not deleted at the other side',
+    'names cannot be held by the local file system: not deleted at the other side',
+  ],
+  hidden: ['local entry takes no part: not deleted at the other side', 'local entries take no part: not deleted at the other side'],
+};
+
+/** Counts what is left out on purpose, and names some of it in a summary. */
+export interface Skips {
+  add(name: string, reason: Reason): void;
+  finish(): void;
+}
+
+/** A summary of what was left out, a line for each reason, on stderr. */
+export function createSkips({ note }: Pick<Context, 'note'>): Skips {
+  const found = new Map<Reason, { count: number; names: string[] }>();
+  return {
+    add: (name, reason) => {
+      const entry = found.get(reason) ?? { count: 0, names: [] };
+      entry.count += 1;
+      if (entry.names.length < mostNames) entry.names.push(name);
+      found.set(reason, entry);
+    },
+    finish: () => {
+      for (const [reason, { count, names }] of found) {
+        const [one, many, hint = ''] = words[reason];
+        const more = count > names.length ? ', ...' : '';
+        note(`${count} ${count === 1 ? one : many}${hint}: ${names.join(', ')}${more}`);
+      }
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import { compute as operations } from '../../api/compute.ts';
+import { contactFields, user as userShape, type User } from '../../api/resources.ts';
+import { command, group, type Context } from '../../cli/command.ts';
+import { readRecord } from '../../cli/from.ts';
+import { flag, maybe, one, text } from '../../cli/parameters.ts';
+import { changeCommand, deleteCommand, isForbidden, listCommand, listFieldNames } from '../../cli/shapes.ts';
+import { waitForReads, waitOptions } from '../../cli/wait.ts';
+import { ApiError, UsageError } from '../../base/errors.ts';
+import { record } from '../../output/kinds.ts';
+import { contactOptions } from '../account.ts';
+import { findUser, identifyUser, isIdLike, readUuid, requireUser } from '../../lookup/find.ts';
+import { isSame } from '../../rbac/settle.ts';
+import { userKeys } from './keys.ts';
+import { passwordOptions, readPassword } from './password.ts';
+
+const userHelp = 'Login, id, or beginning of an id';
+const fromHelp = 'Fields from a JSON or YAML file; - for stdin; options win';
+/** What `users get` shows and no request takes. */
+const readOnly = ['id', 'created', 'updated', 'roles', 'default_roles'];
+
+type ContactValues = Partial<Record<keyof typeof contactFields, string>>;
+
+/** Contact fields from a file and from options. */
+async function readFields(
+  { world }: Pick<Context, 'world'>,
+  file: string | undefined,
+  given: Readonly<Record<string, unknown>>,
+): Promise<ContactValues & { login?: string }> {
+  const { login } = operations.createUser.fields;
+  const fields = { ...contactFields, ...(login && { login }) };
+  const held = file === undefined ? {} : await readRecord(world, file, fields, { ignore: readOnly });
+  const options = Object.entries(given).filter(([name, value]) => name in fields && value !== undefined);
+  return { ...held, ...Object.fromEntries(options) };
+}
+
+/** Whether reads show a user as a write answered it. */
+async function isShown({ compute, account }: Context, written: User): Promise<boolean> {
+  const listed = (await compute.listUsers({ account })).find(({ id }) => id === written.id);
+  if (!isSame(listed, written)) return false;
+  try {
+    return isSame(await compute.getUser({ account, user: written.id }), written);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    throw error;
+  }
+}
+
+const create = changeCommand({
+  summary: 'Create a sub-user',
+  description:
+    'The password is asked for without being shown, or read from a file or stdin. A new user may do nothing until a role says otherwise: cloud roles create.',
+  aliases: ['add'],
+  arguments: { login: maybe('Login, unique within the account') },
+  options: { ...contactOptions, from: text(fromHelp, { placeholder: 'FILE', values: 'file' }), ...passwordOptions, ...waitOptions },
+  id: 'login',
+  columns: ['id', 'login', 'email'],
+  change: async (invocation) => {
+    const { args, options, compute, account } = invocation;
+    if (options.from === '-' && options.passwordStdin) throw new UsageError('--from - and --password-stdin both want to read stdin');
+    const { login, email, ...fields } = await readFields(invocation, options.from, { ...options, login: args.login });
+    if (login === undefined) throw new UsageError('missing argument LOGIN', { hint: 'cloud users create LOGIN --email ADDRESS' });
+    if (email === undefined || email === '') throw new UsageError('a user needs an e-mail address', { hint: '--email ADDRESS' });
+    const password = await readPassword(invocation, options, login);
+    const created = await compute.createUser({ account, ...fields, login, email, password });
+    await waitForReads(invocation, options, `user ${login}`, () => isShown(invocation, created));
+    return created;
+  },
+  done: (user) => `Created user ${user.login}`,
+  examples: [
+    { line: 'cloud users create alice --email alice@example.com', help: 'Asks for the password' },
+    { line: 'pass show alice | head -1 | cloud users create alice --email alice@example.com --password-stdin --wait', help: 'In a script' },
+  ],
+});
+
+const update = changeCommand({
+  summary: 'Change fields of a sub-user',
+  arguments: { user: one(userHelp, { values: 'user' }) },
+  options: {
+    login: text('New login'),
+    ...contactOptions,
+    from: text(fromHelp, { placeholder: 'FILE', values: 'file' }),
+    ...waitOptions,
+  },
+  id: 'login',
+  change: async (invocation) => {
+    const { args, options, compute, account } = invocation;
+    const fields = await readFields(invocation, options.from, { ...options });
+    if (Object.keys(fields).length === 0) throw new UsageError('nothing to change', { hint: 'name a field: cloud users update --help' });
+    const { id } = await identifyUser(invocation, args.user);
+    const updated = await compute.updateUser({ account, user: id, ...fields });
+    await waitForReads(invocation, options, `user ${updated.login}`, () => isShown(invocation, updated));
+    return updated;
+  },
+  done: (user) => `Updated user ${user.login}`,
+  examples: [
+    { line: 'cloud users update alice --email alice@example.org --phone ""', help: 'Change the address, clear the phone number' },
+    { line: 'cloud users update alice --login alicia', help: 'Another login' },
+  ],
+});
+
+/** Whose password is changed. The operation takes a login too, and a policy may allow it alone: then the word is taken as it is. */
+async function identifyOwner(context: Context, word: string): Promise<Pick<User, 'id' | 'login'>> {
+  try {
+    return await identifyUser(context, word);
+  } catch (error) {
+    if (isForbidden(error) && !isIdLike(word)) return { id: word, login: word };
+    throw error;
+  }
+}
+
+export const users = group({
+  summary: 'Sub-users of the account',
+  commands: {
+    list: listCommand({
+      summary: 'List the sub-users',
+      aliases: ['ls'],
+      columns: ['login', 'email', { key: 'firstName', long: true }, { key: 'lastName', long: true }, { key: 'created', as: 'time' }, 'id'],
+      id: 'login',
+      shape: userShape,
+      fetch: ({ compute, account }) => compute.listUsers({ account }),
+      examples: [
+        { line: 'cloud users list', help: 'Logins and addresses' },
+        { line: 'cloud users list -o name', help: 'One login a line, for scripts' },
+      ],
+    }),
+    get: command({
+      summary: 'Show a sub-user',
+      aliases: ['show'],
+      arguments: { user: one(userHelp, { values: 'user' }) },
+      options: { membership: flag('With the roles of the user, and those that are active by default') },
+      run: async (invocation) => {
+        const { args, options, compute, account } = invocation;
+        const found = await findUser(invocation, args.user);
+        const shown = options.membership ? await compute.getUser({ account, user: found.id, membership: true }) : found;
+        return record(shown, { id: 'login', ...listFieldNames(userShape) });
+      },
+      examples: [
+        { line: 'cloud users get alice', help: 'A user by login' },
+        { line: 'cloud users get alice --membership -j --columns roles', help: 'The roles of a user, as JSON' },
+      ],
+    }),
+    create,
+    update,
+    password: command({
+      summary: 'Change the password of a sub-user',
+      arguments: { user: one(userHelp, { values: 'user' }) },
+      options: passwordOptions,
+      run: async (invocation) => {
+        const { args, options, compute, account } = invocation;
+        const { id, login } = await identifyOwner(invocation, args.user);
+        const password = await readPassword(invocation, options, login);
+        await compute.changeUserPassword({ account, user: id, password, password_confirmation: password });
+        invocation.note(`Changed the password of ${login}`);
+        return undefined;
+      },
+      examples: [
+        { line: 'cloud users password alice', help: 'Asks for it twice' },
+        { line: 'cloud users password alice --password-file alice.txt', help: 'From a file' },
+      ],
+    }),
+    delete: deleteCommand({
+      summary: 'Delete sub-users with their keys and memberships',
+      argument: 'user',
+      values: 'user',
+      help: userHelp,
+      noun: 'user',
+      read: ({ compute, account }) => compute.listUsers({ account }),
+      wholeId: readUuid,
+      resolve: (listed, word) => {
+        const { id, login } = requireUser(listed, word);
+        return { id, label: login };
+      },
+      remove: ({ compute, account }, user) => compute.deleteUser({ account, user }),
+      isShown: async ({ compute, account }, ids) => (await compute.listUsers({ account })).some(({ id }) => ids.includes(id)),
+      examples: [
+        { line: 'cloud users delete alice', help: 'Asks first' },
+        { line: 'cloud users delete alice bob --yes --wait', help: 'Several, without a question, and wait until lists are without them' },
+      ],
+    }),
+    keys: userKeys,
+  },
+});

@@ -1,0 +1,28 @@
+import { realpathSync } from 'node:fs';
+import { build } from '../base/build.ts';
+import { command } from '../cli/command.ts';
+import { record } from '../output/kinds.ts';
+
+/** Where the program is installed, without links. */
+export function findInstallPath(program: string): string {
+  try {
+    return realpathSync(program);
+  } catch {
+    return program;
+  }
+}
+
+export const version = command({
+  summary: 'Show version, commit, Node.js, system and install path',
+  description: 'cloud --version shows the same in one line, but for the path. For a report of a bug, cloud doctor has all of it and more.',
+  options: {},
+  run: async ({ world }) =>
+    record(
+      { ...build, node: world.release, system: world.system, program: findInstallPath(world.program) },
+      { id: 'version', columns: ['version', 'commit', 'date', 'node', 'system', 'program'] },
+    ),
+  examples: [
+    { line: 'cloud version', help: 'Which release is this, and where?' },
+    { line: 'cloud version --jq .version', help: 'For scripts' },
+  ],
+});

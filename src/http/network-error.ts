@@ -1,0 +1,110 @@
+import { exitCodes, NetworkError, SilentServiceError } from '../base/errors.ts';
+
+interface Words {
+  message: (host: string) => string;
+  hint?: string;
+  /** The same request may succeed in a moment. */
+  transient?: true;
+}
+
+const trustHint = 'give the authority with --ca FILE; --insecure accepts any certificate and protects nothing';
+const untrusted: Words = { message: (host) => `the certificate of ${host} is not signed by a trusted authority`, hint: trustHint };
+const cut: Words = { message: (host) => `${host} closed the connection before the reply was complete`, transient: true };
+const timeHint = 'check the URL, or allow more time with --timeout';
+const slow: Words = { message: (host) => `${host} did not answer in time`, hint: timeHint, transient: true };
+const idle: Words = { message: (host) => `${host} sent nothing for too long`, hint: 'allow more time with --timeout', transient: true };
+const notTls: Words = { message: (host) => `${host} does not speak TLS`, hint: 'check the URL and its port' };
+const largeHeaders: Words = { message: (host) => `${host} answered with headers that are too large` };
+
+/** What went wrong on the network, by Node.js's error codes, for people. */
+const words: Readonly<Record<string, Words>> = {
+  ECONNREFUSED: {
+    message: (host) => `nothing answers at ${host}: connection refused`,
+    hint: 'check the URL; for the local service: cloud local start',
+    transient: true,
+  },
+  ENOTFOUND: {
+    message: (host) => `there is no host ${host}: its name does not resolve`,
+    hint: 'check the URL: cloud profile get --explain',
+  },
+  EAI_AGAIN: {
+    message: (host) => `the name of ${host} cannot be resolved now`,
+    hint: 'check the network connection and the URL: cloud profile get --explain',
+    transient: true,
+  },
+  EHOSTUNREACH: { message: (host) => `${host} cannot be reached: no route`, transient: true },
+  ENETUNREACH: { message: (host) => `${host} cannot be reached: no network`, transient: true },
+  ETIMEDOUT: slow,
+  IDLE: idle,
+  ECONNRESET: cut,
+  EPIPE: cut,
+  TruncatedReply: cut,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  CERT_SIGNATURE_FAILURE: untrusted,
+  CERT_HAS_EXPIRED: { message: (host) => `the certificate of ${host} has expired` },
+  CERT_NOT_YET_VALID: { message: (host) => `the certificate of ${host} is not valid yet`, hint: 'check the clock of this machine' },
+  ERR_TLS_CERT_ALTNAME_INVALID: { message: (host) => `the certificate is for another host than ${host}`, hint: 'check the URL' },
+  EPROTO: notTls,
+  ERR_SSL_WRONG_VERSION_NUMBER: notTls,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: notTls,
+  HPE_HEADER_OVERFLOW: largeHeaders,
+};
+
+/** A failure of a connection, as Node.js would report it. @param code one of those above, or one that begins with `HPE_` */
+export function createFailure(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+function codeOf(error: unknown): string {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const code: unknown = 'code' in at ? at.code : undefined;
+    if (typeof code === 'string' && (code in words || code.startsWith('HPE_'))) return code;
+    if (at instanceof AggregateError && at.errors.length > 0) return codeOf(at.errors[0]);
+  }
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'NetworkError';
+}
+
+/** The network failure behind an exception of a socket; other exceptions pass through as they are. */
+export function toNetworkError(error: unknown, url: URL): unknown {
+  if (error instanceof NetworkError || !(error instanceof Error) || error.name === 'AbortError') return error;
+  const code = codeOf(error);
+  const known = words[code];
+  if (known) return new NetworkError(known.message(url.host), { code, hint: known.hint, cause: error });
+  if (code.startsWith('HPE_')) {
+    return new NetworkError(`${url.host} answered with something that is not HTTP`, {
+      code,
+      hint: 'check the URL and its port',
+      cause: error,
+    });
+  }
+  return new NetworkError(`the request to ${url.host} failed: ${error.message}`, { code, cause: error });
+}
+
+/** Whether the connection failed in a way that another try may mend. */
+export function isTransient(error: unknown): boolean {
+  return error instanceof NetworkError && !(error instanceof SilentServiceError) && words[error.code]?.transient === true;
+}
+
+/** Failures before anything was sent. */
+const unsent = new Set(['ECONNREFUSED', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
+
+/** Whether the connection failed before anything was sent. */
+export function isUnsent(error: unknown): boolean {
+  return error instanceof NetworkError && unsent.has(error.code);
+}
+
+/** Whether waiting for the service took too long. */
+export function timedOut(error: unknown): boolean {
+  return error instanceof NetworkError && error.exitCode === exitCodes.timedOut;
+}
+
+/** The failure of a request that must not be sent twice, with what to think of when only its reply was lost. */
+export function warnOfEffect(error: unknown): unknown {
+  if (!(error instanceof NetworkError) || words[error.code]?.transient !== true || isUnsent(error)) return error;
+  const details = { code: error.code, hint: 'the change may have been applied; check before retrying', cause: error };
+  return error instanceof SilentServiceError ? new SilentServiceError(error.message, details) : new NetworkError(error.message, details);
+}

@@ -1,0 +1,154 @@
+import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectSecure } from 'node:tls';
+import { NetworkError, UsageError } from '../base/errors.ts';
+import { createFailure, toNetworkError } from './network-error.ts';
+import type { Proxy, SendOptions } from './send.ts';
+
+/** Tunnels through the HTTP proxy that the environment names. The proxy sees the name of a host and encrypted bytes. */
+
+/** Largest response to CONNECT, bytes. */
+const largestHead = 16 * 1024;
+
+/** The address without a name and password, for messages. */
+function hidePassword(address: string): string {
+  return address.replace(/^([a-z\d+.-]*:?\/\/)?[^/]*@/i, '$1');
+}
+
+function parseProxy(address: string, variable: string): Proxy {
+  // As curl reads it: without a scheme it is one of HTTP.
+  const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(address) ? address : `http://${address}`;
+  const url = URL.canParse(whole) ? new URL(whole) : undefined;
+  if (url !== undefined && ['http:', 'https:'].includes(url.protocol) && url.hostname !== '') return { url, variable };
+  throw new UsageError(`${variable}: "${hidePassword(address)}" is not the address of an HTTP proxy`, {
+    hint: `write it as http://HOST:PORT, or go without a proxy: unset ${variable}`,
+  });
+}
+
+/** Whether an entry of `no_proxy` names a host: `*`, a name, the end of a name, each perhaps with a port. */
+function fitsEntry(entry: string, { hostname, port, protocol }: URL): boolean {
+  if (entry === '*') return true;
+  const [, name = '', wanted] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase().replace(/^\*?\./, '')) ?? [];
+  if (wanted !== undefined && wanted !== (port === '' ? (protocol === 'https:' ? '443' : '80') : port)) return false;
+  return name !== '' && (hostname === name || hostname.endsWith(`.${name}`));
+}
+
+/** The proxy for requests to a URL; undefined when the environment names none. @throws {UsageError} for what is no address of a proxy */
+export function findProxy(url: URL, env: Readonly<Record<string, string | undefined>>): Proxy | undefined {
+  const names = url.protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
+  const variable = names.find((name) => (env[name] ?? '') !== '');
+  if (variable === undefined) return undefined;
+  const excepted = (env['no_proxy'] ?? env['NO_PROXY'] ?? '').split(/[\s,]+/).filter((entry) => entry !== '');
+  return excepted.some((entry) => fitsEntry(entry, url)) ? undefined : parseProxy(env[variable] ?? '', variable);
+}
+
+/** The failure of a proxy, which is not that of the service. */
+function blame({ url, variable }: Proxy, error: unknown): unknown {
+  const known = toNetworkError(error, url);
+  if (!(known instanceof NetworkError)) return known;
+  return new NetworkError(`the proxy ${url.host} (${variable}) fails: ${known.message}`, {
+    code: known.code,
+    cause: error,
+    hint: `check ${variable}; hosts that are reached without a proxy belong into no_proxy`,
+  });
+}
+
+/** What a proxy that opens no tunnel wants. */
+function explainStatus(proxy: Proxy, target: string, status: number, head: string): NetworkError {
+  const { url, variable } = proxy;
+  const [, scheme = ''] = /^proxy-authenticate:[\t ]*([\w-]{1,40})/im.exec(head) ?? [];
+  if (status === 407) {
+    const [what, hint] =
+      url.username === ''
+        ? ['wants a name and password', `give them in the address: ${variable}=http://NAME:PASSWORD@${url.host}`]
+        : ['does not accept the name and password', `check ${variable}`];
+    return new NetworkError(`the proxy ${url.host} ${what}${scheme === '' ? '' : ` (${scheme})`}`, { code: 'ProxyRefused', hint });
+  }
+  return new NetworkError(`the proxy ${url.host} (${variable}) refuses a tunnel to ${target} with status ${status}`, {
+    code: 'ProxyRefused',
+    hint: `hosts that are reached without a proxy belong into no_proxy`,
+  });
+}
+
+function writeConnect({ url }: Proxy, target: string): string {
+  const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const authorization = url.username === '' ? '' : `proxy-authorization: Basic ${Buffer.from(credentials).toString('base64')}\r\n`;
+  return `CONNECT ${target} HTTP/1.1\r\nhost: ${target}\r\n${authorization}\r\n`;
+}
+
+/** Reads the response to CONNECT. @returns undefined as long as it is not whole */
+function readStatus(received: Buffer): { status: number; head: string; rest: Buffer } | undefined {
+  const text = received.toString('latin1');
+  if (!'HTTP/1.'.startsWith(text.slice(0, 7))) throw createFailure('HPE_INVALID_CONSTANT', 'it does not begin as a response');
+  const end = text.indexOf('\r\n\r\n');
+  if ((end === -1 ? text.length : end) > largestHead) throw createFailure('HPE_HEADER_OVERFLOW', 'there is too much of a head');
+  if (end === -1) return undefined;
+  const [, digits] = /^HTTP\/1\.[01] ([1-9]\d\d)(?: |\r|$)/.exec(text) ?? [];
+  if (digits === undefined) throw createFailure('HPE_INVALID_CONSTANT', 'the status line is malformed');
+  return { status: Number(digits), head: text.slice(0, end), rest: received.subarray(end + 4) };
+}
+
+function connectProxy({ url }: Proxy): Socket {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const isSecure = url.protocol === 'https:';
+  const port = Number(url.port === '' ? (isSecure ? 443 : 80) : url.port);
+  return isSecure ? connectSecure({ host, port, ALPNProtocols: ['http/1.1'] }) : connectPlain({ host, port });
+}
+
+/** Asks a proxy for a connection to the host of a URL. @throws {NetworkError} that names the proxy, also when it does not answer in time */
+function openTunnel(proxy: Proxy, url: URL, { connectTimeout }: Pick<SendOptions, 'connectTimeout'>): Promise<Socket> {
+  const target = `${url.hostname}:${url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port}`;
+  return new Promise((resolve, reject) => {
+    const socket = connectProxy(proxy);
+    let received = Buffer.alloc(0);
+    const settle = (end: () => void): void => {
+      clearTimeout(timer);
+      socket.off('data', read).off('error', fail).off('close', close);
+      end();
+    };
+    const fail = (error: unknown): void =>
+      settle(() => {
+        socket.on('error', () => undefined).destroy();
+        reject(error instanceof NetworkError ? error : (blame(proxy, error) as Error));
+      });
+    const close = (): void => fail(createFailure('ECONNRESET', 'closed'));
+    const timer = setTimeout(() => fail(createFailure('ETIMEDOUT', 'connecting')), connectTimeout);
+    function read(bytes: Buffer): void {
+      received = Buffer.concat([received, bytes]);
+      try {
+        const answer = readStatus(received);
+        if (answer === undefined) return;
+        if (answer.status < 200 || answer.status >= 300) throw explainStatus(proxy, target, answer.status, answer.head);
+        // The service says nothing before it is spoken to.
+        if (answer.rest.length > 0) throw createFailure('HPE_STRICT', 'there is more than a response');
+        settle(() => {
+          socket.pause();
+          resolve(socket);
+        });
+      } catch (error) {
+        fail(error);
+      }
+    }
+    socket.on('data', read).on('error', fail).on('close', close);
+    socket.once(proxy.url.protocol === 'https:' ? 'secureConnect' : 'connect', () => socket.write(writeConnect(proxy, target)));
+  });
+}
+
+/** A connection to the host of a URL through a proxy, with TLS for https. */
+export async function openThrough(proxy: Proxy, url: URL, options: SendOptions): Promise<Socket> {
+  const tunnel = await openTunnel(proxy, url, options);
+  if (url.protocol !== 'https:') return tunnel;
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  // An address is no name that TLS could ask for.
+  const servername = /^[\d.]+$|:/.test(host) ? '' : host;
+  const trust = { rejectUnauthorized: !options.insecure, ...(options.ca !== undefined && { ca: options.ca }) };
+  return await new Promise((resolve, reject) => {
+    const socket = connectSecure({ socket: tunnel, servername, host, ALPNProtocols: ['http/1.1'], ...trust });
+    const timer = setTimeout(() => socket.destroy(createFailure('ETIMEDOUT', 'connecting')), options.connectTimeout);
+    socket.once('close', () => clearTimeout(timer)).once('error', reject);
+    socket.once('secureConnect', () => {
+      clearTimeout(timer);
+      socket.off('error', reject);
+      resolve(socket);
+    });
+  });
+}

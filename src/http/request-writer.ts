@@ -1,0 +1,119 @@
+import type { Socket } from 'node:net';
+import type { Body } from '../api/message.ts';
+import { NetworkError, UsageError } from '../base/errors.ts';
+import type { Outgoing } from './send.ts';
+import { isFieldValue, isToken } from './syntax.ts';
+
+/** Small bodies go out with the headers, in one piece. */
+const smallBody = 64 * 1024;
+
+/** Bytes that are sent at once, at most: while they are under way, TLS does not tell how many of them are left. */
+const largestWrite = 128 * 1024;
+
+/** How a request says where its body ends. */
+type Framing = 'none' | 'length' | 'chunked';
+
+function chooseFraming({ headers, body }: Outgoing): Framing {
+  if (body === undefined) return 'none';
+  return body instanceof Uint8Array || headers['content-length'] !== undefined ? 'length' : 'chunked';
+}
+
+/** The request line and headers. @throws {UsageError} for what would not arrive as what it is */
+function writeHeaders({ method, url, headers, body }: Outgoing, framing: Framing): Buffer {
+  const given: Record<string, string> = { host: url.host };
+  for (const [name, value] of Object.entries(headers)) given[name.toLowerCase()] = value;
+  given['connection'] = 'keep-alive';
+  // One of the two says where the body ends.
+  delete given[framing === 'chunked' ? 'content-length' : 'transfer-encoding'];
+  if (framing === 'chunked') given['transfer-encoding'] = 'chunked';
+  if (body instanceof Uint8Array) given['content-length'] = String(body.length);
+  if (!isToken(method)) throw new UsageError(`${JSON.stringify(method)} is no method of HTTP`);
+  let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
+  for (const [name, value] of Object.entries(given)) {
+    if (!isToken(name) || !isFieldValue(value)) {
+      throw new UsageError(`the header ${JSON.stringify(name)} holds a character that cannot be sent in one`);
+    }
+    text += `${name}: ${value}\r\n`;
+  }
+  return Buffer.from(`${text}\r\n`, 'latin1');
+}
+
+/** What a writer needs of its exchange. */
+interface WriterOptions {
+  readonly socket: Socket;
+  readonly idleTimeout: number;
+  /** Nothing more is to be sent: the exchange is over, or the service has refused the request. */
+  readonly isEnded: () => boolean;
+  /** All of the request is on its way. May be called more than once. */
+  readonly markSent: () => void;
+  /** The connection took nothing for too long. */
+  readonly failIdle: () => void;
+}
+
+/** Sends one request. */
+export interface RequestWriter {
+  /** @throws what the source of the body throws, and {UsageError} before anything is sent */
+  send(outgoing: Outgoing): Promise<void>;
+  /** Looks again whether there is anything to wait for. */
+  wake(): void;
+}
+
+/** Makes a writer of a request with back-pressure, which stops where the service refuses the request in mid-body. */
+export function createRequestWriter({ socket, idleTimeout, isEnded, markSent, failIdle }: WriterOptions): RequestWriter {
+  let wakeWriter: (() => void) | undefined;
+
+  /** Waits until the connection takes more, or there is no need to. */
+  function drain(): Promise<void> {
+    return new Promise((resolve) => {
+      const go = (): void => {
+        socket.setTimeout(0).off('timeout', failIdle).off('drain', go).off('close', go);
+        wakeWriter = undefined;
+        resolve();
+      };
+      socket.setTimeout(idleTimeout).on('timeout', failIdle);
+      socket.on('drain', go).on('close', go);
+      wakeWriter = go;
+    });
+  }
+
+  async function write(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length && !isEnded(); at += largestWrite) {
+      if (!socket.write(bytes.subarray(at, at + largestWrite)) && !socket.destroyed) await drain();
+    }
+  }
+
+  async function writeStream(stream: AsyncIterable<Uint8Array>, framing: Framing, length: number): Promise<void> {
+    let missing = length;
+    for await (const piece of stream) {
+      if (isEnded()) return;
+      if (piece.length === 0) continue;
+      missing -= piece.length;
+      if (framing === 'length' && missing < 0) throw new NetworkError('the body is longer than was announced');
+      if (framing === 'chunked') await write(Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]));
+      else await write(piece);
+      // The service may answer, and close, before the source says that there is no more.
+      if (framing === 'length' && missing === 0) markSent();
+    }
+    if (isEnded()) return;
+    if (framing === 'length' && missing > 0) throw new NetworkError('the body is shorter than was announced');
+    if (framing === 'chunked') await write(Buffer.from('0\r\n\r\n'));
+  }
+
+  async function writeBody(start: Uint8Array, content: Body | undefined, framing: Framing, length: number): Promise<void> {
+    if (content === undefined) await write(start);
+    else if (content instanceof Uint8Array && content.length <= smallBody) await write(Buffer.concat([start, content]));
+    else {
+      await write(start);
+      await (content instanceof Uint8Array ? write(content) : writeStream(content, framing, length));
+    }
+    markSent();
+  }
+
+  return {
+    send: async (outgoing) => {
+      const framing = chooseFraming(outgoing);
+      await writeBody(writeHeaders(outgoing, framing), outgoing.body, framing, Number(outgoing.headers['content-length'] ?? 0));
+    },
+    wake: () => wakeWriter?.(),
+  };
+}

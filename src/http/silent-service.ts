@@ -1,0 +1,132 @@
+import type { Body, ByteStream, Reply } from '../api/message.ts';
+import { NetworkError, SilentServiceError } from '../base/errors.ts';
+import { isTransient } from './network-error.ts';
+import type { Outgoing, Send } from './send.ts';
+
+/**
+ * Of the longest silence, the part after which a service counts as silent when a request fails: a request begins some milliseconds before its
+ * silence is counted.
+ */
+const almost = 0.9;
+
+/** A connection that is refused is an answer: the machine is there, and its service may be starting. */
+const answers = new Set(['ECONNREFUSED']);
+
+/**
+ * Watches all requests of a run to one service; what it returns wraps a way of sending. While responses or bytes come on any connection, a failed
+ * request may be repeated. When nothing has come for `idleTimeout` milliseconds, all requests that wait for a response fail with
+ * `SilentServiceError`, and no further one is sent: a command ends in the time of one silence, however many requests it had to make.
+ */
+export function createSilenceGuard(idleTimeout: number, now: () => number): (send: Send) => Send {
+  /** Requests that wait for a response, or for the next bytes of one. */
+  let waiting = 0;
+  /** Milliseconds of silence before `since`; time in which nothing is waited for does not count. */
+  let quietBefore = 0;
+  let since = 0;
+  let silence: SilentServiceError | undefined;
+  /** Set while a failed request may be repeated: the next one has only what is left of the time. */
+  let deadline: NodeJS.Timeout | undefined;
+  const giveUps = new Set<(error: SilentServiceError) => void>();
+
+  const quiet = (): number => quietBefore + (waiting > 0 ? now() - since : 0);
+
+  function beginWait(): void {
+    if (waiting === 0) since = now();
+    waiting += 1;
+  }
+  function endWait(): void {
+    quietBefore = quiet();
+    since = now();
+    waiting -= 1;
+  }
+  function markAlive(): void {
+    quietBefore = 0;
+    since = now();
+    clearTimeout(deadline);
+    deadline = undefined;
+  }
+
+  function markSilent(cause: NetworkError): SilentServiceError {
+    clearTimeout(deadline);
+    silence ??= new SilentServiceError(cause.message, { code: cause.code, hint: cause.hint, cause });
+    for (const giveUp of giveUps) giveUp(silence);
+    return silence;
+  }
+
+  /** Ends the waiting of all requests when the service stays silent although one was repeated. */
+  function watch(cause: NetworkError): void {
+    clearTimeout(deadline);
+    deadline = setTimeout(
+      () => {
+        if (waiting > 0 && quiet() >= idleTimeout * almost) markSilent(cause);
+        else if (waiting > 0) watch(cause);
+        else deadline = undefined;
+      },
+      Math.max(1, idleTimeout - quiet()),
+    );
+    // The requests that wait keep the process running.
+    deadline.unref();
+  }
+
+  /** What a failed request throws. */
+  function judge(error: unknown, mayPause: boolean): unknown {
+    if (!(error instanceof NetworkError)) return error;
+    if (answers.has(error.code) || !isTransient(error)) markAlive();
+    else if (!mayPause && quiet() >= idleTimeout * almost) return markSilent(error);
+    else if (!mayPause) watch(error);
+    return error;
+  }
+
+  async function* countSent(pieces: ByteStream): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      markAlive();
+      yield piece;
+    }
+  }
+  function countBody(body: Body | undefined): Body | undefined {
+    return body === undefined || body instanceof Uint8Array ? body : countSent(body);
+  }
+
+  async function* countReceived(pieces: ByteStream, mayPause: boolean): AsyncGenerator<Uint8Array> {
+    let isWaiting = true;
+    beginWait();
+    try {
+      for await (const piece of pieces) {
+        markAlive();
+        endWait();
+        isWaiting = false;
+        yield piece;
+        isWaiting = true;
+        beginWait();
+      }
+    } catch (error) {
+      throw judge(error, mayPause);
+    } finally {
+      if (isWaiting) endWait();
+    }
+  }
+
+  return (send) =>
+    async (outgoing: Outgoing): Promise<Reply> => {
+      if (silence) throw silence;
+      let giveUp: ((error: SilentServiceError) => void) | undefined;
+      beginWait();
+      try {
+        const sent = send({ ...outgoing, body: countBody(outgoing.body) });
+        const reply = await Promise.race([
+          sent,
+          new Promise<never>((_, reject) => {
+            giveUp = reject;
+            giveUps.add(reject);
+          }),
+        ]);
+        markAlive();
+        return { ...reply, body: countReceived(reply.body, outgoing.mayPause === true) };
+      } catch (error) {
+        throw judge(error, false);
+      } finally {
+        endWait();
+        if (giveUp) giveUps.delete(giveUp);
+      }
+    };
+}

@@ -1,0 +1,46 @@
+import type { Image } from '../api/resources.ts';
+import type { Context } from '../cli/command.ts';
+import { findNamed } from '../cli/shapes.ts';
+import { NotFoundError, UsageError } from '../base/errors.ts';
+import { isUuid, searchByName } from './find.ts';
+
+type Session = Pick<Context, 'compute' | 'account'>;
+
+/** What {@link findImage} looks words up in, read when it is first needed and once for all of them. */
+export function createImageList({ compute, account }: Session): () => Promise<Image[]> {
+  let images: Promise<Image[]> | undefined;
+  return () => (images ??= compute.listImages({ account, state: 'all' }));
+}
+
+/** What is to be changed or deleted has to be meant alone. @throws {UsageError} with the candidates when a name means several images */
+export async function findOneImage(session: Session, word: string, list = createImageList(session)): Promise<Image> {
+  if (!isUuid(word)) {
+    const named = (await searchByName('image', word, list)).filter(({ name, version }) => name === word || `${name}@${version}` === word);
+    if (named.length > 1) {
+      const candidates = named.map(({ id, name, version }) => `${id} (${name}@${version})`).join(', ');
+      throw new UsageError(`image "${word}" is ambiguous: ${candidates}`, { hint: 'give the full id' });
+    }
+  }
+  return await findImage(session, word, list);
+}
+
+/**
+ * Finds an image by id, the beginning of its id, `name@version`, or name: the newest of that name.
+ * @param comesFirst those that are looked at before the others of a name
+ */
+export async function findImage(
+  session: Session,
+  word: string,
+  list = createImageList(session),
+  comesFirst: (image: Image) => boolean = () => true,
+): Promise<Image> {
+  const { compute, account } = session;
+  if (isUuid(word)) return await compute.getImage({ account, id: word });
+  const images = await searchByName('image', word, list);
+  const named = images.filter(({ name, version }) => name === word || `${name}@${version}` === word);
+  const sorted = named.toSorted((a, b) => (a.published_at ?? '').localeCompare(b.published_at ?? ''));
+  const newest = sorted.findLast(comesFirst) ?? sorted.at(-1);
+  const found = newest ?? findNamed(images, word, 'image');
+  if (!found) throw new NotFoundError(`image "${word}" does not exist`, { hint: 'cloud images list' });
+  return found;
+}

@@ -1,0 +1,106 @@
+import type { Context } from '../cli/command.ts';
+import { findNamed } from '../cli/shapes.ts';
+import { readBounded, readError } from '../client/response.ts';
+import { encodePath } from '../client/request.ts';
+import { NotFoundError, UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
+import { findImage } from './images.ts';
+import { isUuid, searchByName } from './find.ts';
+
+/** Collections that can be tagged, as whole and each member (compute document, "Role tags"). */
+export const collections = [
+  'machines',
+  'users',
+  'roles',
+  'packages',
+  'images',
+  'policies',
+  'keys',
+  'datacenters',
+  'services',
+  'fwrules',
+  'networks',
+] as const;
+
+/** The word for the account itself where a path below it is wanted. */
+export const accountWord = 'account';
+
+/** A resource of the compute service that role tags can be put on. */
+export interface Resource {
+  /** Below the account: `keys`, `keys/laptop`, `users/alice/keys`; `account` for the account itself. */
+  path: string;
+  kind: 'account' | 'collection' | 'member';
+}
+
+function wrong(word: string, message: string, hint: string): UsageError {
+  return new UsageError(`"${word}" is no resource: ${message}`, { hint });
+}
+
+/** Parts of a path as people type it: `/my/keys/laptop`, `/login/keys`, `keys/laptop`, `account`. */
+function splitPath(word: string, account: string): string[] {
+  const parts = word.split('/').filter((part) => part !== '');
+  if (!word.startsWith('/')) return parts.length === 1 && parts[0] === accountWord ? [] : parts;
+  const [login = '', ...rest] = parts;
+  if (login === 'my' || login === account) return rest;
+  throw wrong(word, `it is not below the account ${account}`, 'paths are such as keys/laptop, /my/keys/laptop');
+}
+
+/** Reads the path of a resource. @throws {UsageError} when the service has no such resource, with the nearest one */
+export function readResource(word: string, account: string): Resource {
+  const parts = splitPath(word, account);
+  const [collection, , below, ...more] = parts;
+  if (collection === undefined) return { path: accountWord, kind: 'account' };
+  if (['stor', 'public', 'jobs', 'reports', 'uploads'].includes(collection)) {
+    throw wrong(word, 'it is in the object storage', 'tags of objects: cloud stor roles');
+  }
+  if (!(collections as readonly string[]).includes(collection)) {
+    const close = nearest(collection, collections);
+    throw wrong(
+      word,
+      `there is no collection ${collection}`,
+      close === undefined ? `there are ${collections.join(', ')}` : `did you mean ${close}?`,
+    );
+  }
+  const isNested = collection === 'users' && below === 'keys' && more.length <= 1;
+  if (below !== undefined && !isNested) throw wrong(word, 'it is too long', 'paths are such as keys, keys/laptop, users/alice/keys');
+  return { path: parts.join('/'), kind: parts.length % 2 === 1 ? 'collection' : 'member' };
+}
+
+/** The path with ids where the service wants ids: of images and policies. */
+export async function resolveResource(context: Context, word: string): Promise<Resource> {
+  const resource = readResource(word, context.account);
+  const [collection, name] = resource.path.split('/');
+  if (name === undefined || isUuid(name)) return resource;
+  if (collection === 'images') return { ...resource, path: `images/${(await findImage(context, name)).id}` };
+  if (collection !== 'policies') return resource;
+  const listed = await searchByName('policy', name, () => context.compute.listPolicies({ account: context.account }));
+  const found = findNamed(listed, name, 'policy');
+  if (!found) throw new NotFoundError(`policy "${name}" does not exist`, { hint: 'cloud policies list' });
+  return { ...resource, path: `policies/${found.id}` };
+}
+
+/** The path as requests have it, without a leading slash. */
+export function requestPath({ path }: Pick<Resource, 'path'>, account: string): string {
+  return path === accountWord ? account : `${account}/${path}`;
+}
+
+/** Names in a `role-tag` header. */
+export function readTagHeader(header: string | undefined): string[] {
+  return (header ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
+
+/** The role tags of a resource, from the headers of a request for it; undefined when it does not exist. */
+export async function findTags(context: Context, resource: Pick<Resource, 'path'>): Promise<string[] | undefined> {
+  const target = `/${encodePath(requestPath(resource, context.account))}`;
+  const reply = await context.compute.request({ method: 'HEAD', target });
+  if (reply.status >= 400 && reply.status !== 404) {
+    throw await readError(reply, { url: new URL(target, context.settings().url?.value), now: context.world.now });
+  }
+  // A reply that is not read to its end keeps its connection.
+  await readBounded(reply.body, 1024 * 1024, 'the service');
+  if (reply.status === 404) return undefined;
+  return readTagHeader(reply.headers['role-tag']);
+}

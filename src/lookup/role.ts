@@ -1,0 +1,145 @@
+import { compute as operations } from '../api/compute.ts';
+import type { Headers } from '../api/message.ts';
+import type { Context } from '../cli/command.ts';
+import { UsageError } from '../base/errors.ts';
+
+/** Who is in a role: a sub-user, or another account of the service. */
+export interface Member {
+  type: 'subuser' | 'account';
+  id?: string;
+  login: string;
+  /** Whether the member has the role active without asking for it. */
+  default: boolean;
+}
+
+/** A role as all commands use it, whatever the API version that it was read from. */
+export interface Role {
+  id: string;
+  name: string;
+  members: Member[];
+  /** Logins of the members that have the role active by default, for people who read lists. */
+  default_members: string[];
+  policies: { id?: string; name: string }[];
+}
+
+/** What a role is made or changed to; lists are replaced as a whole. */
+export interface RoleFields {
+  name?: string | undefined;
+  members?: readonly Member[] | undefined;
+  /** Names or ids. */
+  policies?: readonly string[] | undefined;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+function readList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : [];
+}
+
+function readText(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function readMember(value: unknown, defaults: ReadonlySet<unknown>): Member {
+  if (typeof value === 'string') return { type: 'subuser', login: value, default: defaults.has(value) };
+  const { type, id, login, default: isDefault } = value as Json;
+  return {
+    type: type === 'account' ? 'account' : 'subuser',
+    ...(typeof id === 'string' && { id }),
+    login: readText(login),
+    default: isDefault === true || defaults.has(login),
+  };
+}
+
+function readPolicy(value: unknown): Role['policies'][number] {
+  if (typeof value === 'string') return { name: value };
+  const { id, name } = value as Json;
+  return { ...(typeof id === 'string' && { id }), name: readText(name ?? id) };
+}
+
+/** Reads a role in the form of version 9, or in that of version 8, where members and policies are lists of names. */
+export function readRole(value: unknown): Role {
+  const { id, name, members, default_members: defaults, policies } = value as Json;
+  const read = readList(members).map((member) => readMember(member, new Set(readList(defaults))));
+  return {
+    id: readText(id),
+    name: readText(name),
+    members: read,
+    default_members: read.filter((member) => member.default).map(({ login }) => login),
+    policies: readList(policies).map(readPolicy),
+  };
+}
+
+/** The roles of the account, and whether the service speaks the old form. */
+export interface RoleList {
+  roles: Role[];
+  isOld: boolean;
+}
+
+/** A role, and whether the service speaks the old form. */
+export interface FoundRole {
+  role: Role;
+  isOld: boolean;
+}
+
+function isOldVersion(headers: Headers): boolean {
+  return /^[78]\./.test(headers['api-version'] ?? '');
+}
+
+/** Lists the roles. */
+export async function listRoles({ compute, account }: Pick<Context, 'compute' | 'account'>): Promise<RoleList> {
+  const { headers, value } = await compute.answer(operations.listRoles, { account });
+  return { roles: value.map(readRole), isOld: isOldVersion(headers) };
+}
+
+/** Asks for a role by its whole id or name. */
+export async function askRole({ compute, account }: Pick<Context, 'compute' | 'account'>, word: string): Promise<FoundRole> {
+  const { headers, value } = await compute.answer(operations.getRole, { account, role: word });
+  return { role: readRole(value), isOld: isOldVersion(headers) };
+}
+
+function writePolicy(word: string): { id: string } | { name: string } {
+  return /^[\da-f]{8}-[\da-f-]{27}$/i.test(word) ? { id: word } : { name: word };
+}
+
+function writeMember({ type, id, login, default: isDefault }: Member): object {
+  return { type, ...(id === undefined ? { login } : { id }), default: isDefault };
+}
+
+/** The fields of a role for sending. @throws {UsageError} for a member that version 8 has no words for */
+export function writeRole({ name, members, policies }: RoleFields, isOld: boolean): object {
+  if (!isOld) {
+    return {
+      ...(name !== undefined && { name }),
+      ...(policies && { policies: policies.map(writePolicy) }),
+      ...(members && { members: members.map(writeMember) }),
+    };
+  }
+  const account = members?.find(({ type }) => type === 'account');
+  if (account) {
+    throw new UsageError(`version 8 of the API has no members that are accounts (account:${account.login})`, {
+      hint: 'ask for version 9: --api-version ~9',
+    });
+  }
+  return {
+    ...(name !== undefined && { name }),
+    ...(policies && { policies }),
+    ...(members && {
+      members: members.map(({ login }) => login),
+      default_members: members.filter((member) => member.default).map(({ login }) => login),
+    }),
+  };
+}
+
+/** A member as people write it: `alice`, or `account:other`. */
+export function printMember({ type, login }: Pick<Member, 'type' | 'login'>): string {
+  return type === 'account' ? `account:${login}` : login;
+}
+
+/** Reads `alice` or `account:other`. */
+export function parseMember(word: string, isDefault: boolean): Member {
+  const account = /^account:(.+)$/.exec(word)?.[1];
+  return account === undefined
+    ? { type: 'subuser', login: word, default: isDefault }
+    : { type: 'account', login: account, default: isDefault };
+}

@@ -1,0 +1,27 @@
+import { matchesIdentifier } from './evaluate.ts';
+import type { Rule } from './rule.ts';
+
+/** Actions whose right amounts to the right to everything in the account, and how. */
+const powers: ReadonlyMap<string, string> = new Map([
+  ['createkey', 'registers keys that sign as the account itself'],
+  ['createuserkey', 'registers keys that sign as any user, administrators too'],
+  ['createrole', 'makes roles with any policies and members'],
+  ['updaterole', 'gives roles any policies and members'],
+  ['updatepolicy', 'rewrites the rules of any policy'],
+  ['setroletags', 'puts role tags on anything, so that rules of the own roles hold there'],
+]);
+
+/** The actions of a rule whose right amounts to everything. */
+function listPowers({ actions, negative }: Rule): string[] {
+  if (negative) return [];
+  const names = [...powers.keys()];
+  return actions.kind === 'all' ? names : names.filter((name) => actions.items.some((item) => matchesIdentifier(item, name)));
+}
+
+/** What the rights of a rule amount to, for a message; undefined for a rule that grants none of these. */
+export function describePowers(rule: Rule): string | undefined {
+  const [first, ...others] = listPowers(rule);
+  if (first === undefined) return undefined;
+  if (others.length === 0) return `${first} amounts to the right to everything in the account: it ${powers.get(first) ?? ''}`;
+  return `each of ${[first, ...others].join(', ')} amounts to the right to everything in the account`;
+}

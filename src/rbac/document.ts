@@ -1,0 +1,59 @@
+/** The access control of an account as one document. The reader, the JSON schema and the export are made from these fields. */
+import { contactFields } from '../api/resources.ts';
+import { choice, list, map, object, optional, text, type Infer } from '../api/fields.ts';
+
+const id = optional(text('UUID; with it a changed name is a renaming'));
+
+export const keyDocument = {
+  name: optional(text('Name; the fingerprint when absent')),
+  key: text('Public key in OpenSSH format'),
+};
+
+export const userDocument = {
+  id,
+  login: text('Login, unique within the account'),
+  ...contactFields,
+  email: text('E-mail address'),
+  password: optional(text('For a new user: $NAME, the environment variable that holds the password; asked for when absent')),
+  keys: optional(list('SSH keys; left alone when absent', object('A key', keyDocument))),
+};
+
+export const policyDocument = {
+  id,
+  name: text('Name'),
+  description: optional(text('Description')),
+  rules: list('Rules of the access-policy language: CAN <actions> WHEN <conditions>'),
+};
+
+export const roleDocument = {
+  id,
+  name: text('Name'),
+  default_members: optional(list('Logins of those who have the role active by default; account:LOGIN for another account')),
+  members: optional(list('Logins of those who have the role when they ask for it; account:LOGIN for another account')),
+  policies: optional(list('Names of the policies that its members get')),
+};
+
+export const document = {
+  version: choice('Version of this format', ['1']),
+  account: optional(text('Login of the account that it was exported from; says nothing about where it is applied')),
+  users: optional(list('Sub-users', object('A sub-user', userDocument))),
+  policies: optional(list('Policies', object('A policy', policyDocument))),
+  roles: optional(list('Roles', object('A role', roleDocument))),
+  tags: optional(map('Role tags: path below the account, such as keys or images/UUID, to a list of role names')),
+};
+
+export type KeyDocument = Infer<typeof keyDocument>;
+export type UserDocument = Infer<typeof userDocument>;
+export type PolicyDocument = Infer<typeof policyDocument>;
+export type RoleDocument = Infer<typeof roleDocument>;
+
+/** The whole document. A part that is absent is not looked at; an empty one says that there is nothing of the kind. */
+export interface RbacDocument {
+  version: '1';
+  account?: string | undefined;
+  users?: UserDocument[] | undefined;
+  policies?: PolicyDocument[] | undefined;
+  roles?: RoleDocument[] | undefined;
+  /** Role names by path below the account: `keys`, `users/alice`; `account` is the account itself. */
+  tags?: Record<string, string[]> | undefined;
+}

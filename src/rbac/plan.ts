@@ -1,0 +1,93 @@
+import { UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
+import type { Change } from './change.ts';
+import type { RbacDocument } from './document.ts';
+import type { Part } from './plan-part.ts';
+import { planPolicies, planRoles } from './plan-roles.ts';
+import { planTags, type Tags } from './plan-tags.ts';
+import { planUsers } from './plan-users.ts';
+import { parseMember } from '../lookup/role.ts';
+import type { State } from './state.ts';
+
+/** What there is of a kind once a document is applied: what it mentions, and what stays because nothing prunes it. */
+function listNames(mentioned: readonly string[] | undefined, existing: readonly string[], prune: boolean): ReadonlySet<string> {
+  return new Set([...(mentioned ?? existing), ...(prune ? [] : existing)]);
+}
+
+function requireKnown(known: ReadonlySet<string>, word: string, where: string, noun: string): void {
+  if (known.has(word)) return;
+  const close = nearest(word, known);
+  throw new UsageError(`${where}: there is no ${noun} "${word}"`, {
+    hint: close === undefined ? `add the ${noun} to the file` : `did you mean ${close}?`,
+  });
+}
+
+/** @throws {UsageError} when a role has a member or policy, or a tag a role, that will not be there */
+function checkReferences({ users, policies, roles, tags }: RbacDocument, state: State, prune: boolean): void {
+  const logins = listNames(
+    users?.map(({ login }) => login),
+    state.users.map(({ login }) => login),
+    prune,
+  );
+  const policyNames = listNames(
+    policies?.map(({ name }) => name),
+    state.policies.map(({ name }) => name),
+    prune,
+  );
+  const roleNames = listNames(
+    roles?.map(({ name }) => name),
+    state.roles.map(({ name }) => name),
+    prune,
+  );
+  for (const { name, members = [], default_members: defaults = [], policies: held = [] } of roles ?? []) {
+    for (const member of [...members, ...defaults].map((word) => parseMember(word, false))) {
+      if (member.type === 'subuser') requireKnown(logins, member.login, `roles: ${name}`, 'user');
+    }
+    for (const policy of held) requireKnown(policyNames, policy, `roles: ${name}`, 'policy');
+  }
+  for (const [path, names] of Object.entries(tags ?? {})) for (const role of names) requireKnown(roleNames, role, `tags: ${path}`, 'role');
+}
+
+/** Paths of what the steps delete, as they are before: their tags go with them. */
+function listGone(changes: readonly Change[], state: State): string[] {
+  return changes.flatMap(({ action, kind, name, step }) => {
+    if (step.do === 'deleteKey') {
+      if (step.returns) return [];
+      const login = state.users.find(({ id }) => id === step.id)?.login ?? '';
+      return [`users/${login}/keys/${step.fingerprint}`];
+    }
+    const collection = { user: 'users', policy: 'policies', role: 'roles', key: '', tags: '' }[kind];
+    return action === 'delete' ? [`${collection}/${name}`] : [];
+  });
+}
+
+function listDeletions(parts: readonly Part[]): Change[] {
+  return parts.flatMap(({ early, changes, pruned }) => [...early, ...changes.filter(({ action }) => action === 'delete'), ...pruned]);
+}
+
+/**
+ * What has to be done so that an account has what a document says, in an order in which each step can be done. Parts and fields that the
+ * document does not have are left alone; with `prune` what its parts do not mention is deleted.
+ * @throws {UsageError} for names and keys that contradict each other
+ */
+export function plan(document: RbacDocument, state: State, tags: Tags, prune: boolean): Change[] {
+  checkReferences(document, state, prune);
+  const users = planUsers(document, state, prune);
+  const policies = planPolicies(document, state, prune);
+  const roles = planRoles(document, state, prune, { users, policies });
+  const gone = listGone(listDeletions([users, policies, roles]), state);
+  const kept = Object.entries(tags).filter(([path]) => !gone.some((each) => path === each || path.startsWith(`${each}/`)));
+  const set = planTags(document, state, Object.fromEntries(kept), {
+    renamings: { users: users.renamings, policies: policies.renamings, roles: roles.renamings },
+    gone: new Set([...roles.early, ...roles.pruned].map(({ name }) => name)),
+    prune,
+  });
+  return [
+    ...[roles, policies, users].flatMap(({ early }) => early),
+    ...users.changes,
+    ...policies.changes,
+    ...roles.changes,
+    ...set,
+    ...[roles, policies, users].flatMap(({ pruned }) => pruned),
+  ];
+}

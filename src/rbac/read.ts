@@ -1,0 +1,65 @@
+import type { Context } from '../cli/command.ts';
+import { readRecord } from '../cli/from.ts';
+import { UsageError } from '../base/errors.ts';
+import { document, type RbacDocument } from './document.ts';
+import { readResource } from '../lookup/resource.ts';
+
+function findTwice(words: readonly string[]): string | undefined {
+  return words.find((word, at) => words.indexOf(word) !== at);
+}
+
+/** @throws {UsageError} when two entries of a part have the same name or id; only names of roles and policies are told apart by their case */
+function requireUnique(file: string, part: string, field: string, values: readonly (string | undefined)[]): void {
+  const present = values.filter((value) => value !== undefined);
+  const twice = findTwice(field === 'name' ? present : present.map((value) => value.toLowerCase()));
+  if (twice !== undefined) throw new UsageError(`${file}: ${part}: two entries have the ${field} "${twice}"`);
+}
+
+/** The tags of a document with paths in their one form. */
+function readTags(file: string, tags: Readonly<Record<string, unknown>>, account: string): Record<string, string[]> {
+  const read = Object.entries(tags).map(([path, roles]): [string, string[]] => {
+    const list: unknown = roles ?? [];
+    if (!Array.isArray(list) || !list.every((role): role is string => typeof role === 'string')) {
+      throw new UsageError(`${file}: tags.${path}: must be a list of names of roles`);
+    }
+    return [readPath(file, path, account), [...new Set(list)].toSorted()];
+  });
+  const twice = findTwice(read.map(([path]) => path));
+  if (twice !== undefined) throw new UsageError(`${file}: tags: "${twice}" is there twice`);
+  return Object.fromEntries(read);
+}
+
+function readPath(file: string, path: string, account: string): string {
+  try {
+    return readResource(path, account).path;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`${file}: tags: ${error.message}`, { hint: error.hint, cause: error });
+  }
+}
+
+function checkPasswords(file: string, users: RbacDocument['users'] = []): void {
+  for (const { login, password } of users) {
+    if (password === undefined || /^\$\w+$/.test(password)) continue;
+    throw new UsageError(`${file}: users: ${login}: passwords are not written into files`, {
+      hint: 'name the environment variable that holds it: password: $NAME',
+    });
+  }
+}
+
+/** Reads a document of `cloud rbac export`. @throws {UsageError} that names the place and what to write instead */
+export async function readDocument({ world, settings }: Pick<Context, 'world' | 'settings'>, file: string): Promise<RbacDocument> {
+  const name = file === '-' ? 'stdin' : file;
+  const read = (await readRecord(world, file, document)) as Partial<RbacDocument>;
+  if (read.version === undefined) throw new UsageError(`${name}: version: is missing`, { hint: 'write version: "1"' });
+  const { users, policies, roles, tags } = read;
+  const account = settings().account?.value ?? read.account ?? 'my';
+  requireUnique(name, 'users', 'login', users?.map(({ login }) => login) ?? []);
+  requireUnique(name, 'policies', 'name', policies?.map((policy) => policy.name) ?? []);
+  requireUnique(name, 'roles', 'name', roles?.map((role) => role.name) ?? []);
+  for (const [part, entries] of Object.entries({ users, policies, roles })) {
+    requireUnique(name, part, 'id', entries?.map(({ id }) => id) ?? []);
+  }
+  checkPasswords(name, users);
+  return { ...read, version: '1', ...(tags && { tags: readTags(name, tags, account) }) };
+}

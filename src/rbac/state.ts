@@ -1,0 +1,117 @@
+import type { Image, Key, Package, Policy, User } from '../api/resources.ts';
+import type { Context } from '../cli/command.ts';
+import { isSameLogin } from '../lookup/find.ts';
+import { mapInParallel } from '../base/parallel.ts';
+import { collections, findTags } from '../lookup/resource.ts';
+import { listRoles, type Role } from '../lookup/role.ts';
+
+/** Requests under way at once. */
+const parallel = 8;
+
+/** The access control of an account as it is. */
+export interface State {
+  users: (User & { keys: Key[] })[];
+  policies: Policy[];
+  roles: Role[];
+  /** What else has a name that paths of role tags may use. */
+  keys: Key[];
+  images: Image[];
+  packages: Package[];
+  datacenters: string[];
+  /** Whether the service speaks the old form of roles. */
+  isOld: boolean;
+}
+
+/** Reads users with their keys, policies and roles, and with `others` what else can be tagged. */
+export async function readState(context: Context, others: boolean): Promise<State> {
+  const { compute, account } = context;
+  const [users, policies, { roles, isOld }] = await Promise.all([
+    compute.listUsers({ account }),
+    compute.listPolicies({ account }),
+    listRoles(context),
+  ]);
+  const withKeys = await mapInParallel(users, parallel, async (user) => ({
+    ...user,
+    keys: await compute.listUserKeys({ account, user: user.id }),
+  }));
+  const [keys, images, packages, datacenters] = others
+    ? await Promise.all([
+        compute.listKeys({ account }),
+        compute.listImages({ account, state: 'all' }),
+        compute.listPackages({ account }),
+        compute.listDatacenters({ account }),
+      ])
+    : [[], [], [], {}];
+  return { users: withKeys, policies, roles, isOld, keys, images, packages, datacenters: Object.keys(datacenters) };
+}
+
+/** Paths of everything that can be asked for its role tags, in their one form. */
+export function listTaggable({ users, policies, roles, keys, images, packages, datacenters }: State): string[] {
+  return [
+    'account',
+    ...collections,
+    ...keys.map(({ fingerprint }) => `keys/${fingerprint}`),
+    ...users.flatMap(({ login, keys }) => [
+      `users/${login}`,
+      `users/${login}/keys`,
+      ...keys.map(({ fingerprint }) => `users/${login}/keys/${fingerprint}`),
+    ]),
+    ...policies.map(({ name }) => `policies/${name}`),
+    ...roles.map(({ name }) => `roles/${name}`),
+    ...images.map(({ id }) => `images/${id}`),
+    ...packages.map(({ id }) => `packages/${id}`),
+    ...datacenters.map((name) => `datacenters/${name}`),
+  ];
+}
+
+function pickOne<T>(items: readonly T[], fits: (item: T) => boolean): T | undefined {
+  const [found, ...more] = items.filter(fits);
+  return more.length > 0 ? undefined : found;
+}
+
+function findKeyName(keys: readonly Key[], word: string): string {
+  return pickOne(keys, ({ name, fingerprint }) => fingerprint === word || name === word)?.fingerprint ?? word;
+}
+
+function findImageId(images: readonly Image[], word: string): string {
+  const named = images.filter(({ name, version }) => `${name}@${version}` === word || name === word);
+  const newest = named.toSorted((a, b) => (a.published_at ?? '').localeCompare(b.published_at ?? '')).at(-1);
+  return newest?.id ?? word;
+}
+
+/**
+ * The one form of a path of role tags: keys by fingerprint, images and packages by id, users by login, roles and policies by name.
+ * What the account does not have stays as it is.
+ */
+export function normalisePath(path: string, { users, policies, roles, keys, images, packages }: State): string {
+  const [collection, name, below, ...rest] = path.split('/');
+  if (name === undefined) return path;
+  const user = users.find(({ id, login }) => id === name || isSameLogin(login, name));
+  const known: Readonly<Record<string, () => string | undefined>> = {
+    users: () => user?.login,
+    policies: () => policies.find(({ id }) => id === name)?.name,
+    roles: () => roles.find(({ id }) => id === name)?.name,
+    keys: () => findKeyName(keys, name),
+    images: () => findImageId(images, name),
+    packages: () => pickOne(packages, (each) => each.name === name)?.id,
+  };
+  const inner = rest.map((word) => findKeyName(user?.keys ?? [], word));
+  const parts = [collection, known[collection ?? '']?.() ?? name, ...(below === undefined ? [] : [below]), ...inner];
+  return parts.join('/');
+}
+
+/** The path as requests want it: policies by id. @param policies names by id */
+export function toRequestPath(path: string, policies: ReadonlyMap<string, string>): string {
+  const [collection, word] = path.split('/');
+  const found = collection === 'policies' ? [...policies].find(([, name]) => name === word) : undefined;
+  return found === undefined ? path : `policies/${found[0]}`;
+}
+
+/** Role tags by path, of these paths in their one form; what does not exist, and what has none, is left out. */
+export async function readTags(context: Context, paths: readonly string[], { policies }: State): Promise<Record<string, string[]>> {
+  const names = new Map(policies.map(({ id, name }) => [id, name]));
+  const found = await mapInParallel(paths, parallel, async (path): Promise<[string, string[]]> => {
+    return [path, (await findTags(context, { path: toRequestPath(path, names) })) ?? []];
+  });
+  return Object.fromEntries(found.filter(([, tags]) => tags.length > 0).map(([path, tags]) => [path, tags.toSorted()]));
+}

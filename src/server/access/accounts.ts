@@ -1,0 +1,93 @@
+import type { Kysely, Selectable } from 'kysely';
+import type { ServiceName } from '../../api/operation.ts';
+import { isUuid } from '../http/match.ts';
+import { prepareQuery } from '../store/prepared-query.ts';
+import { rememberQuery } from '../store/remembered-query.ts';
+import type { AccountRow, KeyRow, Schema, UserRow } from '../store/schema.ts';
+
+/** A registered key as the database has it. */
+export type Key = Selectable<KeyRow>;
+
+const selectAccount = rememberQuery(
+  'identities',
+  prepareQuery((db, { login }: { login: string }) => db.selectFrom('accounts').selectAll().where('login', '=', login).compile()),
+);
+
+const selectUser = rememberQuery(
+  'identities',
+  prepareQuery((db, { account, loginKey, id }: { account: string; loginKey: string; id: string }) =>
+    db
+      .selectFrom('users')
+      .selectAll()
+      .where('account', '=', account)
+      .where((where) => where.or([where('login_key', '=', loginKey), where('id', '=', id)]))
+      .compile(),
+  ),
+);
+
+/** Whose keys: `user` is null for those of the account itself. */
+interface KeyOwner {
+  readonly account: string;
+  readonly user: string | null;
+}
+
+function keysOf(db: Kysely<Schema>, { account, user }: KeyOwner) {
+  return db.selectFrom('keys').selectAll().where('account', '=', account).where('user', 'is', user);
+}
+
+const selectByFingerprint = rememberQuery(
+  'identities',
+  prepareQuery((db, { fingerprint, ...owner }: KeyOwner & { fingerprint: string }) =>
+    keysOf(db, owner).where('fingerprint', '=', fingerprint).limit(1).compile(),
+  ),
+);
+
+const selectByName = prepareQuery((db, { name, most, ...owner }: KeyOwner & { name: string; most: number }) =>
+  keysOf(db, owner).where('name', '=', name).orderBy('sequence').limit(most).compile(),
+);
+
+/** The account with this login; for the compute service also with this UUID. */
+export async function findAccount(db: Kysely<Schema>, service: ServiceName, name: string): Promise<AccountRow | undefined> {
+  const [byLogin] = await selectAccount(db, { login: name });
+  if (byLogin !== undefined || service === 'storage' || !isUuid(name)) return byLogin;
+  return db.selectFrom('accounts').selectAll().where('id', '=', name.toLowerCase()).executeTakeFirst();
+}
+
+/** The sub-user of an account with this login, in any case, or with this UUID. */
+export async function findUser(db: Kysely<Schema>, account: AccountRow, name: string): Promise<UserRow | undefined> {
+  const [user] = await selectUser(db, { account: account.id, loginKey: name.toLowerCase(), id: name });
+  return user;
+}
+
+/** The keys of an account, or of one of its sub-users, in the order in which they were registered. */
+export function listKeysOf(db: Kysely<Schema>, account: AccountRow, user: UserRow | undefined): Promise<Key[]> {
+  return db
+    .selectFrom('keys')
+    .selectAll()
+    .where('account', '=', account.id)
+    .where('user', user === undefined ? 'is' : '=', user === undefined ? null : user.id)
+    .orderBy('sequence')
+    .execute();
+}
+
+/**
+ * The keys of an account, or of one of its sub-users, that a signature may be of: that with this fingerprint, else the oldest with this name.
+ * @param most keys that are given
+ */
+export async function findKeys(
+  db: Kysely<Schema>,
+  account: AccountRow,
+  user: UserRow | undefined,
+  name: string,
+  most: number,
+): Promise<Key[]> {
+  const owner = { account: account.id, user: user?.id ?? null };
+  const byFingerprint = await selectByFingerprint(db, { ...owner, fingerprint: name.toLowerCase() });
+  return byFingerprint.length > 0 ? byFingerprint : selectByName(db, { ...owner, name, most });
+}
+
+/** Those of these keys that have this fingerprint, or this name where that is allowed; names may repeat. */
+export function selectKeys(keys: readonly Key[], name: string): Key[] {
+  const byFingerprint = keys.filter((key) => key.fingerprint === name.toLowerCase());
+  return byFingerprint.length > 0 ? byFingerprint : keys.filter((key) => key.name === name);
+}

@@ -1,0 +1,141 @@
+import type { KeyObject } from 'node:crypto';
+import { AuthorizationSyntaxError, parseAuthorization, signedDate, signedText } from '../../auth/authorization-header.ts';
+import { parseKeyId } from '../../auth/key-id.ts';
+import { isPresignedTarget, parsePresigned } from '../../auth/presign.ts';
+import { readPublicKey } from '../../auth/public-key.ts';
+import { isAcceptedAlgorithm, verifySignature } from '../../auth/verify.ts';
+import type { Request } from '../../api/message.ts';
+import type { ServiceName } from '../../api/operation.ts';
+import { findAccount, findKeys, findUser, type Key } from './accounts.ts';
+import type { Caller } from '../http/handler.ts';
+import { isCheap } from './key-strength.ts';
+import { limitOf } from '../limit.ts';
+import type { ServiceSettings } from '../settings.ts';
+import { refuseAnonymous, signatureRefusals, type SignatureRefusals } from './signature-refusals.ts';
+import type { Store } from '../store/store.ts';
+
+/** Seconds by which the date of a request may differ from the service's clock. */
+const allowedSkew = 300;
+
+/** Compiled keys; compiling one costs more than verifying a signature. */
+const compiledKeys = new Map<string, KeyObject>();
+const compiledLimit = 1000;
+
+/** A signature that was verified: everything that its verification looked at. */
+interface Verified {
+  readonly key: KeyObject;
+  readonly algorithm: string;
+  readonly text: string;
+}
+
+/** By signature. Clients sign once for all requests of the same second, and verifying costs as much as several queries. */
+const verifiedSignatures = new Map<string, Verified>();
+const verifiedLimits = { signatures: 1000, characters: 2048 } as const;
+
+/** The same as `verifySignature`, which is not asked again about the same key, algorithm, text and signature. */
+function isSignedBy(key: KeyObject, { algorithm, texts, signature }: Claim): boolean {
+  return texts.some((text) => isSignatureOf(key, { algorithm, text, signature }));
+}
+
+function isSignatureOf(key: KeyObject, { algorithm, text, signature }: Omit<Claim, 'keyId' | 'texts'> & { text: string }): boolean {
+  const known = verifiedSignatures.get(signature);
+  if (known?.key === key && known.algorithm === algorithm && known.text === text) return true;
+  if (!isCheap(key) || !verifySignature(key, algorithm, text, signature)) return false;
+  if (verifiedSignatures.size >= verifiedLimits.signatures) verifiedSignatures.clear();
+  if (text.length + signature.length <= verifiedLimits.characters) verifiedSignatures.set(signature, { key, algorithm, text });
+  return true;
+}
+
+/** What a request says about who sent it, before anything is verified. */
+interface Claim {
+  readonly keyId: string;
+  readonly algorithm: string;
+  readonly signature: string;
+  /** The texts that the signature may be of. */
+  readonly texts: readonly string[];
+}
+
+/** Whether a request is authenticated by its query: a pre-signed URL. */
+export function isPresigned({ target }: Request): boolean {
+  return isPresignedTarget(target);
+}
+
+function compileKey({ key }: Key): KeyObject {
+  const known = compiledKeys.get(key);
+  if (known !== undefined) return known;
+  if (compiledKeys.size >= compiledLimit) compiledKeys.clear();
+  const { keyObject } = readPublicKey(key);
+  compiledKeys.set(key, keyObject);
+  return keyObject;
+}
+
+/** A date of HTTP, or of ISO 8601. `Date.parse` alone finds dates in almost any text, such as one that was signed to say something else. */
+const dateForm = /^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? |\d{4}-)/u;
+
+function checkDate(date: string, now: number, refusals: SignatureRefusals): void {
+  const time = dateForm.test(date) ? Date.parse(date) : NaN;
+  if (Number.isNaN(time)) throw refusals.syntax(`the date "${date}" is not a date`);
+  // Dates of requests have whole seconds; so has the clock that they are compared with.
+  const skew = Math.floor(time / 1000) - Math.floor(now / 1000);
+  if (Math.abs(skew) <= allowedSkew) return;
+  const direction = skew > 0 ? 'ahead of' : 'behind';
+  throw refusals.skew(
+    `the date of the request is ${Math.abs(skew)} seconds ${direction} the clock of the service; ${allowedSkew} are allowed`,
+  );
+}
+
+function readHeaderClaim(service: ServiceName, request: Request, header: string, now: number): Claim {
+  const parsed = parseAuthorization(header);
+  const text = signedText(parsed, service, request);
+  checkDate(signedDate(parsed, request), now, signatureRefusals[service]);
+  return { keyId: parsed.keyId, algorithm: parsed.algorithm, signature: parsed.signature, texts: [text] };
+}
+
+function readClaim(service: ServiceName, request: Request, now: number): Claim | undefined {
+  const refusals = signatureRefusals[service];
+  try {
+    const { method, target, headers } = request;
+    const presigned = isPresigned(request) ? parsePresigned({ method, target, host: headers['host'] ?? '' }, now) : undefined;
+    if (presigned !== undefined) return presigned;
+    const header = headers['authorization'];
+    return header === undefined || header === '' ? undefined : readHeaderClaim(service, request, header, now);
+  } catch (error) {
+    if (!(error instanceof AuthorizationSyntaxError)) throw error;
+    throw refusals[error.reason](error.message);
+  }
+}
+
+async function verifyClaim(service: ServiceName, claim: Claim, store: Store, keysTried: number): Promise<Caller> {
+  const refusals = signatureRefusals[service];
+  const { keyId, algorithm } = claim;
+  if (!isAcceptedAlgorithm(service, algorithm)) throw refusals.algorithm(algorithm);
+  const names = parseKeyId(service, keyId);
+  if (names === undefined) throw refusals.keyId(keyId);
+  const account = await findAccount(store.db, service, names.account);
+  if (account === undefined) throw refusals.account(names.account);
+  const user = names.user === undefined ? undefined : await findUser(store.db, account, names.user);
+  if (names.user !== undefined && user === undefined) throw refusals.user(names.user);
+  const keys = await findKeys(store.db, account, user, names.key, keysTried);
+  if (keys.length === 0) throw refusals.key(names.key);
+  if (!keys.map(compileKey).some((key) => isSignedBy(key, claim))) throw refusals.signature();
+  return user === undefined ? { kind: 'account', account } : { kind: 'user', account, user };
+}
+
+/**
+ * Finds out who sent a request by its signature, in the header or in the URL (section 5 of both specifications).
+ * @param now milliseconds since the epoch
+ * @param settings those of the service: how many keys of one name are tried
+ * @throws {ApiError} as the service's document says; a storage request without a signature is anonymous, not refused.
+ */
+export async function authenticate(
+  service: ServiceName,
+  request: Request,
+  store: Store,
+  now: number,
+  settings: ServiceSettings,
+): Promise<Caller> {
+  const claim = readClaim(service, request, now);
+  if (claim !== undefined) return verifyClaim(service, claim, store, limitOf(settings, 'keysTried'));
+  if (service === 'storage') return { kind: 'anonymous' };
+  throw refuseAnonymous();
+}

@@ -1,0 +1,45 @@
+import type { Operation } from '../../api/operation.ts';
+import { ApiError } from '../../base/errors.ts';
+
+/** Status and codes for wrong input of an operation. */
+interface Refusal {
+  readonly status: number;
+  readonly missing: string;
+  readonly invalid: string;
+  /** True when input that the operation does not know is wrong too. */
+  readonly refusesUnknown?: boolean;
+}
+
+const computeRefusal: Refusal = { status: 409, missing: 'MissingParameter', invalid: 'InvalidArgument' };
+const storageRefusal: Refusal = { status: 400, missing: 'InvalidArgumentError', invalid: 'InvalidArgumentError' };
+
+/** Operations of the storage service with codes of their own. */
+const ownRefusals: Readonly<Record<string, Refusal>> = {
+  createJob: { status: 400, missing: 'InvalidJob', invalid: 'InvalidJob', refusesUnknown: true },
+  listJobs: { status: 400, missing: 'InvalidParameter', invalid: 'InvalidParameter' },
+  createMultipartUpload: { status: 409, missing: 'MultipartUploadInvalidArgumentError', invalid: 'MultipartUploadInvalidArgumentError' },
+  commitMultipartUpload: { status: 409, missing: 'MultipartUploadInvalidArgumentError', invalid: 'MultipartUploadInvalidArgumentError' },
+};
+
+function findRefusal({ service, name }: Operation): Refusal {
+  return service === 'compute' ? computeRefusal : (ownRefusals[name] ?? storageRefusal);
+}
+
+/** The error for input that is not there: all missing names in one message. */
+export function refuseMissing(operation: Operation, names: readonly string[]): ApiError {
+  const { status, missing } = findRefusal(operation);
+  const errors = names.map((field) => ({ field, code: 'MissingParameter', message: `${field} is required` }));
+  const verb = names.length === 1 ? 'is a required parameter' : 'are required parameters';
+  return new ApiError(status, missing, `${names.join(', ')} ${verb}`, { errors });
+}
+
+/** The error for a value that does not fit its field. */
+export function refuseInvalid(operation: Operation, field: string, message: string): ApiError {
+  const { status, invalid } = findRefusal(operation);
+  return new ApiError(status, invalid, `${field} ${message}`, { errors: [{ field, code: 'InvalidArgument', message }] });
+}
+
+/** Whether input that the operation does not know is refused rather than ignored. */
+export function refusesUnknown(operation: Operation): boolean {
+  return findRefusal(operation).refusesUnknown === true;
+}

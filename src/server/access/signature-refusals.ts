@@ -1,0 +1,71 @@
+import { acceptedAlgorithms } from '../../auth/verify.ts';
+import type { ServiceName } from '../../api/operation.ts';
+import { ApiError } from '../../base/errors.ts';
+
+/** What a service answers to each way in which a request can fail to prove who sent it. */
+export interface SignatureRefusals {
+  /** Another scheme than `Signature`. */
+  scheme(message: string): ApiError;
+  /** A header that cannot be read, or a signed header that is not there. */
+  syntax(message: string): ApiError;
+  /** A pre-signed URL that is incomplete, expired or for another method. */
+  presigned(message: string): ApiError;
+  skew(message: string): ApiError;
+  algorithm(name: string): ApiError;
+  keyId(keyId: string): ApiError;
+  account(login: string): ApiError;
+  user(login: string): ApiError;
+  key(name: string): ApiError;
+  signature(): ApiError;
+}
+
+function refuseCredentials(message: string): ApiError {
+  return new ApiError(401, 'InvalidCredentials', message);
+}
+
+/** The same for all of these, so that nobody learns which accounts and keys there are. */
+function refuseUnknown(): ApiError {
+  return refuseCredentials('the signature is not one of a known key');
+}
+
+function refuseHeader(message: string): ApiError {
+  return new ApiError(400, 'InvalidHeader', message);
+}
+
+function describeAlgorithm(service: ServiceName, name: string): string {
+  return `the algorithm ${name} is not supported; supported are ${acceptedAlgorithms[service].join(', ')}`;
+}
+
+const compute: SignatureRefusals = {
+  scheme: refuseCredentials,
+  syntax: refuseHeader,
+  presigned: refuseCredentials,
+  skew: refuseCredentials,
+  algorithm: (name) => refuseCredentials(describeAlgorithm('compute', name)),
+  keyId: refuseUnknown,
+  account: refuseUnknown,
+  user: refuseUnknown,
+  key: refuseUnknown,
+  signature: refuseUnknown,
+};
+
+const storage: SignatureRefusals = {
+  scheme: (message) => new ApiError(403, 'AuthorizationSchemeNotAllowed', message),
+  syntax: refuseHeader,
+  presigned: (message) => new ApiError(403, 'InvalidQueryStringAuthentication', message),
+  skew: refuseHeader,
+  algorithm: (name) => new ApiError(401, 'InvalidAlgorithm', describeAlgorithm('storage', name)),
+  keyId: (keyId) => new ApiError(403, 'InvalidKeyId', `the keyId ${keyId} is not of the form /login/keys/MD5 or /login/user/keys/MD5`),
+  account: (login) => new ApiError(403, 'AccountDoesNotExist', `the account ${login} does not exist`),
+  user: (login) => new ApiError(403, 'UserDoesNotExist', `the user ${login} does not exist`),
+  key: (name) => new ApiError(403, 'KeyDoesNotExist', `the key ${name} does not exist`),
+  signature: () => new ApiError(403, 'InvalidSignature', 'the signature does not match the request'),
+};
+
+/** The refusals of each service, as the decisions' sections on authentication have them. */
+export const signatureRefusals: Readonly<Record<ServiceName, SignatureRefusals>> = { compute, storage };
+
+/** The compute service's answer to a request without any signature. */
+export function refuseAnonymous(): ApiError {
+  return refuseCredentials('the request has no Authorization header; sign it with a key of the account');
+}

@@ -1,0 +1,14 @@
+import type { Kysely } from 'kysely';
+import type { Call } from '../http/handler.ts';
+import { assertRoom } from '../limit.ts';
+import type { Schema } from '../store/schema.ts';
+
+/** @throws {LimitReached} when the account cannot own so many more images. */
+export function assertRoomForImages(
+  db: Kysely<Schema>,
+  { account, settings }: Pick<Call, 'account' | 'settings'>,
+  added = 1,
+): Promise<void> {
+  const own = db.selectFrom('images').select('id').where('owner', '=', account.id);
+  return assertRoom(settings, 'images', own, { has: 'an account owns', counted: 'images' }, added);
+}

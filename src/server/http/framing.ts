@@ -1,0 +1,29 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '../../base/errors.ts';
+import { LimitReached, limitOf } from '../limit.ts';
+import type { ServiceSettings } from '../settings.ts';
+
+/** How often a header stands in a request, joined or not. */
+function countHeader({ rawHeaders }: IncomingMessage, name: string): number {
+  return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
+}
+
+/** Why a request that could be parsed is refused: two readers of it could understand two different requests. */
+export function findFramingError(incoming: IncomingMessage, expects: boolean, settings: ServiceSettings): ApiError | undefined {
+  const { headers, rawHeaders } = incoming;
+  const most = limitOf(settings, 'headerLines');
+  if (rawHeaders.length / 2 > most)
+    return new LimitReached(431, 'RequestHeaderFieldsTooLarge', `a request has at most ${most} header lines`, 'headerLines');
+  if (countHeader(incoming, 'host') > 1) return new ApiError(400, 'BadRequest', 'the request has more than one Host header');
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked')
+    return new ApiError(501, 'NotImplemented', `transfer coding ${coding} is not supported, only chunked`);
+  if (headers.expect !== undefined && !expects && incoming.httpVersion === '1.1')
+    return new ApiError(417, 'ExpectationFailed', `expectation ${headers.expect} is not supported, only 100-continue`);
+  return undefined;
+}
+
+/** True for a request that asks for another protocol: the parser drops what stands behind it, so the connection ends with its answer. */
+export function asksForUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined && /\bupgrade\b/iu.test(headers.connection ?? '');
+}

@@ -1,0 +1,133 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ByteStream, Headers, Request } from '../../api/message.ts';
+import { ApiError } from '../../base/errors.ts';
+import { LimitReached, limitOf } from '../limit.ts';
+import type { ServiceSettings } from '../settings.ts';
+
+/** Milliseconds a body may pause. */
+const idleLimit = 45_000;
+
+/** Milliseconds of waiting over which the rate of a body is measured. */
+const rateTime = 60_000;
+
+/** Bytes and milliseconds that are spent on the rest of a body nobody wants, so that the client gets to read the reply. */
+const drainLimit = { bytes: 64 * 1024 * 1024, time: 10_000 };
+
+/** A body of this length is read to its end rather than have its connection closed. */
+const smallBody = 64 * 1024;
+
+/** Header fields as one text each. */
+function joinHeaders(incoming: IncomingMessage): Headers {
+  const joined: Record<string, string> = Object.create(null) as Record<string, string>;
+  const { headers } = incoming;
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) joined[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return joined;
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/** The next piece of a body. @throws {ApiError} 408 when none comes in time. */
+function readNext(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
+  return new Promise((resolve, reject) => {
+    const refuse = (): void => reject(new ApiError(408, 'UploadTimeout', `no byte of the body came for ${idleLimit / 1000} seconds`));
+    const timer = setTimeout(refuse, idleLimit);
+    pieces
+      .next()
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
+  });
+}
+
+/** The body as it arrives; asking for its first piece tells a client that waits for it to go on. */
+async function* readBody(incoming: IncomingMessage, proceed: () => void, slowest: number): ByteStream & AsyncGenerator<Uint8Array> {
+  proceed();
+  const chunks = incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
+  const checkRate = createRateCheck(slowest);
+  for (;;) {
+    const asked = performance.now();
+    const next = await readNext(chunks);
+    if (next.done === true) break;
+    checkRate(next.value.length, performance.now() - asked);
+    yield next.value;
+  }
+  if (!incoming.complete) throw new ApiError(400, 'BadRequest', 'the connection ended before the body did');
+}
+
+/**
+ * Makes a function that takes each chunk of a body and how long it was waited for; the time that the service needs for it does not count.
+ * @param slowest bytes a second
+ */
+function createRateCheck(slowest: number): (size: number, waited: number) => void {
+  let [received, elapsed] = [0, 0];
+  return (size, waited) => {
+    received += size;
+    elapsed += waited;
+    if (elapsed < rateTime) return;
+    if (received < (slowest * elapsed) / 1000) {
+      const message = `the body came too slowly: ${received} bytes in ${Math.round(elapsed / 1000)} seconds, less than ${slowest} a second`;
+      throw new LimitReached(408, 'UploadTimeout', message, 'bodyRate');
+    }
+    [received, elapsed] = [0, 0];
+  };
+}
+
+/** A request from a socket as the services take it, and where its body is. */
+export interface Incoming {
+  readonly request: Request;
+  /** Whether the client still waits for `100 Continue` with the body. */
+  readonly isWaiting: () => boolean;
+  /** Whether a reply now comes before the body has, so that the connection cannot serve another request. */
+  readonly isEarly: () => boolean;
+  /** Reads and drops the rest of the body. */
+  readonly drain: () => Promise<void>;
+}
+
+/** Takes a request from a socket. `expects`: the client wants `100 Continue` before it sends the body. */
+export function readRequest(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  expects: boolean,
+  settings: ServiceSettings = {},
+): Incoming {
+  const { method = 'GET', url: target = '/' } = incoming;
+  const headers = joinHeaders(incoming);
+  const drain = (): Promise<void> => drainBody(incoming);
+  if (!hasBody(incoming)) return { request: { method, target, headers }, isWaiting: () => false, isEarly: () => false, drain };
+  let waiting = expects;
+  const proceed = (): void => {
+    if (waiting) response.writeContinue();
+    waiting = false;
+  };
+  const isLarge = Number(headers['content-length'] ?? Infinity) > smallBody;
+  return {
+    request: { method, target, headers, body: readBody(incoming, proceed, limitOf(settings, 'bodyRate')) },
+    isWaiting: () => waiting,
+    isEarly: () => !incoming.complete && (waiting || isLarge),
+    drain,
+  };
+}
+
+/** Reads and drops what is left of a body, within limits; a client that is still sending cannot read the reply if it is cut off. */
+export async function drainBody(incoming: IncomingMessage): Promise<void> {
+  if (incoming.complete || incoming.destroyed) return;
+  let size = 0;
+  const ended = new Promise<void>((resolve) => {
+    incoming.on('data', (piece: Uint8Array) => {
+      size += piece.length;
+      if (size > drainLimit.bytes) resolve();
+    });
+    incoming
+      .once('end', resolve)
+      .once('close', resolve)
+      .once('error', () => resolve());
+  });
+  const abort = new AbortController();
+  await Promise.race([ended, sleep(drainLimit.time, undefined, { signal: abort.signal }).catch(() => undefined)]);
+  abort.abort();
+}

@@ -1,0 +1,190 @@
+import { actionAliases } from '../../api/aliases.ts';
+import type { Headers } from '../../api/message.ts';
+import type { Operation, Operations, Segment } from '../../api/operation.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Target } from './target.ts';
+
+/** An operation that fits a request, and what its path inputs are. */
+export interface Match {
+  readonly operation: Operation;
+  readonly inputs: Readonly<Record<string, string>>;
+}
+
+/** What a request names: one operation, or several that differ in what the path stands for in the store. */
+export interface Matches {
+  /** The first one fits best. */
+  readonly candidates: readonly [Match, ...Match[]];
+  /** Compute: the parameter that would tell operations of this path apart and that the query lacks; the body may have it. */
+  readonly selector?: string;
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/iu;
+
+/** Whether a text looks like a UUID. */
+export function isUuid(text: string): boolean {
+  return uuidPattern.test(text);
+}
+
+function takePart(segment: Segment, index: number, parts: readonly string[], inputs: Record<string, string>): boolean {
+  if (segment.kind === 'rest') {
+    inputs[segment.text] = parts.slice(index).join('/');
+    return index > 0 || parts.length > 0;
+  }
+  const part = parts[index];
+  if (segment.kind === 'literal') return part === segment.text;
+  if (part === undefined) return false;
+  inputs[segment.text] = part;
+  return true;
+}
+
+function matchPath({ segments }: Operation, parts: readonly string[]): Record<string, string> | undefined {
+  const hasRest = segments.at(-1)?.kind === 'rest';
+  if (hasRest ? parts.length < segments.length - 1 : parts.length !== segments.length) return undefined;
+  const inputs: Record<string, string> = {};
+  return segments.every((segment, index) => takePart(segment, index, parts, inputs)) ? inputs : undefined;
+}
+
+/** A GET answers HEAD too, and a redirection answers whatever its target would. */
+function servesMethod(operation: Operation, method: string): boolean {
+  if (operation.method === method) return true;
+  if (operation.method !== 'GET') return false;
+  return method === 'HEAD' || (operation.status === 301 && (method === 'PUT' || method === 'POST'));
+}
+
+/** The `type` parameter of a content type: `directory` in `application/json; type=directory`. */
+function readTypeParameter(headers: Headers): string | undefined {
+  return /;\s*type="?([^";\s]+)"?/iu.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase();
+}
+
+/** Conditions that can be told from the request alone. */
+function meetsConditions({ when }: Operation, inputs: Record<string, string>, query: URLSearchParams, headers: Headers): boolean {
+  if (when.uuid !== undefined && !isUuid(inputs[when.uuid] ?? '')) return false;
+  if (when.contentType !== undefined && readTypeParameter(headers) !== when.contentType) return false;
+  return Object.entries(when.query ?? {}).every(([name, value]) => isValue(query.get(name), value));
+}
+
+function isValue(given: string | null, value: string): boolean {
+  return given === value || actionAliases.some(({ specified, deployed }) => specified === value && deployed === given);
+}
+
+/** Compares as text: the more specific pattern comes first, then the one with more conditions; query conditions weigh most. */
+function rankOperation({ segments, when }: Operation): string {
+  const ranks: Readonly<Record<Segment['kind'], string>> = { literal: '0', input: '1', rest: '2' };
+  const path = segments.map((segment) => ranks[segment.kind]).join('');
+  const conditions =
+    Object.keys(when.query ?? {}).length * 2 + (when.contentType === undefined ? 0 : 1) + (when.uuid === undefined ? 0 : 1);
+  return `${path.padEnd(8, '0')}${9 - conditions}`;
+}
+
+/** Whether the pattern says anything about the path; `PUT /*resource` does not. */
+function isSpecific({ segments }: Operation): boolean {
+  return segments[0]?.kind !== 'rest';
+}
+
+function listMethods(found: readonly Operation[]): string {
+  const methods = new Set(found.map((operation) => operation.method));
+  if (methods.has('GET')) methods.add('HEAD');
+  return [...methods].sort().join(', ');
+}
+
+/** Whether an operation is a step of something that its path names, such as the commit of an upload. */
+function isStep({ segments }: Operation): boolean {
+  return segments.length > 3 && segments.at(-1)?.kind === 'literal';
+}
+
+/** Steps of this path that a read asks for as if they could be read. */
+function rivalSteps(method: string, ranked: readonly { operation: Operation }[], parts: readonly string[]): Operation[] {
+  if (method !== 'GET' && method !== 'HEAD') return [];
+  return ranked.flatMap(({ operation }) => (isStep(operation) && matchPath(operation, parts) !== undefined ? [operation] : []));
+}
+
+/** Thrown for a path that exists but does not take the method; the reply needs the list of those that it takes. */
+export class MethodNotAllowed extends ApiError {
+  readonly allow: string;
+
+  constructor(method: string, path: string, allow: string) {
+    super(405, 'MethodNotAllowed', `${path} does not take ${method}, only ${allow}`);
+    this.allow = allow;
+  }
+}
+
+/** Compute: operations that share a path and a method are told apart by a query parameter; its conditions. */
+function listSelections(rivals: readonly Operation[]): [string, string][] {
+  return rivals.filter(({ service }) => service === 'compute').flatMap(({ when }) => Object.entries(when.query ?? {}));
+}
+
+/** The error for a request whose parameter has none of its values, or has one where the path alone is another operation. */
+function refuseQuery(rivals: readonly Operation[], found: Operation | undefined, query: URLSearchParams): ApiError | undefined {
+  const conditions = listSelections(rivals);
+  const [name] = conditions[0] ?? [];
+  const value = name === undefined ? null : query.get(name);
+  if (name === undefined || value === null || value === '' || found?.when.query !== undefined) return undefined;
+  const known = conditions.map(([, each]) => each).join(', ');
+  return new ApiError(409, 'InvalidArgument', `${name} is "${value}": it must be one of ${known}`);
+}
+
+/** The parameter that the query lacks and the body may have (compute specification, section 1.2). */
+function findSelector(rivals: readonly Operation[], query: URLSearchParams): string | undefined {
+  const [name] = listSelections(rivals)[0] ?? [];
+  return name === undefined || (query.get(name) ?? '') !== '' ? undefined : name;
+}
+
+/**
+ * Storage: a query parameter that makes another operation of a PUT, misspelled. Without it the request would be the other operation, and
+ * `?metadata=1` would empty the object whose headers it is to change.
+ */
+function refuseMisspelled(found: Operation | undefined, query: URLSearchParams): ApiError | undefined {
+  if (found?.service !== 'storage' || found.method !== 'PUT' || !found.creates) return undefined;
+  const name = [...query.keys()].find((key) => key.toLowerCase() === 'metadata');
+  if (name === undefined) return undefined;
+  return new ApiError(400, 'InvalidArgumentError', `${name} is "${query.get(name) ?? ''}": it must be metadata=true, or left out`);
+}
+
+/**
+ * Makes the function that finds the operation of a request: the most specific pattern wins (literal, then input, then
+ * rest), then the one with more conditions met.
+ * @throws {ApiError} 404 when no operation has such a path, 405 when none of those that have takes the method, 409 for an unknown `action`.
+ */
+export function createMatcher(operations: Operations): (method: string, target: Target, headers: Headers) => Matches {
+  const ranked = Object.values(operations)
+    .map((operation) => ({ operation, rank: rankOperation(operation) }))
+    .sort((left, right) => (left.rank < right.rank ? -1 : 1));
+
+  return (method, { path, parts, query }, headers) => {
+    const sameRank: Match[] = [];
+    const rivalMatches: Match[] = [];
+    const otherMethods: Operation[] = [];
+    let foundRank: string | undefined;
+    for (const { operation, rank } of ranked) {
+      const inputs = matchPath(operation, parts);
+      if (inputs === undefined) continue;
+      if (operation.method === method) rivalMatches.push({ operation, inputs });
+      if (foundRank !== undefined && rank !== foundRank) continue;
+      if (isSpecific(operation)) otherMethods.push(operation);
+      if (!servesMethod(operation, method) || !meetsConditions(operation, inputs, query, headers)) continue;
+      sameRank.push({ operation, inputs });
+      foundRank = rank;
+    }
+    const rivals = rivalMatches.map(({ operation }) => operation);
+    const selector = findSelector(rivals, query);
+    // Where the path alone is no operation, any of them stands for the one that the body selects.
+    const steps = rivalSteps(method, ranked, parts);
+    const [first, ...others] = sameRank.length > 0 || selector === undefined ? sameRank : rivalMatches;
+    const refusal = refuseQuery(rivals, first?.operation, query) ?? refuseMisspelled(first?.operation, query);
+    if (refusal !== undefined) throw refusal;
+    if (first !== undefined && steps.length > 0 && !isStep(first.operation)) throw new MethodNotAllowed(method, path, listMethods(steps));
+    if (first !== undefined) return { candidates: [first, ...others], ...(selector !== undefined && { selector }) };
+    if (otherMethods.length === 0) throw new ApiError(404, 'ResourceNotFound', `${path} does not exist`);
+    throw new MethodNotAllowed(method, path, listMethods(otherMethods));
+  };
+}
+
+/** The error for a parameter that selects the operation and stands neither in the query nor in the body. */
+export function createSelectorError(name: string): ApiError {
+  return new ApiError(409, 'MissingParameter', `${name} is a required parameter`);
+}
+
+/** Of operations that differ in what the path names in the store, the one that fits; an object when there is nothing. */
+export function chooseByEntry({ candidates }: Matches, entry: 'directory' | 'object' | undefined): Match {
+  return candidates.find(({ operation }) => operation.when.entry === (entry ?? 'object')) ?? candidates[0];
+}

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { BodyTooLarge, readAll, type Request } from '../../api/message.ts';
+import type { ServiceName } from '../../api/operation.ts';
+import { ApiError } from '../../base/errors.ts';
+import { LimitReached } from '../limit.ts';
+
+/** Named values as a request carries them: text, lists of texts where a name came twice, or any JSON value. */
+export type Parameters = Readonly<Record<string, unknown>>;
+
+function refuse(message: string): ApiError {
+  return new ApiError(400, 'BadRequest', message);
+}
+
+/** Pairs as an object; a name that comes twice has a list. */
+export function collectPairs(pairs: Iterable<readonly [string, unknown]>): Parameters {
+  const lists = new Map<string, unknown[]>();
+  for (const [name, value] of pairs) {
+    const list = lists.get(name);
+    if (list === undefined) lists.set(name, [value]);
+    else list.push(value);
+  }
+  return Object.fromEntries([...lists].map(([name, list]) => [name, list.length === 1 ? list[0] : list]));
+}
+
+function parseJson(text: string): Parameters {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw refuse(`the body is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse('the body must be a JSON object');
+  return Object.fromEntries(Object.entries(value));
+}
+
+async function parseMultipart(bytes: Uint8Array, contentType: string): Promise<Parameters> {
+  try {
+    const form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData();
+    const pairs = [...form.entries()].map(async ([name, value]) => [name, typeof value === 'string' ? value : await value.text()] as const);
+    return collectPairs(await Promise.all(pairs));
+  } catch (error) {
+    throw new ApiError(400, 'BadRequest', 'the body is not multipart/form-data with the boundary that its content type names', {
+      cause: error,
+    });
+  }
+}
+
+function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw refuse('the body is not UTF-8');
+  }
+}
+
+function checkMd5(bytes: Uint8Array, expected: string | undefined): void {
+  if (expected === undefined) return;
+  const actual = createHash('md5').update(bytes).digest('base64');
+  if (actual !== expected.trim()) throw refuse(`Content-MD5 is ${expected} but the body has ${actual}`);
+}
+
+async function readBody(request: Request, service: ServiceName, bodyLimit: number): Promise<Uint8Array> {
+  const code = service === 'compute' ? 'RequestTooLarge' : 'RequestEntityTooLarge';
+  const tooLarge = new LimitReached(413, code, `a body may have at most ${bodyLimit} bytes`, 'parameterBytes');
+  if (Number(request.headers['content-length'] ?? 0) > bodyLimit) throw tooLarge;
+  try {
+    return await readAll(request.body, bodyLimit);
+  } catch (error) {
+    throw error instanceof BodyTooLarge ? tooLarge : error;
+  }
+}
+
+/** A request whose body is read, so that it can be read again. @throws {ApiError} 413. */
+export async function bufferBody(request: Request, service: ServiceName, bodyLimit: number): Promise<Request> {
+  return { ...request, body: await readBody(request, service, bodyLimit) };
+}
+
+function checkEncoding({ 'content-encoding': encoding = 'identity', 'content-type': contentType = '' }: Request['headers']): void {
+  if (encoding.toLowerCase() !== 'identity')
+    throw new ApiError(415, 'UnsupportedMediaType', `content encoding ${encoding} is not supported`);
+  const charset = /;\s*charset="?([^";\s]+)/iu.exec(contentType)?.[1] ?? 'utf-8';
+  if (!/^(?:utf-?8|us-ascii)$/iu.test(charset))
+    throw new ApiError(415, 'UnsupportedMediaType', `charset ${charset} is not supported, only UTF-8`);
+}
+
+/**
+ * The parameters in a request's body: JSON, urlencoded or multipart/form-data (compute specification, section 1).
+ * @param bodyLimit bytes
+ * @throws {ApiError} 400 `BadRequest`, 413, 415 `UnsupportedMediaType`.
+ */
+export async function readBodyParameters(request: Request, service: ServiceName, bodyLimit: number): Promise<Parameters> {
+  const bytes = await readBody(request, service, bodyLimit);
+  checkMd5(bytes, request.headers['content-md5']);
+  if (bytes.length === 0) return {};
+  checkEncoding(request.headers);
+  const contentType = request.headers['content-type'] ?? 'application/json';
+  const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (type === 'application/json') return parseJson(decodeText(bytes));
+  if (type === 'application/x-www-form-urlencoded') return collectPairs(new URLSearchParams(decodeText(bytes)));
+  if (type === 'multipart/form-data') return parseMultipart(bytes, contentType);
+  throw new ApiError(
+    415,
+    'UnsupportedMediaType',
+    `content type ${type} is not supported; send application/json, application/x-www-form-urlencoded or multipart/form-data`,
+  );
+}

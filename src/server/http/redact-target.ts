@@ -1,0 +1,24 @@
+/** Parameters whose values let somebody in: with the signature of a pre-signed URL, whoever reads it can use it. */
+const secrets: ReadonlySet<string> = new Set(['signature', 'password', 'password_confirmation']);
+
+function isSecret(name: string): boolean {
+  try {
+    return secrets.has(decodeURIComponent(name.replaceAll('+', ' ')).trim().toLowerCase());
+  } catch {
+    return false;
+  }
+}
+
+function redactPair(pair: string): string {
+  const [name = '', ...value] = pair.split('=');
+  return value.length > 0 && isSecret(name) ? `${name}=...` : pair;
+}
+
+/** A request target for the log, without secrets, however their names are encoded. Bytes that a terminal may obey are percent-encoded. */
+export function redactTarget(target: string): string {
+  const shown = target.replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent);
+  const mark = shown.indexOf('?');
+  if (mark === -1) return shown;
+  const query = shown.slice(mark + 1).replaceAll(/[^&?]+/gu, redactPair);
+  return shown.slice(0, mark + 1) + query;
+}

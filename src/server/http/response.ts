@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { streamOf, type ByteStream, type Headers, type Reply } from '../../api/message.ts';
+import type { Download, Listing, Operation } from '../../api/operation.ts';
+import type { ApiError } from '../../base/errors.ts';
+import { Answer } from './handler.ts';
+import { MethodNotAllowed } from './match.ts';
+
+/** Records are sent in pieces of about this many characters: one piece a record would cost more than the record. */
+const pieceSize = 64 * 1024;
+
+function writeJson(status: number, value: unknown, headers: Headers = {}): Reply {
+  const bytes = Buffer.from(JSON.stringify(value));
+  return {
+    status,
+    headers: {
+      'content-type': 'application/json',
+      'content-md5': createHash('md5').update(bytes).digest('base64'),
+      'content-length': String(bytes.length),
+      ...headers,
+    },
+    body: streamOf(bytes),
+  };
+}
+
+/** Records that are at hand. */
+export function listRecords<T>(records: readonly T[]): AsyncIterable<T> & Iterable<T> {
+  return {
+    [Symbol.iterator]: () => records.values(),
+    async *[Symbol.asyncIterator]() {
+      yield* records;
+    },
+  };
+}
+
+/** Lines of text or JSON as a body. */
+export async function* joinLines<T>(
+  records: AsyncIterable<T> | (AsyncIterable<T> & Iterable<T>),
+  write: (record: T) => string,
+): ByteStream & AsyncGenerator<Uint8Array> {
+  let text = '';
+  // Waiting for each record that is at hand would cost as much as the record.
+  if (Symbol.iterator in records) {
+    for (const record of records) {
+      text += `${write(record)}\n`;
+      if (text.length < pieceSize) continue;
+      yield Buffer.from(text);
+      text = '';
+    }
+    if (text !== '') yield Buffer.from(text);
+    return;
+  }
+  for await (const record of records) {
+    text += `${write(record)}\n`;
+    if (text.length < pieceSize) continue;
+    yield Buffer.from(text);
+    text = '';
+  }
+  if (text !== '') yield Buffer.from(text);
+}
+
+function writeEmpty(status: number, headers: Headers): Reply {
+  const length = status === 204 || status === 304 ? {} : { 'content-length': '0' };
+  return { status, headers: { ...length, ...headers }, body: streamOf() };
+}
+
+/** A handler's result as a reply. */
+export function writeResult(operation: Operation, result: unknown): Reply {
+  const answer = result instanceof Answer ? result : new Answer(result);
+  const value: unknown = answer.value;
+  const status = answer.status ?? operation.status;
+  switch (operation.result) {
+    case 'json':
+      return writeJson(status, value, answer.headers);
+    case 'empty':
+      return writeEmpty(status, { ...(value as Headers), ...answer.headers });
+    case 'records': {
+      const { headers, records } = value as Listing<unknown>;
+      const body = joinLines(records, (record) => JSON.stringify(record));
+      return {
+        status,
+        headers: { 'content-type': `application/x-json-stream; type=${operation.recordType}`, ...headers, ...answer.headers },
+        body,
+      };
+    }
+    case 'lines': {
+      const { headers, records } = value as Listing<string>;
+      return { status, headers: { 'content-type': 'text/plain', ...headers, ...answer.headers }, body: joinLines(records, (line) => line) };
+    }
+    default:
+      return value as Download;
+  }
+}
+
+/** Most characters of input that a message repeats: of a path as many as a name may have, of anything else enough to recognise it. */
+const inputLimit = 100;
+const pathLimit = 1024;
+const messageLimit = 2000;
+
+/** A message whose long words and quotations, which are input, are cut. */
+function cutInput(message: string): string {
+  const cut = message.slice(0, 1_000_000).replaceAll(/"[^"]*"|[^\s"]+/gu, (input) => {
+    const limit = input.startsWith('/') ? pathLimit : inputLimit;
+    return input.length > limit ? `${input.slice(0, limit)}...${input.startsWith('"') ? '"' : ''}` : input;
+  });
+  return cut.length > messageLimit ? `${cut.slice(0, messageLimit)}...` : cut;
+}
+
+/** A refusal as a reply: `{code, message}`, and what some errors add. */
+export function writeError(error: ApiError): Reply {
+  const { status, code } = error;
+  const message = cutInput(error.message);
+  const errors = error.errors.map((each) => ({ ...each, field: cutInput(each.field), message: cutInput(each.message) }));
+  const allow = error instanceof MethodNotAllowed ? { allow: error.allow } : {};
+  return writeJson(status, { code, message, ...(errors.length > 0 && { errors }) }, allow);
+}
+
+/** The same reply with further headers. */
+export function addHeaders(reply: Reply, headers: Headers): Reply {
+  return { ...reply, headers: { ...reply.headers, ...headers } };
+}
+
+/** Frees what a body that nobody will read holds, an open file for one. */
+export function discardBody(body: ByteStream): void {
+  if (body instanceof Readable) body.destroy();
+  else void body[Symbol.asyncIterator]().return?.();
+}
+
+/** The same reply without its body, for HEAD. */
+export function dropBody(reply: Reply): Reply {
+  discardBody(reply.body);
+  return { ...reply, body: streamOf() };
+}

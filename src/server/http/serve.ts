@@ -1,0 +1,334 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { headerAliases } from '../../api/aliases.ts';
+import type { Headers, Reply, Request } from '../../api/message.ts';
+import type { Handlers } from './handler.ts';
+import type { Operation, Operations, ServiceName } from '../../api/operation.ts';
+import { ApiError } from '../../base/errors.ts';
+import { findAccount } from '../access/accounts.ts';
+import { authenticate, isPresigned } from '../access/authenticate.ts';
+import {
+  authorise,
+  createAnonymousError,
+  isAdministrator,
+  readNamedRoles,
+  readsPublic,
+  requireSecure,
+  type Attempt,
+} from '../access/authorise.ts';
+import { withRoleTags } from '../compute/tags.ts';
+import { createThrottle, raiseFault } from '../fidelity.ts';
+import { notImplemented, type Call, type Caller, type Connection, type Handler } from './handler.ts';
+import { LimitReached, limitOf } from '../limit.ts';
+import type { ServiceSettings } from '../settings.ts';
+import { chooseByEntry, createMatcher, createSelectorError, isUuid, type Match, type Matches } from './match.ts';
+import { bufferBody, readBodyParameters } from './read-parameters.ts';
+import { assertUrlCovers } from '../access/presigned.ts';
+import { addHeaders, dropBody, writeError, writeResult } from './response.ts';
+import { createRequestLog, showAddress } from './request-log.ts';
+import { isDiskFull } from '../store/disk-full.ts';
+import type { AccountRow, EntryRow } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+import { parseTarget, type Target } from './target.ts';
+import { validate } from './validate.ts';
+import { apiVersions, chooseVersion, codeVersion } from './version.ts';
+
+/** One of the two services, as a function; a socket is one way to reach it. It never throws. */
+export type Service = (request: Request, connection: Connection) => Promise<Reply>;
+
+/** What a service consists of. */
+export interface ServiceOptions<T extends Operations> {
+  readonly service: ServiceName;
+  readonly operations: T;
+  readonly handlers: Handlers<T>;
+  readonly store: Store;
+  /** Name of the datacenter, shown in a header of every compute reply. */
+  readonly datacenter: string;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  /** Takes a line for each request, and the details of internal errors. */
+  readonly log?: (line: string) => void;
+  readonly settings?: ServiceSettings;
+  /** Storage: what is at a path below an account. */
+  readonly entryAt?: (store: Store, login: string, path: string) => Promise<EntryRow['type'] | undefined>;
+  /** Storage: throws 404 when the account has no multipart upload of the id in a path. */
+  readonly assertUpload?: (store: Store, account: AccountRow, inputs: Match['inputs']) => Promise<void>;
+  /** Storage: answers `OPTIONS`, which browsers send before a request of a page of another origin, without a signature. */
+  readonly answerPreflight?: (store: Store, login: string, path: string, headers: Headers) => Promise<Reply>;
+}
+
+/** What is known of a request from its beginning to its end. */
+interface Exchange {
+  readonly request: Request;
+  readonly connection: Connection;
+  readonly requestId: string;
+  /** API version; the newest where the request chose none. */
+  readonly version: string;
+  /** Why the version that the request asks for cannot be served. */
+  readonly versionRefusal: ApiError | undefined;
+  /** Who sent it, once that is known. */
+  caller?: Caller;
+  /** The limit that refused it. */
+  limit?: LimitReached;
+}
+
+const newestVersion = apiVersions[apiVersions.length - 1] ?? '';
+
+/** An id that the client chose, so that it can find its request in the log, or a new one. */
+function chooseRequestId({ 'x-request-id': first, 'request-id': second }: Headers): string {
+  return [first, second].find((id) => id !== undefined && isUuid(id)) ?? randomUUID();
+}
+
+function beginExchange(service: ServiceName, request: Request, connection: Connection): Exchange {
+  const begun = { request, connection, requestId: chooseRequestId(request.headers) };
+  const range = request.headers['accept-version'] ?? request.headers['api-version'];
+  if (service === 'storage') return { ...begun, version: '', versionRefusal: undefined };
+  if (range === undefined && isPresigned(request)) return { ...begun, version: newestVersion, versionRefusal: undefined };
+  try {
+    return { ...begun, version: chooseVersion(range), versionRefusal: undefined };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { ...begun, version: newestVersion, versionRefusal: error };
+  }
+}
+
+/** Compute replies are JSON only; storage replies are what was stored, which the handler compares. */
+function checkAccept({ accept }: Headers): void {
+  if (accept === undefined || accept.trim() === '') return;
+  const types = accept.split(',').map((type) => type.trim().toLowerCase());
+  const accepts = types.some((type) => /^(?:\*\/\*|application\/(?:\*|json))(?:\s*;|$)/u.test(type) && !/;\s*q=0(?:\.0*)?$/u.test(type));
+  if (!accepts) throw new ApiError(406, 'NotAcceptable', `replies are application/json, which Accept: ${accept} excludes`);
+}
+
+/** The account that the path names; the caller's own where it names none, or `my`. */
+async function resolveAccount(
+  service: ServiceName,
+  store: Store,
+  login: string | undefined,
+  { caller, path }: { caller: Caller; path: string },
+): Promise<AccountRow> {
+  const own = caller.kind === 'anonymous' ? undefined : caller.account;
+  if (own !== undefined && (login === undefined || login === own.login || (service === 'compute' && login === 'my'))) return own;
+  const account = login === undefined ? undefined : await findAccount(store.db, service, login);
+  const missing = caller.kind === 'anonymous' ? path : `the account ${login ?? ''}`;
+  if (account === undefined) throw new ApiError(404, 'ResourceNotFound', `${missing} does not exist`);
+  return account;
+}
+
+/**
+ * The operation of a compute request whose body has the parameter that selects it, and the request with the body as it was read.
+ * @throws {ApiError} 409 for a parameter that is required and stands nowhere, or has none of its values.
+ */
+async function selectByBody(
+  match: ReturnType<typeof createMatcher>,
+  target: Target,
+  request: Request,
+  { matches, selector, settings }: { matches: Matches; selector: string; settings: ServiceSettings },
+): Promise<{ matches: Matches; request: Request }> {
+  const limit = limitOf(settings, 'parameterBytes');
+  const buffered = await bufferBody(request, 'compute', limit);
+  const { [selector]: value } = await readBodyParameters(buffered, 'compute', limit);
+  if (value === undefined) {
+    if (matches.candidates[0].operation.when.query !== undefined) throw createSelectorError(selector);
+    return { matches, request: buffered };
+  }
+  const query = new URLSearchParams(target.query);
+  query.set(selector, typeof value === 'string' ? value : JSON.stringify(value));
+  return { matches: match(request.method, { ...target, query }, request.headers), request: buffered };
+}
+
+/** Which operation it is, when that depends on what the path stands for in the store. */
+async function resolveEntry<T extends Operations>(
+  { store, entryAt }: ServiceOptions<T>,
+  matches: Matches,
+  account: AccountRow,
+): Promise<Match> {
+  const [{ operation, inputs }] = matches.candidates;
+  if (operation.when.entry === undefined || entryAt === undefined) return matches.candidates[0];
+  return chooseByEntry(matches, await entryAt(store, account.login, inputs['path'] ?? ''));
+}
+
+/** The login that the path of a request names; what is to be tagged is named with its account in front. */
+function nameAccount({ inputs }: Match): string | undefined {
+  return inputs['account'] ?? inputs['resource']?.split('/', 1)[0];
+}
+
+/** Who asks for what, as rules look at it. */
+function beginAttempt<T extends Operations>(
+  { service, store, datacenter, now = Date.now, settings }: ServiceOptions<T>,
+  { request, connection }: Exchange,
+  { path, query }: Target,
+  account: AccountRow,
+  caller: Caller,
+): Omit<Attempt, 'operation' | 'inputs'> {
+  const named = readNamedRoles(service, query, request);
+  const context = {
+    now: now(),
+    method: request.method,
+    sourceip: showAddress(connection),
+    userAgent: request.headers['user-agent'],
+    datacenter,
+  };
+  return { store, caller, account, path, named, context, settings };
+}
+
+function findHandler<T extends Operations>({ handlers }: ServiceOptions<T>, { name, summary }: Operation): Handler<Operation> {
+  const handler = Object.hasOwn(handlers, name) ? (handlers as Readonly<Record<string, unknown>>)[name] : undefined;
+  if (typeof handler === 'function') return handler as Handler<Operation>;
+  if (handler === notImplemented) throw new ApiError(501, 'NotImplemented', `this service does not implement ${name} (${summary}) yet`);
+  throw new Error(`no handler for ${name}`);
+}
+
+/** What a service makes once and uses for every request. */
+interface Tools {
+  readonly match: ReturnType<typeof createMatcher>;
+  /** Throws for a caller, an account or an address, that sends too many requests. */
+  readonly admit: (caller: string) => void;
+}
+
+/** The order of work on every request: match, authenticate, authorise, validate, handler, reply. */
+async function answer<T extends Operations>(
+  options: ServiceOptions<T>,
+  { match, admit }: Tools,
+  target: Target,
+  exchange: Exchange,
+): Promise<Reply> {
+  const { service, store, now = Date.now, settings = {} } = options;
+  const { connection, requestId, version } = exchange;
+  if (service === 'compute' && !connection.secure)
+    throw new ApiError(400, 'BadRequest', 'this port speaks HTTPS: write https:// in the URL');
+  let { request } = exchange;
+  if (request.method === 'OPTIONS' && options.answerPreflight !== undefined) {
+    const [login = '', ...path] = target.parts;
+    return options.answerPreflight(store, login, path.join('/'), request.headers);
+  }
+  let matches = match(request.method, target, request.headers);
+  if (exchange.versionRefusal !== undefined) throw exchange.versionRefusal;
+  const presigned = isPresigned(request);
+  if (service === 'compute') checkAccept(request.headers);
+  else requireSecure(connection, request.method, presigned);
+
+  const caller = await authenticate(service, request, store, now(), settings);
+  exchange.caller = caller;
+  if (caller.kind !== 'anonymous') {
+    connection.authenticated?.();
+    admit(caller.account.id);
+  }
+  // Before anything is looked up: the refusal says nothing of what is there.
+  if (caller.kind === 'anonymous' && !readsPublic(matches.candidates[0])) throw createAnonymousError(target.path);
+  const { selector } = matches;
+  if (selector !== undefined) ({ matches, request } = await selectByBody(match, target, request, { matches, selector, settings }));
+  const account = await resolveAccount(service, store, nameAccount(matches.candidates[0]), { caller, path: target.path });
+  const found = await resolveEntry(options, matches, account);
+  const { operation, inputs } = found;
+  if (presigned) assertUrlCovers(operation, request.headers);
+  const attempt = beginAttempt(options, exchange, target, account, caller);
+  await authorise({ ...attempt, operation, inputs });
+  raiseFault(settings.faults, operation.action);
+  if (operation.needsUpload) await options.assertUpload?.(store, account, inputs);
+
+  const handler = findHandler(options, operation);
+  const input = await validate(found, request, target.query, { version, settings, presigned });
+  const { headers, method } = request;
+  const requireAccess: Call['requireAccess'] = async (other, inputs) => {
+    const path = other.service === 'storage' ? `/${account.login}/${inputs['path'] ?? ''}` : target.path;
+    await authorise({ ...attempt, operation: other, inputs, path });
+  };
+  const { named } = attempt;
+  const told = { named, requestId, method, path: target.path, connection, headers, now, version, datacenter: options.datacenter, settings };
+  const call: Call = { operation, caller, account, store, ...told, requireAccess, isAdministrator: () => isAdministrator(attempt) };
+  if (service === 'storage') return writeResult(operation, await handler(input, call));
+  const answered = await withRoleTags(call, inputs, () => handler(input, call));
+  return addHeaders(writeResult(operation, answered.result), answered.headers);
+}
+
+/** Any error as a refusal; what nobody foresaw is logged and shown without its details. */
+function explainFailure(error: unknown, requestId: string, log: (line: string) => void): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof Error && 'code' in error && error.code === 'ECONNRESET')
+    return new ApiError(400, 'BadRequest', 'the connection ended before the body did');
+  if (isDiskFull(error)) return new ApiError(507, 'NotEnoughSpace', 'the disk of the service is full');
+  log(`${requestId} internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return new ApiError(500, 'InternalError', `an internal error occurred; the log of the service has more under ${requestId}`);
+}
+
+function writeBoth(name: string, value: string): Headers {
+  const deployed = headerAliases.find(({ specified }) => specified === name)?.deployed;
+  return deployed === undefined ? { [name]: value } : { [name]: value, [deployed]: value };
+}
+
+/** What lets pages of other origins read compute responses; their requests are signed one by one, so that no cookie is at stake. */
+const crossOrigin: Headers = {
+  'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
+  'access-control-allow-headers':
+    'Accept, Accept-Version, Authorization, Content-Length, Content-MD5, Content-Type, Date, Api-Version, Role-Tag',
+  'access-control-expose-headers': 'Api-Version, Content-MD5, Date, Request-Id, Response-Time, Role-Tag, Server',
+};
+
+function allowOrigin(origin: string | undefined): Headers {
+  return origin === undefined ? { 'access-control-allow-origin': '*' } : { 'access-control-allow-origin': origin, vary: 'origin' };
+}
+
+function writeCommonHeaders<T extends Operations>(options: ServiceOptions<T>, exchange: Exchange, started: number): Headers {
+  const { requestId, version, request } = exchange;
+  const duration = String(Math.round(performance.now() - started));
+  const date = new Date((options.now ?? Date.now)()).toUTCString();
+  if (options.service === 'storage') {
+    return {
+      date,
+      server: 'Manta/2',
+      'x-request-id': requestId,
+      'x-response-time': duration,
+      'x-server-name': options.datacenter,
+    };
+  }
+  return {
+    date,
+    server: `cloudapi/${codeVersion}`,
+    'api-version': version,
+    'request-id': requestId,
+    'response-time': duration,
+    ...writeBoth('cloud-datacenter-name', options.datacenter),
+    ...crossOrigin,
+    ...allowOrigin(request.headers['origin']),
+  };
+}
+
+/** What a request without a valid signature is answered: the error, or that its address sends too many. */
+function throttleStranger(admit: Tools['admit'], connection: Connection, error: unknown): unknown {
+  try {
+    admit(showAddress(connection));
+    return error;
+  } catch (refusal) {
+    return refusal;
+  }
+}
+
+/** Makes a service of its operations and their handlers. */
+export function createService<T extends Operations>(options: ServiceOptions<T>): Service {
+  const { service, log = () => undefined } = options;
+  const { throttle, latency = 0 } = options.settings ?? {};
+  const match = createMatcher(options.operations);
+  const admit = createThrottle(service === 'compute' ? throttle : undefined);
+  const logRequest = createRequestLog(service, log);
+  const attempt = async (exchange: Exchange): Promise<Reply> => {
+    try {
+      if (exchange.connection.refusal !== undefined) throw exchange.connection.refusal;
+      if (latency > 0) await sleep(latency);
+      return await answer(options, { match, admit }, parseTarget(service, exchange.request.target), exchange);
+    } catch (error) {
+      if (error instanceof LimitReached) exchange.limit = error;
+      const refusal = exchange.caller === undefined ? throttleStranger(admit, exchange.connection, error) : error;
+      return writeError(explainFailure(refusal, exchange.requestId, log));
+    }
+  };
+  return async (request, connection) => {
+    const started = performance.now();
+    const exchange = beginExchange(service, request, connection);
+    const reply = await attempt(exchange);
+    const common = writeCommonHeaders(options, exchange, started);
+    logRequest(request, reply.status, exchange);
+    const whole = { ...reply, headers: { ...common, ...reply.headers } };
+    return request.method === 'HEAD' ? dropBody(whole) : whole;
+  };
+}

@@ -1,0 +1,20 @@
+import type { Store } from '../store/store.ts';
+import type { Isolation, IsolationKind } from './isolation.ts';
+
+/** What the engine works with. */
+export interface EngineOptions {
+  readonly store: Store;
+  readonly dataDir: string;
+  /** Address of the object storage, which tasks find in their environment. */
+  readonly url: () => string;
+  /** Name of this server in error records. */
+  readonly server: string;
+  readonly now: () => number;
+  readonly log: (line: string) => void;
+  /** How tasks are kept from the rest of the machine: this kind and no other, or the strongest that is found when absent. */
+  readonly isolation?: Isolation | IsolationKind | undefined;
+  /** Tasks at once; as many as there are cores when absent. */
+  readonly slots?: number | undefined;
+  /** Most milliseconds of a task. */
+  readonly timeLimit?: number | undefined;
+}

@@ -1,0 +1,90 @@
+import { sql, type Transaction } from 'kysely';
+import { releaseContents, removeGarbage } from '../storage/contents.ts';
+import { placeOfAbsolute } from '../storage/paths.ts';
+import { listRows } from '../store/list-rows.ts';
+import type { Schema } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+
+/** Outputs that are removed in one transaction. */
+const batchSize = 500;
+
+/** Paths that the job wrote for a phase behind the first, from a number on. */
+async function listPaths(
+  transaction: Transaction<Schema>,
+  job: string,
+  phase: number,
+  after: number,
+): Promise<{ paths: string[]; last: number }> {
+  const { reducers = 0 } =
+    (await transaction.selectFrom('job_phases').select('reducers').where('job', '=', job).where('phase', '=', phase).executeTakeFirst()) ??
+    {};
+  const rows = await transaction
+    .selectFrom(reducers > 0 ? 'job_reduce_inputs' : 'job_tasks')
+    .select(['number', 'input'])
+    .where('job', '=', job)
+    .where('phase', '=', phase)
+    .where('given', '=', 0)
+    .where('number', '>', after)
+    .orderBy('number')
+    .limit(batchSize)
+    .execute();
+  return { paths: rows.flatMap(({ input }) => input ?? []), last: rows.at(-1)?.number ?? -1 };
+}
+
+/** Those of some paths that a task named as an output of the whole job. */
+async function listNamed(transaction: Transaction<Schema>, job: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await transaction
+    .selectFrom('job_outputs')
+    .select('output')
+    .where('job', '=', job)
+    .where('given', '=', 1)
+    .where('output', 'in', sql<string>`(select value from ${listRows(paths)})`)
+    .execute();
+  return new Set(rows.map(({ output }) => output));
+}
+
+/** Removes objects, and takes them from the counts of their directories. @returns their contents. */
+async function removeObjects(transaction: Transaction<Schema>, paths: readonly string[]): Promise<(string | null)[]> {
+  const places = paths.flatMap((path) => placeOfAbsolute(path) ?? []);
+  const pairs = listRows(places.map(({ parent, name }) => [parent, name]));
+  const removed = await transaction
+    .deleteFrom('entries')
+    .where('type', '=', 'object')
+    .where(sql<boolean>`(parent, name) in (select value ->> 0, value ->> 1 from ${pairs})`)
+    .returning(['parent', 'content'])
+    .execute();
+  const counts = new Map<string, number>();
+  for (const { parent } of removed) counts.set(parent, (counts.get(parent) ?? 0) + 1);
+  for (const [parent, count] of counts) {
+    const above = placeOfAbsolute(parent);
+    if (!above) continue;
+    const { parent: grandparent, name } = above;
+    const query = transaction.updateTable('entries').set({ children: sql`children - ${count}` });
+    await query.where('parent', '=', grandparent).where('name', '=', name).execute();
+  }
+  return removed.map(({ content }) => content);
+}
+
+/**
+ * Removes what the phases of a job made for one another: outputs of all phases but the last, unless a task of the last named them as
+ * its own. Again is the same.
+ */
+export async function removeIntermediate(store: Store, { id, phases }: { id: string; phases: readonly unknown[] }): Promise<void> {
+  for (let phase = 1; phase < phases.length; phase += 1) {
+    for (let after = -1; ;) {
+      const { garbage, last } = await store.write(async (transaction) => {
+        const { paths, last } = await listPaths(transaction, id, phase, after);
+        if (paths.length === 0) return { garbage: [], last };
+        const named = await listNamed(transaction, id, paths);
+        const contents = await removeObjects(
+          transaction,
+          paths.filter((path) => !named.has(path)),
+        );
+        return { garbage: await releaseContents(transaction, contents), last };
+      });
+      await removeGarbage(store, garbage);
+      if (last === -1) break;
+      after = last;
+    }
+  }
+}

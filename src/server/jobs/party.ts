@@ -1,0 +1,88 @@
+import type { Kysely } from 'kysely';
+import type { Operation } from '../../api/operation.ts';
+import { activateRoles } from '../../policy/decide.ts';
+import { authorise } from '../access/authorise.ts';
+import { listMemberships } from '../access/caller-roles.ts';
+import type { Call, Caller } from '../http/handler.ts';
+import type { Place } from '../storage/paths.ts';
+import type { JobAdderRow } from '../store/job-schema.ts';
+import type { AccountRow, Schema } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+
+/** What decides about the rights of somebody beside who that is. */
+export interface Access {
+  /** Roles that the request named. Jobs of earlier releases have only these. */
+  readonly named?: readonly string[] | undefined;
+  /** Names of the roles that were active at the request, of the account whose job it is. */
+  readonly roles?: readonly string[] | undefined;
+  readonly sourceip: string;
+  readonly userAgent?: string | undefined;
+}
+
+/** Somebody on whose behalf a job reads: its creator, or who added an input. */
+export interface Party {
+  readonly caller: Caller;
+  readonly access: Access;
+}
+
+/** A party as the database has it. */
+export type StoredParty = Omit<JobAdderRow, 'job' | 'number'>;
+
+function isOwner(caller: Caller, account: AccountRow): boolean {
+  return caller.kind === 'account' && caller.account.id === account.id;
+}
+
+/** Who sends a request about a job, with the roles that are active for it. */
+export async function readParty(call: Call): Promise<StoredParty> {
+  const { store, account, caller, named, headers, connection } = call;
+  if (caller.kind === 'anonymous') throw new Error('an anonymous request has no rights that a job could use');
+  const roles = isOwner(caller, account) ? [] : activateRoles(await listMemberships(store.db, account, caller), named).active;
+  const access: Access = {
+    named,
+    roles: roles.map(({ name }) => name),
+    sourceip: connection.remoteAddress.replace(/^::ffff:(?=\d+\.)/u, ''),
+    userAgent: headers['user-agent'],
+  };
+  return { account: caller.account.id, user: caller.kind === 'user' ? caller.user.id : null, access: JSON.stringify(access) };
+}
+
+/** A stored party; one whose account or user is gone has the rights of nobody. */
+export async function loadParty(db: Kysely<Schema>, { account: accountId, user: userId, access }: StoredParty): Promise<Party> {
+  const account = await db.selectFrom('accounts').selectAll().where('id', '=', accountId).executeTakeFirst();
+  const user = userId === null ? undefined : await db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst();
+  const caller = ((): Caller => {
+    if (!account || (userId !== null && !user)) return { kind: 'anonymous' };
+    return user ? { kind: 'user', account, user } : { kind: 'account', account };
+  })();
+  return { caller, access: JSON.parse(access) as Access };
+}
+
+/** Of the roles that were active at the request those that the party still has; undefined where its default ones count. */
+async function listRoles(store: Store, { caller, access }: Party, account: AccountRow): Promise<readonly string[] | undefined> {
+  if (access.roles === undefined) return access.named;
+  if (isOwner(caller, account)) return undefined;
+  const held = new Set((await listMemberships(store.db, account, caller)).map(({ name }) => name));
+  return access.roles.filter((name) => held.has(name));
+}
+
+/** Decides for one party what a job may do at many places. */
+export interface Judge {
+  /** @throws {ApiError} as the operation itself would. */
+  demand(operation: Operation, account: AccountRow, place: Place): Promise<void>;
+}
+
+/** @param owner the account whose job it is: of others the roles of the request say nothing. */
+export function createJudge(store: Store, party: Party, owner: AccountRow): Judge {
+  const { caller, access } = party;
+  const { sourceip, userAgent } = access;
+  let ownRoles: Promise<readonly string[] | undefined> | undefined;
+  return {
+    demand: async (operation, account, place) => {
+      ownRoles ??= listRoles(store, party, owner);
+      const named = account.id === owner.id || access.roles === undefined ? await ownRoles : undefined;
+      const context = { now: Date.now(), method: operation.method, sourceip, userAgent, conditions: { fromjob: true } };
+      const inputs = { account: place.login, path: place.parts.join('/') };
+      await authorise({ store, caller, account, operation, path: place.path, inputs, named, context });
+    },
+  };
+}

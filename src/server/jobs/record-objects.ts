@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { sql, type Transaction } from 'kysely';
+import { ApiError } from '../../base/errors.ts';
+import { releaseContents, type Garbage } from '../storage/contents.ts';
+import { ensureDirectory, findForWriting, findObstacle, putEntry, refuseDirectory, type Found } from '../storage/entries.ts';
+import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
+import { refuseJobPlace } from '../storage/job-places.ts';
+import { parentOf, refuseRoot, refuseUploads, type Place } from '../storage/paths.ts';
+import { listRows } from '../store/list-rows.ts';
+import type { Schema } from '../store/schema.ts';
+import { failOutput } from './collect-outputs.ts';
+import type { Failure, NamedObject, NewObject } from './outcome.ts';
+import type { Result } from './result.ts';
+
+/** Items by what `keyOf` says of them, in their order. */
+export function groupBy<T, K>(list: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of list) {
+    const group = groups.get(keyOf(item));
+    if (group) group.push(item);
+    else groups.set(keyOf(item), [item]);
+  }
+  return groups;
+}
+
+/** Makes objects, and the directories that they are in; each has the role tags of its directory. */
+export async function putObjects(transaction: Transaction<Schema>, objects: readonly NewObject[], now: number): Promise<void> {
+  for (const [parent, group] of groupBy(objects, ({ place }) => place.parent)) {
+    const above = group[0] && parentOf(group[0].place);
+    const roleTags = above ? await ensureDirectory(transaction, above, now) : '[]';
+    const headers = group[0] && JSON.stringify(chooseObjectHeaders({}, group[0].place));
+    const rows = group.map(({ place, content, size, md5 }) => [place.name, randomUUID(), size, md5, content]);
+    await sql`
+      insert into entries (parent, name, type, etag, mtime, size, md5, content, copies, headers, role_tags, children)
+      select ${parent}, value ->> 0, 'object', value ->> 1, ${now}, value ->> 2, value ->> 3, value ->> 4,
+        ${defaultCopies}, ${headers}, ${roleTags}, 0
+      from ${listRows(rows)}`.execute(transaction);
+    if (!above) continue;
+    await transaction
+      .updateTable('entries')
+      .set({ children: sql`children + ${group.length}` })
+      .where('parent', '=', above.parent)
+      .where('name', '=', above.name)
+      .execute();
+  }
+}
+
+function listObjects(result: Result): readonly NewObject[] {
+  if (result.kind === 'output') return result.output.objects;
+  return 'failure' in result ? (result.failure.objects ?? []) : [];
+}
+
+/** Contents that were stored for a result. */
+function listContents(result: Result): string[] {
+  const named = result.kind === 'output' ? result.output.named : [];
+  return [...listObjects(result), ...named].flatMap(({ content }) => content ?? []);
+}
+
+/** A result whose objects cannot take their place: an output fails its task, and what a failure would have kept is left out. */
+function withoutObjects(result: Result, failure: Failure): Result {
+  const { task, zone } = result;
+  if (result.kind === 'output') return { kind: 'failure', task, zone, failure };
+  if (!('failure' in result)) return result;
+  return { ...result, failure: { code: result.failure.code, message: result.failure.message } };
+}
+
+/** @throws {ApiError} as a PUT of the object would be refused. */
+async function findNamedPlace(transaction: Transaction<Schema>, place: Place): Promise<Found> {
+  refuseRoot(place);
+  refuseUploads(place);
+  await refuseJobPlace(transaction, place, 'write');
+  const found = await findForWriting(transaction, place);
+  refuseDirectory(place, found.entry);
+  return found;
+}
+
+/** Why one of the objects that a task named cannot be put; undefined when all can. */
+async function checkNamed(transaction: Transaction<Schema>, result: Result): Promise<Failure | undefined> {
+  for (const { place } of result.kind === 'output' ? result.output.named : []) {
+    try {
+      await findNamedPlace(transaction, place);
+    } catch (error) {
+      if (error instanceof ApiError) return failOutput(place.path, error);
+      throw error;
+    }
+  }
+  return undefined;
+}
+
+/** Puts the objects that tasks named, over what is there. @returns what they replaced. */
+export async function putNamed(transaction: Transaction<Schema>, named: readonly NamedObject[], now: number): Promise<Garbage[]> {
+  const replaced: (string | null | undefined)[] = [];
+  for (const { place, content, size, md5, headers, copies } of named) {
+    const { parent, entry } = await findNamedPlace(transaction, place);
+    replaced.push(entry?.content);
+    const version = { type: 'object' as const, etag: randomUUID(), mtime: now, size, md5, content, copies, headers };
+    await putEntry(transaction, place, entry, { ...version, role_tags: entry?.role_tags ?? parent.role_tags });
+  }
+  return releaseContents(transaction, replaced);
+}
+
+/**
+ * Sorts out, before anything is written, what cannot be stored where it belongs: one task alone is to fail of it.
+ * @returns the results as they can be recorded, and the contents that nothing refers to.
+ */
+export async function settleObjects(
+  transaction: Transaction<Schema>,
+  results: readonly Result[],
+): Promise<{ settled: Result[]; unused: string[] }> {
+  const obstacles = new Map<string, string>();
+  for (const [parent, group] of groupBy(results.flatMap(listObjects), ({ place }) => place.parent)) {
+    const above = group[0] && parentOf(group[0].place);
+    const obstacle = above && (await findObstacle(transaction, above, group.length));
+    if (obstacle !== undefined) obstacles.set(parent, obstacle);
+  }
+  const unused: string[] = [];
+  const settled: Result[] = [];
+  for (const result of results) {
+    const obstacle = listObjects(result)
+      .map(({ place }) => obstacles.get(place.parent))
+      .find((found) => found !== undefined);
+    const failure =
+      obstacle === undefined
+        ? await checkNamed(transaction, result)
+        : { code: 'UserTaskError', message: `the output cannot be stored: ${obstacle}` };
+    if (failure) unused.push(...listContents(result));
+    settled.push(failure ? withoutObjects(result, failure) : result);
+  }
+  return { settled, unused };
+}

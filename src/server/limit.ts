@@ -1,0 +1,60 @@
+import { serviceLimits, writeLimitName, type LimitName } from '../api/service-limits.ts';
+import { ApiError } from '../base/errors.ts';
+import type { ServiceSettings } from './settings.ts';
+
+/** The value of a limit: the one that the service was started with, else the default. */
+export function limitOf({ serviceLimits: values }: ServiceSettings, limit: LimitName): number {
+  return values?.[limit] ?? serviceLimits[limit].default;
+}
+
+/** Refusal of a request that reaches a limit of the service. `serve.ts` writes a line about it into the log. */
+export class LimitReached extends ApiError {
+  readonly limit: string;
+
+  constructor(status: number, code: string, message: string, limit: LimitName, field?: string) {
+    const name = writeLimitName(limit);
+    super(status, code, `${message} (limit ${name})`, field === undefined ? {} : { errors: [{ field, code: 'LimitExceeded', message }] });
+    this.limit = name;
+  }
+}
+
+/** What a limit refuses, for the message and the code of the refusal. */
+interface Subject {
+  /** What has so many of something: `a policy has at most`. */
+  readonly has: string;
+  /** What is counted: `rules`. */
+  readonly counted: string;
+  /** Input field that is refused. */
+  readonly field?: string;
+  /** 409 `InvalidArgument` when absent. */
+  readonly status?: number;
+  readonly code?: string;
+}
+
+/** @throws {LimitReached} 409 that names the limit, when there would be more than it allows. @param count with what is to be added */
+export function assertWithinLimit(settings: ServiceSettings, limit: LimitName, count: number, subject: Subject): void {
+  const most = limitOf(settings, limit);
+  if (count <= most) return;
+  const { has, counted, field, status = 409, code = 'InvalidArgument' } = subject;
+  throw new LimitReached(status, code, `${has} at most ${most} ${counted}`, limit, field);
+}
+
+/** A query of the rows that a limit counts. */
+interface RowQuery {
+  offset(rows: number): { limit(rows: number): { executeTakeFirst(): Promise<unknown> } };
+}
+
+/**
+ * Refuses `added` more rows where the query finds as many as the limit allows; reads no more rows than that.
+ * @throws {LimitReached} 409 that names the limit.
+ */
+export async function assertRoom(settings: ServiceSettings, limit: LimitName, query: RowQuery, subject: Subject, added = 1): Promise<void> {
+  const most = limitOf(settings, limit);
+  const isFull =
+    most < added ||
+    (await query
+      .offset(most - added)
+      .limit(1)
+      .executeTakeFirst()) !== undefined;
+  if (isFull) assertWithinLimit(settings, limit, most + 1, subject);
+}

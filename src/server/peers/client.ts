@@ -1,0 +1,89 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readAll, type ByteStream, type Reply } from '../../api/message.ts';
+import { ApiError } from '../../base/errors.ts';
+import { peerHeader, peerPath, secretFile, type PeerImage } from './peers.ts';
+
+/** Longest silence of another service, and longest time to connect to it, milliseconds. */
+const idleTimeout = 15_000;
+
+/** Most bytes of a response that is not a file. */
+const largestRecord = 1024 * 1024;
+
+/** Another local service of this machine, seen as a datacenter. */
+export interface Peer {
+  /** An image there and the login of its owner; undefined when there is none. */
+  findImage(id: string): Promise<PeerImage | undefined>;
+  readFile(id: string): Promise<ByteStream>;
+}
+
+/** What a running service wrote about itself into its data directory. */
+interface Address {
+  url: string;
+  /** Certificate of its authority, PEM; undefined for plain HTTP. */
+  ca: string | undefined;
+  secret: string;
+}
+
+async function readAddress(dir: string): Promise<Address> {
+  const { computeUrl, caFile } = JSON.parse(await readFile(join(dir, 'run.json'), 'utf8')) as { computeUrl: string; caFile?: string };
+  const ca = computeUrl.startsWith('https:') && caFile !== undefined ? await readFile(caFile, 'utf8') : undefined;
+  return { url: computeUrl, ca, secret: await readFile(secretFile(dir), 'utf8') };
+}
+
+/** Sends one request over a connection of its own, which ends with the body of the response. */
+async function get({ url, ca, secret }: Address, path: string): Promise<Reply> {
+  const { createSocketSender } = await import('../../http/sockets.ts');
+  const { send, close } = createSocketSender({ connectTimeout: idleTimeout, idleTimeout, ca, insecure: false, connections: 1 });
+  async function* readToEnd(body: ByteStream): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body;
+    } finally {
+      close();
+    }
+  }
+  try {
+    const reply = await send({ method: 'GET', url: new URL(path, url), headers: { [peerHeader]: secret } });
+    return { ...reply, body: readToEnd(reply.body) };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** The compute URL of the service that uses a data directory; undefined when none has yet. */
+export async function readPeerUrl(dir: string): Promise<string | undefined> {
+  return readAddress(dir).then(
+    ({ url }) => url,
+    () => undefined,
+  );
+}
+
+/**
+ * Opens the local service that uses the data directory `dir`; where it listens is looked up at each request.
+ * @throws {ApiError} from its functions: 503 `ServiceUnavailable` when it does not answer.
+ */
+export function openPeer(name: string, dir: string): Peer {
+  const fail = (error: unknown): never => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ApiError(503, 'ServiceUnavailable', `datacenter ${name} does not answer: ${reason}`, { cause: error });
+  };
+  const ask = async (path: string): Promise<Reply> => {
+    try {
+      const response = await get(await readAddress(dir), `${peerPath}${path}`);
+      if (response.status === 200 || response.status === 404) return response;
+      await readAll(response.body, largestRecord).catch(() => undefined);
+      throw new Error(`it answered ${response.status}`);
+    } catch (error) {
+      return fail(error);
+    }
+  };
+  return {
+    findImage: async (id) => {
+      const response = await ask(encodeURIComponent(id));
+      const text = Buffer.from(await readAll(response.body, largestRecord).catch(fail)).toString();
+      return response.status === 404 ? undefined : (JSON.parse(text) as PeerImage);
+    },
+    readFile: async (id) => (await ask(`${encodeURIComponent(id)}/file`)).body,
+  };
+}

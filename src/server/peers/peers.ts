@@ -1,0 +1,93 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { streamOf, type Headers, type Reply } from '../../api/message.ts';
+import { isSystemError } from '../../base/errors.ts';
+import { writePrivate } from '../../base/private-files.ts';
+import { settleCreations } from '../compute/image-creation.ts';
+import type { Service } from '../http/serve.ts';
+import type { ImageRow } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+
+/**
+ * How local services of one machine fetch images from each other, which the API has no endpoint for: below a path of its own, open to whoever
+ * can read a file of the service's data directory, that is to its owner.
+ */
+export const peerPath = '/--peer/images/';
+
+/** Request header that carries the secret. */
+export const peerHeader = 'peer-secret';
+
+/** An image as it is told to another service. */
+export interface PeerImage {
+  image: ImageRow;
+  /** Of its owner; null for the operator. */
+  login: string | null;
+}
+
+/** The file that holds the secret of the service that uses a data directory. */
+export function secretFile(dir: string): string {
+  return join(dir, 'peer.secret');
+}
+
+/** The secret of a data directory, made when missing. */
+export async function prepareSecret(dir: string): Promise<string> {
+  const file = secretFile(dir);
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
+  }
+  const secret = randomBytes(32).toString('hex');
+  writePrivate(file, secret);
+  return secret;
+}
+
+function isSecret(given: string | undefined, secret: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given ?? ''), digest(secret));
+}
+
+function answer(status: number, value: unknown): Reply {
+  const bytes = Buffer.from(JSON.stringify(value));
+  return { status, headers: { 'content-type': 'application/json', 'content-length': String(bytes.length) }, body: streamOf(bytes) };
+}
+
+const nothing = (): Reply => answer(404, { code: 'ResourceNotFound', message: 'there is no such image' });
+
+function answerFile(store: Store, { content, files }: ImageRow): Reply {
+  const [file] = JSON.parse(files) as { size?: number }[];
+  if (content === null || file?.size === undefined) return nothing();
+  const headers = { 'content-type': 'application/octet-stream', 'content-length': String(file.size) };
+  return { status: 200, headers, body: store.bytes.read(content, 0, file.size) };
+}
+
+/** What another service is answered from. */
+export interface PeerOptions {
+  readonly store: Store;
+  readonly secret: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+async function answerPeer({ store, secret, now }: PeerOptions, path: string, headers: Headers): Promise<Reply> {
+  if (!isSecret(headers[peerHeader], secret))
+    return answer(403, { code: 'NotAuthorized', message: 'this is for services of the same owner' });
+  await settleCreations({ store, now });
+  const [id = '', part] = path.split('/');
+  const image = await store.db.selectFrom('images').selectAll().where('id', '=', id).executeTakeFirst();
+  if (image === undefined) return nothing();
+  if (part === 'file') return answerFile(store, image);
+  const owner = await store.db.selectFrom('accounts').select('login').where('id', '=', image.owner).executeTakeFirst();
+  const told: PeerImage = { image, login: owner?.login ?? null };
+  return answer(200, told);
+}
+
+/** The compute service that also gives its images to other local services that know the secret. */
+export function servePeers(service: Service, options: PeerOptions): Service {
+  return async (request, connection) => {
+    const { method, target, headers } = request;
+    if (method !== 'GET' || !connection.secure || !target.startsWith(peerPath)) return service(request, connection);
+    return answerPeer(options, target.slice(peerPath.length), headers);
+  };
+}

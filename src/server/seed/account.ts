@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import type { Selectable } from 'kysely';
+import { generateKeyPair } from '../../auth/authority.ts';
+import { InvalidKeyError, readPublicKey } from '../../auth/public-key.ts';
+import { UsageError } from '../../base/errors.ts';
+import { writePrivate } from '../../base/private-files.ts';
+import { listKeysOf, selectKeys } from '../access/accounts.ts';
+import { findWeakness } from '../access/key-strength.ts';
+import { createRoots } from '../storage/entries.ts';
+import type { AccountRow, KeyRow } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+
+/** What the first start makes an account of. */
+export interface AccountSeed {
+  readonly login: string;
+  /** In OpenSSH format; without it a key is made. */
+  readonly publicKey: string | undefined;
+  /** Where the private half of a key that is made goes, PEM. */
+  readonly keyFile: string;
+  readonly now: number;
+}
+
+/** Makes a key; its private half goes to a file. */
+export async function makeKey(login: string, keyFile: string): Promise<string> {
+  const { privateKey, publicKey } = await generateKeyPair(`${login}@local`);
+  // A new file under a random name, which then takes the place of whatever stands there: no link is followed.
+  writePrivate(keyFile, privateKey);
+  return publicKey;
+}
+
+function describeAccount({ login, now }: AccountSeed): AccountRow {
+  return {
+    id: randomUUID(),
+    login,
+    email: `${login}@example.com`,
+    company_name: null,
+    first_name: null,
+    last_name: null,
+    address: null,
+    postal_code: null,
+    city: null,
+    state: null,
+    country: null,
+    phone: null,
+    cns_enabled: 0,
+    default_network: null,
+    created: now,
+    updated: now,
+  };
+}
+
+function describeKey(account: AccountRow, line: string, now: number): Omit<Selectable<KeyRow>, 'sequence'> {
+  try {
+    const { comment, fingerprints, keyObject } = readPublicKey(line);
+    const weakness = findWeakness(keyObject);
+    if (weakness !== undefined) throw new InvalidKeyError(weakness);
+    const name = comment === '' ? fingerprints.md5 : comment.replaceAll('/', '_').slice(0, 128);
+    const values = { name, fingerprint: fingerprints.md5, key: line.trim(), attestation: null, multifactor: null, created: now };
+    return { account: account.id, user: null, ...values };
+  } catch (error) {
+    if (error instanceof InvalidKeyError) throw new UsageError(`the public key is invalid: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+/**
+ * Makes an account with one key and its directories in the object storage.
+ * @throws {UsageError} when the given key or login cannot be used.
+ */
+export async function seedAccount(store: Store, seed: AccountSeed): Promise<AccountRow> {
+  if (!/^[a-z][a-z0-9_.@-]{2,31}$/iu.test(seed.login)) {
+    throw new UsageError(`account ${seed.login}: a login is a letter, then letters, digits, _ . @ -, 3 to 32 characters`);
+  }
+  const account = describeAccount(seed);
+  const key = describeKey(account, seed.publicKey ?? (await makeKey(seed.login, seed.keyFile)), seed.now);
+  await store.write(async (transaction) => {
+    await transaction.insertInto('accounts').values(account).execute();
+    await transaction.insertInto('keys').values(key).execute();
+    await createRoots(transaction, seed.login, seed.now);
+  });
+  return account;
+}
+
+/** Registers a key of an account unless it has it already. @throws {UsageError} when the key cannot be used. */
+export async function registerKey(store: Store, account: AccountRow, line: string, now: number): Promise<void> {
+  const key = describeKey(account, line, now);
+  await store.write(async (transaction) => {
+    const known = selectKeys(await listKeysOf(transaction, account, undefined), key.fingerprint);
+    if (known.length === 0) await transaction.insertInto('keys').values(key).execute();
+  });
+}

@@ -1,0 +1,42 @@
+import type { EntryRow } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+
+/** Pages that are remembered, and for how many milliseconds. */
+const mostPages = 10_000;
+const pageLifetime = 600_000;
+
+/** The last entry of a page, as it stood on the page. */
+interface PageEnd {
+  readonly mtime: number;
+  /** When the page was sent. */
+  readonly sent: number;
+}
+
+/**
+ * In the order of modification times, a marker that names an entry means the place that the entry had on the page which it ended: the
+ * entry may have been overwritten or deleted since. A page that is forgotten, after a restart for example, only makes the marker mean the
+ * place that the entry has now. Clients that want to depend on nothing name the place itself: `TIME/NAME`.
+ */
+const endsOf = new WeakMap<Store, Map<string, PageEnd>>();
+
+function keyOf({ parent, name }: Pick<EntryRow, 'parent' | 'name'>): string {
+  return `${parent}/${name}`;
+}
+
+/** Remembers the last entry of a page in the order of modification times. */
+export function rememberPageEnd(store: Store, entry: Pick<EntryRow, 'parent' | 'name' | 'mtime'>, now: number): void {
+  const ends = endsOf.get(store) ?? new Map<string, PageEnd>();
+  endsOf.set(store, ends);
+  const key = keyOf(entry);
+  // Behind all others: the oldest is forgotten first.
+  ends.delete(key);
+  ends.set(key, { mtime: entry.mtime, sent: now });
+  const [oldest] = ends.keys();
+  if (ends.size > mostPages && oldest !== undefined) ends.delete(oldest);
+}
+
+/** The modification time that an entry had when it ended a page. */
+export function recallPageEnd(store: Store, entry: Pick<EntryRow, 'parent' | 'name'>, now: number): number | undefined {
+  const end = endsOf.get(store)?.get(keyOf(entry));
+  return end === undefined || now - end.sent > pageLifetime ? undefined : end.mtime;
+}

@@ -1,0 +1,65 @@
+import type { Hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { constants, createDeflateRaw, createInflateRaw } from 'node:zlib';
+import { streamOf, type Body, type ByteStream } from '../../api/message.ts';
+
+/**
+ * Contents that repeat themselves, like the error records of a job, are kept compressed: their ids end in `.z`, and only their readers
+ * and writers know.
+ */
+const suffix = '.z';
+
+/** The id of a content that is kept compressed. */
+export function markCompressed(id: string): string {
+  return `${id}${suffix}`;
+}
+
+/** Whether the file of a content is compressed. */
+export function isCompressed(id: string): boolean {
+  return id.endsWith(suffix);
+}
+
+/** Compresses a body. `size` and `hash` are those of the bytes before. */
+export function compress(body: Body, hash: Hash): { stream: ByteStream; measure: () => number } {
+  let size = 0;
+  async function* count(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body instanceof Uint8Array ? streamOf(body) : body) {
+      size += chunk.length;
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  async function* deflate(): AsyncGenerator<Uint8Array> {
+    const source = Readable.from(count());
+    const target = createDeflateRaw({ level: constants.Z_BEST_SPEED });
+    source.on('error', (error) => target.destroy(error)).pipe(target);
+    try {
+      for await (const chunk of target) yield chunk as Uint8Array;
+    } finally {
+      source.destroy();
+      target.destroy();
+    }
+  }
+  return { stream: deflate(), measure: () => size };
+}
+
+/** The bytes from `start` up to, not including, `end` of what a compressed file holds; the descriptor is closed. */
+export async function* readCompressed(fd: number, start: number, end: number): AsyncGenerator<Uint8Array> {
+  const source = createReadStream('', { fd });
+  const target = createInflateRaw();
+  source.on('error', (error) => target.destroy(error)).pipe(target);
+  let at = 0;
+  try {
+    for await (const chunk of target) {
+      const bytes = chunk as Uint8Array;
+      const [from, to] = [Math.max(0, start - at), Math.min(bytes.length, end - at)];
+      if (from < to) yield bytes.subarray(from, to);
+      at += bytes.length;
+      if (at >= end) return;
+    }
+  } finally {
+    source.destroy();
+    target.destroy();
+  }
+}

@@ -1,0 +1,33 @@
+import type { CompiledQuery, Kysely } from 'kysely';
+import type { Schema } from './schema.ts';
+
+/** Stands for a value while a query is compiled. */
+class Placeholder {
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/**
+ * Makes a function that runs a query with other values each time. The query is built and compiled at the first call on a database only,
+ * which takes several times as long as running it.
+ * @param build builds and compiles the query; its values are placeholders: they may become parameters of the query and nothing else
+ */
+export function prepareQuery<V extends object, R>(
+  build: (db: Kysely<Schema>, values: V) => CompiledQuery<R>,
+): (db: Kysely<Schema>, values: V) => Promise<R[]> {
+  // Each kind of database has a language of its own.
+  const compiledOf = new WeakMap<object, CompiledQuery<R>>();
+  return async (db, values) => {
+    const { adapter } = db.getExecutor();
+    const compiled =
+      compiledOf.get(adapter) ?? build(db, Object.fromEntries(Object.keys(values).map((name) => [name, new Placeholder(name)])) as V);
+    compiledOf.set(adapter, compiled);
+    const given = values as Readonly<Record<string, unknown>>;
+    const parameters = compiled.parameters.map((each) => (each instanceof Placeholder ? given[each.name] : each));
+    const { rows } = await db.executeQuery<R>({ ...compiled, parameters });
+    return rows;
+  };
+}

@@ -1,0 +1,190 @@
+import { compute } from '../api/compute.ts';
+import { storage } from '../api/storage.ts';
+import type { Context, GlobalValues, Voice } from '../cli/command.ts';
+import { pickSettings } from '../cli/globals.ts';
+import { findPaths } from '../config/paths.ts';
+import { openProfiles, type Profile } from '../config/profiles.ts';
+import { openState } from '../config/state.ts';
+import { resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
+import { ApiError, UsageError } from '../base/errors.ts';
+import { explainMissing, NoProfileError } from './endpoints.ts';
+import { createConnections } from './connect.ts';
+import { createNotices } from './voice.ts';
+import { lazily } from '../base/lazily.ts';
+import { writeNote, type NoteKind } from '../output/notes.ts';
+import { quoteShell } from '../base/quote.ts';
+import { describeUnused, type World } from '../base/world.ts';
+
+/** What the service says when a sub-user may not do something: the path and the action. */
+const refusal = /to access (\/\S+) \((\w+)\)/;
+
+/** The refusal of a sub-user's request, with the command that says why, which the account can run. Everything else as it is. */
+export function explainRefusal(error: unknown, context: Pick<Context, 'settings' | 'profiles' | 'world'>): unknown {
+  if (error instanceof NoProfileError) return explainNoProfile(error, context.profiles.list());
+  if (!(error instanceof ApiError) || error.hint !== undefined) return error;
+  const { user: signer, role, account, keyFile } = context.settings();
+  const user = signer?.value ?? '';
+  const [, login] = /^the account (\S+) does not exist/.exec(error.message) ?? [];
+  if (error.status === 404 && login !== undefined) return explainRoot(error, login, context.world.argv);
+  if (user === '' && error.status === 401) {
+    const file = keyFile === undefined ? 'FILE.pub' : quoteShell(`${keyFile.value}.pub`);
+    const register = `register its public half, signed by a key that the account has: cloud keys create ${file} --key-file OTHER`;
+    return withHint(
+      error,
+      `the account ${account?.value ?? ''} may not have this key; ${register}\nthe keys of this machine: cloud keys local`,
+    );
+  }
+  if (user === '') return error;
+  if (error.status === 401) {
+    const line = `cloud users keys list ${quoteShell(user)}`;
+    return withHint(error, `a key of ${user} must sign: --key-file FILE or --key-id FINGERPRINT; the account sees which: ${line}`);
+  }
+  if (error.status !== 403) return error;
+  const [, path = '', action = ''] = refusal.exec(error.message) ?? [];
+  if (action === '') return error;
+  const roles = role === undefined ? '' : ` --with-role ${quoteShell(role.value)}`;
+  const line = `cloud policies simulate ${quoteShell(user)} ${action} ${quoteShell(path)}${roles}`;
+  return withHint(error, `the account sees why with: ${line}`);
+}
+
+/** The first mistake of everybody: `/x` is the account x, not a name below one's own. */
+function explainRoot(error: ApiError, login: string, argv: readonly string[]): ApiError {
+  const word = argv.find((each) => each.replace(/^stor:/, '').startsWith(`/${login}`));
+  const own = word?.replace(/^(?:stor:)?\//, '') ?? login;
+  const line = `cloud ${argv.map((each) => quoteShell(each === word ? own : each)).join(' ')}`;
+  return withHint(error, `a path that begins with / is /LOGIN/...; below your own directory: ${line}`);
+}
+
+/** Profiles that are there, but none of them chosen. */
+function explainNoProfile(error: NoProfileError, names: readonly string[]): UsageError {
+  const [first] = names;
+  if (first === undefined) return error;
+  return new UsageError(error.message.replace('there is no profile yet', `no profile is current; there are: ${names.join(', ')}`), {
+    hint: `cloud profile use ${first}`,
+  });
+}
+
+function withHint(error: ApiError, hint: string): ApiError {
+  const { status, code, message, requestId, errors } = error;
+  return new ApiError(status, code, message, { requestId, errors, cause: error, hint });
+}
+
+/** The folders of which was said that they are not used; a command may work with several profiles. */
+const refused = new WeakMap<World, Set<string>>();
+
+/** Says once why a folder is not used. */
+function refuseFolder(world: World, name: string, problem: string, asJson: boolean): void {
+  const told = refused.get(world) ?? new Set(world.cacheProblem === undefined ? [] : ['cache']);
+  refused.set(world, told);
+  if (!told.has(name)) writeNote(world.stderr, 'warning', describeUnused(name, problem), asJson);
+  told.add(name);
+}
+
+/** Of the settings on the command line, those that say nothing of a service. */
+function pickRequestLimits({ timeout, maxTime, retries }: SettingInputs['options']): SettingInputs['options'] {
+  return {
+    ...(timeout !== undefined && { timeout }),
+    ...(maxTime !== undefined && { maxTime }),
+    ...(retries !== undefined && { retries }),
+  };
+}
+
+/** The profile that the user names, or the current one. */
+function readChosen(profiles: Context['profiles'], chosen: string | undefined): Profile | undefined {
+  const name = chosen === undefined || chosen === '' ? profiles.current() : chosen;
+  return name === undefined ? undefined : profiles.read(name);
+}
+
+/** How a command speaks on stderr. */
+export interface Reporting {
+  readonly fail: Context['fail'];
+  /** Notes are JSON lines, as errors are. */
+  readonly notesAsJson: boolean;
+}
+
+/** What a command works with, made from the process and the global options; and how to let go of it. */
+export function createContext(
+  world: World,
+  globals: Readonly<Record<string, unknown>>,
+  reporting: Reporting,
+  given?: Profile,
+  isAlone = false,
+): { context: Context; close: () => void } {
+  const paths = findPaths(world.env, world.home);
+  const global = globals as unknown as GlobalValues;
+  const { fail, notesAsJson } = reporting;
+  const write = (kind: NoteKind) => (message: string) => writeNote(world.stderr, kind, message, notesAsJson);
+  const refuse = (name: string) => (problem: string) => refuseFolder(world, name, problem, notesAsJson);
+  const voice: Voice = { say: (message, kind = 'note') => write(kind)(message), retried: 0 };
+  const profiles = openProfiles(paths.config, refuse('configuration'));
+  const state = openState(paths.state, refuse('state folder'));
+
+  const inputs = lazily((): SettingInputs => {
+    const options = pickSettings(globals);
+    if (given && isAlone) return { options: pickRequestLimits(options), env: {}, profile: given };
+    return { options, env: world.env, profile: given ?? readChosen(profiles, options.profile ?? world.env['CLOUD_PROFILE']) };
+  });
+  const settings = lazily((): Sources => resolveSettings(inputs()));
+  const identity = lazily(() => resolveIdentity(inputs()));
+  const connections = createConnections({
+    world,
+    paths,
+    state,
+    refuseCache: refuse('cache'),
+    settings,
+    signer: () => identity().signer,
+    verbose: global.verbose,
+    curl: global.curl,
+    warn: write('warning'),
+    trace: write('trace'),
+    notices: createNotices(voice, { now: world.now, isSilent: global.quiet || global.verbose > 0 }),
+  });
+  const computeClient = lazily(() => connections.client(compute, 'compute'));
+  const storageClient = lazily(() => connections.client(storage, 'storage'));
+
+  const others: (() => void)[] = [];
+  const context: Context = {
+    world,
+    paths,
+    profiles,
+    state,
+    settings,
+    settingGiven: (name) => pickSettings(globals)[name],
+    global,
+    get compute() {
+      return computeClient();
+    },
+    get storage() {
+      return storageClient();
+    },
+    bulk: (most) => connections.client(storage, 'storage', most),
+    presign: connections.presign,
+    remember: connections.remember,
+    get account() {
+      const target = identity().target;
+      if (target === undefined) throw explainMissing(settings(), 'account', 'account');
+      return target;
+    },
+    withProfile: (profile, chosen) => {
+      const other = createContext(world, globals, reporting, profile, chosen?.isAlone);
+      others.push(other.close);
+      return other.context;
+    },
+    localKeys: async () => {
+      const { listLocalKeys } = await import('../auth/local-keys.ts');
+      return await listLocalKeys({ agentSocket: world.env['SSH_AUTH_SOCK'], sshDir: paths.ssh });
+    },
+    listKeyNames: async (values) => {
+      const { listKeyNames } = await import('../auth/local-keys.ts');
+      return await listKeyNames(values, context.localKeys);
+    },
+    voice,
+    note: (message) => {
+      if (!global.quiet) voice.say(message);
+    },
+    warn: (message) => voice.say(message, 'warning'),
+    fail,
+  };
+  const close = (): void => [connections.close, ...others].forEach((each) => each());
+  return { context, close };
+}

@@ -1,0 +1,64 @@
+import type { TraceEvent } from '../client/client.ts';
+import { explain } from '../base/errors.ts';
+import type { Body, ByteStream, Headers } from '../api/message.ts';
+import { redactSecrets } from './redact.ts';
+
+/** Most bytes of a body that are shown. */
+const shown = 4096;
+
+function redactHeader(name: string, value: string): string {
+  if (name !== 'authorization') return value;
+  return value.replace(/signature="[^"]*"/, 'signature="(redacted)"').replace(/ [A-Za-z0-9+/=]{40,}$/, ' (redacted)');
+}
+
+function redactUrl(url: URL): string {
+  return url.href.replace(/([?&]signature=)[^&]*/, '$1(redacted)');
+}
+
+function printBody(raw: Uint8Array): string {
+  return redactSecrets(Buffer.from(raw.subarray(0, shown)).toString());
+}
+
+function isText(headers: Headers): boolean {
+  return /json|text/.test(headers['content-type'] ?? '');
+}
+
+/** Passes a body on and shows its beginning once it ends. */
+async function* copyBody(body: ByteStream, show: (text: string) => void): AsyncGenerator<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of body) {
+    if (size < shown) pieces.push(piece);
+    size += piece.length;
+    yield piece;
+  }
+  show(printBody(Buffer.concat(pieces)));
+}
+
+/** Shows requests and replies as they happen; signatures and passwords are redacted. Level 2 adds headers and bodies. */
+export function createTrace(level: number, write: (line: string) => void): (event: TraceEvent) => void {
+  const show = (prefix: string, text: string): void => {
+    for (const line of text.split('\n')) write(`${prefix} ${line}`);
+  };
+  const showHeaders = (prefix: string, headers: Headers): void => {
+    for (const [name, value] of Object.entries(headers)) show(prefix, `${name}: ${redactHeader(name, value)}`);
+  };
+  const showRequestBody = (body: Body | undefined): void => {
+    if (body instanceof Uint8Array) show('>', printBody(body));
+  };
+  return (event) => {
+    const { outgoing } = event;
+    if (event.kind === 'request') {
+      show('>', `${outgoing.method} ${redactUrl(outgoing.url)}${event.attempt > 1 ? ` (try ${event.attempt})` : ''}`);
+      if (level > 1) showHeaders('>', outgoing.headers);
+      if (level > 1) showRequestBody(outgoing.body);
+    } else if (event.kind === 'reply') {
+      const { reply, milliseconds } = event;
+      const id = reply.headers['request-id'] ?? reply.headers['x-request-id'] ?? 'none';
+      const time = reply.headers['response-time'] ?? reply.headers['x-response-time'];
+      show('<', `${reply.status} in ${milliseconds} ms${time === undefined ? '' : ` (service ${time} ms)`}, request ${id}`);
+      if (level > 1) showHeaders('<', reply.headers);
+      if (level > 1 && isText(reply.headers)) reply.body = copyBody(reply.body, (text) => show('<', text));
+    } else show('*', `${explain(event.error).message}; trying again in ${Math.round(event.wait)} ms`);
+  };
+}

@@ -1,0 +1,141 @@
+import { closeSync, constants, createReadStream, lstatSync, openSync, readSync, rmSync } from 'node:fs';
+import { copyFile, open } from 'node:fs/promises';
+import { isSystemError, LocalError } from '../../base/errors.ts';
+import { lacks } from '../abilities.ts';
+import type { Opened } from './download.ts';
+import type { Engine } from '../engine.ts';
+import { writePieces, writeSize } from '../local/file-writer.ts';
+import { hashFile } from '../local/walk.ts';
+import { claim, createOwn, findLeft, sizeOfOwn, type Replaced } from '../local/partial-file.ts';
+import { printRemotePath, type RemotePath } from '../path.ts';
+
+/** What may be there of an object, and how the rest is written. */
+export interface Continuation {
+  /** Take what the file has already as the beginning of the object. */
+  readonly continues?: boolean;
+  /** Fetch all of it: what was there before could not be continued. */
+  readonly fromStart?: boolean;
+  /** Make holes of blocks of zeros. */
+  readonly sparse?: boolean;
+  /** What may stand in the file's place when it gets its name; anything when absent. */
+  readonly replaces?: Replaced;
+}
+
+/** Copies the first bytes of a file to a new one; where the file system can, they share their blocks. */
+async function copyBeginning(file: string, end: number, copy: string, { signal }: Engine, sparse: boolean): Promise<void> {
+  // Where temporary files cannot be removed this fails before any byte is copied.
+  closeSync(createOwn(copy));
+  rmSync(copy);
+  try {
+    await copyFile(file, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE_FORCE);
+  } catch (error) {
+    if (!isSystemError(error) || error.code === 'ENOENT' || error.code === 'EACCES') throw error;
+    rmSync(copy, { force: true });
+    const handle = await open(copy, 'wx', lstatSync(file).mode & 0o777);
+    try {
+      await writePieces(createReadStream(file, { end: end - 1, highWaterMark: writeSize, signal }), handle, 0, { sparse });
+      await handle.truncate(end);
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+/** What a file has already of an object. */
+export interface Beginning {
+  /** Bytes that are there; the rest is fetched. */
+  readonly length: number;
+  /** Bytes after them that the object must have too. */
+  readonly expected?: Uint8Array;
+  /** True for a copy of the file that is continued, which the MD5 of the whole proves. */
+  readonly isOwn?: boolean;
+}
+
+/** Last bytes of a file that is continued: they are fetched again and compared, so that another file is detected at once. */
+const overlapBytes = 64 * 1024;
+
+/** The size in bytes of a file that is continued; 0 when there is none: what is no regular file is replaced whole. */
+export function sizeToContinue({ continues, replaces }: Continuation): number {
+  return continues === true && typeof replaces === 'object' ? replaces.size : 0;
+}
+
+/** The bytes of a file from `start` to its end. */
+function readEnd(file: string, start: number): Uint8Array {
+  const descriptor = openSync(file, 'r');
+  try {
+    const content = Buffer.alloc(overlapBytes);
+    return content.subarray(0, readSync(descriptor, content, 0, overlapBytes, start));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * Takes what is there already of the object: left by an interrupted run, or with `continues` a copy of the file, which stays as it is.
+ */
+export async function takeBeginning(
+  engine: Engine,
+  opened: Opened,
+  file: string,
+  unfinished: string,
+  options: Continuation,
+): Promise<Beginning> {
+  const { etag, size, md5 } = opened;
+  if (etag === undefined || size === undefined || lacks(engine.storage, 'ranges')) return { length: 0 };
+  const [longest, ...others] = findLeft(file, etag, engine.processes);
+  const left = longest === undefined ? 0 : sizeOfOwn(longest);
+  // Without an MD5 of the whole nothing would prove the beginning.
+  const own = md5 === undefined || options.fromStart === true ? 0 : sizeToContinue(options);
+  if (own > left && own <= size) {
+    await copyBeginning(file, own, unfinished, engine, options.sparse === true);
+    for (const useless of longest === undefined ? [] : [longest, ...others]) rmSync(useless, { force: true });
+    const length = Math.max(0, own - overlapBytes);
+    return { length, expected: readEnd(unfinished, length), isOwn: true };
+  }
+  if (longest === undefined || !claim(longest, unfinished)) return { length: 0 };
+  for (const useless of others) rmSync(useless, { force: true });
+  const length = sizeOfOwn(unfinished);
+  return { length: length <= size ? length : 0 };
+}
+
+function createUnlikeError(file: string, path: RemotePath): LocalError {
+  return new LocalError(`${file} is not the beginning of ${printRemotePath(path)}: left alone`, {
+    hint: 'without --continue the file is replaced',
+  });
+}
+
+/** Passes on the bytes of an object. @throws {LocalError} unless they begin with those that are expected */
+export async function* compareBeginning(
+  pieces: AsyncIterable<Uint8Array>,
+  expected: Uint8Array,
+  file: string,
+  { path }: Opened,
+): AsyncGenerator<Uint8Array> {
+  let compared = 0;
+  for await (const piece of pieces) {
+    const wanted = expected.subarray(compared, compared + piece.length);
+    if (Buffer.compare(wanted, piece.subarray(0, wanted.length)) !== 0) throw createUnlikeError(file, path);
+    compared += wanted.length;
+    yield piece;
+  }
+}
+
+/** @throws {LocalError} unless the file that is to be continued is the beginning of the object, which has come whole */
+export async function assertBeginning(file: string, whole: string, { path }: Opened, options: Continuation): Promise<void> {
+  const own = sizeToContinue(options);
+  if (own > 0 && (await hashFile(file, 0, own)) !== (await hashFile(whole, 0, own))) throw createUnlikeError(file, path);
+}
+
+/** True when the file that is to be continued is the whole object. @throws {LocalError} when it is longer, or as long and another one */
+export async function isWholeAlready({ size, md5, path }: Opened, file: string, options: Continuation): Promise<boolean> {
+  const own = sizeToContinue(options);
+  if (size === undefined || own < size || own === 0) return false;
+  if (own > size) {
+    throw new LocalError(`${file} has ${own} bytes, ${printRemotePath(path)} only ${size}: left alone`, {
+      hint: 'without --continue the file is replaced',
+    });
+  }
+  if (md5 === undefined) return false;
+  if ((await hashFile(file)) === md5) return true;
+  throw createUnlikeError(file, path);
+}

@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto';
+import { streamOf, type Headers } from '../../api/message.ts';
+import type { Download } from '../../api/operation.ts';
+import { checkInterrupted, NetworkError, UsageError } from '../../base/errors.ts';
+import { lacks } from '../abilities.ts';
+import { closeBody } from '../close-body.ts';
+import type { Engine, Ticket } from '../engine.ts';
+import type { Hasher } from '../hashing.ts';
+import { inspect } from '../inspect.ts';
+import { printRemotePath, type RemotePath } from '../path.ts';
+import { readRange, readRanges } from './ranges.ts';
+import { pauseAfter } from '../retry.ts';
+
+/** From this size on several ranges come at once when one connection is slow, bytes. */
+const largeSize = 64 * 1024 * 1024;
+
+/** Milliseconds after which it is seen whether one connection is quick enough, in bytes per second. */
+const probation = 500;
+const quickEnough = 80 * 1024 * 1024;
+
+/** An object whose headers have come. */
+export interface Opened {
+  readonly path: RemotePath;
+  readonly headers: Headers;
+  readonly etag: string | undefined;
+  /** Bytes, when the service says. */
+  readonly size: number | undefined;
+  /** Base64, when the service says. */
+  readonly md5: string | undefined;
+  /** Undefined when only the headers were asked for. */
+  readonly body: Download['body'] | undefined;
+}
+
+function readLength(value: string | undefined): number | undefined {
+  return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined;
+}
+
+/** Asks for an object; its headers say what the bytes must be. With `etag` it must still be that version. */
+export async function openObject({ storage }: Pick<Engine, 'storage'>, path: RemotePath, etag?: string): Promise<Opened> {
+  const { headers, body } = await storage.getObject({ ...path, ifMatch: etag });
+  if (/type=directory/.test(headers['content-type'] ?? '')) {
+    await closeBody(body);
+    throw new UsageError(`${printRemotePath(path)} is a directory`, { hint: 'to get a tree: cloud stor get -r' });
+  }
+  const { etag: version, 'content-md5': md5, 'content-length': length } = headers;
+  return { path, headers, etag: version, size: readLength(length), md5, body };
+}
+
+/** The same without the bytes, when only some of them will be asked for; undefined where that is not to be had. */
+export async function openHead({ storage }: Pick<Engine, 'storage'>, path: RemotePath): Promise<Opened | undefined> {
+  const found = await inspect(storage, path);
+  if (found?.type !== 'object') return undefined;
+  const { etag, 'content-md5': md5, 'content-length': length } = found.headers;
+  const size = readLength(length);
+  if (etag === undefined || size === undefined || md5 === undefined) return undefined;
+  return { path, headers: found.headers, etag, size, md5, body: undefined };
+}
+
+/** The bytes of one stream while that is quick enough. Counts them, so that what breaks or is slow can be taken up by other means. */
+async function* readStream(
+  { throttle, streams, storage, signal }: Engine,
+  pieces: AsyncIterable<Uint8Array>,
+  rest: number | undefined,
+  count: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  const mayChange = rest !== undefined && rest >= largeSize && streams > 1 && throttle === undefined && !lacks(storage, 'ranges');
+  const started = performance.now();
+  let received = 0;
+  for await (const piece of pieces) {
+    received += piece.length;
+    count(piece.length);
+    if (throttle) await throttle(piece.length);
+    // Bytes that came before the interruption may take long to pass the throttle.
+    checkInterrupted(signal);
+    yield piece;
+    const spent = performance.now() - started;
+    if (mayChange && spent > probation && (received / spent) * 1000 < quickEnough && rest - received > largeSize) return;
+  }
+}
+
+/** The bytes from `start` on. A connection that breaks is taken up again where it broke; a slow one is joined by others. */
+async function* readOn(engine: Engine, opened: Opened, start: number): AsyncGenerator<Uint8Array> {
+  const { path, etag, size, body } = opened;
+  const version = etag !== undefined && size !== undefined ? { path, etag, size } : undefined;
+  if (version === undefined) {
+    yield* readStream(engine, body ?? streamOf(), undefined, () => undefined);
+    return;
+  }
+  let at = start;
+  const isFirst = start === 0 && body !== undefined;
+  if (!isFirst) await closeBody(body);
+  try {
+    const pieces = isFirst ? body : readRange({ ...engine, throttle: undefined }, version, start, version.size);
+    yield* readStream(engine, pieces, version.size - start, (bytes) => {
+      at += bytes;
+    });
+  } catch (error) {
+    const isHopeless = at >= version.size || lacks(engine.storage, 'ranges');
+    await pauseAfter(error, 1, isHopeless ? { ...engine, retries: 0 } : engine);
+  }
+  if (at >= version.size) return;
+  const read = version.size - at >= largeSize && engine.streams > 1 ? readRanges : readRange;
+  yield* read(engine, version, at, version.size);
+}
+
+function checkLength({ path, size }: Opened, received: number): void {
+  if (size === undefined || received === size) return;
+  throw new NetworkError(`${printRemotePath(path)} came with ${received} of ${size} bytes`, { code: 'TruncatedReply' });
+}
+
+function checkMd5({ path, md5 }: Opened, computed: string): void {
+  if (md5 === undefined || md5 === computed) return;
+  throw new NetworkError(`${printRemotePath(path)} was damaged on its way: its MD5 differs`, { code: 'DamagedReply' });
+}
+
+/**
+ * All bytes of a small object, of which a broken connection is not taken up again: far quicker than in steps.
+ * @throws {NetworkError} unless the announced length has come and its MD5 is right
+ */
+export async function readSmallObject({ throttle }: Engine, opened: Opened, ticket: Ticket): Promise<Buffer> {
+  const pieces = [];
+  for await (const piece of opened.body ?? streamOf()) {
+    if (throttle) await throttle(piece.length);
+    ticket.move(piece.length);
+    pieces.push(piece);
+  }
+  const content = Buffer.concat(pieces);
+  checkLength(opened, content.length);
+  checkMd5(opened, createHash('md5').update(content).digest('base64'));
+  return content;
+}
+
+/** How bytes of an object are read. */
+export interface Reading {
+  /** Bytes that are there already, and their hash. */
+  readonly start?: number;
+  readonly hasher?: Hasher;
+  readonly ticket?: Ticket | undefined;
+}
+
+/**
+ * The bytes of an opened object, in order. The stream ends only when the announced length has come and its MD5 is right.
+ * @throws {NetworkError} otherwise: never a short stream that looks whole
+ */
+export async function* readObject(engine: Engine, opened: Opened, reading: Reading = {}): AsyncGenerator<Uint8Array> {
+  const { start = 0, hasher = engine.hashing.start(opened.size), ticket } = reading;
+  let received = start;
+  try {
+    for await (const piece of readOn(engine, opened, start)) {
+      received += piece.length;
+      // Awaiting nothing costs a turn for every piece.
+      const waits = hasher.update(piece);
+      if (waits) await waits;
+      ticket?.move(piece.length);
+      yield piece;
+    }
+    checkLength(opened, received);
+    // Also without an MD5 to compare with: a write of the hasher that failed is told here only.
+    checkMd5(opened, await hasher.digest());
+  } finally {
+    await hasher.drop();
+  }
+}
+
+/** An object's bytes in order, for a pipe. */
+export async function* downloadObject(engine: Engine, path: RemotePath): AsyncGenerator<Uint8Array> {
+  const opened = await openObject(engine, path);
+  const ticket = engine.monitor.begin(printRemotePath(path), opened.size);
+  let isDone = false;
+  try {
+    yield* readObject(engine, opened, { ticket });
+    isDone = true;
+  } catch (error) {
+    checkInterrupted(engine.signal, error);
+    throw error;
+  } finally {
+    ticket.end(isDone ? 'done' : 'failed');
+  }
+}

@@ -1,0 +1,291 @@
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fchmodSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeSync,
+  type Stats,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { readAll, type Headers } from '../../api/message.ts';
+import { ApiError, checkInterrupted, InterruptedError, isSystemError, LocalError, NetworkError } from '../../base/errors.ts';
+import { removeQuietly } from '../../base/private-files.ts';
+import { assertBeginning, compareBeginning, isWholeAlready, takeBeginning, type Beginning, type Continuation } from './beginning.ts';
+import { openHead, openObject, readObject, readSmallObject, type Opened } from './download.ts';
+import { lacks } from '../abilities.ts';
+import { closeBody } from '../close-body.ts';
+import { countMoves, type Engine, type Ticket } from '../engine.ts';
+import { writePieces, writeSize } from '../local/file-writer.ts';
+import type { Hasher } from '../hashing.ts';
+import { assertApart, noteMade } from '../local/one-file.ts';
+import { createOwn, findLeft, giveName, hasUnfinished, lookAt, nameUnfinished } from '../local/partial-file.ts';
+import { printRemotePath, type RemotePath } from '../path.ts';
+import { mayTryAgain, tryAgain } from '../retry.ts';
+import { findData } from '../local/sparse.ts';
+import { readMode } from '../tree/headers.ts';
+import { readTime, setTime, toMilliseconds } from '../local/time.ts';
+import { checkPlace, findWriteTarget, writeStream, type WriteTarget } from '../local/write-target.ts';
+
+/** How a file is written. */
+export interface FetchOptions extends Continuation {
+  /** The version that is wanted; whatever there is when absent. */
+  readonly etag?: string | undefined;
+  /** Bytes, when they are known before. */
+  readonly size?: number | undefined;
+  /** Set the permission bits that were kept with the object. */
+  readonly modes?: boolean;
+  /** One of a tree, whose name the service gave: what is no regular file in its place is left as it is, and no link followed. */
+  readonly inTree?: boolean;
+  /** Called with the headers of what is written, each time that it is begun. */
+  readonly onHeaders?: ((headers: Headers) => void) | undefined;
+}
+
+/** A file that was written. */
+export interface Fetched {
+  path: string;
+  file: string;
+  size: number;
+  etag: string | undefined;
+  /** Milliseconds since the epoch that the file was given; undefined when the object has no `m-mtime`. */
+  mtime: number | undefined;
+  seen: Seen;
+}
+
+/** What `sync` remembers of a file that was written. */
+export interface Seen {
+  /** MD5 of the object, Base64. */
+  readonly md5: string | undefined;
+  /** Its `m-mtime`. */
+  readonly kept: string | undefined;
+  /** The file before it got its name. */
+  readonly made: Stats | undefined;
+}
+
+/** An unfinished file of at least this size is kept for the next run, bytes. */
+const worthKeeping = 1024 * 1024;
+
+/** An object of at most this size is held in memory until it is whole, bytes. */
+const smallSize = 256 * 1024;
+
+async function hashStart({ hashing }: Engine, file: string, length: number, whole: number | undefined): Promise<Hasher> {
+  const hasher = hashing.start(whole);
+  if (length > 0) {
+    for await (const piece of createReadStream(file, { end: length - 1, highWaterMark: writeSize }))
+      await hasher.update(piece as Uint8Array);
+  }
+  return hasher;
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Paths of a file: its own, and the temporary one that it has until it is whole. */
+interface Places {
+  readonly file: string;
+  readonly unfinished: string;
+}
+
+async function writeUnfinished(
+  engine: Engine,
+  opened: Opened,
+  { file, unfinished }: Places,
+  { length: start, expected }: Beginning,
+  ticket: Ticket,
+  sparse: boolean,
+): Promise<number> {
+  if (start === 0) closeSync(createOwn(unfinished));
+  const handle = await open(unfinished, constants.O_RDWR | constants.O_NOFOLLOW);
+  try {
+    const hasher = await hashStart(engine, unfinished, start, opened.size);
+    ticket.keep(start);
+    // The thread that hashes writes all that it gets: holes are made here.
+    const writeThere = sparse ? undefined : hasher.writeTo;
+    writeThere?.(handle.fd, start);
+    const read = readObject(engine, opened, { start, hasher, ticket });
+    const pieces = expected ? compareBeginning(read, expected, file, opened) : read;
+    let end = start;
+    if (writeThere) for await (const { length } of pieces) end += length;
+    else end = await writePieces(pieces, handle, start, { sparse });
+    await handle.truncate(end);
+    return end;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Whether the beginning of a file is worth to be kept after this failure. */
+function isKept(error: unknown, opened: Opened, unfinished: string): boolean {
+  const isCut = error instanceof InterruptedError || (mayTryAgain(error) && !isWorthless(error));
+  return isCut && opened.etag !== undefined && opened.size !== undefined && sizeOf(unfinished) >= worthKeeping;
+}
+
+/** Whether what is there of an object cannot be gone on with: it is damaged, or the service gives no parts. */
+function isWorthless(error: unknown): boolean {
+  return error instanceof NetworkError && ['DamagedReply', 'NoRanges'].includes(error.code);
+}
+
+/** Properties that a file is given when it is whole. */
+interface Properties {
+  /** Nanoseconds since the epoch. */
+  mtime: bigint | undefined;
+  mode: number | undefined;
+}
+
+function setProperties(descriptor: number, { mtime, mode }: Properties): void {
+  if (mode !== undefined) fchmodSync(descriptor, mode);
+  if (mtime !== undefined) setTime(descriptor, mtime);
+}
+
+function setPropertiesOf(file: string, properties: Properties): void {
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    setProperties(descriptor, properties);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Writes a small object in one go: much quicker than in steps, of which each waits for a thread. */
+function writeSmall(content: Uint8Array, unfinished: string, properties: Properties, sparse: boolean): void {
+  const descriptor = createOwn(unfinished);
+  try {
+    const ranges = sparse ? findData(content, 0) : [{ start: 0, end: content.length }];
+    for (const { start, end } of ranges) for (let at = start; at < end;) at += writeSync(descriptor, content, at, end - at, at);
+    if (sparse) ftruncateSync(descriptor, content.length);
+    setProperties(descriptor, properties);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Whether an earlier run may have left the beginning of this file. */
+function mayGoOn(file: string, { size, continues = false, fromStart = false }: FetchOptions): boolean {
+  if (fromStart) return false;
+  return continues || ((size === undefined || size >= worthKeeping) && hasUnfinished(file));
+}
+
+/** Asks for the object; for its headers alone when some of its bytes may be there already. */
+async function openForFile(engine: Engine, source: RemotePath, file: string, options: FetchOptions): Promise<Opened> {
+  const head = mayGoOn(file, options) && !lacks(engine.storage, 'ranges') ? await openHead(engine, source) : undefined;
+  const hasBeginning = head !== undefined && (options.continues === true || findLeft(file, head.etag, engine.processes).length > 0);
+  if (hasBeginning && (options.etag === undefined || options.etag === head.etag)) return head;
+  return await openObject(engine, source, options.etag);
+}
+
+async function fetchOnce(engine: Engine, source: RemotePath, target: WriteTarget, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
+  const { kind, file } = target;
+  const opened = await (kind === 'stream' ? openObject(engine, source, options.etag) : openForFile(engine, source, file, options));
+  try {
+    if (kind === 'file') return await writeObject(engine, opened, file, options, ticket);
+    if (opened.size !== undefined) ticket.expect(opened.size);
+    await writeStream(target, readObject(engine, opened, { ticket }), engine.signal);
+    return describeFetched(opened, file);
+  } catch (error) {
+    // One that nobody has begun to read would keep its connection from all other requests.
+    await closeBody(opened.body);
+    throw error;
+  }
+}
+
+function describeFetched({ path, headers, size = 0, etag, md5 }: Opened, file: string, time = readTime(headers['m-mtime'])?.time): Fetched {
+  const kept = headers['m-mtime'];
+  const mtime = time === undefined ? undefined : toMilliseconds(time);
+  return { path: printRemotePath(path), file, size, etag, mtime, seen: { md5, kept, made: undefined } };
+}
+
+async function writeObject(engine: Engine, opened: Opened, file: string, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
+  const there = lstatSync(file, { throwIfNoEntry: false });
+  if (options.inTree === true) checkPlace(file, there);
+  options.onHeaders?.(opened.headers);
+  const mtime = readTime(opened.headers['m-mtime'])?.time;
+  const fetched = describeFetched(opened, file, mtime);
+  if (there?.isDirectory() === true) throw new LocalError(`${file} is a directory: ${fetched.path} cannot be written there`);
+  if (opened.size !== undefined) ticket.expect(opened.size);
+  const isSmall = opened.size !== undefined && opened.size <= smallSize;
+  const unfinished = nameUnfinished(file, isSmall ? undefined : opened.etag, engine.processes);
+  const properties = { mtime, mode: options.modes === true ? readMode(opened.headers['m-mode']) : undefined };
+  const { replaces = 'anything', sparse = false } = options;
+  const counting = countMoves(ticket);
+  let beginning: Beginning | undefined;
+  try {
+    if (await isWholeAlready(opened, file, options)) {
+      await closeBody(opened.body);
+      setPropertiesOf(file, properties);
+      ticket.keep(fetched.size);
+      return fetched;
+    }
+    if (isSmall) {
+      const content = opened.body
+        ? await readSmallObject(engine, opened, counting)
+        : await readAll(readObject(engine, opened, { ticket: counting }));
+      writeSmall(content, unfinished, properties, sparse);
+    } else {
+      beginning = await takeBeginning(engine, opened, file, unfinished, options);
+      fetched.size = await writeUnfinished(engine, opened, { file, unfinished }, beginning, counting, sparse);
+      setPropertiesOf(unfinished, properties);
+    }
+    if (beginning?.isOwn !== true) await assertBeginning(file, unfinished, opened, options);
+    assertApart(engine.storage, file);
+    const made = noteMade(engine.storage, unfinished);
+    if (giveName(unfinished, file, replaces)) return { ...fetched, seen: { ...fetched.seen, made } };
+    throw new NetworkError(`another process has taken what was written of ${file}`, { code: 'CannotResume' });
+  } catch (error) {
+    counting.takeBack();
+    if (engine.signal?.aborted === true && !(error instanceof InterruptedError)) {
+      if (!isKept(new InterruptedError('interrupted'), opened, unfinished)) removeQuietly(unfinished);
+      checkInterrupted(engine.signal, error);
+    }
+    if (!isKept(error, opened, unfinished)) removeQuietly(unfinished);
+    throw error;
+  }
+}
+
+/**
+ * Writes an object to a file, which gets its name only when it is whole and its MD5 is right. A connection that breaks is taken up
+ * again; what an interrupted run left is gone on with. The modification time that was kept with the object is set.
+ * @throws {NetworkError} {ApiError} {LocalError} and then there is no file, or the old one
+ */
+export async function fetchFile(engine: Engine, source: RemotePath, file: string, options: FetchOptions = {}): Promise<Fetched> {
+  const ticket = engine.monitor.begin(printRemotePath(source), options.size);
+  let target: WriteTarget = { kind: 'file', file };
+  try {
+    if (options.inTree !== true) target = findWriteTarget(file);
+    // What has gone into a stream cannot be taken back: it is never begun again.
+    const limits = target.kind === 'file' ? engine : { ...engine, retries: 0 };
+    // What is continued is replaced only as it was seen.
+    const replaces = options.replaces ?? (options.continues === true ? lookAt(target.file) : 'anything');
+    let fromStart = false;
+    const fetched = await tryAgain(async () => {
+      try {
+        return await fetchOnce(engine, source, target, { ...options, replaces, fromStart }, ticket);
+      } catch (error) {
+        if (isWorthless(error)) fromStart = true;
+        throw error;
+      }
+    }, limits);
+    ticket.end('done');
+    return { ...fetched, file };
+  } catch (error) {
+    ticket.end('failed');
+    throw explainFetch(error, source, target.file);
+  }
+}
+
+function explainFetch(error: unknown, source: RemotePath, file: string): unknown {
+  if (error instanceof ApiError && error.status === 412) {
+    return new ApiError(412, error.code, `${printRemotePath(source)} was changed meanwhile`, { requestId: error.requestId, cause: error });
+  }
+  // A failed write has no name; the one under which the file was being written says nothing to anybody.
+  if (isSystemError(error) && (error.path === undefined || basename(error.path).startsWith('.cloud-'))) error.path = file;
+  return error;
+}

@@ -1,0 +1,92 @@
+import type { Download } from '../../api/operation.ts';
+import { NetworkError } from '../../base/errors.ts';
+import { lacks, noteLack } from '../abilities.ts';
+import { closeBody } from '../close-body.ts';
+import type { Engine } from '../engine.ts';
+import { runOrdered } from '../../base/parallel.ts';
+import { printRemotePath, type RemotePath } from '../path.ts';
+import { pauseAfter } from '../retry.ts';
+
+/** One version of an object. */
+export interface Version {
+  readonly path: RemotePath;
+  readonly etag: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** Bytes in a range of a large object. */
+const usualRange = 4 * 1024 * 1024;
+
+/** Asks for the bytes from `start` up to, not including, `end`; it must still be the same object. */
+async function askRange(
+  { storage }: Engine,
+  { path, etag, size }: Version,
+  start: number,
+  end: number,
+  signal?: AbortSignal,
+): Promise<Download> {
+  const input = { ...path, range: `bytes=${start}-${end - 1}`, ifMatch: etag };
+  const reply = await storage.getObject(input, signal && { signal });
+  const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(reply.headers['content-range'] ?? '') ?? [];
+  if (reply.status === 206 && Number(first) === start && Number(last) === end - 1 && total === String(size)) return reply;
+  noteLack(storage, 'ranges');
+  await closeBody(reply.body);
+  throw new NetworkError(`${printRemotePath(path)}: the service does not give a part of the object`, { code: 'NoRanges' });
+}
+
+/**
+ * The bytes from `start` up to `end`, in order. A connection that breaks is taken up again where it broke.
+ * @throws {NetworkError} when that does not help; 412 when the object was replaced meanwhile
+ */
+export async function* readRange(
+  engine: Engine,
+  version: Version,
+  start: number,
+  end: number,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  let at = start;
+  for (let attempt = 1; at < end; attempt += 1) {
+    const before = at;
+    try {
+      const { body } = await askRange(engine, version, at, end, signal);
+      for await (const piece of body) {
+        at += piece.length;
+        if (at > end)
+          throw new NetworkError(`${printRemotePath(version.path)}: more bytes came than were asked for`, { code: 'DamagedReply' });
+        await engine.throttle?.(piece.length);
+        yield piece;
+      }
+      if (at < end)
+        throw new NetworkError(`${printRemotePath(version.path)}: fewer bytes came than were asked for`, { code: 'TruncatedReply' });
+    } catch (error) {
+      if (at > before) attempt = 1;
+      const isHopeless = at > end || lacks(engine.storage, 'ranges');
+      await pauseAfter(error, attempt, isHopeless ? { ...engine, retries: 0 } : engine);
+    }
+  }
+}
+
+/** The same for a large object: several ranges come at once, and are given in order. Holds as many ranges in memory as there are streams. */
+export async function* readRanges(engine: Engine, version: Version, start: number, end: number): AsyncGenerator<Uint8Array> {
+  const length = engine.partSize ?? usualRange;
+  const stop = new AbortController();
+  const starts = Array.from({ length: Math.ceil((end - start) / length) }, (_, number) => start + number * length);
+  const collect = async (from: number): Promise<Uint8Array[]> => {
+    const pieces = [];
+    try {
+      for await (const piece of readRange(engine, version, from, Math.min(end, from + length), stop.signal)) pieces.push(piece);
+    } catch (error) {
+      // Nobody waits for the rest of the others.
+      stop.abort();
+      throw error;
+    }
+    return pieces;
+  };
+  try {
+    for await (const pieces of runOrdered(starts, collect, { limit: engine.streams, window: engine.streams })) yield* pieces;
+  } finally {
+    stop.abort();
+  }
+}

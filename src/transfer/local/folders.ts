@@ -1,0 +1,42 @@
+import { lstatSync, mkdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { LocalError } from '../../base/errors.ts';
+import { makeMissingFolders } from '../../base/private-files.ts';
+
+function refuseLink(folder: string): void {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+  throw new LocalError(`${folder} is a link: nothing is written through it`, {
+    hint: 'remove the link, or name the directory that it leads to',
+  });
+}
+
+/** Makes a directory and those above it. @throws {LocalError} where something else has its name */
+export function makeFolders(folder: string, mode = 0o777): void {
+  makeMissingFolders(folder, mode);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  throw new LocalError(`${folder} is there, and no directory`);
+}
+
+/** Makes a directory of a tree that is being written. @throws {LocalError} where a link would lead out of the tree */
+export function makeLocalFolder(folder: string): void {
+  refuseLink(folder);
+  mkdirSync(folder, { recursive: true });
+}
+
+/** @throws {LocalError} when a directory on the way from the root of a tree to a file of it is a link */
+export function checkWay(file: string, rel: string): void {
+  const parts = rel.split('/').slice(0, -1);
+  if (!file.endsWith(`/${rel}`)) return;
+  const root = file.slice(0, -rel.length - 1);
+  for (const [at] of parts.entries()) refuseLink(join(root, ...parts.slice(0, at + 1)));
+}
+
+/**
+ * Makes the directories on the way to a file of a tree.
+ * @param rel path below the root of the tree; the root itself may be a link
+ * @throws {LocalError} where a link would lead out of the tree
+ */
+export function makeWay(file: string, rel: string): void {
+  checkWay(file, rel);
+  mkdirSync(dirname(file), { recursive: true });
+}

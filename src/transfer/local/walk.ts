@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, lstatSync, type BigIntStats } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isSystemError, LocalError } from '../../base/errors.ts';
+import { readState, type FileState } from './file-state.ts';
+import { createLinkReader, type LinkPolicy, type LinkReader, type LinkReason } from './links.ts';
+import { compareNames } from '../../base/order.ts';
+import { isManifest } from '../manifest-name.ts';
+import { isOwnUnfinished, unfinishedName } from './partial-file.ts';
+
+/** Something that a walk of a local tree comes by. */
+export interface LocalVisit extends FileState {
+  readonly kind: 'file' | 'enter' | 'leave';
+  /** Absolute path. */
+  readonly file: string;
+  /** Path below the root of the walk, with `/`. */
+  readonly rel: string;
+  /** Permission bits. */
+  readonly mode: number;
+}
+
+export interface LocalWalkOptions {
+  /** Called for what cannot be read, and for what is neither file nor directory; the walk goes on without it. */
+  readonly onError: (error: unknown) => Promise<void> | void;
+  /** What is left out, whatever it is: directories are visited and not entered. */
+  readonly prune?: (rel: string) => boolean;
+  /** Which symbolic links are followed; those to files inside the tree when absent. */
+  readonly links?: LinkPolicy | undefined;
+  /** Called for what is left out on purpose, which is no failure. */
+  readonly onSkip?: ((file: string, reason: SkipReason) => void) | undefined;
+}
+
+/** Why something of a tree is left out: why its link is not followed, or an unfinished download of this program. */
+export type SkipReason = LinkReason | 'unfinished';
+
+/** Files whose properties are asked for at once. */
+const batchSize = 64;
+
+/** What no object can stand for: a socket, a name that is not UTF-8. It is there, and takes no part. */
+export class NoPartError extends LocalError {}
+
+type Inspected = BigIntStats | Error | LinkReason;
+
+async function inspectAside(file: string, links: LinkReader): Promise<Inspected> {
+  try {
+    const stats = await lstat(file, { bigint: true });
+    return stats.isSymbolicLink() ? await links.read(file) : stats;
+  } catch (error) {
+    if (isSystemError(error)) return error;
+    throw error;
+  }
+}
+
+function inspectNow(file: string, links: LinkReader): Inspected | Promise<Inspected> {
+  try {
+    const stats = lstatSync(file, { bigint: true });
+    return stats.isSymbolicLink() ? inspectAside(file, links) : stats;
+  } catch (error) {
+    if (isSystemError(error)) return error;
+    throw error;
+  }
+}
+
+/** Milliseconds that the properties of a batch may take at once; a file system that takes longer is asked beside everything else. */
+const quickBatchMs = 10;
+
+/** Batches that a slow file system is asked for before the quick way is tried again. */
+const slowBatches = 16;
+
+/** Gives the properties of files: at once where that is quick, which costs a third of the time of asking on other threads. */
+function createInspector(links: LinkReader): (files: readonly string[]) => Promise<Inspected[]> {
+  let slow = 0;
+  return async (files) => {
+    if (slow > 0) {
+      slow -= 1;
+      return await Promise.all(files.map((file) => inspectAside(file, links)));
+    }
+    const started = performance.now();
+    const batch: Inspected[] = [];
+    for (const file of files) {
+      const found = inspectNow(file, links);
+      batch.push(found instanceof Promise ? await found : found);
+    }
+    if (performance.now() - started > quickBatchMs) slow = slowBatches;
+    return batch;
+  };
+}
+
+/** Names of a directory in the order of listings. A name that is not UTF-8 is reported and left out: no path can be made of it. */
+async function readNames(folder: string, root: string, { onError, onSkip }: LocalWalkOptions): Promise<string[]> {
+  const names = [];
+  for (const raw of await readdir(folder, { encoding: 'buffer' })) {
+    const name = raw.toString();
+    if (unfinishedName.test(name) && isOwnUnfinished(join(folder, name))) {
+      onSkip?.(join(folder, name), 'unfinished');
+      continue;
+    }
+    if (folder === root && isManifest(name)) continue;
+    if (Buffer.from(name).equals(raw)) names.push(name);
+    else await onError(new NoPartError(`${join(folder, name)}: the name is not UTF-8: left out`));
+  }
+  return names.sort(compareNames);
+}
+
+interface Level {
+  folder: string;
+  rel: string;
+  own: LocalVisit | undefined;
+  names: string[];
+  at: number;
+  batch: Inspected[];
+}
+
+/** Visits everything below a local directory, in the order of `comparePaths`. */
+export async function* walkLocal(root: string, options: LocalWalkOptions): AsyncGenerator<LocalVisit> {
+  const { onError, prune = () => false, onSkip } = options;
+  const links = createLinkReader(root, options.links ?? 'inside');
+  const inspect = createInspector(links);
+  async function openLevel(folder: string, rel: string, own: LocalVisit | undefined): Promise<Level | undefined> {
+    try {
+      return { folder, rel, own, names: await readNames(folder, root, options), at: 0, batch: [] };
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      await onError(error);
+      return undefined;
+    }
+  }
+
+  const first = await openLevel(root, '', undefined);
+  const levels = first ? [first] : [];
+  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+    const name = level.names[level.at];
+    if (name === undefined) {
+      levels.pop();
+      if (level.own) yield { ...level.own, kind: 'leave' };
+      continue;
+    }
+    const { folder } = level;
+    if (level.batch.length === 0) {
+      level.batch = await inspect(level.names.slice(level.at, level.at + batchSize).map((each) => join(folder, each)));
+    }
+    level.at += 1;
+    const stats = level.batch.shift();
+    const file = join(folder, name);
+    const rel = level.rel === '' ? name : `${level.rel}/${name}`;
+    if (typeof stats === 'string') {
+      if (!prune(rel)) onSkip?.(file, stats);
+      continue;
+    }
+    if (stats === undefined || stats instanceof Error) {
+      if (!prune(rel)) await onError(stats);
+      continue;
+    }
+    const visit = { file, rel, ...readState(stats), mode: Number(stats.mode) & 0o7777 };
+    if (stats.isFile()) yield { kind: 'file', ...visit };
+    else if (stats.isDirectory()) {
+      const entered: LocalVisit = { kind: 'enter', ...visit };
+      if (
+        links.isLoop(
+          file,
+          levels.map((each) => each.folder),
+        )
+      ) {
+        onSkip?.(file, 'loop');
+        continue;
+      }
+      yield entered;
+      const below = prune(rel) ? undefined : await openLevel(file, rel, entered);
+      if (below) levels.push(below);
+      else yield { ...entered, kind: 'leave' };
+    } else if (!prune(rel)) await onError(new NoPartError(`${file} is neither a file nor a directory: left out`));
+  }
+}
+
+/** MD5 of a file, or of the bytes from `start` up to `end`, in Base64. */
+export async function hashFile(file: string, start = 0, end = Infinity): Promise<string> {
+  const hash = createHash('md5');
+  if (end > start) {
+    for await (const piece of createReadStream(file, { start, end: end - 1, highWaterMark: 1024 * 1024 })) hash.update(piece as Uint8Array);
+  }
+  return hash.digest('base64');
+}

@@ -1,0 +1,27 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync } from 'node:fs';
+import { open, rename } from 'node:fs/promises';
+import { removeQuietly } from '../../base/private-files.ts';
+import { createOwn } from './partial-file.ts';
+import { findWriteTarget, writeStream } from './write-target.ts';
+
+/** Writes a local file whole or not at all: under a temporary name beside it, then renamed. Links are written through, and streams as they are. */
+export async function writeWhole(path: string, body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+  const target = findWriteTarget(path);
+  if (target.kind === 'stream') return await writeStream(target, body, signal);
+  const { file } = target;
+  const temporary = `${file}.${randomUUID()}.part`;
+  try {
+    closeSync(createOwn(temporary));
+    const handle = await open(temporary, 'r+');
+    try {
+      for await (const piece of body) await handle.writeFile(piece);
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, file);
+  } catch (error) {
+    removeQuietly(temporary);
+    throw error;
+  }
+}

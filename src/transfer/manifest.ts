@@ -1,0 +1,240 @@
+import { closeSync, constants, createReadStream, lstatSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Headers } from '../api/message.ts';
+import { ApiError, UsageError } from '../base/errors.ts';
+import type { Engine } from './engine.ts';
+import { decodeStored, encodeHeaders, isStoredHeader } from './tree/headers.ts';
+import { linkObject } from './tree/link.ts';
+import { createLinkTable, type LinkTable } from './tree/link-table.ts';
+import { hashFile } from './local/walk.ts';
+import { manifestName } from './manifest-name.ts';
+import { printRemotePath, type RemotePath } from './path.ts';
+import { isConditionFailed } from './precondition.ts';
+import type { FileSource } from './local/source.ts';
+import type { PutOptions, Stored } from './upload/parts.ts';
+import { uploadObject } from './upload/upload.ts';
+
+/** What files cannot hold of objects, in a file at the root of their tree: one line of JSON for each, of which the last one of a path counts. */
+
+/** What an object had that was written to a file. */
+export interface Kept {
+  /** Path below the root. */
+  readonly path: string;
+  readonly size: number;
+  /** Base64. */
+  readonly md5: string;
+  /** Names with the same one were links of each other. */
+  readonly etag: string;
+  readonly headers: Headers;
+  readonly copies?: number | undefined;
+}
+
+/** Writes a manifest while objects come. */
+export interface ManifestWriter {
+  add(file: string, headers: Headers): void;
+  /** @param isWhole every object of the tree came: what an earlier manifest says is not needed any more */
+  finish(isWhole: boolean): void;
+}
+
+/** Adds to the manifest of a tree that is kept up to date. */
+export interface ManifestAppender extends Pick<ManifestWriter, 'add'> {
+  /** Whether the manifest has no line for an object of this etag, as after a run that was killed or one without a manifest. */
+  lacks(file: string, etag: string): boolean;
+  finish(): void;
+}
+
+/** Characters of lines that are written at once. */
+const batchSize = 64 * 1024;
+
+function append(file: string, flags: number, text: string): void {
+  const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW | flags, 0o644);
+  try {
+    writeSync(descriptor, text);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Appends the lines of a run. A line that an earlier run could not finish is ended, and marked by an empty line. */
+function appendLines(file: string, lines: string): void {
+  append(file, constants.O_APPEND, `\n\n${lines}`);
+}
+
+function printKept(root: string, file: string, headers: Headers): string {
+  const { etag = '', 'content-md5': md5 = '', 'content-length': size, 'durability-level': copies } = headers;
+  const kept: Kept = {
+    path: relative(root, file),
+    size: Number(size),
+    md5,
+    etag,
+    headers: decodeStored(headers),
+    ...(copies !== undefined && { copies: Number(copies) }),
+  };
+  return `${JSON.stringify(kept)}\n`;
+}
+
+/** @throws {UsageError} as `readManifest` */
+export async function createManifestAppender(root: string): Promise<ManifestAppender> {
+  const file = join(root, manifestName);
+  const entries = await readEntries(file);
+  let lines = '';
+  let isBegun = false;
+  const flush = (): void => {
+    if (lines === '') return;
+    if (isBegun) append(file, constants.O_APPEND, lines);
+    else appendLines(file, lines);
+    isBegun = true;
+    lines = '';
+  };
+  return {
+    add: (written, headers) => {
+      lines += printKept(root, written, headers);
+      if (lines.length > batchSize) flush();
+    },
+    lacks: (written, etag) => entries?.get(relative(root, written))?.etag !== etag,
+    finish: flush,
+  };
+}
+
+/** @param id makes the temporary name this run's own */
+export function createManifestWriter(root: string, id: string): ManifestWriter {
+  const file = join(root, manifestName);
+  const unfinished = join(root, `${manifestName}.${id}`);
+  let lines = '';
+  let isBegun = false;
+  const flush = (): void => {
+    append(unfinished, isBegun ? constants.O_APPEND : constants.O_EXCL, lines);
+    isBegun = true;
+    lines = '';
+  };
+  return {
+    add: (written, headers) => {
+      lines += printKept(root, written, headers);
+      if (lines.length > batchSize) flush();
+    },
+    finish: (isWhole) => {
+      if (!isBegun && lines === '') return;
+      flush();
+      if (isWhole) {
+        renameSync(unfinished, file);
+        return;
+      }
+      appendLines(file, readFileSync(unfinished, 'utf8'));
+      rmSync(unfinished);
+    },
+  };
+}
+
+function readHeaders(value: unknown): Headers | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const headers = Object.entries(value as Record<string, unknown>);
+  // What is no stored header, such as a role tag, is not taken from a file that somebody may have sent.
+  return Object.fromEntries(headers.filter((each): each is [string, string] => isStoredHeader(each[0]) && typeof each[1] === 'string'));
+}
+
+function readKept(line: string): Kept | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  const { path, size, md5, etag, headers, copies } = (value ?? {}) as Record<string, unknown>;
+  const stored = readHeaders(headers);
+  if (typeof path !== 'string' || typeof size !== 'number' || typeof md5 !== 'string' || typeof etag !== 'string' || !stored)
+    return undefined;
+  return { path, size, md5, etag, headers: stored, ...(typeof copies === 'number' && { copies }) };
+}
+
+/** A manifest of a tree that is stored. */
+export interface Manifest {
+  find(file: string): Kept | undefined;
+  /** Stores a file as the object that it was; one whose content has changed keeps its headers, and gets its new time. */
+  store(engine: Engine, source: FileSource, target: RemotePath, kept: Kept, options: PutOptions, given: Headers): Promise<Stored>;
+  /** Makes an object that has the content of its file already a link, where its name was one. True when it did. */
+  relink(engine: Engine, file: string, target: RemotePath, etag: string): Promise<boolean>;
+}
+
+/** What a manifest has of each path; undefined when there is none. */
+async function readEntries(file: string): Promise<ReadonlyMap<string, Kept> | undefined> {
+  if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
+  const entries = new Map<string, Kept>();
+  let number = 0;
+  let damaged = 0;
+  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+    number += 1;
+    // A cut line is the last one of its run: nothing or an empty line follows.
+    if (damaged > 0 && line !== '')
+      throw new UsageError(`${file}, line ${damaged}: is not what get --with-headers wrote`, {
+        hint: 'remove it, or leave it out: --without-headers',
+      });
+    const kept = readKept(line);
+    damaged = kept || line === '' ? 0 : number;
+    if (kept) entries.set(kept.path, kept);
+  }
+  return entries;
+}
+
+/** The manifest of a tree; undefined when there is none. @throws {UsageError} for one that is damaged: headers would be lost without a word */
+export async function readManifest(root: string): Promise<Manifest | undefined> {
+  const entries = await readEntries(join(root, manifestName));
+  if (!entries) return undefined;
+  const table = createLinkTable();
+  const find: Manifest['find'] = (each) => entries.get(relative(root, each));
+  return { find, store: createStore(table), relink: createRelink(table, find) };
+}
+
+function createRelink(table: LinkTable, find: Manifest['find']): Manifest['relink'] {
+  return async (engine, file, target, etag) => {
+    const kept = find(file);
+    if (!kept || kept.etag === '' || kept.md5 === '' || etag === '') return false;
+    const waiting = table.get(kept.etag);
+    if (!waiting) table.set(kept.etag, Promise.resolve({ path: target, etag }));
+    const placed = await waiting;
+    if (placed === undefined || placed.etag === '' || placed.etag === etag || (await hashFile(file)) !== kept.md5) return false;
+    try {
+      const linked = await linkObject(engine, { from: placed.path, to: target }, { copiesThrough: false, ifMatch: etag });
+      await engine.storage.putMetadata({ ...target, headers: encodeHeaders(kept.headers), ifMatch: linked.etag });
+      return true;
+    } catch (error) {
+      // Not every service has links: the object has its bytes.
+      if (!(error instanceof ApiError) || isConditionFailed(error)) throw error;
+      return false;
+    }
+  };
+}
+
+function createStore(table: LinkTable): Manifest['store'] {
+  return async (engine, source, target, kept, options, given) => {
+    const isSame = source.size === kept.size && kept.md5 !== '' && (await hashFile(source.file)) === kept.md5;
+    const { 'm-mtime': mtime } = options.headers;
+    const headers = { ...kept.headers, ...(!isSame && mtime !== undefined && { 'm-mtime': mtime }), ...given };
+    const put = { ...options, headers, copies: options.copies ?? kept.copies };
+    const upload = (): Promise<Stored> => uploadObject(engine, source, target, put);
+    if (!isSame || kept.etag === '') return await upload();
+    const waiting = table.get(kept.etag);
+    if (!waiting) {
+      const storing = upload();
+      table.set(
+        kept.etag,
+        storing.then(
+          ({ etag }) => ({ path: target, etag }),
+          () => undefined,
+        ),
+      );
+      return await storing;
+    }
+    const placed = await waiting;
+    if (placed === undefined) return await upload();
+    const { ifMatch, ifNoneMatch } = options;
+    try {
+      const { etag } = await linkObject(engine, { from: placed.path, to: target }, { copiesThrough: false, ifMatch, ifNoneMatch });
+      await engine.storage.putMetadata({ ...target, headers: encodeHeaders(headers), ifMatch: etag });
+      return { path: printRemotePath(target), size: kept.size, etag, md5: kept.md5 };
+    } catch (error) {
+      if (!(error instanceof ApiError) || isConditionFailed(error)) throw error;
+      return await upload();
+    }
+  };
+}

@@ -1,0 +1,48 @@
+import type { StorageClient } from '../client/client.ts';
+import { ApiError, LocalError } from '../base/errors.ts';
+import { inspect } from './inspect.ts';
+import { printRemotePath, type RemotePath } from './path.ts';
+
+/** What must be at the target when an object is stored there. */
+export interface Precondition {
+  /** The object that has this etag. */
+  readonly ifMatch?: string | undefined;
+  /** `*`: nothing. */
+  readonly ifNoneMatch?: string | undefined;
+}
+
+/** Whether a condition of a request did not hold. Other conflicts, such as a directory that is full, are failures of their own. */
+export function isConditionFailed(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.status === 412 || (error.status === 409 && error.code.startsWith('ConcurrentRequest')));
+}
+
+/** Asks for the target, which may be missing. @throws {ApiError} when it is a directory, or the condition does not hold */
+export async function checkPrecondition(storage: StorageClient, target: RemotePath, condition: Precondition): Promise<void> {
+  const { ifMatch, ifNoneMatch } = condition;
+  const there = await inspect(storage, target);
+  if (there?.type === 'directory')
+    throw new ApiError(400, 'OperationNotAllowedOnDirectory', `${printRemotePath(target)} is a directory: give the name of an object`);
+  const isFailed = (ifNoneMatch === '*' && there !== undefined) || (ifMatch !== undefined && ifMatch !== there?.headers['etag']);
+  if (isFailed) throw new ApiError(412, 'PreconditionFailed', `${printRemotePath(target)} is not as the conditions want it`);
+}
+
+/**
+ * Commits parts, which the service does without conditions: the target is compared directly before, and the result directly after.
+ * @throws {ApiError} when the condition does not hold, and then nothing is committed
+ * @throws {LocalError} when another client wrote the object at the same time
+ */
+export async function commitUnder(
+  storage: StorageClient,
+  target: RemotePath,
+  condition: Precondition,
+  commit: () => Promise<{ etag: string; md5: string }>,
+): Promise<{ etag: string; md5: string }> {
+  if (condition.ifMatch === undefined && condition.ifNoneMatch === undefined) return await commit();
+  await checkPrecondition(storage, target, condition);
+  const committed = await commit();
+  const there = await inspect(storage, target);
+  if (committed.etag === '' || there?.headers['etag'] === committed.etag) return committed;
+  throw new LocalError(`${printRemotePath(target)} was stored, and another client wrote or removed it at the same time`, {
+    hint: 'check which version is there before you go on',
+  });
+}

@@ -1,0 +1,25 @@
+import type { Headers } from '../../api/message.ts';
+import type { Engine } from '../engine.ts';
+import { inspect } from '../inspect.ts';
+import type { RemotePath } from '../path.ts';
+
+/** Is given the headers of each object that was written to a file. */
+export interface HeaderKeeper {
+  add(file: string, headers: Headers): void;
+  /** Whether headers of the object of this etag are wanted though its file is there already. */
+  lacks(file: string, etag: string): boolean;
+}
+
+/** Keeps the headers of an object whose file is there already, unless they are kept. */
+export async function keepHeaders(
+  engine: Engine,
+  source: RemotePath,
+  file: string,
+  etag: string | undefined,
+  keeper: HeaderKeeper | undefined,
+): Promise<void> {
+  if (etag === undefined || keeper?.lacks(file, etag) !== true) return;
+  const there = await inspect(engine.storage, source);
+  // Another object since it was listed is brought by the next run.
+  if (there?.headers['etag'] === etag) keeper.add(file, there.headers);
+}

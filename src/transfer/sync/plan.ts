@@ -1,0 +1,79 @@
+import { realpathSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { LocalError, UsageError } from '../../base/errors.ts';
+import { checkWay } from '../local/folders.ts';
+import { joinPath, printRemotePath } from '../path.ts';
+import { printLocation, readLine, readLocation, type Expected, type Location, type Step } from './steps.ts';
+import type { Side } from './tree.ts';
+
+/** The first line of a plan: the two directories outside of which it touches nothing. */
+export interface PlanHead {
+  readonly from: Location;
+  readonly to: Location;
+  /** Whether the plan may delete. */
+  readonly deletes: boolean;
+}
+
+function locateRoot(side: Side): Location {
+  return side.kind === 'remote' ? { kind: 'remote', path: side.root, profile: side.profile } : { kind: 'local', file: side.root };
+}
+
+export function writeHead({ from, to, deletes }: { from: Side; to: Side; deletes: boolean }): string {
+  const head = { plan: 1, from: printLocation(locateRoot(from)), to: printLocation(locateRoot(to)), deletes };
+  return `${JSON.stringify(head)}\n`;
+}
+
+/** Reads the first line of a plan. @throws {UsageError} */
+export function readHead(text: string | undefined): PlanHead {
+  const record = text === undefined ? {} : readLine(text, 1);
+  if (record['plan'] !== 1)
+    throw new UsageError('line 1 does not say which two directories the plan is for', {
+      hint: 'keep the first line of what cloud stor sync --plan writes',
+    });
+  const head = { from: readLocation(record['from'], 1), to: readLocation(record['to'], 1), deletes: record['deletes'] === true };
+  for (const root of [head.from, head.to]) {
+    if (root.kind === 'local' && resolve(root.file) !== root.file) throw new UsageError(`line 1: ${root.file} is not a plain path`);
+  }
+  return head;
+}
+
+/** Whether a place is that of a path below a directory. */
+function isPlace(place: Location, root: Location, rel: string): boolean {
+  if (place.kind === 'local' && root.kind === 'local') return place.file === join(root.file, rel);
+  if (place.kind !== 'remote' || root.kind !== 'remote' || place.profile !== root.profile) return false;
+  return printRemotePath(place.path) === printRemotePath(rel === '' ? root.path : joinPath(root.path, rel));
+}
+
+/** Whether enough is said of what is expected at a place. */
+function isComplete(expected: Expected | undefined, { kind }: Location): boolean {
+  if (kind === 'remote') return expected?.etag !== undefined;
+  return expected?.size !== undefined && (expected.size === -1 || expected.mtime !== undefined);
+}
+
+/** Whether a step removes something, be it to put something else in its place. */
+export function isRemoval({ action, target }: Step): boolean {
+  if (action !== 'mkdir') return action === 'delete' || action === 'rmdir';
+  return (target?.etag ?? '') !== '' || (target?.size ?? -1) >= 0;
+}
+
+/** @throws {UsageError} for a step that goes beyond what the first line of its plan says */
+export function assertPlanned(step: Step, head: PlanHead, line: number): void {
+  const { action, rel, from, to, target } = step;
+  const isRoot = rel === '' && action === 'mkdir';
+  if (!isRoot && rel.split('/').some((part) => part === '' || part === '.' || part === '..' || part.includes('\0')))
+    throw new UsageError(`line ${line}: ${JSON.stringify(rel)} is no path below a directory`);
+  if (!isPlace(to, head.to, rel)) throw new UsageError(`line ${line}: ${printLocation(to)} is not ${rel} below ${printLocation(head.to)}`);
+  if (from !== undefined && !isPlace(from, head.from, rel))
+    throw new UsageError(`line ${line}: ${printLocation(from)} is not ${rel} below ${printLocation(head.from)}`);
+  if (!isRoot && action !== 'rmdir' && !isComplete(target, to))
+    throw new UsageError(`line ${line}: "target" does not say what is expected there`);
+  if (isRemoval(step) && !head.deletes) throw new UsageError(`line ${line}: the plan was written without --delete, and removes something`);
+}
+
+/** @throws {LocalError} when links lead a step out of the directories of its plan */
+export function assertInside({ rel, from, to }: Step, head: PlanHead, followsLinks: boolean): void {
+  if (to.kind === 'local') checkWay(to.file, rel);
+  if (from?.kind !== 'local' || head.from.kind !== 'local' || followsLinks) return;
+  if (`${realpathSync(from.file)}/`.startsWith(`${realpathSync(head.from.file)}/`)) return;
+  throw new LocalError(`${from.file} leads out of ${head.from.file}: left alone`, { hint: 'to follow links: --links follow' });
+}

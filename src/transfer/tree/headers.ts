@@ -1,0 +1,54 @@
+import type { Headers } from '../../api/message.ts';
+import { UsageError } from '../../base/errors.ts';
+
+/** Most bytes in the stored headers of an object (section 8). */
+const headerLimit = 4096;
+
+const storedNames = new Set(['content-type', 'cache-control', 'content-disposition', 'surrogate-key']);
+
+/** Whether services store a header with an object. */
+export function isStoredHeader(name: string): boolean {
+  return storedNames.has(name) || name.startsWith('m-') || name.startsWith('access-control-');
+}
+
+/** The bytes of UTF-8 text as HTTP carries them: one character of a header for each byte. */
+function encodeValue(name: string, value: string): string {
+  // oxlint-disable-next-line no-control-regex
+  if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value)) {
+    throw new UsageError(`header ${name}: ${JSON.stringify(value)} has a control character, which no header can carry`);
+  }
+  return Buffer.from(value).toString('latin1');
+}
+
+/** Text of a header as people wrote it. */
+export function decodeValue(value: string): string {
+  const bytes = Buffer.from(value, 'latin1');
+  const text = bytes.toString();
+  return Buffer.from(text).equals(bytes) ? text : value;
+}
+
+/** Headers as they are sent. @throws {UsageError} for what no header can carry, and for more than services store */
+export function encodeHeaders(headers: Headers): Headers {
+  const encoded = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, encodeValue(name, value)]));
+  const size = Object.entries(encoded).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  if (size <= headerLimit) return encoded;
+  throw new UsageError(`the headers have ${size} bytes: names and values can have ${headerLimit} bytes in all`, {
+    hint: 'store the rest in an object of its own',
+  });
+}
+
+/** Reads permission bits as `m-mode` has them. */
+export function readMode(value: string | undefined): number | undefined {
+  return value !== undefined && /^0?[0-7]{3,4}$/.test(value) ? Number.parseInt(value, 8) & 0o777 : undefined;
+}
+
+/** Permission bits as `m-mode` has them. */
+export function printMode(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(4, '0');
+}
+
+/** The headers that are stored with an object, as text. */
+export function decodeStored(headers: Headers): Headers {
+  const stored = Object.entries(headers).filter(([name]) => isStoredHeader(name));
+  return Object.fromEntries(stored.map(([name, value]) => [name, decodeValue(value)]));
+}

@@ -1,0 +1,157 @@
+import type { Headers } from '../../api/message.ts';
+import { ApiError, NetworkError } from '../../base/errors.ts';
+import type { Engine } from '../engine.ts';
+import { closeBody } from '../close-body.ts';
+import { openObject, readObject } from '../download/download.ts';
+import { isStoredHeader } from './headers.ts';
+import { inspect } from '../inspect.ts';
+import { encodeRemotePath, printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
+import { checkPrecondition, isConditionFailed } from '../precondition.ts';
+import { tryAgain } from '../retry.ts';
+
+/** What must be at the target: this version, or, with `*`, nothing. */
+export interface LinkCondition {
+  readonly ifMatch?: string | undefined;
+  readonly ifNoneMatch?: string | undefined;
+}
+
+/** An object and the name that it is to have too. */
+export interface LinkStep {
+  readonly from: RemotePath;
+  readonly to: RemotePath;
+  /** Version of the object, when it is known. */
+  readonly etag?: string | undefined;
+}
+
+/** What became of a copy within the service. */
+export interface Linked {
+  readonly how: 'link' | 'copy';
+  readonly etag: string;
+}
+
+/** Whether a service refuses links as such, or between these accounts. */
+function isLinkRefused(error: unknown, source: RemotePath, target: RemotePath): boolean {
+  if (!(error instanceof ApiError)) return false;
+  if (error.code.startsWith('SnaplinksDisabled')) return true;
+  return source.account !== target.account && error.status === 403;
+}
+
+/** Headers that are stored with an object, as a reply has them. */
+export function pickStoredHeaders(headers: Headers): Headers {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => isStoredHeader(name)));
+}
+
+/** An object to be copied through this machine, perhaps of another service. */
+interface CopySource {
+  readonly engine: Engine;
+  readonly path: RemotePath;
+  /** It must still be this version. */
+  readonly etag?: string | undefined;
+}
+
+/** Copies an object's bytes and headers through this machine. */
+export async function copyThrough(engine: Engine, source: CopySource, target: RemotePath, condition: LinkCondition): Promise<Linked> {
+  const ticket = engine.monitor.begin(printRemotePath(target), undefined);
+  try {
+    const reply = await tryAgain(async () => {
+      const opened = await openObject(source.engine, source.path, source.etag);
+      const stored = await engine.storage
+        .putObject({
+          ...target,
+          ...condition,
+          headers: pickStoredHeaders(opened.headers),
+          durabilityLevel: opened.headers['durability-level'],
+          contentMd5: opened.md5,
+          length: opened.size,
+          body: readObject(source.engine, opened, { ticket }),
+        })
+        .catch(async (error: unknown) => {
+          // What is refused before it is read would keep its connection from all other requests.
+          await closeBody(opened.body);
+          throw error;
+        });
+      const { 'computed-md5': computed = opened.md5 } = stored;
+      if (computed === opened.md5 || opened.md5 === undefined) return stored;
+      throw new NetworkError(`${printRemotePath(target)} was damaged on its way: the service has another MD5`, { code: 'DamagedUpload' });
+    }, engine);
+    ticket.end('done');
+    return { how: 'copy', etag: reply['etag'] ?? '' };
+  } catch (error) {
+    ticket.end('failed');
+    throw error;
+  }
+}
+
+/**
+ * Makes another name for an object, which costs no bytes. Where the service refuses links, the bytes go through this machine if that
+ * is allowed. @throws {ApiError} otherwise, with the hint how to allow it
+ */
+export async function linkObject(
+  engine: Engine,
+  { from: source, to: target }: LinkStep,
+  { copiesThrough, ifMatch, ifNoneMatch }: LinkCondition & { readonly copiesThrough: boolean },
+): Promise<Linked> {
+  // Services compare an etag with that of the source: which version the target has is asked for directly before.
+  if (ifMatch !== undefined) await checkPrecondition(engine.storage, target, { ifMatch });
+  const condition = { ifNoneMatch };
+  try {
+    const location = encodeRemotePath(source);
+    const reply = await tryAgain(() => engine.storage.putSnapLink({ ...target, ...condition, location }), engine);
+    return { how: 'link', etag: reply['etag'] ?? '' };
+  } catch (error) {
+    if (!isLinkRefused(error, source, target)) throw error;
+    if (copiesThrough) return await copyThrough(engine, { engine, path: source }, target, { ifMatch, ifNoneMatch });
+    throw error instanceof ApiError
+      ? new ApiError(error.status, error.code, error.message, {
+          requestId: error.requestId,
+          hint: 'to copy the bytes through this machine instead: --copy',
+        })
+      : error;
+  }
+}
+
+/**
+ * Makes another name for an object where nothing is. The specification knows conditions of objects only: a service may not heed
+ * that of a link, so there is a look before. @throws {ApiError} 412 when something is there
+ */
+export async function linkWhereNothingIs(engine: Engine, step: LinkStep, options: { readonly copiesThrough: boolean }): Promise<Linked> {
+  const { to, etag } = step;
+  const refusal = new ApiError(412, 'PreconditionFailed', `${printRemotePath(to)} exists: left alone`);
+  if (await inspect(engine.storage, to)) throw refusal;
+  try {
+    return await linkObject(engine, step, { ...options, ifNoneMatch: '*' });
+  } catch (error) {
+    if (!isConditionFailed(error)) throw error;
+    // The link may be that of a try whose reply was lost.
+    const there = await inspect(engine.storage, to);
+    if (etag !== undefined && there?.headers['etag'] === etag) return { how: 'link', etag };
+    throw refusal;
+  }
+}
+
+/** Whether an object is at a place already: under its etag, or with its bytes where links are refused and `copiesThrough` made a copy. */
+async function isSameObject({ storage }: Engine, { from, to, etag }: LinkStep, copiesThrough: boolean): Promise<string | undefined> {
+  const there = (await inspect(storage, to))?.headers ?? {};
+  if (etag !== undefined && there['etag'] === etag) return etag;
+  const md5 = there['content-md5'];
+  if (!copiesThrough || md5 === undefined) return undefined;
+  return (await inspect(storage, from))?.headers['content-md5'] === md5 ? there['etag'] : undefined;
+}
+
+/**
+ * Gives an object of a tree another name in a directory that was there before. The same object under that name is one that an
+ * interrupted run has linked. @throws {ApiError} 412 when something else is there
+ */
+export async function linkUnlessOther(engine: Engine, step: LinkStep, options: { readonly copiesThrough: boolean }): Promise<Linked> {
+  try {
+    return await linkWhereNothingIs(engine, step, options);
+  } catch (error) {
+    if (!isConditionFailed(error)) throw error;
+    const etag = await isSameObject(engine, step, options.copiesThrough);
+    if (etag !== undefined) return { how: 'link', etag };
+    const [from, to] = [printRemotePath(step.from), printRemotePath(step.to)];
+    throw new ApiError(412, 'PreconditionFailed', `${to} is another object than ${from}: both left alone`, {
+      hint: `to replace it: cloud stor mv -T ${quoteRemotePath(step.from)} ${quoteRemotePath(step.to)}`,
+    });
+  }
+}

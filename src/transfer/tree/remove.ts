@@ -1,0 +1,87 @@
+import { ApiError } from '../../base/errors.ts';
+import type { Engine } from '../engine.ts';
+import { drainPool } from '../../base/parallel.ts';
+import { printRemotePath, type RemotePath } from '../path.ts';
+import { isConditionFailed } from '../precondition.ts';
+import { tryAgain } from '../retry.ts';
+import { walkRemote, type Visit } from './walk.ts';
+
+/** A directory that goes when everything in it has gone. */
+interface Doomed {
+  readonly path: RemotePath;
+  readonly parent: Doomed | undefined;
+  /** Entries that are still there, and one for the walk itself. */
+  rest: number;
+  /** Something in it could not be removed. */
+  isBlocked: boolean;
+}
+
+/** Who is told what is removed and what cannot be. */
+export interface RemovalReport {
+  readonly removed: (path: RemotePath) => void;
+  readonly failed: (error: unknown, path: RemotePath) => Promise<void>;
+}
+
+/** Removes one entry, with `etag` only that version of it; when it is gone already that is as good. */
+export async function removeEntry(
+  { storage, ...engine }: Pick<Engine, 'storage' | 'retries' | 'signal'>,
+  path: RemotePath,
+  etag?: string,
+): Promise<void> {
+  try {
+    await tryAgain(() => storage.deleteObject({ ...path, ifMatch: etag }), engine);
+  } catch (error) {
+    if (isConditionFailed(error))
+      throw new ApiError(error.status, error.code, `${printRemotePath(path)} was changed meanwhile: left alone`, { cause: error });
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+  }
+}
+
+/** Removes a directory and everything below it, many at once, each directory after what is in it. */
+export async function removeTree(engine: Engine, root: RemotePath, report: RemovalReport): Promise<void> {
+  async function removeOne(path: RemotePath): Promise<boolean> {
+    try {
+      await removeEntry(engine, path);
+      report.removed(path);
+      return true;
+    } catch (error) {
+      await report.failed(error, path);
+      return false;
+    }
+  }
+
+  async function settle(directory: Doomed | undefined, isGone: boolean): Promise<void> {
+    if (!directory) return;
+    directory.rest -= 1;
+    if (!isGone) directory.isBlocked = true;
+    if (directory.rest > 0) return;
+    const removed = !directory.isBlocked && (await removeOne(directory.path));
+    await settle(directory.parent, removed);
+  }
+
+  const levels: Doomed[] = [{ path: root, parent: undefined, rest: 1, isBlocked: false }];
+  async function* steps(): AsyncGenerator<() => Promise<void>> {
+    const onError = async (error: unknown, path: RemotePath): Promise<void> => {
+      await report.failed(error, path);
+      const level = levels.at(-1);
+      if (level) level.isBlocked = true;
+    };
+    for await (const visit of walkRemote(engine.storage, root, { onError })) yield* planVisit(visit);
+    const top = levels[0];
+    yield () => settle(top, true);
+  }
+
+  function* planVisit({ kind, path }: Visit): Generator<() => Promise<void>> {
+    const parent = levels.at(-1);
+    if (kind === 'leave') {
+      const left = levels.pop();
+      yield () => settle(left, true);
+      return;
+    }
+    if (parent) parent.rest += 1;
+    if (kind === 'enter') levels.push({ path, parent, rest: 1, isBlocked: false });
+    else yield async () => settle(parent, await removeOne(path));
+  }
+
+  await drainPool(steps(), (step) => step(), { limit: engine.parallel, signal: engine.signal });
+}

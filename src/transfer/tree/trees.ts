@@ -1,0 +1,88 @@
+import { dirname, join } from 'node:path';
+import type { Engine } from '../engine.ts';
+import { createFolder, type Folder } from './folders.ts';
+import { makeFolders, makeLocalFolder } from '../local/folders.ts';
+import { walkLocal, type LocalWalkOptions } from '../local/walk.ts';
+import { claimFolder } from '../local/one-file.ts';
+import { joinPath, type RemotePath } from '../path.ts';
+import type { FileSource } from '../local/source.ts';
+import type { Filter } from '../sync/tree.ts';
+import { walkRemote, type WalkOptions } from './walk.ts';
+
+/** No path is left out. */
+const everything: Filter = { hasFile: () => true, prunes: () => false, isChoosy: false };
+
+/** One step of storing a tree: a directory to make, or a file to put when its directory is there. */
+export type PutStep =
+  | { readonly kind: 'folder'; readonly folder: Folder }
+  | { readonly kind: 'file'; readonly source: FileSource; readonly target: RemotePath; readonly folder: Folder };
+
+/** The steps that store a local tree, each directory before what goes into it. */
+export async function* planPut(
+  { storage }: Pick<Engine, 'storage'>,
+  root: string,
+  target: RemotePath,
+  { filter = everything, ...options }: LocalWalkOptions & { filter?: Filter },
+): AsyncGenerator<PutStep> {
+  const first = createFolder(storage, target);
+  const folders = [first];
+  // Where files are chosen one by one, directories are made for those that take part.
+  if (!filter.isChoosy) yield { kind: 'folder', folder: first };
+  for await (const { kind, file, rel, mode, ...state } of walkLocal(root, { ...options, prune: filter.prunes })) {
+    const parent = folders.at(-1) ?? first;
+    if (kind === 'leave') folders.pop();
+    else if (kind === 'enter') {
+      const folder = createFolder(storage, joinPath(target, rel), parent);
+      folders.push(folder);
+      if (!filter.isChoosy && !filter.prunes(rel)) yield { kind: 'folder', folder };
+    } else if (filter.hasFile(rel)) {
+      const source: FileSource = { ...state, kind: 'file', label: file, file, mode: mode & 0o777 };
+      yield { kind: 'file', source, target: joinPath(target, rel), folder: parent };
+    }
+  }
+}
+
+/** An object of a tree and the file that it is written to. */
+export interface GetStep {
+  readonly source: RemotePath;
+  /** Path below the root of the tree. */
+  readonly rel: string;
+  readonly file: string;
+  readonly size: number | undefined;
+}
+
+interface GetOptions {
+  readonly onError: (error: unknown) => Promise<void> | void;
+  readonly makesNothing?: boolean;
+  readonly filter?: Filter;
+}
+
+/** The steps that fetch a tree; local directories are made on the way, unless that is not wanted. */
+export async function* planGet(
+  { storage }: Pick<Engine, 'storage'>,
+  source: RemotePath,
+  root: string,
+  { filter = everything, ...options }: WalkOptions & GetOptions,
+): AsyncGenerator<GetStep> {
+  if (options.makesNothing !== true) makeFolders(root);
+  /** A directory that cannot be written to. */
+  let closed: string | undefined;
+  for await (const { kind, entry, path, rel } of walkRemote(storage, source, { ...options, prune: filter.prunes })) {
+    const file = join(root, rel);
+    if (closed !== undefined) {
+      if (kind === 'leave' && rel === closed) closed = undefined;
+    } else if (kind === 'object') {
+      if (!filter.hasFile(rel)) continue;
+      if (filter.isChoosy && options.makesNothing !== true) makeLocalFolder(dirname(file));
+      yield { source: path, rel, file, size: entry.size };
+    } else if (kind === 'enter' && options.makesNothing !== true && !filter.isChoosy && !filter.prunes(rel)) {
+      try {
+        makeLocalFolder(file);
+        claimFolder(storage, file);
+      } catch (error) {
+        closed = rel;
+        await options.onError(error);
+      }
+    }
+  }
+}

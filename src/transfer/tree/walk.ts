@@ -1,0 +1,144 @@
+import type { Entry } from '../../api/objects.ts';
+import type { StorageClient } from '../../client/client.ts';
+import { NetworkError } from '../../base/errors.ts';
+import { listPages, startListing } from './list.ts';
+import { joinPath, printRemotePath, type RemotePath } from '../path.ts';
+
+/** Something that a walk comes by. A directory is entered before its entries and left after them. */
+export interface Visit {
+  readonly kind: 'object' | 'enter' | 'leave';
+  readonly entry: Entry;
+  readonly path: RemotePath;
+  /** Path below the root of the walk. */
+  readonly rel: string;
+  /** 1 for the entries of the root. */
+  readonly depth: number;
+  /** Nothing comes after it in its directory. */
+  readonly isLast: boolean;
+}
+
+export interface WalkOptions {
+  /** Directories of each level whose first page is asked for ahead of time. */
+  readonly ahead?: number;
+  /** Entries below this depth are not visited. */
+  readonly maxDepth?: number;
+  /** Called for a directory that cannot be listed; the walk goes on without it. Absent: the walk ends with the error. */
+  readonly onError?: (error: unknown, directory: RemotePath) => Promise<void> | void;
+  /** Directories that are not entered. */
+  readonly prune?: (rel: string) => boolean;
+}
+
+/** Deepest directory that is walked: a tree without end would never be done with. */
+const deepest = 1000;
+
+/** First pages that are kept ready for each level of the tree, at half a megabyte at most. */
+const usualAhead = 6;
+
+/** @throws {NetworkError} for a name that no listing can have: it would lead elsewhere. */
+function checkName(name: string, directory: RemotePath): void {
+  if (name !== '.' && name !== '..' && !/[/\0]/.test(name)) return;
+  throw new NetworkError(`the listing of ${printRemotePath(directory)} has an entry named ${JSON.stringify(name)}: not followed`, {
+    code: 'UnreadableReply',
+  });
+}
+
+function tooDeep(path: RemotePath): NetworkError {
+  const shown = printRemotePath(path);
+  return new NetworkError(`the tree is more than ${deepest} directories deep: ${shown.slice(0, 100)}...`, { code: 'UnreadableReply' });
+}
+
+/** A directory that is to be walked. */
+interface Opening {
+  readonly path: RemotePath;
+  readonly rel: string;
+  readonly entry: Entry | undefined;
+  readonly isLast: boolean;
+}
+
+/** A directory that is being walked. */
+interface Level {
+  directory: RemotePath;
+  rel: string;
+  entry: Entry | undefined;
+  /** Of the directory itself among those beside it. */
+  isLast: boolean;
+  pages: AsyncGenerator<Entry[]>;
+  page: Entry[];
+  /** The next page, when it was read to see whether there is one. */
+  ahead: Entry[] | undefined;
+  at: number;
+  /** Up to where the page was looked through for directories to ask for ahead. */
+  scanned: number;
+  /** First pages of directories to come, by name. */
+  begun: Map<string, ReturnType<typeof startListing>>;
+}
+
+/** Visits everything below a directory in the order of `comparePaths`. Listings of directories to come run in parallel; memory stays bounded. */
+export async function* walkRemote(storage: StorageClient, root: RemotePath, options: WalkOptions = {}): AsyncGenerator<Visit> {
+  const { ahead = usualAhead, maxDepth = Infinity, onError, prune = () => false } = options;
+
+  function openLevel({ path: directory, rel, entry, isLast }: Opening, above?: Level): Level {
+    const first = above?.begun.get(entry?.name ?? '');
+    above?.begun.delete(entry?.name ?? '');
+    const pages = listPages(storage, directory, first);
+    return { directory, rel, entry, isLast, pages, page: [], ahead: undefined, at: 0, scanned: 0, begun: new Map() };
+  }
+
+  function relOf(level: Level, name: string): string {
+    return level.rel === '' ? name : `${level.rel}/${name}`;
+  }
+
+  function askAhead(level: Level, depth: number): void {
+    if (depth >= maxDepth) return;
+    level.scanned = Math.max(level.scanned, level.at);
+    while (level.begun.size < ahead && level.scanned < level.page.length) {
+      const entry = level.page[level.scanned];
+      level.scanned += 1;
+      if (entry?.type !== 'directory' || prune(relOf(level, entry.name))) continue;
+      level.begun.set(entry.name, startListing(storage, joinPath(level.directory, entry.name)));
+    }
+  }
+
+  async function readAhead(level: Level): Promise<Entry[] | undefined> {
+    if (level.ahead !== undefined) return level.ahead;
+    try {
+      const next = await level.pages.next();
+      if (next.done === true) return undefined;
+      for (const { name } of next.value) checkName(name, level.directory);
+      level.ahead = next.value;
+      return level.ahead;
+    } catch (error) {
+      if (onError === undefined) throw error;
+      await onError(error, level.directory);
+      return undefined;
+    }
+  }
+
+  async function readOn(level: Level): Promise<boolean> {
+    const page = await readAhead(level);
+    if (page !== undefined) Object.assign(level, { page, ahead: undefined, at: 0, scanned: 0 });
+    return page !== undefined;
+  }
+
+  const levels = [openLevel({ path: root, rel: '', entry: undefined, isLast: true })];
+  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+    const depth = levels.length;
+    if (level.at >= level.page.length && !(await readOn(level))) {
+      levels.pop();
+      const { entry, directory: path, rel, isLast } = level;
+      if (entry) yield { kind: 'leave', entry, path, rel, depth: depth - 1, isLast };
+      continue;
+    }
+    askAhead(level, depth);
+    const entry = level.page[level.at];
+    level.at += 1;
+    if (!entry) continue;
+    const isLast = level.at === level.page.length && (await readAhead(level)) === undefined;
+    const visit = { entry, path: joinPath(level.directory, entry.name), rel: relOf(level, entry.name), depth, isLast };
+    yield { kind: entry.type === 'object' ? 'object' : 'enter', ...visit };
+    if (entry.type === 'object') continue;
+    if (depth >= deepest && depth < maxDepth) throw tooDeep(visit.path);
+    if (depth < maxDepth && !prune(visit.rel)) levels.push(openLevel(visit, level));
+    else yield { kind: 'leave', ...visit };
+  }
+}

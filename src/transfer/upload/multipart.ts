@@ -1,0 +1,239 @@
+import { createHash } from 'node:crypto';
+import { closeSync } from 'node:fs';
+import type { ByteStream } from '../../api/message.ts';
+import { ApiError, LocalError, UsageError } from '../../base/errors.ts';
+import type { Engine, Ticket } from '../engine.ts';
+import { printRemotePath, type RemotePath } from '../path.ts';
+import { drainPool } from '../../base/parallel.ts';
+import { commitUnder } from '../precondition.ts';
+import { tryAgain } from '../retry.ts';
+import { assertUnchanged, openUnchanged, readFilePart, watchBytes, type FileSource, type StreamSource } from '../local/source.ts';
+import { openUpload, resumeFile, type Resumable, type Unfinished } from './unfinished.ts';
+import { abortUpload, commitUpload, createUpload, putPart, type Part, type PutOptions, type Stored } from './parts.ts';
+
+/** Files of at least this size go in parts, bytes. */
+export const largeFile = 128 * 1024 * 1024;
+
+const mebibyte = 1024 * 1024;
+
+/** Bytes in a part where nothing else decides. */
+const usualPart = 16 * mebibyte;
+
+/** Least bytes in every part but the last (section 8). */
+export const smallestPart = 5 * mebibyte;
+
+/** Newer services take this many parts; the specification allows 10,000. */
+const fewParts = 800;
+const mostParts = 10_000;
+
+/** Bytes in each part of a file. @throws {UsageError} for a size that no service takes */
+export function choosePartSize(size: number, wanted: number | undefined): number {
+  if (wanted === undefined) return Math.max(usualPart, Math.ceil(size / fewParts / mebibyte) * mebibyte);
+  checkPartSize(wanted);
+  const count = Math.ceil(size / wanted);
+  if (count <= mostParts) return wanted;
+  const least = Math.ceil(size / mostParts / mebibyte);
+  throw new UsageError(`--part-size: ${count} parts are too many: an upload has at most ${mostParts}`, { hint: `--part-size ${least}M` });
+}
+
+/** @throws {UsageError} for parts that no service takes */
+export function checkPartSize(size: number): void {
+  if (size < smallestPart)
+    throw new UsageError(`--part-size: ${size} bytes are too few: a part has at least 5 MiB`, { hint: '--part-size 5M' });
+}
+
+/** The parts of a stream grow: 800 are 44 GiB, 10,000 more than a tebibyte. */
+function chooseStreamPart(number: number, wanted: number | undefined): number {
+  if (wanted !== undefined) return wanted;
+  return number < 400 ? usualPart : number < 600 ? 4 * usualPart : 8 * usualPart;
+}
+
+/** What is sent in parts. */
+export interface PartSource {
+  /** For messages. */
+  readonly label: string;
+  readonly resumable: Resumable;
+  /** A range of the bytes, from its beginning each time. All ranges are of one version. */
+  readonly read: (start: number, end: number) => ByteStream;
+  /** @throws {LocalError} when what was read may be of several versions */
+  readonly assertUnchanged?: () => void;
+}
+
+interface Work {
+  readonly engine: Engine;
+  readonly source: PartSource;
+  readonly ticket: Ticket;
+}
+
+function sendPart({ engine, source, ticket }: Work, upload: Unfinished, number: number): Promise<Part> {
+  const start = number * upload.partSize;
+  const end = Math.min(source.resumable.size, start + upload.partSize);
+  const open = (): ByteStream => source.read(start, end);
+  const { body, seen } = watchBytes(open, { label: source.label, size: end - start }, engine, ticket);
+  return tryAgain(() => putPart(engine, upload.place, number, { body, length: end - start, seen }), engine);
+}
+
+/** Sends the parts that are not there yet, and notes them as they arrive. Returns the etags of all. */
+async function sendParts(work: Work, upload: Unfinished, noteSoon: () => void): Promise<string[]> {
+  const { engine, source, ticket } = work;
+  const numbers = Array.from({ length: Math.ceil(source.resumable.size / upload.partSize) }, (_, number) => number);
+  for (const number of numbers) ticket.keep(upload.parts[number]?.size ?? 0);
+  await drainPool(
+    numbers.filter((number) => !upload.parts[number]),
+    async (number) => {
+      upload.parts[number] = await sendPart(work, upload, number);
+      noteSoon();
+    },
+    { limit: engine.streams, signal: engine.signal },
+  );
+  return numbers.map((number) => upload.parts[number]?.etag ?? '');
+}
+
+/** Refusals that say nothing of the upload: of the signature, of the time, of too many requests. */
+const passing = new Set([401, 408, 420, 429]);
+
+/** Whether an upload is worth nothing any more: it would be refused again, or its file is another one. */
+function isHopeless(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return error instanceof LocalError;
+  const isForNow = passing.has(error.status) || error.code === 'ClockSkew';
+  return error.status >= 400 && error.status < 500 && !isForNow;
+}
+
+/**
+ * Stores a large file in parts, several at once. What an interrupted run has sent already is used. Each part's MD5 is compared with what
+ * the service computed, and the commit names exactly these parts.
+ */
+export async function uploadParts(
+  engine: Engine,
+  source: FileSource,
+  target: RemotePath,
+  options: PutOptions,
+  ticket: Ticket,
+): Promise<Stored> {
+  // All parts are of this file, whatever comes to its name.
+  const descriptor = openUnchanged(source);
+  try {
+    const parts: PartSource = {
+      label: source.label,
+      resumable: resumeFile(source),
+      read: (start, end) => readFilePart(descriptor, source, start, end),
+      assertUnchanged: () => assertUnchanged(descriptor, source),
+    };
+    return await sendInParts(engine, parts, target, options, ticket);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The same for any bytes that can be read again. */
+export async function sendInParts(
+  engine: Engine,
+  source: PartSource,
+  target: RemotePath,
+  options: PutOptions,
+  ticket: Ticket,
+): Promise<Stored> {
+  const work = { engine, source, ticket };
+  const { resumable } = source;
+  const { upload, notes } = await openUpload(engine, resumable, target, options, choosePartSize(resumable.size, engine.partSize));
+  try {
+    notes.now();
+    const etags = await sendParts(work, upload, notes.soon);
+    source.assertUnchanged?.();
+    notes.now();
+    const commit = (): Promise<{ etag: string; md5: string }> => tryAgain(() => commitUpload(engine.storage, upload.place, etags), engine);
+    const { etag, md5 } = await commitUnder(engine.storage, target, options, commit);
+    notes.drop();
+    return { path: printRemotePath(target), size: resumable.size, etag, md5 };
+  } catch (error) {
+    // No later run could find the parts of one that was never noted.
+    if (isHopeless(error) || !notes.areKept) {
+      notes.drop();
+      await abortUpload(engine.storage, upload.place);
+    } else notes.now();
+    throw error;
+  }
+}
+
+/** A stream in parts. The first comes alone when the stream is not longer. */
+async function* splitStream(
+  body: ByteStream,
+  sizeOf: (number: number) => number,
+): AsyncGenerator<{ number: number; content: Buffer; isLast: boolean }> {
+  let number = 0;
+  let pieces: Uint8Array[] = [];
+  let size = 0;
+  let full: Buffer | undefined;
+  for await (const piece of body) {
+    if (full) {
+      yield { number, content: full, isLast: false };
+      full = undefined;
+      number += 1;
+    }
+    pieces.push(piece);
+    size += piece.length;
+    if (size < sizeOf(number)) continue;
+    full = Buffer.concat(pieces, size);
+    pieces = [];
+    size = 0;
+  }
+  yield { number, content: full ?? Buffer.concat(pieces, size), isLast: true };
+}
+
+async function* limitStream(body: ByteStream, most: number | undefined, label: string): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const piece of body) {
+    size += piece.length;
+    if (most !== undefined && size > most) throw new LocalError(`${label} has more than ${most} bytes: nothing was stored`);
+    yield piece;
+  }
+}
+
+/** Stores a stream of unknown length: what fits into one part by `putWhole`, the rest in parts, several at once. */
+export async function uploadStream(
+  engine: Engine,
+  source: StreamSource,
+  target: RemotePath,
+  options: PutOptions,
+  ticket: Ticket,
+  putWhole: (content: Buffer) => Promise<Stored>,
+): Promise<Stored> {
+  if (engine.partSize !== undefined) checkPartSize(engine.partSize);
+  const body = limitStream(source.open(), options.maxSize, source.label);
+  const parts = splitStream(body, (number) => chooseStreamPart(number, engine.partSize));
+  const first = await parts.next();
+  if (first.done === true) return await putWhole(Buffer.alloc(0));
+  if (first.value.isLast) return await tryAgain(() => putWhole(first.value.content), engine);
+
+  const place = await createUpload(engine, target, options);
+  const etags: string[] = [];
+  let total = 0;
+  async function* all(): AsyncGenerator<{ number: number; content: Buffer }> {
+    if (first.done !== true) yield first.value;
+    yield* parts;
+  }
+  try {
+    await drainPool(
+      all(),
+      async ({ number, content }) => {
+        const md5 = createHash('md5').update(content).digest('base64');
+        const seen = { size: content.length, md5 };
+        await engine.throttle?.(content.length);
+        const part = await tryAgain(
+          () => putPart(engine, place, number, { body: () => content, length: content.length, md5, seen: () => Promise.resolve(seen) }),
+          engine,
+        );
+        etags[number] = part.etag;
+        total += content.length;
+        ticket.move(content.length);
+      },
+      { limit: engine.streams, signal: engine.signal },
+    );
+    const { etag, md5 } = await tryAgain(() => commitUpload(engine.storage, place, etags), engine);
+    return { path: printRemotePath(target), size: total, etag, md5 };
+  } catch (error) {
+    // The bytes of a stream cannot be read again: nobody could go on with these parts.
+    await abortUpload(engine.storage, place);
+    throw error;
+  }
+}

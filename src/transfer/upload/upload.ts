@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import type { Headers } from '../../api/message.ts';
+import type { StorageClient } from '../../client/client.ts';
+import { ApiError, LocalError, NetworkError, UsageError } from '../../base/errors.ts';
+import type { Engine, Ticket } from '../engine.ts';
+import { encodeHeaders } from '../tree/headers.ts';
+import { inspect } from '../inspect.ts';
+import type { PutOptions, Stored } from './parts.ts';
+import { largeFile, uploadParts, uploadStream } from './multipart.ts';
+import { parentOf, printRemotePath, type RemotePath } from '../path.ts';
+import { tryAgain } from '../retry.ts';
+import { checkPrecondition } from '../precondition.ts';
+import { mayBeQuick, uploadQuickly } from './quick.ts';
+import { readWholeFile, readSmallFile, watchBytes, type FileSource, type Source, type StreamSource } from '../local/source.ts';
+
+/** Bodies larger than this, in bytes, are preceded by a question whether they will be accepted at all. */
+const askFirst = 1024 * 1024;
+
+/** Files of at most this size are read at once and sent with their MD5, bytes. */
+const smallFile = 1024 * 1024;
+
+/** Fields of a request that stores an object. */
+function describePut(target: RemotePath, { headers, copies, ifMatch, ifNoneMatch, maxSize }: PutOptions) {
+  return {
+    ...target,
+    headers: encodeHeaders(headers),
+    ifMatch,
+    ifNoneMatch,
+    durabilityLevel: copies === undefined ? undefined : String(copies),
+    maxContentLength: maxSize === undefined ? undefined : String(maxSize),
+  };
+}
+
+/** Compares what the service computed with what was read. @throws {NetworkError} `DamagedUpload` */
+function confirmStored(reply: Headers, target: RemotePath, { size, md5 }: { size: number; md5: string }): Stored {
+  const computed = reply['computed-md5'];
+  if (computed === undefined || computed === md5) return { path: printRemotePath(target), size, etag: reply['etag'] ?? '', md5 };
+  throw new NetworkError(`${printRemotePath(target)} was damaged on its way: the service has another MD5`, {
+    code: 'DamagedUpload',
+    hint: 'put it again; the object at the service is not what was sent',
+  });
+}
+
+/** Finds out before a large body is sent that it would be refused: that costs one small request instead. */
+async function checkAcceptable(storage: StorageClient, target: RemotePath, options: PutOptions): Promise<void> {
+  const parent = parentOf(target);
+  if (options.hasParent !== true && parent !== undefined && parent.path !== '') {
+    const found = await inspect(storage, parent);
+    if (found === undefined) throw new ApiError(404, 'DirectoryDoesNotExist', `${printRemotePath(parent)} does not exist`);
+    if (found.type === 'object') throw new ApiError(400, 'ParentNotDirectory', `${printRemotePath(parent)} is an object, not a directory`);
+  }
+  await checkPrecondition(storage, target, options);
+}
+
+/** Sends a body of which it is known how large it is and, when it is at hand, its MD5. */
+async function putBytes(engine: Engine, content: Uint8Array, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
+  const md5 = createHash('md5').update(content).digest('base64');
+  await engine.throttle?.(content.length);
+  const reply = await engine.storage.putObject({ ...describePut(target, options), body: content, length: content.length, contentMd5: md5 });
+  ticket.move(content.length);
+  return confirmStored(reply, target, { size: content.length, md5 });
+}
+
+function putFile(engine: Engine, source: FileSource, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
+  if (source.size <= smallFile) return tryAgain(() => putBytes(engine, readSmallFile(source), target, options, ticket), engine);
+  const watched = watchBytes(() => readWholeFile(source), source, engine, ticket);
+  const described = describePut(target, options);
+  return tryAgain(async () => {
+    const reply = await engine.storage.putObject({ ...described, body: watched.body(), length: source.size }, { body: watched.body });
+    return confirmStored(reply, target, await watched.seen());
+  }, engine);
+}
+
+/** Sends a large file in one request; undefined when it has to go in parts. */
+async function putQuickly(
+  engine: Engine,
+  source: FileSource,
+  target: RemotePath,
+  options: PutOptions,
+  ticket: Ticket,
+): Promise<Stored | undefined> {
+  if (!mayBeQuick(engine, source, target, options)) return undefined;
+  return await uploadQuickly(engine, source, ticket, async (watched) => {
+    const reply = await engine.storage.putObject({ ...describePut(target, options), body: watched.body(), length: source.size });
+    return confirmStored(reply, target, await watched.seen());
+  });
+}
+
+/** Sends bytes that come once, chunked: what depends on a condition cannot be sent in parts. */
+async function putStream(engine: Engine, source: StreamSource, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
+  const watched = watchBytes(source.open, { label: source.label, size: undefined }, engine, ticket);
+  const reply = await engine.storage.putObject({ ...describePut(target, options), body: watched.body() });
+  return confirmStored(reply, target, await watched.seen());
+}
+
+/** Parts are committed without conditions. */
+function isConditional({ ifMatch, ifNoneMatch, mayUseParts }: PutOptions): boolean {
+  return mayUseParts !== true && (ifMatch !== undefined || ifNoneMatch !== undefined);
+}
+
+async function uploadSource(engine: Engine, source: Source, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
+  if (source.kind === 'stream') {
+    await checkAcceptable(engine.storage, target, options);
+    if (isConditional(options)) return await putStream(engine, source, target, options, ticket);
+    return await uploadStream(engine, source, target, options, ticket, (content) => putBytes(engine, content, target, options, ticket));
+  }
+  if (options.maxSize !== undefined && source.size > options.maxSize)
+    throw new UsageError(`${source.label} has ${source.size} bytes, more than --max-size`);
+  const inParts = options.alwaysInParts === true || (source.size >= largeFile && !isConditional(options));
+  if (inParts || source.size > askFirst) await checkAcceptable(engine.storage, target, options);
+  if (inParts)
+    return (await putQuickly(engine, source, target, options, ticket)) ?? (await uploadParts(engine, source, target, options, ticket));
+  return await putFile(engine, source, target, options, ticket);
+}
+
+/**
+ * Stores an object and checks that the service has the bytes that were read. Large files, and streams that turn out to be large, go in parts.
+ * @throws {NetworkError} `DamagedUpload` when the service computed another MD5 in spite of further tries
+ */
+export async function uploadObject(engine: Engine, source: Source, target: RemotePath, options: PutOptions): Promise<Stored> {
+  const ticket = engine.monitor.begin(printRemotePath(target), source.kind === 'file' ? source.size : undefined);
+  try {
+    const stored = await uploadSource(engine, source, target, options, ticket);
+    ticket.end('done');
+    return stored;
+  } catch (error) {
+    ticket.end('failed');
+    throw error instanceof Error && 'code' in error && error.code === 'ENOENT'
+      ? new LocalError(`${source.label} vanished before it was read`, { cause: error })
+      : error;
+  }
+}

@@ -1,0 +1,153 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { derivePublicKey } from '../../../src/auth/public-key.ts';
+import { createTestService, type TestReply, type TestService } from '../../support/service.ts';
+
+/** Three days later certificates of one day have expired. */
+const now = Date.now() + 3 * 86_400_000;
+const dir = mkdtempSync(join(tmpdir(), 'cloud-chains-'));
+const fileOf = (name: string, kind: 'key' | 'pem' | 'csr' | 'ext'): string => join(dir, `${name}.${kind}`);
+const openssl = (...words: string[]): void => void execFileSync('openssl', words, { stdio: 'ignore' });
+
+const authority = 'basicConstraints=critical,CA:TRUE';
+const signing = 'keyUsage=critical,keyCertSign,cRLSign';
+/** The device that holds the key wants a PIN and a touch. */
+const factors = '1.3.6.1.4.1.41482.3.8=DER:02:02';
+
+/** Makes a certificate; without an issuer it is its own. */
+function certify(
+  name: string,
+  issuer: string | undefined,
+  extensions: readonly string[],
+  days = '30',
+  subject: readonly string[] = ['-subj', `/CN=${name}`],
+): void {
+  openssl('genpkey', '-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:P-256', '-out', fileOf(name, 'key'));
+  openssl('req', '-new', '-key', fileOf(name, 'key'), ...subject, '-out', fileOf(name, 'csr'));
+  writeFileSync(fileOf(name, 'ext'), `${extensions.join('\n')}\n`);
+  const by =
+    issuer === undefined
+      ? ['-signkey', fileOf(name, 'key')]
+      : ['-CA', fileOf(issuer, 'pem'), '-CAkey', fileOf(issuer, 'key'), '-CAcreateserial'];
+  openssl('x509', '-req', '-in', fileOf(name, 'csr'), ...by, '-days', days, '-extfile', fileOf(name, 'ext'), '-out', fileOf(name, 'pem'));
+}
+
+/** What openssl says of a chain under the root, at the time of the test. */
+function isVerified([leaf = '', ...others]: readonly string[]): boolean {
+  const untrusted = others.flatMap((name) => ['-untrusted', fileOf(name, 'pem')]);
+  const words = ['verify', '-attime', String(Math.floor(now / 1000)), '-CAfile', fileOf('root', 'pem'), ...untrusted, fileOf(leaf, 'pem')];
+  return spawnSync('openssl', words).status === 0;
+}
+
+let service: TestService;
+
+/** Registers the key of the first certificate with the chain as its attestation. */
+async function register(chain: readonly string[]): Promise<TestReply> {
+  const key = await derivePublicKey(createPrivateKey(readFileSync(fileOf(chain[0] ?? '', 'key'))));
+  const attestation = chain.map((name) => readFileSync(fileOf(name, 'pem'), 'utf8'));
+  const reply = await service.compute('POST', '/my/keys', {
+    json: { key: key.openssh, attestation },
+    signing: { date: new Date(now).toUTCString() },
+  });
+  await service.compute('DELETE', `/my/keys/${key.fingerprints.md5}`, { signing: { date: new Date(now).toUTCString() } });
+  return reply;
+}
+
+beforeAll(async () => {
+  certify('root', undefined, [authority, signing]);
+  certify('device', 'root', ['basicConstraints=CA:FALSE', factors]);
+  certify('plain', 'root', []);
+  certify('maker', 'root', [authority, signing]);
+  certify('of-maker', 'maker', [factors]);
+  certify('last', 'root', ['basicConstraints=critical,CA:TRUE,pathlen:0', signing]);
+  certify('of-last', 'last', [factors]);
+  certify('second', 'root', ['basicConstraints=critical,CA:TRUE,pathlen:1', signing]);
+  certify('below-second', 'second', [authority, signing]);
+  certify('of-below-second', 'below-second', [factors]);
+  certify('below-last', 'last', [authority, signing]);
+  certify('of-below-last', 'below-last', [factors]);
+  certify('without-usage', 'root', [authority]);
+  certify('of-without-usage', 'without-usage', [factors]);
+  certify('no-signer', 'root', [authority, 'keyUsage=critical,digitalSignature']);
+  certify('of-no-signer', 'no-signer', [factors]);
+  certify('software', 'device', [factors]);
+  certify('of-plain', 'plain', [factors]);
+  certify('short', 'root', [authority, signing], '1');
+  certify('of-short', 'short', [factors]);
+  certifyNameWithBytes();
+  service = await createTestService({ now: () => now, settings: { attestationAuthority: readFileSync(fileOf('root', 'pem'), 'utf8') } });
+}, 60_000);
+afterAll(async () => {
+  await service.close();
+  rmSync(dir, { recursive: true });
+});
+
+/** The extension as the old reading looked for it: identifier, and an octet string that says PIN and touch. */
+const extensionBytes = Buffer.from('060a2b0601040182c40a030804020202', 'hex');
+
+/** The bytes of the extension in the subject: whoever asks for a certificate chooses that name. */
+function certifyNameWithBytes(): void {
+  const file = join(dir, 'name.cnf');
+  const name = extensionBytes.toString('latin1').replaceAll('\n', '\\n');
+  const lines = ['[req]', 'prompt=no', 'utf8=no', 'string_mask=default', 'distinguished_name=dn', '[dn]', `CN=${name}`, ''];
+  writeFileSync(file, lines.join('\n'), 'latin1');
+  certify('in-name', 'root', [], '30', ['-config', file]);
+}
+
+describe('an attestation is believed by the rules of certificates, as openssl verifies them', () => {
+  test.each([
+    [['device'], ['pin', 'touch']],
+    [['plain'], []],
+    [
+      ['of-maker', 'maker'],
+      ['pin', 'touch'],
+    ],
+    [
+      ['of-maker', 'maker', 'root'],
+      ['pin', 'touch'],
+    ],
+    [
+      ['of-last', 'last'],
+      ['pin', 'touch'],
+    ],
+    [
+      ['of-below-second', 'below-second', 'second'],
+      ['pin', 'touch'],
+    ],
+    [
+      ['of-without-usage', 'without-usage'],
+      ['pin', 'touch'],
+    ],
+  ])('%j: taken, with %j', async (chain, multifactor) => {
+    expect(isVerified(chain)).toBe(true);
+    expect(await register(chain)).toMatchObject({ status: 201, json: { attested: true, multifactor } });
+  });
+
+  test.each([
+    ['a device key as issuer', ['software', 'device'], 'certificate 2 is not of an authority'],
+    ['a certificate without constraints as issuer', ['of-plain', 'plain'], 'certificate 2 is not of an authority'],
+    ['one authority too many', ['of-below-last', 'below-last', 'last'], 'certificate 3 may have 0 authorities below it, not 1'],
+    ['an issuer that may not sign certificates', ['of-no-signer', 'no-signer'], undefined],
+    ['an issuer that has expired', ['of-short', 'short'], 'certificate 2 expired on '],
+  ])('%s: refused', async (_name, chain, message) => {
+    expect(isVerified(chain)).toBe(false);
+    const reply = await register(chain);
+    expect(reply.text).not.toContain('"attested"');
+    if (message !== undefined) expect([reply.status, reply.text]).toEqual([409, expect.stringContaining(message)]);
+  });
+
+  test('the bytes of the extension in a name are no factors', async () => {
+    expect(isVerified(['in-name'])).toBe(true);
+    expect(new X509Certificate(readFileSync(fileOf('in-name', 'pem'))).raw.includes(extensionBytes)).toBe(true);
+    expect(await register(['in-name'])).toMatchObject({ status: 201, json: { attested: true, multifactor: [] } });
+  });
+
+  test('a chain of more certificates than any device has is refused before one is looked at', async () => {
+    const reply = await register(['device', ...Array.from({ length: 10 }, () => 'root')]);
+    expect([reply.status, reply.text]).toEqual([409, expect.stringContaining('(limit attestation-certificates)')]);
+  });
+});

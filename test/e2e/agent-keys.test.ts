@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { useSandbox } from '../support/sandbox.ts';
+
+const user = useSandbox();
+
+test('an agent with several keys: the hint lists each with its fingerprint and the services that take it', async () => {
+  const { code, stdout, stderr } = await user.shell(`
+    for type in rsa ecdsa; do ssh-keygen -q -t $type -N '' -C "my $type" -f key-$type; ssh-keygen -l -E md5 -f key-$type | cut -d ' ' -f 2; done
+    eval "$(ssh-agent)" > /dev/null; trap 'kill $SSH_AGENT_PID' EXIT
+    ssh-add -q key-rsa key-ecdsa
+    cloud keys list --url https://127.0.0.1:1 --account demo`);
+  const [rsa = '', ecdsa = ''] = stdout.split('\n').map((line) => line.replace('MD5:', ''));
+  expect(code).toBe(4);
+  expect(stderr).toContain('the ssh-agent holds 2 keys; name one with --key-id');
+  expect(stderr).toContain(`hint: --key-id ${rsa}: ssh-rsa my rsa, serves both services\n`);
+  expect(stderr).toMatch(new RegExp(`hint: --key-id ${ecdsa}: ecdsa-sha2-\\S+ my ecdsa, serves the compute service\n`));
+});

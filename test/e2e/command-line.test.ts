@@ -1,0 +1,76 @@
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+const user = useLocal();
+
+test('help has a page for each group of shared options, and the whole tree of commands as JSON', async () => {
+  const options = await user.here(['help', 'options']);
+  for (const name of ['--output', '--no-input', '--profile', '--max-requests-per-second', '--help']) expect(options.stdout).toContain(name);
+  expect((await user.here(['help', 'transfer'])).stdout).toMatch(/^Transfer options:\n[^]*  -P, --parallel N /);
+  expect((await user.here(['help', 'compare'])).stdout).toContain('--checksum');
+  expect((await user.here(['help', 'filters'])).stdout).toContain('--exclude-from');
+  expect((await user.here(['help', 'names'])).stdout).toContain('--paths-from');
+  interface Tree {
+    globalOptions: { name: string }[];
+    commands: { command: string; options: { name: string; topic?: string }[]; examples: unknown[] }[];
+  }
+  const tree = await user.json<Tree>('help');
+  expect(tree.globalOptions).toContainEqual(expect.objectContaining({ name: '--output', short: '-o' }));
+  const sync = tree.commands.find(({ command }) => command === 'stor sync');
+  expect(sync?.options).toContainEqual(expect.objectContaining({ name: '--exclude', kind: 'list', topic: 'filters' }));
+  expect(tree.commands.every(({ examples }) => examples.length > 1)).toBe(true);
+});
+
+test.each([
+  [['stor', 'upload', 'a', 'b'], 'cloud stor put FILE PATH'],
+  [['stor', 'mb', 'x'], 'cloud stor mkdir PATH'],
+  [['stor', 'head', 'x'], 'cloud stor stat PATH'],
+  [['whoami'], 'cloud account get'],
+  [['login'], 'cloud profile create'],
+  [['imges', 'list', '--os', 'linux'], 'cloud images list'],
+  [['users', 'new', 'jill'], 'cloud users create'],
+  [['keys', 'describe', 'x'], 'cloud keys get'],
+])('%j names the command that was meant', async (words, hint) => {
+  const { code, stderr } = await user.here(words);
+  expect([code, stderr.split('\n')[1]]).toEqual([2, `hint: ${hint}`]);
+});
+
+test('an option that takes one value is refused twice; --no-input never asks', async () => {
+  const twice = await user.here(['images', 'list', '--os', 'linux', '--os', 'bsd']);
+  expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('--os is given more than once')]);
+  expect((await user.here(['images', 'list', '-o', 'json', '-o', 'name'])).code).toBe(0);
+  await user.here(['stor', 'mkdir', 'asked']);
+  const asked = await user.here(['stor', 'rm', 'asked', '--no-input']);
+  expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining('Nothing was done: --no-input is given\nhint: add --yes')]);
+});
+
+test('at most so many requests are sent per second', async () => {
+  const words = ['stor', 'stat', 'a', 'b', 'c', 'd', 'e', 'f'];
+  for (const name of words.slice(2)) await user.here(['stor', 'mkdir', name]);
+  const start = performance.now();
+  expect((await user.here([...words, '--max-requests-per-second', '5'])).code).toBe(0);
+  // Six requests or more: one is sent at once, each other 200 ms later.
+  expect(performance.now() - start).toBeGreaterThan(1000);
+  expect((await user.here(['stor', 'ls', '--max-requests-per-second', '0'])).code).toBe(2);
+});
+
+test('aliases stand for command lines, and programs on the PATH are commands', async () => {
+  expect(await user.here(['alias', 'set', 'linux', 'images list --os linux'])).toMatchObject({ code: 0 });
+  expect((await user.here(['linux', '-o', 'name'])).stdout).toBe(
+    (await user.here(['images', 'list', '--os', 'linux', '-o', 'name'])).stdout,
+  );
+  expect((await user.here(['alias', 'list', '-H'])).stdout).toMatch(/^linux +images list --os linux\n$/);
+  expect((await user.here(['alias', 'set', 'images', 'keys list'])).stderr).toContain('"images" is a command of cloud');
+  expect((await user.here(['alias', 'set', 'x', 'nonsense'])).code).toBe(2);
+  expect((await user.here(['alias', 'delete', 'linux'])).code).toBe(0);
+  expect((await user.here(['linux'])).code).toBe(2);
+  mkdirSync(join(user.home, 'plugins'));
+  const file = user.write('plugins/cloud-hello', '#!/bin/sh\necho "hello $*"; exit 7\n');
+  chmodSync(file, 0o755);
+  const env = { PATH: `${join(user.home, 'plugins')}:${process.env['PATH'] ?? ''}` };
+  expect(await user.cloud(['hello', 'you', '-j'], { env })).toMatchObject({ code: 7, stdout: 'hello you -j\n' });
+  // A relative folder is not trusted.
+  expect((await user.cloud(['hello'], { env: { PATH: 'plugins' } })).code).toBe(2);
+});

@@ -1,0 +1,47 @@
+import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+const user = useLocal();
+
+interface Feature {
+  readonly number: number;
+  readonly state: string;
+  readonly line: string;
+}
+
+/** The rows of the table; a line between backticks has its pipes escaped. */
+const features = readFileSync(join(import.meta.dirname, '../../.github/FEATURES.md'), 'utf8')
+  .split('\n')
+  .flatMap((row): Feature[] => {
+    const [, number, , state = '', command = ''] = row.split(/(?<!\\)\|/).map((cell) => cell.trim());
+    return /^\d+$/.test(number ?? '')
+      ? [{ number: Number(number), state, line: command.replace(/^`|`$/g, '').replaceAll('\\|', '|') }]
+      : [];
+  });
+
+beforeAll(async () => {
+  user.write('docs/a.txt', 'a text');
+  user.write('docs/b.tmp', 'left over');
+  mkdirSync(join(user.home, 'into'));
+  user.write('large', '');
+  truncateSync(join(user.home, 'large'), 130 * 1024 * 1024);
+  await user.here(['stor', 'put', '-r', 'docs', 'docs', '-q']);
+});
+
+test('the table has all features, the first twenty are there, and every other row says what is missing', () => {
+  expect(features.map(({ number }) => number)).toEqual(Array.from({ length: 56 }, (_, at) => at + 1));
+  expect(features.slice(0, 20).filter(({ state }) => state !== 'yes')).toEqual([]);
+  expect(features.filter(({ state }) => !['yes', 'partly', 'no', 'other'].includes(state))).toEqual([]);
+});
+
+test('every feature that is there is shown by its command', { timeout: 120_000 }, async () => {
+  const failed: unknown[] = [];
+  for (const { number, state, line } of features) {
+    if (state !== 'yes') continue;
+    const { code, stderr } = await user.shell(`set -o pipefail; ${line}`);
+    if (code !== 0) failed.push({ number, line, code, stderr });
+  }
+  expect(failed).toEqual([]);
+});

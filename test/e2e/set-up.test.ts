@@ -1,0 +1,85 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+const user = useLocal();
+const md5 = '24:8e:89:81:cc:24:8e:89:81:cc:24:8e:89:81:cc:24';
+
+test('a profile keeps absolute paths and roles, explains itself, and its exports leave nothing of another one', async () => {
+  user.write('keys/k.pem', 'x');
+  const words = ['--key-file', 'keys/k.pem', '--url', 'https://a.example', '--account', 'demo', '--role', 'ops', '--user', 'jill'];
+  expect(await user.json('profile', 'create', 'one', '--no-test', ...words)).toMatchObject({
+    keyFile: join(user.home, 'keys/k.pem'),
+    role: 'ops',
+  });
+  await user.here(['profile', 'create', 'two', '--no-test', '--url', 'https://b.example', '--account', 'demo', '--key-id', md5]);
+  const rows = await user.json<{ setting: string; value: string; source: string }[]>('profile', 'get', 'one', '--explain');
+  expect(rows).toContainEqual({ setting: 'url', value: 'https://a.example', source: 'profile one' });
+  const shown = await user.shell(
+    'eval "$(cloud env one)"; eval "$(cloud env two)"; echo "$CLOUD_URL ${CLOUD_USER-none} ${CLOUD_ROLE-none} ${CLOUD_KEY_FILE-none} $CLOUD_STOR_ECDSA"',
+  );
+  expect(shown.stdout).toBe('https://b.example none none none false\n');
+});
+
+test.each([
+  [['--url', 'htp://x'], '--url: "htp://x" is not an address'],
+  [['--account', 'a b/c'], '--account: "a b/c" is not a login'],
+  [['--key-id', 'zz'], '--key-id: "zz" is not a fingerprint'],
+  [['--key-file', 'absent.pem'], 'does not exist'],
+  [['--sign-window', '999'], 'is more than 240 seconds'],
+])('profile create refuses %j', async (words, message) => {
+  const { code, stderr } = await user.here(['profile', 'create', 'bad', '--no-test', ...words]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  expect((await user.here(['profile', 'list', '-o', 'name'])).stdout).not.toContain('bad');
+});
+
+test('no current profile, an unregistered key and a path of another root name the line to type', async () => {
+  await user.shell('ssh-keygen -q -t rsa -b 2048 -m PEM -N "" -f other');
+  const stranger = await user.here(['keys', 'list', '--key-file', join(user.home, 'other')]);
+  expect([stranger.code, stranger.stderr]).toEqual([
+    4,
+    expect.stringContaining(`cloud keys create ${join(user.home, 'other.pub')} --key-file OTHER`),
+  ]);
+  const root = await user.here(['stor', 'ls', '/code']);
+  expect([root.code, root.stderr]).toEqual([3, expect.stringContaining('below your own directory: cloud stor ls code')]);
+  await user.shell('ssh-keygen -q -t ed25519 -N "" -f modern');
+  expect((await user.here(['keys', 'create', 'modern.pub'])).stderr).toMatch(/is an Ed25519 key.*\nhint: .*ssh-keygen -t rsa -b 3072/);
+  const home = join(user.home, 'second');
+  mkdirSync(home);
+  const env = { HOME: home, XDG_CONFIG_HOME: join(home, '.config') };
+  await user.cloud(['profile', 'create', 'only', '--no-test', '--url', 'https://a.example', '--account', 'demo', '--key-id', md5], { env });
+  rmSync(join(home, '.config/cloud/config.json'));
+  const none = await user.cloud(['images', 'list'], { env });
+  expect([none.code, none.stderr]).toEqual([
+    2,
+    expect.stringMatching(/no profile is current; there are: only\nhint: cloud profile use only\n$/),
+  ]);
+});
+
+test('gates show what differs, checks of policies fail with 1, and an editor nobody sits at is started twice at most', async () => {
+  user.write('tree/a', 'a');
+  await user.here(['stor', 'put', '-r', 'tree', 'tree', '-q']);
+  user.write('tree/b', 'b');
+  const diff = await user.here(['stor', 'diff', 'tree', 'stor:tree', '--exit-code', '-o', 'name']);
+  expect([diff.code, diff.stdout]).toEqual([1, 'b\n']);
+  await user.here(['policies', 'create', 'p1', '--rule', 'CAN listkeys']);
+  const document = await user.here(['rbac', 'export']);
+  user.write('rbac.yaml', document.stdout.replace('CAN listkeys', 'CAN getkey'));
+  const rbac = await user.here(['rbac', 'diff', 'rbac.yaml', '--exit-code']);
+  expect([rbac.code, rbac.stdout]).toEqual([1, expect.stringContaining('+ rules: CAN getkey')]);
+  user.write('bad.rules', 'ALLOW x\n');
+  expect((await user.here(['policies', 'check', 'bad.rules'])).code).toBe(1);
+  user.write('edit.sh', 'echo once >> runs; sed -i s/CAN/CANNOT/ "$1"\n');
+  const edited = await user.cloud(['policies', 'edit', 'p1'], { env: { EDITOR: `sh ${join(user.home, 'edit.sh')}` } });
+  expect([edited.code, edited.stderr.includes('your text is kept in')]).toEqual([edited.code === 0 ? 2 : edited.code, true]);
+  expect((await user.shell('cat runs')).stdout).toBe('once\nonce\n');
+});
+
+test('headers and tags keep their names, and content-type means that header', async () => {
+  await user.here(['stor', 'put', '-', 'h'], { input: 'x' });
+  const set = await user.here(['stor', 'meta', 'set', 'h', 'content-type=text/x-foo', 'Author=ann']);
+  expect(set.stdout).toMatch(/^content-type +text\/x-foo$/m);
+  expect(set.stdout).toMatch(/^m-author +ann$/m);
+  expect(await user.json('stor', 'stat', 'h')).toMatchObject({ contentType: 'text/x-foo' });
+});

@@ -1,0 +1,93 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startHostileService, type HostileService } from '../support/hostile-service.ts';
+import { useLocal } from '../support/sandbox.ts';
+
+/**
+ * A service that takes requests and no longer answers: every command ends within `--timeout` plus 2 s, with the usual number of retries and
+ * whatever else it had to do. What a service refuses or cuts is still tried again.
+ */
+
+const user = useLocal('--http');
+const timeoutMs = 1000;
+const graceMs = 2000;
+const files = 40;
+let compute: HostileService;
+let stor: HostileService;
+
+beforeAll(async () => {
+  compute = await startHostileService(user.local.computeUrl, () => 0);
+  stor = await startHostileService(user.local.storUrl, () => 0);
+  mkdirSync(join(user.home, 'tree'));
+  for (let number = 0; number < files; number += 1) writeFileSync(join(user.home, 'tree', `f${number}`), `content ${number}`);
+  const prepared = await user.shell(
+    'cloud stor put -q -r tree stored && mkdir got && seq 1 2000000 > tree.large && cloud stor put -q tree.large large',
+  );
+  if (prepared.code !== 0) throw new Error(`the samples cannot be made: ${prepared.stderr}`);
+});
+afterAll(() => Promise.all([compute.close(), stor.close()]));
+
+/** Runs a command on services that are silent from exchange `at` on; the time beyond what the program takes to start now, in milliseconds. */
+async function run(line: string, at: number): Promise<{ code: number | null; stderr: string; spentMs: number; met: number }> {
+  const beforeStart = performance.now();
+  await user.cloud(['profile', 'list']);
+  const started = performance.now();
+  for (const service of [compute, stor]) service.plan('silence', at);
+  const { code, stderr } = await user.shell(`cloud ${line} --url ${compute.url} --stor-url ${stor.url} --timeout ${timeoutMs}ms`);
+  const spentMs = performance.now() - started - (started - beforeStart);
+  return { code, stderr, spentMs, met: compute.happened + stor.happened };
+}
+
+describe.each([0, 1])('services that are silent from exchange %i on', (at) => {
+  test.each([
+    ['keys list'],
+    ['keys delete one two three -y'],
+    ['images wait one two --state active'],
+    ['stor ls stored'],
+    ['stor find stored'],
+    ['stor rm -r -y stored'],
+    ['stor rm -y stored/f1 stored/f2 stored/f3'],
+    ['stor put -r tree there'],
+    ['stor get -r stored got'],
+    ['stor get large got/large'],
+    ['stor cat stored/f1 stored/f2 stored/f3'],
+    ['stor sync tree stor:stored'],
+    ['mpu upload tree.large assembled --part-size 5M'],
+    ['jobs list'],
+    ['jobs run --map cat stored/f1'],
+  ])('%s ends in time, and says whom it waited for', async (line) => {
+    const { code, stderr, spentMs, met } = await run(line, at);
+    if (met === 0) return expect(code).not.toBe(130);
+    expect([code, stderr]).toEqual([
+      expect.toSatisfy((each: number) => [1, 5, 6].includes(each)),
+      expect.stringContaining('sent nothing for too long'),
+    ]);
+    expect(spentMs).toBeLessThan(timeoutMs + graceMs);
+  });
+});
+
+test('after the silence nothing more is tried: one line says so, and no request goes out', async () => {
+  const { code, stderr, met } = await run('stor put -r tree counted -P 2 --no-progress', 4);
+  expect(code).toBe(5);
+  expect(stderr).toMatch(/\n(?:cloud stor put: )?[^\n]*stopped because nothing answers\n$/u);
+  expect(met).toBeLessThan(6);
+});
+
+test('--wait-timeout ends the waiting also while the service is silent, and --retries 0 asks once', async () => {
+  const { id } = await user.json<{ id: string }>('jobs', 'create', '--map', 'cat', '--name', 'open');
+  for (const [word, at] of [
+    [id, 0],
+    ['open', 1],
+  ] as const) {
+    stor.plan('silence', at);
+    const words = ['jobs', 'wait', word, '--wait-timeout', '1s', '--timeout', '1h', '--stor-url', stor.url];
+    expect(await user.cloud(words)).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining('wait longer with --wait-timeout') as string,
+    });
+  }
+  const refused = await user.cloud(['jobs', 'wait', id, '--retries', '0', '--stor-url', 'http://127.0.0.1:1']);
+  expect(refused.stderr).not.toContain('trying again');
+  expect(refused.code).toBe(1);
+});

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocket } from 'undici';
+
+/** Environment of a process whose garbage is to be collected: the port of its debugger is any free one. */
+export const collectable = { NODE_OPTIONS: '--inspect-port=0' };
+
+/** The address of the debugger of a process, which is opened when it is asked for the first time. */
+async function openDebugger(pid: number, logFile: string): Promise<string> {
+  process.kill(pid, 'SIGUSR1');
+  for (const until = Date.now() + 10_000; Date.now() < until; await sleep(20)) {
+    const [, address] = /Debugger listening on (ws:\S+)/u.exec(readFileSync(logFile, 'utf8')) ?? [];
+    if (address !== undefined) return address;
+  }
+  throw new Error(`process ${pid} opened no debugger`);
+}
+
+/** Lets a service collect what it does not need any more, which V8 does some time later by itself. */
+export async function collectGarbage(pid: number, logFile: string): Promise<void> {
+  const socket = new WebSocket(await openDebugger(pid, logFile));
+  await new Promise<void>((resolve, reject) => {
+    socket.addEventListener('error', () => reject(new Error('the debugger does not answer')));
+    socket.addEventListener('open', () => socket.send('{"id":1,"method":"HeapProfiler.collectGarbage"}'));
+    socket.addEventListener('message', () => resolve());
+  });
+  socket.close();
+}

@@ -1,0 +1,42 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, renameSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { usualIsolation } from './job-sandboxes.ts';
+
+/** The data of a local service that has been started once. Services of tests start from copies, without generating keys and samples again. */
+
+/** The variable in which global setup leaves the folder of that data. */
+export const localTemplate = 'CLOUD_TEST_LOCAL';
+
+/** Where a home has the data of its local service. */
+const dataFolder = '.local/share/cloud/local';
+
+/** Options that decide what the first start makes. */
+const firstStart = new Set(['--account', '--add-account', '--data', '--datacenter', '--empty', '--public-key']);
+
+/** The environment of programs that run for the user of a home. */
+export function describeEnvironment(home: string): NodeJS.ProcessEnv {
+  const isolation = usualIsolation() === 'none' && { CLOUD_LOCAL_ISOLATION: 'none' };
+  return { HOME: home, PATH: `${join(home, 'bin')}:${process.env['PATH'] ?? ''}`, LANG: 'C.UTF-8', TMPDIR: home, ...isolation };
+}
+
+/** Starts a local service in a new home and stops it again. @param target where its data goes */
+export function makeTemplate(home: string, target: string): void {
+  mkdirSync(home);
+  for (const words of [['start', '--compute-port', '0', '--stor-port', '0'], ['stop']]) {
+    const program = resolve(import.meta.dirname, '../../bin/cloud');
+    const { status, stderr } = spawnSync(process.execPath, [program, 'local', ...words], { cwd: home, env: describeEnvironment(home) });
+    if (status !== 0) throw new Error(`cloud local ${words.join(' ')} ended with ${status}: ${stderr.toString()}`);
+  }
+  renameSync(join(home, dataFolder), target);
+}
+
+/** Gives a home the data of a service that is started with these words, if a first start with them would make the same. */
+export function copyTemplate(home: string, words: readonly string[]): void {
+  const template = process.env[localTemplate];
+  if (template === undefined || words.some((word) => firstStart.has(word))) return;
+  // For the user alone, as the program makes it.
+  mkdirSync(join(home, dirname(dataFolder)), { recursive: true, mode: 0o700 });
+  // `cpSync` of Node.js 24 gives directories other modes.
+  execFileSync('cp', ['-a', template, join(home, dataFolder)]);
+}

@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, randomUUID, type KeyObject } from 'node:crypto';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** RSA keys that the processes of a run share: generating one costs about 100 ms of processor time, and tests need hundreds. */
+
+/** The variable in which global setup leaves the directory of the shared keys. */
+export const sharedKeys = 'CLOUD_TEST_KEYS';
+
+/** A key of a test with what the services know it by. */
+export interface TestKey {
+  readonly privateKey: KeyObject;
+  /** OpenSSH format. */
+  readonly line: string;
+  /** MD5, colon-separated hexadecimal. */
+  readonly fingerprint: string;
+}
+
+function writeField(bytes: Uint8Array): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes.length);
+  return Buffer.concat([length, bytes]);
+}
+
+/** Writes a number as SSH does: with a zero before a first byte of 128 or more. */
+function writeNumber(base64url: string | undefined): Buffer {
+  const bytes = Buffer.from(base64url ?? '', 'base64url');
+  return writeField((bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes);
+}
+
+function describeKey(privateKey: KeyObject, type: string, blob: Buffer): TestKey {
+  const fingerprint = createHash('md5').update(blob).digest('hex').match(/../gu)?.join(':') ?? '';
+  return { privateKey, line: `${type} ${blob.toString('base64')} test`, fingerprint };
+}
+
+function generate(): string {
+  return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+/** The PEM of the shared key with this name; the process that asks for it first generates it. */
+function readShared(name: string): string {
+  const folder = process.env[sharedKeys];
+  if (folder === undefined) return generate();
+  const file = join(folder, name);
+  if (!existsSync(file)) {
+    const temporary = join(folder, randomUUID());
+    writeFileSync(temporary, generate());
+    try {
+      linkSync(temporary, file);
+    } catch {
+      // Another process was quicker: both use its key.
+    }
+    rmSync(temporary);
+  }
+  return readFileSync(file, 'utf8');
+}
+
+const known = new Map<string, TestKey>();
+
+/** The shared RSA key with this name; its OpenSSH line is written here rather than by the code under test. */
+export function shareRsaKey(name: string): TestKey {
+  const existing = known.get(name);
+  if (existing !== undefined) return existing;
+  const privateKey = createPrivateKey(readShared(name));
+  const { n, e } = createPublicKey(privateKey).export({ format: 'jwk' });
+  const key = describeKey(privateKey, 'ssh-rsa', Buffer.concat([writeField(Buffer.from('ssh-rsa')), writeNumber(e), writeNumber(n)]));
+  known.set(name, key);
+  return key;
+}
+
+/** More than any test file asks for. */
+const spareCount = 40;
+let asked = 0;
+
+/** An RSA key that none of the last 39 calls in this process returned. */
+export function createRsaKey(): TestKey {
+  asked += 1;
+  return shareRsaKey(`spare-${asked % spareCount}`);
+}
+
+/** A new ECDSA key on a curve with numbers of so many bits. */
+export function createEcdsaKey(bits: 256 | 384 | 521 = 256): TestKey {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: `P-${bits}` });
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
+  const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
+  const type = `ecdsa-sha2-nistp${bits}`;
+  return describeKey(privateKey, type, Buffer.concat([Buffer.from(type), Buffer.from(`nistp${bits}`), point].map(writeField)));
+}
+
+/** What `writeRsaKeyFile` leaves to choose. */
+interface KeyFileOptions {
+  readonly comment?: string;
+  readonly passphrase?: string;
+  /** In OpenSSL's traditional format instead of OpenSSH's. */
+  readonly pem?: boolean;
+}
+
+/** Writes an RSA key as ssh-keygen does, with its public half in FILE.pub. @returns the path of the public half. */
+export function writeRsaKeyFile(file: string, { comment = 'test', passphrase = '', pem = false }: KeyFileOptions = {}): string {
+  const key = createRsaKey();
+  writeFileSync(file, key.privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  // One round instead of 24 for the key of the cipher.
+  const options = ['-q', '-a', '1', ...(pem ? ['-m', 'PEM'] : [])];
+  execFileSync('ssh-keygen', [...options, '-p', '-P', '', '-N', passphrase, '-f', file], { stdio: 'pipe' });
+  if (!pem) execFileSync('ssh-keygen', ['-q', '-a', '1', '-c', '-P', passphrase, '-C', comment, '-f', file], { stdio: 'pipe' });
+  writeFileSync(`${file}.pub`, `${key.line.replace(/ test$/u, ` ${comment}`)}\n`);
+  return `${file}.pub`;
+}
