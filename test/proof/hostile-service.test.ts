@@ -61,7 +61,8 @@ async function attack({ number, compute, stor }: Worker, line: string, scenario:
   for (const service of [compute, stor]) service.plan(scenario, at, polls.test(line) ? 1 : Infinity);
   const started = Date.now();
   const words = `${line} --url ${compute.url} --stor-url ${stor.url} ${limits} -q`;
-  const { code, stderr } = await user.shell(`timeout -s KILL 60 cloud ${words}`, {
+  // What comes without end is more than this process could hold.
+  const { code, stderr } = await user.shell(`timeout -s KILL 60 cloud ${words} > /dev/null`, {
     env: { EDITOR: 'sed -i s/getobject/putobject/', NODE_OPTIONS: `--require "${hook}"` },
   });
   const duration = Date.now() - started;

@@ -86,8 +86,13 @@ function runProcess(
     child.stdin.end(options.input ?? '');
     child.on('error', failed);
     child.on('close', (code, signal) => {
-      const bytes = Buffer.concat(out);
-      done({ code, signal, stdout: bytes.toString(), stderr: Buffer.concat(err).toString(), bytes });
+      try {
+        const bytes = Buffer.concat(out);
+        done({ code, signal, stdout: bytes.toString(), stderr: Buffer.concat(err).toString(), bytes });
+      } catch (error) {
+        // More than a text can hold.
+        failed(error);
+      }
     });
   });
 }
