@@ -6,6 +6,14 @@ import type { ResultKind } from '../api/operation.ts';
 import { ApiError, NetworkError, type FieldError } from '../base/errors.ts';
 import { checkShape } from './shape.ts';
 
+/** Code of the error of a success without the record that was asked for: so the specification's text has GetJob and GetMultipartUpload. */
+const emptyReply = 'EmptyReply';
+
+/** Whether a service has answered that something exists, and nothing about it. */
+export function isEmptyReply(error: unknown): error is NetworkError {
+  return error instanceof NetworkError && error.code === emptyReply;
+}
+
 /** Largest JSON reply that is read, bytes: an endless one must not fill the memory. */
 const largestJson = 16 * 1024 * 1024;
 /** Deepest nesting and most values of a large JSON reply: each costs the parser up to a hundred times its byte. */
@@ -215,6 +223,7 @@ async function* readRecords(reply: Reply, { url }: Origin, shape: Field | undefi
 export async function readResult(kind: ResultKind, reply: Reply, origin: Origin, shape?: Field): Promise<unknown> {
   const { headers, status } = reply;
   if (kind === 'json') {
+    if (status === 204) throw new NetworkError(`${origin.url.host} answered 204, without a record`, { code: emptyReply });
     const value = await readJson(reply, origin);
     return checkShape(Array.isArray(value) ? value.map(readAliases) : readAliases(value), shape, origin.url.host, otherService(origin.url));
   }

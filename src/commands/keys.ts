@@ -56,21 +56,31 @@ function findByPrefix(keys: readonly Key[], word: string, hint: string): Key {
 /** How a public key begins: its type and Base64. Whether it is one is for the service to say. */
 const looksLikeKey = /^[a-z][\w@.-]*[ \t]+[A-Za-z0-9+/]{16,}=*(?:\s|$)/;
 
+/** What a key is read from, and its name for messages. Without a file that is stdin, and where nothing comes from there the user's own key. */
+async function readKeyFile({ world, paths }: Context, file: string | undefined): Promise<{ label: string; content: string }> {
+  const read = async (path: string): Promise<string> => (await readInput(world, path)).toString().trim();
+  if (file !== undefined) return { label: file === '-' ? 'stdin' : file, content: await read(file) };
+  const { isTerminal, isClosed = false } = world.stdin;
+  const piped = isTerminal || isClosed ? '' : await read('-');
+  if (piped !== '') return { label: 'stdin', content: piped };
+  const own = `${paths.ssh}/id_rsa.pub`;
+  return { label: own, content: await read(own) };
+}
+
 /** The text of a public key from a file, stdin or the usual places. @throws {UsageError} for anything else: nothing of it is sent */
-export async function readPublicKeyText({ world, paths }: Context, file: string | undefined): Promise<string> {
-  const content = await readInput(world, file ?? `${paths.ssh}/id_rsa.pub`);
-  const key = content.toString().trim();
+export async function readPublicKeyText(context: Context, file: string | undefined): Promise<string> {
+  const { label, content: key } = await readKeyFile(context, file);
   if (key.includes('PRIVATE KEY')) {
-    throw new UsageError(`${file ?? ''} holds a private key: it was not sent`, { hint: 'give the public half, whose file ends in .pub' });
+    throw new UsageError(`${label} holds a private key: it was not sent`, { hint: 'give the public half, whose file ends in .pub' });
   }
-  if (key === '') throw new UsageError(`${file ?? ''} is empty`, { hint: 'give the file of a public key, such as ~/.ssh/id_rsa.pub' });
+  if (key === '') throw new UsageError(`${label} is empty`, { hint: 'give the file of a public key, such as ~/.ssh/id_rsa.pub' });
   if (key.startsWith('ssh-ed25519 ')) {
-    throw new UsageError(`${file ?? ''} is an Ed25519 key, which the services do not take: it was not sent`, {
-      hint: `RSA and ECDSA keys serve: ssh-keygen -t rsa -b 3072 -f ${quoteShell(`${paths.ssh}/id_rsa`)}`,
+    throw new UsageError(`${label} is an Ed25519 key, which the services do not take: it was not sent`, {
+      hint: `RSA and ECDSA keys serve: ssh-keygen -t rsa -b 3072 -f ${quoteShell(`${context.paths.ssh}/id_rsa`)}`,
     });
   }
   if (looksLikeKey.test(key)) return key;
-  throw new UsageError(`${file ?? ''} holds no public key in OpenSSH format: it was not sent`, {
+  throw new UsageError(`${label} holds no public key in OpenSSH format: it was not sent`, {
     hint: 'from a private key: ssh-keygen -y -f FILE',
   });
 }
@@ -146,7 +156,9 @@ export const keys = group({
     create: changeCommand({
       summary: 'Register an SSH public key',
       aliases: ['add'],
-      arguments: { file: maybe('File of the public key; - for stdin; ~/.ssh/id_rsa.pub when absent', { values: 'file' }) },
+      arguments: {
+        file: maybe('File of the public key; - for stdin; when absent, what comes on stdin or else ~/.ssh/id_rsa.pub', { values: 'file' }),
+      },
       options: keyOptions,
       id: 'fingerprint',
       columns: ['name', 'fingerprint'],

@@ -48,6 +48,32 @@ test('a private key is refused before anything is sent', async () => {
   expect(stderr).not.toContain(readFileSync(file, 'utf8').split('\n')[1]);
 });
 
+test('without a file, the key that comes on stdin is created, and ~/.ssh/id_rsa.pub only where nothing comes', async () => {
+  const piped = makeKey('piped');
+  const md5 = fingerprintOf(piped, 'md5');
+  const create = async (line: string): Promise<unknown> => {
+    const { code, stdout, stderr } = await user.shell(line);
+    return code === 0 ? (JSON.parse(stdout) as Key).fingerprint : [code, stderr];
+  };
+  expect(await create('cloud keys create --name redirected -q -j < piped.pub')).toBe(md5);
+  await user.json('keys', 'delete', 'redirected', '-y');
+  expect(await create('cat piped.pub | cloud keys create --name redirected -q -j')).toBe(md5);
+  // Nothing usual is registered in place of what came.
+  for (const [input, reason] of [
+    ['nonsense', 'stdin holds no public key'],
+    [readFileSync(piped.replace(/\.pub$/, ''), 'utf8'), 'stdin holds a private key: it was not sent'],
+  ] as const) {
+    const refused = await user.here(['keys', 'create', '--name', 'never'], { input });
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(reason)]);
+  }
+  await user.shell('mkdir -p .ssh');
+  const own = writeRsaKeyFile(join(user.home, '.ssh/id_rsa'));
+  expect(await create('cloud keys create --name usual -q -j < /dev/null')).toBe(fingerprintOf(own, 'md5'));
+  await user.json('keys', 'delete', 'usual', '-y');
+  expect(await create('cloud keys create --name usual -q -j <&-')).toBe(fingerprintOf(own, 'md5'));
+  await user.shell('rm -r .ssh');
+});
+
 test('two keys of one name: both fingerprints are named, and neither is deleted', async () => {
   const files = [makeKey('twin-a'), makeKey('twin-b')];
   for (const file of files) expect((await user.here(['keys', 'create', file, '--name', 'twin'])).code).toBe(0);

@@ -48,6 +48,10 @@ export const local: Guide = {
               '--fault createkey=InternalError*2',
               'The next two requests of this operation fail so; `getimage=503:Down` names status and code.',
             ],
+            [
+              '--fault getjob=204,getmultipartupload=204',
+              'These succeed without a record, as the text of the specification also has it; its example, and the service unless told, answer 200 with one.',
+            ],
             ['--throttle 10/s', 'More compute requests a second are answered with 420.'],
             ['--latency 200', 'Every reply waits so many milliseconds.'],
             [

@@ -1,4 +1,3 @@
-import type { Job } from '../../api/objects.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { duration, flag, many, one, some } from '../../cli/parameters.ts';
 import { within } from '../../cli/wait.ts';
@@ -9,7 +8,7 @@ import { quoteShell } from '../../base/quote.ts';
 import { chooseForm, readingNames } from '../stor/names.ts';
 import { createJob } from './create.ts';
 import { createTeller } from './failures.ts';
-import { explainJob, findJob, readJob, type JobContext } from './find.ts';
+import { explainJob, findJob, readJob, type JobContext, type KnownJob } from './find.ts';
 import { feedInputs, gatherInputs } from './inputs.ts';
 import { countInputs } from './resend.ts';
 import { jobOptions, readNewJob } from './phases.ts';
@@ -77,7 +76,7 @@ interface Change {
   readonly would: string;
   readonly dryRun: boolean;
   /** Whether there is nothing left to do for a job. */
-  readonly isDone: (job: Job) => boolean;
+  readonly isDone: (job: KnownJob) => boolean | undefined;
   readonly change: (id: string) => Promise<unknown>;
 }
 
@@ -93,7 +92,7 @@ async function changeJobs(
     if (!dryRun) {
       await explainJob(id, () => change(id));
       invocation.note(`${done} job ${id}`);
-    } else if (isDone(await readJob(invocation, id))) invocation.note(`Nothing to do for job ${id}`);
+    } else if (isDone(await readJob(invocation, id)) === true) invocation.note(`Nothing to do for job ${id}`);
     else invocation.note(`${would} job ${id}`);
     return id;
   });

@@ -1,9 +1,9 @@
-import type { Job, JobError } from '../../api/objects.ts';
+import type { JobError } from '../../api/objects.ts';
 import type { Context } from '../../cli/command.ts';
 import { isTransient } from '../../http/network-error.ts';
 import { ApiError } from '../../base/errors.ts';
 import { saysJson } from '../../output/notes.ts';
-import type { JobContext } from './find.ts';
+import type { JobContext, KnownJob } from './find.ts';
 import { createReader } from './streams.ts';
 import { describeError, quoteStderr, readStderr } from './task-errors.ts';
 import { readCounts } from './wait.ts';
@@ -16,9 +16,9 @@ const toldBytes = 64 * 1024;
 /** Tells the first failures of a job on stderr, each once, with what its task wrote there. */
 export interface FailureTeller {
   /** Tells what is new of a job that runs. */
-  tell(job: Job): Promise<void>;
+  tell(job: KnownJob): Promise<void>;
   /** Tells the rest of a job that is done, many by their number alone. Returns how many there are in all. */
-  finish(job: Job): Promise<number>;
+  finish(job: KnownJob): Promise<number>;
 }
 
 /** What tells the failures of a job; it is silent where the output is for programs. */

@@ -1,7 +1,7 @@
 import type { ByteStream } from '../../api/message.ts';
 import type { Field } from '../../api/fields.ts';
 import { job, type Entry, type Job } from '../../api/objects.ts';
-import { readBounded } from '../../client/response.ts';
+import { isEmptyReply, readBounded } from '../../client/response.ts';
 import { checkShape } from '../../client/shape.ts';
 import type { Context } from '../../cli/command.ts';
 import { findNamed, isForbidden } from '../../cli/shapes.ts';
@@ -50,16 +50,20 @@ export async function explainJob<T>(id: string, work: () => Promise<T>): Promise
   }
 }
 
+/** What is known of a job: of one that runs, a service that answers an empty 204 says only that there is one. */
+export type KnownJob = Pick<Job, 'id'> & Partial<Job>;
+
 /**
- * The record of a job. A service that no longer has the job alive, or answers 204 without a record, has kept it as a file.
+ * The record of a job. A service that no longer has the job alive, or answers 204 without a record, has kept it as a file, once it is done.
  * @throws {ApiError} of status 404 when there is no such job
  */
-export async function readJob(context: JobContext, id: string): Promise<Job> {
+export async function readJob(context: JobContext, id: string): Promise<KnownJob> {
   try {
     return await context.storage.getJob({ account: context.account, id });
   } catch (error) {
     const isGone = isMissing(error) || (error instanceof NetworkError && error.code === 'UnreadableReply');
-    const kept = isGone ? await openArchive(context, id, 'job.json') : undefined;
+    const kept = isGone || isEmptyReply(error) ? await openArchive(context, id, 'job.json') : undefined;
+    if (kept === undefined && isEmptyReply(error)) return { id };
     if (kept === undefined) return await explainJob(id, () => Promise.reject(error as Error));
     return readKept(Buffer.from(await readBounded(kept, largestRecord, 'the service')).toString(), job);
   }
@@ -95,13 +99,13 @@ export async function* listJobEntries({ storage, account }: JobContext, filter: 
   }
 }
 
-function fitsState({ state }: Job, wanted: string | undefined): boolean {
+function fitsState({ state }: KnownJob, wanted: string | undefined): boolean {
   return wanted === undefined || state === wanted || (wanted === 'live' && state !== 'done');
 }
 
 /** The records of jobs, in the order of the listing. What a service does not filter is filtered here. */
-export async function* listJobs(context: JobContext, filter: JobFilter = {}): AsyncGenerator<Job> {
-  const read = async ({ name }: { name: string }): Promise<Partial<Job> | undefined> => {
+export async function* listJobs(context: JobContext, filter: JobFilter = {}): AsyncGenerator<KnownJob> {
+  const read = async ({ name }: { name: string }): Promise<KnownJob | undefined> => {
     try {
       return await readJob(context, name);
     } catch (error) {
@@ -115,10 +119,9 @@ export async function* listJobs(context: JobContext, filter: JobFilter = {}): As
   const jobs = runOrdered(listJobEntries(context, filter), read, { limit: width });
   for await (const found of jobs) {
     if (found === undefined) continue;
-    const job = found as Job;
     // The service itself filtered those that only it can see.
-    const fits = found.state === undefined || fitsState(job, filter.state);
-    if (fits && (filter.name === undefined || found.name === filter.name)) yield job;
+    const fits = found.state === undefined || fitsState(found, filter.state);
+    if (fits && (filter.name === undefined || found.name === filter.name)) yield found;
   }
 }
 

@@ -1,4 +1,5 @@
-import { job, jobError, type Job } from '../../api/objects.ts';
+import type { KnownJob } from './find.ts';
+import { job, jobError } from '../../api/objects.ts';
 import type { Context } from '../../cli/command.ts';
 import type { Row } from '../../output/kinds.ts';
 import { closeBody } from '../../transfer/close-body.ts';
@@ -43,7 +44,11 @@ export const recordShape = {
 };
 
 /** A record for a job that is done, for each of its outputs, and for each of its errors; `type` tells them apart. */
-export async function* listRunRecords(context: Context, done: Job, outputs: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Row> {
+export async function* listRunRecords(
+  context: Context,
+  done: KnownJob,
+  outputs: AsyncIterable<string> | Iterable<string>,
+): AsyncGenerator<Row> {
   yield { type: 'job', ...done };
   const engine = { ...createEngine(context, {}, { bulk: false }), streams: 1 };
   yield* runOrdered(outputs, (path) => readOutput(engine, context.account, path), bounds);

@@ -1,4 +1,3 @@
-import type { Job } from '../../api/objects.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { duration, flag, some } from '../../cli/parameters.ts';
 import { InterruptedError, UsageError } from '../../base/errors.ts';
@@ -8,7 +7,7 @@ import { withSpinner } from '../../output/spinner.ts';
 import { readContents } from './contents.ts';
 import { createJob } from './create.ts';
 import { createTeller, type FailureTeller } from './failures.ts';
-import { readJob, type JobContext } from './find.ts';
+import { readJob, type JobContext, type KnownJob } from './find.ts';
 import { chooseForm, readingNames } from '../stor/names.ts';
 import { wantsRows } from '../stor/show.ts';
 import { feedInputs, gatherInputs, type Inputs } from './inputs.ts';
@@ -69,14 +68,14 @@ async function sortOutputs(outputs: AsyncIterable<string>, places: Fed['places']
 }
 
 /** The paths of all outputs, in the order of the inputs where that is known. */
-async function findOutputs(context: Context, job: Job, { places }: Fed): Promise<AsyncIterable<string> | Iterable<string>> {
+async function findOutputs(context: Context, job: KnownJob, { places }: Fed): Promise<AsyncIterable<string> | Iterable<string>> {
   if (readCounts(job).outputs === 0) return [];
   const outputs = readStream(context, job.id, 'outputs', false);
   return places.size > 1 ? await sortOutputs(outputs, places) : outputs;
 }
 
 /** What comes out of a job that is done; then the failures that were not told yet. */
-async function* endWith<T>(context: Context, job: Job, fed: Fed, teller: FailureTeller, results: AsyncIterable<T>): AsyncGenerator<T> {
+async function* endWith<T>(context: Context, job: KnownJob, fed: Fed, teller: FailureTeller, results: AsyncIterable<T>): AsyncGenerator<T> {
   yield* results;
   await checkJob(context, job, { teller, inputs: fed.count });
 }

@@ -1,9 +1,8 @@
-import type { Job } from '../../api/objects.ts';
 import type { Context } from '../../cli/command.ts';
 import { exitCodes, PartialError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { FailureTeller } from './failures.ts';
-import type { JobContext } from './find.ts';
+import type { JobContext, KnownJob } from './find.ts';
 import { readStream } from './streams.ts';
 import { readCounts } from './wait.ts';
 
@@ -21,7 +20,7 @@ async function countRecords(context: JobContext & Talk, id: string, name: 'input
  */
 export async function checkJob(
   context: JobContext & Talk,
-  job: Job,
+  job: KnownJob,
   { teller, inputs }: { teller: FailureTeller; inputs?: number },
 ): Promise<void> {
   const { id } = job;

@@ -1,4 +1,3 @@
-import type { Job } from '../../api/objects.ts';
 import type { Context } from '../../cli/command.ts';
 import { checkInterrupted, InterruptedError, WaitError } from '../../base/errors.ts';
 import { within } from '../../cli/wait.ts';
@@ -6,7 +5,7 @@ import { withSpinner } from '../../output/spinner.ts';
 import { formatDuration } from '../../output/units.ts';
 import { pause } from '../../client/retry.ts';
 import { tryAgain } from '../../transfer/retry.ts';
-import { readJob, type JobContext } from './find.ts';
+import { readJob, type JobContext, type KnownJob } from './find.ts';
 
 /** Milliseconds between two questions, at least and at most; in between a twentieth of the time waited so far. */
 const shortest = 50;
@@ -24,7 +23,7 @@ export interface Counts {
 }
 
 /** The counts of a job, as far as the service tells them. */
-export function readCounts({ stats = {} }: Job): Counts {
+export function readCounts({ stats = {} }: KnownJob): Counts {
   return Object.fromEntries(Object.entries(stats).filter(([, value]) => typeof value === 'number'));
 }
 
@@ -33,16 +32,19 @@ function countThings(count: number | undefined, noun: string): string[] {
 }
 
 /** How far a job is: `12 of 30 tasks done, 3 outputs, 1 error`. */
-export function describeProgress(job: Job): string {
+export function describeProgress(job: KnownJob): string {
   const { tasks, tasksDone, outputs, errors } = readCounts(job);
   const done = tasks === undefined ? [] : [`${tasksDone ?? 0} of ${tasks} tasks done`];
   const parts = [...done, ...countThings(outputs, 'output'), ...countThings(errors, 'error')];
-  const progress = [...(parts.length === 0 ? [job.state] : parts), ...(job.inputDone || job.state === 'done' ? [] : ['input open'])];
+  const progress = [
+    ...(parts.length === 0 ? [job.state ?? 'its service does not say how far it is'] : parts),
+    ...(job.inputDone !== false || job.state === 'done' ? [] : ['input open']),
+  ];
   return [...progress, ...(job.problem === undefined ? [] : [job.problem])].join(', ');
 }
 
 /** Warns of each problem that a service reports of a job, once. */
-export function createProblemWarning({ warn }: Pick<Context, 'warn'>): (job: Job) => void {
+export function createProblemWarning({ warn }: Pick<Context, 'warn'>): (job: KnownJob) => void {
   let last: string | undefined;
   return ({ id, problem }) => {
     if (problem !== undefined && problem !== last) warn(`job ${id}: ${problem}`);
@@ -51,12 +53,12 @@ export function createProblemWarning({ warn }: Pick<Context, 'warn'>): (job: Job
 }
 
 /** What a job that is done came to: `done in 12s: 30 outputs, 1 error`. */
-export function describeEnd(job: Job): string {
+export function describeEnd(job: KnownJob): string {
   const { outputs, errors } = readCounts(job);
-  const time = Date.parse(job.timeDone ?? '') - Date.parse(job.timeCreated);
+  const time = Date.parse(job.timeDone ?? '') - Date.parse(job.timeCreated ?? '');
   const took = Number.isNaN(time) ? '' : ` in ${formatDuration(Math.max(0, time))}`;
   const counts = [...countThings(outputs, 'output'), ...countThings(errors, 'error')].join(', ');
-  return `${job.cancelled ? 'cancelled' : 'done'}${took}${counts === '' ? '' : `: ${counts}`}`;
+  return `${job.cancelled === true ? 'cancelled' : 'done'}${took}${counts === '' ? '' : `: ${counts}`}`;
 }
 
 /** The error of waiting for a job of which the service says nothing. @param timeout milliseconds */
@@ -67,11 +69,11 @@ export function explainSilence(job: string, timeout: number): WaitError {
 }
 
 /** A job as it is, again and again until it is done. @throws {WaitError} after `timeout` milliseconds */
-export async function* pollJob(context: JobContext, id: string, timeout = Infinity): AsyncGenerator<Job> {
+export async function* pollJob(context: JobContext, id: string, timeout = Infinity): AsyncGenerator<KnownJob> {
   const { now, interrupted } = context.world;
   const start = now();
-  let known: Job | undefined;
-  const explainOpen = (job: Job): WaitError =>
+  let known: KnownJob | undefined;
+  const explainOpen = (job: KnownJob): WaitError =>
     new WaitError(`job ${id} is not done after ${formatDuration(timeout)}: ${describeProgress(job)}`, { hint: hintAttach(id) });
   for (;;) {
     const read = tryAgain(() => readJob(context, id), { retries: Math.min(retries, context.storage.retries), signal: interrupted });
@@ -96,12 +98,12 @@ export async function waitForJob(
   context: JobContext & Pick<Context, 'global' | 'warn'>,
   id: string,
   timeout: number | undefined,
-  onState: (job: Job) => Promise<void> = async () => undefined,
-): Promise<Job> {
+  onState: (job: KnownJob) => Promise<void> = async () => undefined,
+): Promise<KnownJob> {
   const { stderr, env } = context.world;
-  async function look(update: (text: string) => void): Promise<Job> {
+  async function look(update: (text: string) => void): Promise<KnownJob> {
     const warnOfProblem = createProblemWarning(context);
-    let last: Job | undefined;
+    let last: KnownJob | undefined;
     for await (const job of pollJob(context, id, timeout)) {
       warnOfProblem(job);
       update(`job ${id.slice(0, 8)}: ${describeProgress(job)}`);

@@ -1,16 +1,16 @@
-import type { Job, JobError, Phase } from '../../api/objects.ts';
+import type { JobError, Phase } from '../../api/objects.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { duration, one } from '../../cli/parameters.ts';
 import { InterruptedError } from '../../base/errors.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { bytes, records } from '../../output/kinds.ts';
-import { findJob } from './find.ts';
+import { findJob, type KnownJob } from './find.ts';
 import { createReader } from './streams.ts';
 import { describeError } from './task-errors.ts';
 import { describeEnd, describeProgress, hintAttach, pollJob } from './wait.ts';
 
 /** Something that happened to a job that is watched. */
-type Event = { event: 'job' | 'progress' | 'done'; job: Job } | { event: 'error'; error: JobError };
+type Event = { event: 'job' | 'progress' | 'done'; job: KnownJob } | { event: 'error'; error: JobError };
 
 function describePhase({ type = 'map', exec, count }: Phase, index: number): string {
   return `  phase ${index}: ${type}${count === undefined || count === 1 ? '' : ` (${count} reducers)`}: ${exec}`;
@@ -22,11 +22,11 @@ function describeEvent(event: Event): string[] {
   if (event.event === 'progress') return [describeProgress(job)];
   if (event.event === 'done') return [describeEnd(job)];
   const name = job.name === undefined || job.name === '' ? '' : ` "${job.name}"`;
-  return [`job ${job.id}${name}`, ...job.phases.map(describePhase)];
+  return [`job ${job.id}${name}`, ...(job.phases ?? []).map(describePhase)];
 }
 
 /** What is new at one look at a job. */
-async function* look(reader: ReturnType<typeof createReader<'errors'>>, job: Job, last: Job | undefined): AsyncGenerator<Event> {
+async function* look(reader: ReturnType<typeof createReader<'errors'>>, job: KnownJob, last: KnownJob | undefined): AsyncGenerator<Event> {
   const isDone = job.state === 'done';
   if (last === undefined) yield { event: 'job', job };
   // Where the service counts errors, their stream is read only when there are more.
@@ -40,7 +40,7 @@ async function* look(reader: ReturnType<typeof createReader<'errors'>>, job: Job
 /** What happens to a job from now on until it is done. */
 async function* watchJob(context: Context, id: string, timeout: number | undefined): AsyncGenerator<Event> {
   const reader = createReader(context, id, 'errors');
-  let last: Job | undefined;
+  let last: KnownJob | undefined;
   try {
     for await (const job of pollJob(context, id, timeout)) {
       yield* look(reader, job, last);

@@ -117,14 +117,15 @@ export const commit = command({
     const { state, targetObject } = await getUpload(storage, place);
     let etags: string[] = [...args.etag];
     // The parts of an upload that is done are gone: the service compares the etags with those that it was committed with.
-    if (state === 'created') {
+    if (state === 'created' || (state === undefined && etags.length === 0)) {
       const parts = await listParts(storage, place);
       const sizes = new Map([...parts].map(([number, { etag = '', size = 0 }]) => [number, { etag, size }]));
       etags = readEtags(sizes, args.etag);
-    } else if (etags.length === 0) throw new UsageError(`upload ${place.id} is ${state}: to commit it again, give the etags of its parts`);
-    const stored = await tryAgain(() => commitUpload(storage, place, etags), storage);
+    } else if (state !== undefined && etags.length === 0)
+      throw new UsageError(`upload ${place.id} is ${state}: to commit it again, give the etags of its parts`);
+    const { location, ...stored } = await tryAgain(() => commitUpload(storage, place, etags), storage);
     note(`Committed upload ${place.id}`);
-    return record({ path: targetObject, ...stored }, { id: 'path' });
+    return record({ path: targetObject ?? location, ...stored }, { id: 'path' });
   },
   examples: [
     { line: 'cloud mpu commit 0c4d6e9a', help: 'All parts' },

@@ -59,7 +59,8 @@ export async function* joinLines<T>(
   if (text !== '') yield Buffer.from(text);
 }
 
-function writeEmpty(status: number, headers: Headers): Reply {
+/** A reply without a body. */
+export function writeEmpty(status: number, headers: Headers = {}): Reply {
   const length = status === 204 || status === 304 ? {} : { 'content-length': '0' };
   return { status, headers: { ...length, ...headers }, body: streamOf() };
 }

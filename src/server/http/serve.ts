@@ -24,7 +24,7 @@ import type { ServiceSettings } from '../settings.ts';
 import { chooseByEntry, createMatcher, createSelectorError, isUuid, type Match, type Matches } from './match.ts';
 import { bufferBody, readBodyParameters } from './read-parameters.ts';
 import { assertUrlCovers } from '../access/presigned.ts';
-import { addHeaders, dropBody, writeError, writeResult } from './response.ts';
+import { addHeaders, dropBody, writeEmpty, writeError, writeResult } from './response.ts';
 import { createRequestLog, showAddress } from './request-log.ts';
 import { isDiskFull } from '../store/disk-full.ts';
 import type { AccountRow, EntryRow } from '../store/schema.ts';
@@ -224,7 +224,7 @@ async function answer<T extends Operations>(
   if (presigned) assertUrlCovers(operation, request.headers);
   const attempt = beginAttempt(options, exchange, target, account, caller);
   await authorise({ ...attempt, operation, inputs });
-  raiseFault(settings.faults, operation.action);
+  const isEmpty = raiseFault(settings.faults, operation.action);
   if (operation.needsUpload) await options.assertUpload?.(store, account, inputs);
 
   const handler = findHandler(options, operation);
@@ -237,7 +237,10 @@ async function answer<T extends Operations>(
   const { named } = attempt;
   const told = { named, requestId, method, path: target.path, connection, headers, now, version, datacenter: options.datacenter, settings };
   const call: Call = { operation, caller, account, store, ...told, requireAccess, isAdministrator: () => isAdministrator(attempt) };
-  if (service === 'storage') return writeResult(operation, await handler(input, call));
+  if (service === 'storage') {
+    const result = await handler(input, call);
+    return isEmpty ? writeEmpty(204) : writeResult(operation, result);
+  }
   const answered = await withRoleTags(call, inputs, () => handler(input, call));
   return addHeaders(writeResult(operation, answered.result), answered.headers);
 }

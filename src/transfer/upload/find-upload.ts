@@ -1,9 +1,11 @@
 import type { Upload } from '../../api/objects.ts';
 import { storage as operations } from '../../api/storage.ts';
 import type { StorageClient } from '../../client/client.ts';
+import { isEmptyReply } from '../../client/response.ts';
 import { ApiError, NotFoundError, UsageError } from '../../base/errors.ts';
 import { listEntries } from '../tree/list.ts';
-import { readPlace, type UploadPlace } from './parts.ts';
+import { printRemotePath } from '../path.ts';
+import { partsDirectory, readPlace, type UploadPlace } from './parts.ts';
 
 const fullId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -45,7 +47,15 @@ export async function findUpload(storage: StorageClient, account: string, word: 
   throw new UsageError(`multipart upload "${word}" is ambiguous: ${found.map(({ id }) => id).join(', ')}`, { hint: 'give the full id' });
 }
 
-/** The state of an upload, and where its parts are. */
-export async function getUpload(storage: StorageClient, place: UploadPlace): Promise<Upload> {
-  return await storage.getMultipartUpload(place);
+/** What is known of an upload: a service that answers an empty 204 says only that there is one. */
+export type KnownUpload = Pick<Upload, 'id'> & Partial<Upload>;
+
+/** The state of an upload. */
+export async function getUpload(storage: StorageClient, place: UploadPlace): Promise<KnownUpload> {
+  try {
+    return await storage.getMultipartUpload(place);
+  } catch (error) {
+    if (!isEmptyReply(error)) throw error;
+    return { id: place.id, partsDirectory: printRemotePath(partsDirectory(place)) };
+  }
 }

@@ -147,9 +147,9 @@ export async function commitUpload(
   storage: StorageClient,
   place: UploadPlace,
   etags: readonly string[],
-): Promise<{ etag: string; md5: string }> {
+): Promise<{ etag: string; md5: string; location: string | undefined }> {
   const reply = await storage.commitMultipartUpload({ ...place, parts: [...etags] });
-  return { etag: reply['etag'] ?? '', md5: reply['computed-md5'] ?? '' };
+  return { etag: reply['etag'] ?? '', md5: reply['computed-md5'] ?? '', location: reply['location'] };
 }
 
 /** Longest time that giving up takes, milliseconds: somebody may wait for the program to end. */

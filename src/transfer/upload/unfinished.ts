@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Entry } from '../../api/objects.ts';
 import { ApiError, isSystemError, NetworkError } from '../../base/errors.ts';
 import type { Engine } from '../engine.ts';
+import { inspect } from '../inspect.ts';
 import { hashFile } from '../local/walk.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 import type { FileSource } from '../local/source.ts';
+import { getUpload } from './find-upload.ts';
 import { createUpload, listParts, partsDirectory, readPlace, type Part, type PutOptions, type UploadPlace } from './parts.ts';
 
 /** An upload that is on its way, as it is remembered until it is committed. */
@@ -64,7 +66,10 @@ function readParts(value: unknown): Record<number, Part> {
 /** Whether the service still takes parts for an upload. */
 async function isOpen({ storage }: Engine, place: UploadPlace): Promise<boolean> {
   try {
-    return (await storage.getMultipartUpload(place)).state === 'created';
+    const { state } = await getUpload(storage, place);
+    if (state !== undefined) return state === 'created';
+    // The directory is there for as long as parts are taken.
+    return (await inspect(storage, partsDirectory(place))) !== undefined;
   } catch (error) {
     if (error instanceof ApiError && error.status < 500) return false;
     throw error;

@@ -119,12 +119,27 @@ describe('faults', () => {
     expect((await compute('GET', '/my/keys')).status).toBe(200);
   });
 
+  test('the state of an upload is an empty 204 as often as told, and of none it is still 404', async () => {
+    const { storage } = await start({ faults: createFaults('getmultipartupload=204*1') });
+    const { json } = await storage('POST', '/demo/uploads', { json: { objectPath: '/demo/stor/x' } });
+    const { id, partsDirectory } = json as { id: string; partsDirectory: string };
+    const empty = await storage('GET', `${partsDirectory}/state`);
+    expect([empty.status, empty.text, empty.headers['content-type']]).toEqual([204, '', undefined]);
+    expect(await storage('GET', `${partsDirectory}/state`)).toMatchObject({ status: 200, json: { id, state: 'created' } });
+    const unknown = await start({ faults: createFaults('getjob=204,getmultipartupload=204') });
+    const other = '0f3c0000-0000-4000-8000-000000000003';
+    for (const path of [`/demo/uploads/0f3/${other}/state`, `/demo/jobs/${other}/live/status`]) {
+      expect(await unknown.storage('GET', path)).toMatchObject(missing);
+    }
+  });
+
   test.each([
     ['nonsense', 'OPERATION=CODE'],
     ['getkey=', 'OPERATION=CODE'],
     ['getkey=Strange', 'write the status'],
     ['getkey=200:Strange', '200 is no status'],
     ['imagecreation=ResourceNotFound', 'PrepareImageDidNotRun'],
+    ['getkey=204', 'getjob and getmultipartupload'],
   ])('%s is refused', (spec, words) => {
     expect(() => createFaults(spec)).toThrow(words);
   });
