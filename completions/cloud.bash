@@ -69,6 +69,7 @@ _cloud_enter() {
     'policies/delete'|'policies/rm') place='policies delete' ;;
     'policies/check') place='policies check' ;;
     'policies/simulate') place='policies simulate' ;;
+    'policies/who-can') place='policies who-can' ;;
     'rbac/export') place='rbac export' ;;
     'rbac/diff') place='rbac diff' ;;
     'rbac/apply') place='rbac apply' ;;
@@ -212,7 +213,7 @@ _cloud_place() {
     'roles tags set') options="$_cloud_shared" ;;
     'roles tags add') options="$_cloud_shared" ;;
     'roles tags remove') options="$_cloud_shared" ;;
-    'policies') commands='list get create update edit delete check simulate' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
+    'policies') commands='list get create update edit delete check simulate who-can' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
     'policies list') options="$_cloud_shared" ;;
     'policies get') options="$_cloud_shared" ;;
     'policies create') options="--rule+ --description --from --wait --wait-timeout $_cloud_shared" ;;
@@ -221,6 +222,7 @@ _cloud_place() {
     'policies delete') options="-y,--yes -n,--dry-run --wait --wait-timeout $_cloud_shared" ;;
     'policies check') options="$_cloud_shared" ;;
     'policies simulate') options="--with-role+ --at --source --from --expect $_cloud_shared" ;;
+    'policies who-can') options="--at --source --from $_cloud_shared" ;;
     'rbac') commands='export diff apply schema' options="$_cloud_shared" ;;
     'rbac export') options="$_cloud_shared" ;;
     'rbac diff') options="--prune --exit-code $_cloud_shared" ;;
@@ -419,6 +421,9 @@ _cloud_value() {
     'policies simulate/--source') kind=text ;;
     'policies simulate/--from') kind=file ;;
     'policies simulate/--expect') kind=words choices='allow deny' ;;
+    'policies who-can/--at') kind=text ;;
+    'policies who-can/--source') kind=text ;;
+    'policies who-can/--from') kind=file ;;
     'rbac apply/--wait-timeout') kind=text ;;
     'images list/--name') kind=text ;;
     'images list/--os') kind=text ;;
@@ -709,6 +714,8 @@ _cloud_argument() {
     'policies simulate/0') kind=user ;;
     'policies simulate/1') kind=action ;;
     'policies simulate/2') kind=resource ;;
+    'policies who-can/0') kind=action ;;
+    'policies who-can/1') kind=resource ;;
     'rbac diff/0') kind=file ;;
     'rbac apply/0') kind=file ;;
     'images get/0') kind=image ;;

@@ -131,6 +131,8 @@ function __cloud_enter
             set __cloud_place 'policies check'
         case 'policies/simulate'
             set __cloud_place 'policies simulate'
+        case 'policies/who-can'
+            set __cloud_place 'policies who-can'
         case 'rbac/export'
             set __cloud_place 'rbac export'
         case 'rbac/diff'
@@ -488,6 +490,12 @@ function __cloud_valued
         case 'policies simulate/--from'
             return 0
         case 'policies simulate/--expect'
+            return 0
+        case 'policies who-can/--at'
+            return 0
+        case 'policies who-can/--source'
+            return 0
+        case 'policies who-can/--from'
             return 0
         case 'rbac apply/--wait-timeout'
             return 0
@@ -1263,6 +1271,7 @@ complete -c cloud -n '__cloud_below \'policies\'' -a edit -d 'Edit a policy in y
 complete -c cloud -n '__cloud_below \'policies\'' -a delete -d 'Delete policies'
 complete -c cloud -n '__cloud_below \'policies\'' -a check -d 'Check rules without a service: syntax, unknown actions, rules that grant nothing'
 complete -c cloud -n '__cloud_below \'policies\'' -a simulate -d 'Say whether a user may do something, and why or why not'
+complete -c cloud -n '__cloud_below \'policies\'' -a who-can -d 'List everybody who may do something, and through which role, policy and rule'
 complete -c cloud -n '__cloud_below \'policies\'' -a '(__cloud_aliases list ls \'List the policies\' get show \'Show a policy\' create add \'Create a policy\' delete rm \'Delete policies\')'
 complete -c cloud -n '__cloud_argument \'policies get\' 0 0' -a '(__cloud_ask policy)'
 complete -c cloud -n '__cloud_at \'policies create\'' -l rule -x -a '(__cloud_ask rule)' -d 'Rule: CAN <actions> WHEN <conditions>; @FILE for the content of a file'
@@ -1296,6 +1305,11 @@ complete -c cloud -n '__cloud_at \'policies simulate\'' -l expect -x -a 'allow d
 complete -c cloud -n '__cloud_argument \'policies simulate\' 0 0' -a '(__cloud_ask user)'
 complete -c cloud -n '__cloud_argument \'policies simulate\' 1 1' -a '(__cloud_ask action)'
 complete -c cloud -n '__cloud_argument \'policies simulate\' 2 2' -a '(__cloud_ask resource)'
+complete -c cloud -n '__cloud_at \'policies who-can\'' -l at -x -d 'When: 2024-05-01T09:00Z, 09:00, "monday 09:00", in UTC; now when absent'
+complete -c cloud -n '__cloud_at \'policies who-can\'' -l source -x -d 'Address that the request comes from'
+complete -c cloud -n '__cloud_at \'policies who-can\'' -l from -r -F -d 'Ask this document instead of the account'
+complete -c cloud -n '__cloud_argument \'policies who-can\' 0 0' -a '(__cloud_ask action)'
+complete -c cloud -n '__cloud_argument \'policies who-can\' 1 1' -a '(__cloud_ask resource)'
 complete -c cloud -n '__cloud_below \'rbac\'' -a export -d 'Write users with their keys, policies, roles and role tags as one YAML document'
 complete -c cloud -n '__cloud_below \'rbac\'' -a diff -d 'Show what would change if a document were applied'
 complete -c cloud -n '__cloud_below \'rbac\'' -a apply -d 'Change the account so that it has what a document says'

@@ -83,6 +83,49 @@ test('simulate answers from a document, with the way that leads to the answer', 
   expect([action.code, action.stderr]).toEqual([2, expect.stringContaining('did you mean listkeys?')]);
 });
 
+test('who-can lists everybody who may, through what, and who has to ask for a role', async () => {
+  const file = user.write('who.yaml', document.replace('ops, members: [alice]', "ops, members: [alice, 'account:partner']"));
+  const ask = (...words: string[]) =>
+    user.here(['policies', 'who-can', ...words, '--from', file, '--columns', 'user,ask,role,rule'], { env: { CLOUD_PROFILE: undefined } });
+  const monday = await ask('listkeys', 'keys', '--at', 'monday 10:00');
+  expect(monday).toMatchObject({ code: 0, stderr: '' });
+  expect(monday.stdout.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
+    ['USER', 'ASK', 'ROLE', 'RULE'],
+    ['account:demo', '-', '-', '-'],
+    ['alice', '-', 'dev', 'CAN listkeys WHEN day IN (mon, tue)'],
+    [''],
+  ]);
+  expect((await ask('listkeys', 'keys', '--at', '2024-06-02T10:00Z', '-o', 'name')).stdout).toBe('account:demo\n');
+  const near = await ask('getkey', 'keys/laptop', '--source', '10.1.2.3', '-j');
+  const rule = 'CAN getkey WHEN sourceip = 10.0.0.0/8';
+  expect(JSON.parse(near.stdout)).toEqual([
+    { user: 'account:demo', ask: [] },
+    { user: 'alice', ask: ['ops'], role: 'ops', rule },
+    { user: 'account:partner', ask: ['ops'], role: 'ops', rule },
+  ]);
+  const nowhere = await ask('getkey', 'keys/laptop', '-o', 'name');
+  expect([nowhere.stdout, nowhere.stderr]).toEqual([
+    'account:demo\n',
+    expect.stringContaining('a condition on "sourceip" allow nobody here'),
+  ]);
+  const kind = await ask('getkey', 'keys');
+  expect([kind.code, kind.stderr]).toEqual([2, expect.stringContaining('hint: it is done to keys/KEY')]);
+});
+
+test('what is not there yet has the role tags of the directory that it would be in', async () => {
+  await user.here(['users', 'create', 'writer', '--email', 'a@example.com', '--password-stdin', '--wait'], { input: 'open sesame 1' });
+  await user.json('policies', 'create', 'write', '--rule', 'CAN putobject AND getobject', '--wait');
+  await user.json('roles', 'create', 'writers', '--default-member', 'writer', '--policy', 'write', '--wait');
+  await user.here(['stor', 'mkdir', 'shared']);
+  await user.here(['stor', 'roles', 'set', 'shared', 'writers']);
+  expect(await user.json('policies', 'simulate', 'writer', 'putobject', 'shared/new')).toMatchObject({ allowed: true, tag: 'writers' });
+  const names = async (...words: string[]) => (await user.here(['policies', 'who-can', ...words, '-o', 'name'])).stdout.split('\n');
+  expect(await names('putobject', 'shared/a/b')).toEqual(['account:demo', 'writer', '']);
+  expect(await names('putobject', 'elsewhere')).toEqual(['account:demo', '']);
+  expect(await names('getobject', '~~/public/page.html')).toEqual(['*', 'account:demo', '']);
+  expect((await user.here(['policies', 'who-can', 'getrole', 'roles/nothere'])).code).toBe(3);
+});
+
 test('a refused sub-user is pointed to the question that explains the refusal, and the answer is right', async () => {
   const input = 'open sesame 1';
   await user.here(['users', 'create', 'alice', '--email', 'a@example.com', '--password-stdin', '--wait'], { input });

@@ -54,6 +54,7 @@ export const reads: readonly ReadCase[] = [
   'policies list -j',
   'policies get reads -j',
   'policies simulate jill getobject /demo/stor/w',
+  'policies who-can getobject /demo/stor/w -j',
   'rbac export',
   'rbac diff rbac.yaml',
   'images list -j',

@@ -11,6 +11,7 @@ import { quoteShell } from '../../base/quote.ts';
 import { check } from './check.ts';
 import { readRules, removeRules, warnAbout } from './rules.ts';
 import { simulate } from './simulate.ts';
+import { whoCan } from './who-can.ts';
 import { policyDocument } from '../../rbac/document.ts';
 import { editYaml } from '../rbac/editor.ts';
 import { findPolicy, isUuid, readUuid, requirePolicy } from '../../lookup/find.ts';
@@ -244,5 +245,6 @@ export const policies = group({
     }),
     check,
     simulate,
+    'who-can': whoCan,
   },
 });

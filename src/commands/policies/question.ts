@@ -8,6 +8,11 @@ import { readDate, readDay, readTime } from '../../policy/moments.ts';
 import { nearest } from '../../base/nearest.ts';
 import { accountWord, collections, readResource, type Resource } from '../../lookup/resource.ts';
 
+/** `--at`, `--source` and `--from` of every question. */
+export const atOption = ['When: 2024-05-01T09:00Z, 09:00, "monday 09:00", in UTC; now when absent', { placeholder: 'TIME' }] as const;
+export const sourceOption = ['Address that the request comes from', { placeholder: 'IP' }] as const;
+export const fromOption = ['Ask this document instead of the account', { placeholder: 'FILE', values: 'file' }] as const;
+
 /** The operation that an action is; undefined for actions on instances. */
 export function findOperation(action: string): Operation | undefined {
   const all: Operation[] = [...Object.values(compute), ...Object.values(storage)];

@@ -1,46 +1,14 @@
 import { command, type Context } from '../../cli/command.ts';
 import { choice, one, text, texts } from '../../cli/parameters.ts';
-import { LocalError, NotFoundError } from '../../base/errors.ts';
+import { LocalError } from '../../base/errors.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { record, text as printed, type Output } from '../../output/kinds.ts';
-import { decide, type Decision, type DecisionResource } from '../../policy/decide.ts';
+import { decide, type Decision } from '../../policy/decide.ts';
 import { explainDecision } from '../../policy/explain.ts';
-import { inspect } from '../../transfer/inspect.ts';
-import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
-import { findCaller, listCallerRoles, readAccess, takeAccess, type Access } from '../../rbac/access.ts';
-import { readDocument } from '../../rbac/read.ts';
-import { readTagHeader, requestPath, resolveResource } from '../../lookup/resource.ts';
+import { findCaller, listCallerRoles } from '../../rbac/access.ts';
 import { wantsText } from '../rbac/show.ts';
-import { findOperation, readAction, readMoment, readSource, readSubject } from './question.ts';
-
-/** Whose resources a question is about, and where their tags are. */
-interface Place {
-  account: string;
-  access: Access;
-}
-
-/** A resource of the object storage; its tags are asked for unless the question is about a document. */
-async function findObject(context: Context, { account }: Place, word: string, isOffline: boolean): Promise<DecisionResource> {
-  const path = readRemotePath(word, account);
-  const found = isOffline ? undefined : await inspect(context.storage, path);
-  return { path: printRemotePath(path), kind: 'member', tags: readTagHeader(found?.headers['role-tag']) };
-}
-
-async function findResource(context: Context, place: Place, action: string, word: string, isOffline: boolean): Promise<DecisionResource> {
-  if (findOperation(action)?.service === 'storage') return await findObject(context, place, word, isOffline);
-  const subject = readSubject(action, word, place.account);
-  const resource = isOffline ? subject : await resolveResource(context, subject.path);
-  const tags = await place.access.findTags(resource);
-  if (tags === undefined) throw new NotFoundError(`resource "${word}" does not exist`);
-  return { path: `/${requestPath(resource, place.account)}`, kind: resource.kind, tags };
-}
-
-/** The account, or a document in its place, which needs no profile. */
-async function findPlace(context: Context, file: string | undefined): Promise<Place> {
-  if (file === undefined) return { account: context.account, access: await readAccess(context) };
-  const document = await readDocument(context, file);
-  return { account: context.settings().account?.value ?? document.account ?? 'my', access: takeAccess(document) };
-}
+import { findPlace, findResource, readConditions } from './place.ts';
+import { atOption, fromOption, readAction, sourceOption } from './question.ts';
 
 /** The decision as a record: the answer, what led to it, and the sentences. */
 function toRecord(decision: Decision): object {
@@ -70,16 +38,15 @@ export const simulate = command({
   },
   options: {
     withRole: texts('Role that the request asks for instead of the default ones; * for all', { placeholder: 'NAME', values: 'role' }),
-    at: text('When: 2024-05-01T09:00Z, 09:00, "monday 09:00", in UTC; now when absent', { placeholder: 'TIME' }),
-    source: text('Address that the request comes from', { placeholder: 'IP' }),
-    from: text('Ask this document instead of the account', { placeholder: 'FILE', values: 'file' }),
+    at: text(...atOption),
+    source: text(...sourceOption),
+    from: text(...fromOption),
     expect: choice('Fail when the answer is another', ['allow', 'deny'], { placeholder: 'ANSWER' }),
   },
   run: async (invocation) => {
-    const { args, options, world } = invocation;
+    const { args, options } = invocation;
     const action = readAction(args.action);
-    const now = options.at === undefined ? world.now() : readMoment(options.at, world.now());
-    const sourceip = options.source === undefined ? undefined : readSource(options.source);
+    const conditions = readConditions(invocation, action, options);
     const place = await findPlace(invocation, options.from);
     const caller = findCaller(place.access, args.user, place.account);
     const decision = decide({
@@ -88,7 +55,7 @@ export const simulate = command({
       named: options.withRole.length === 0 ? undefined : options.withRole.flatMap((word) => word.split(',')),
       resource: await findResource(invocation, place, action, args.resource, options.from !== undefined),
       action,
-      context: { now, sourceip, method: findOperation(action)?.method },
+      context: conditions,
     });
     const answer = decision.allowed ? 'allow' : 'deny';
     if (options.expect !== undefined && options.expect !== answer) {

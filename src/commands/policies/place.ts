@@ -1,0 +1,66 @@
+import type { Context } from '../../cli/command.ts';
+import { NotFoundError } from '../../base/errors.ts';
+import type { DecisionInput, DecisionResource } from '../../policy/decide.ts';
+import { readAccess, takeAccess, type Access } from '../../rbac/access.ts';
+import { readDocument } from '../../rbac/read.ts';
+import { readTagHeader, requestPath, resolveResource } from '../../lookup/resource.ts';
+import { inspect } from '../../transfer/inspect.ts';
+import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { findOperation, readMoment, readSource, readSubject } from './question.ts';
+
+/** Whose resources a question is about, and where their tags are. */
+export interface Place {
+  account: string;
+  access: Access;
+}
+
+/** The account, or a document in its place, which needs no profile. */
+export async function findPlace(context: Context, file: string | undefined): Promise<Place> {
+  if (file === undefined) return { account: context.account, access: await readAccess(context) };
+  const document = await readDocument(context, file);
+  return { account: context.settings().account?.value ?? document.account ?? 'my', access: takeAccess(document) };
+}
+
+/** The tags of what is at a path, or of the nearest directory above what is not there yet. */
+async function findEntryTags(context: Context, path: RemotePath): Promise<string[]> {
+  const found = await inspect(context.storage, path);
+  if (found) return readTagHeader(found.headers['role-tag']);
+  const above = parentOf(path);
+  // The account's own directory has no entry.
+  return above === undefined || above.path === '' ? [] : await findEntryTags(context, above);
+}
+
+/** A resource of the object storage; its tags are asked for unless the question is about a document. */
+async function findObject(context: Context, { account }: Place, word: string, isOffline: boolean): Promise<DecisionResource> {
+  const path = readRemotePath(word, account);
+  return { path: printRemotePath(path), kind: 'member', tags: isOffline ? [] : await findEntryTags(context, path) };
+}
+
+/** What an action is done to, with its role tags. @throws {NotFoundError} for what does not exist */
+export async function findResource(
+  context: Context,
+  place: Place,
+  action: string,
+  word: string,
+  isOffline: boolean,
+): Promise<DecisionResource> {
+  if (findOperation(action)?.service === 'storage') return await findObject(context, place, word, isOffline);
+  const subject = readSubject(action, word, place.account);
+  const resource = isOffline ? subject : await resolveResource(context, subject.path);
+  const tags = await place.access.findTags(resource);
+  if (tags === undefined) throw new NotFoundError(`resource "${word}" does not exist`);
+  return { path: `/${requestPath(resource, place.account)}`, kind: resource.kind, tags };
+}
+
+/** What conditions look at: the moment and the address of the options, and the method of the action. */
+export function readConditions(
+  { world }: Pick<Context, 'world'>,
+  action: string | undefined,
+  { at, source }: { at: string | undefined; source: string | undefined },
+): DecisionInput['context'] {
+  return {
+    now: at === undefined ? world.now() : readMoment(at, world.now()),
+    sourceip: source === undefined ? undefined : readSource(source),
+    method: action === undefined ? undefined : findOperation(action)?.method,
+  };
+}

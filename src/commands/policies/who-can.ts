@@ -1,0 +1,81 @@
+import type { Operation } from '../../api/operation.ts';
+import { command } from '../../cli/command.ts';
+import { one, text } from '../../cli/parameters.ts';
+import { records } from '../../output/kinds.ts';
+import type { DecisionCaller, Grant } from '../../policy/decide.ts';
+import { listCallerRoles } from '../../rbac/access.ts';
+import { findPermission, listCallers, printCaller, type Question } from '../../rbac/permission.ts';
+import { findPlace, findResource, readConditions, type Place } from './place.ts';
+import { atOption, findOperation, fromOption, readAction, sourceOption } from './question.ts';
+
+/** Somebody who may. */
+interface Holder {
+  /** `alice`, `account:LOGIN`, or `*` for everybody. */
+  user: string;
+  kind: DecisionCaller['kind'] | 'everybody';
+  /** Roles to name by `--role`, one of which is enough; empty when none has to be named. */
+  ask: string[];
+  role?: string;
+  policy?: string;
+  rule?: string;
+  tag?: string;
+}
+
+function describeGrant({ kind: _kind, ...path }: Grant): Omit<Holder, 'user' | 'kind' | 'ask'> {
+  return path;
+}
+
+/** Whether what is asked is open to everybody: reading below `public`. */
+function isOpen(operation: Operation | undefined, path: string): boolean {
+  return operation?.service === 'storage' && operation.method === 'GET' && path.split('/')[2] === 'public';
+}
+
+/** Everybody who may, and the names that conditions look at in vain. */
+export function listHolders({ access, account }: Place, question: Question): { holders: Holder[]; missing: string[] } {
+  const missing = new Set<string>();
+  const holders = listCallers(access, account).flatMap((caller): Holder[] => {
+    const permission = findPermission(caller, listCallerRoles(access, caller), question);
+    if (permission.because) {
+      return [{ user: printCaller(caller), kind: caller.kind, ask: permission.ask, ...describeGrant(permission.because) }];
+    }
+    for (const name of permission.missing) missing.add(name);
+    return [];
+  });
+  const isPublic = isOpen(findOperation(question.action), question.resource.path);
+  return { holders: isPublic ? [{ user: '*', kind: 'everybody', ask: [] }, ...holders] : holders, missing: [...missing] };
+}
+
+export const whoCan = command({
+  summary: 'List everybody who may do something, and through which role, policy and rule',
+  description:
+    'Answers as the service would for the account, every sub-user and every other account that is a member of a role. ASK names the roles of which one has to be asked for with --role; where it is empty, the default roles are enough.',
+  arguments: {
+    action: one('Operation in lower case: listkeys, getimage, putobject', { values: 'action' }),
+    resource: one('What it is done to: keys, keys/laptop, images/NAME, account; a path of the object storage for its actions', {
+      values: 'resource',
+    }),
+  },
+  options: { at: text(...atOption), source: text(...sourceOption), from: text(...fromOption) },
+  run: async (invocation) => {
+    const { args, options, note } = invocation;
+    const action = readAction(args.action);
+    const context = readConditions(invocation, action, options);
+    const place = await findPlace(invocation, options.from);
+    const resource = await findResource(invocation, place, action, args.resource, options.from !== undefined);
+    const { holders, missing } = listHolders(place, { action, resource, context });
+    for (const name of missing) {
+      const hint = ['sourceip', 'ip'].includes(name) ? ': give --source IP' : '';
+      note(`Rules with a condition on "${name}" allow nobody here, because the question does not say it${hint}`);
+    }
+    return records(holders, {
+      columns: ['user', 'ask', 'role', 'policy', 'rule', { key: 'tag', long: true }],
+      id: 'user',
+      fields: ['kind'],
+    });
+  },
+  examples: [
+    { line: 'cloud policies who-can deleteimage images/debian-12', help: 'Who may delete this image?' },
+    { line: 'cloud policies who-can getobject backups/disk.img --at "sunday 03:00"', help: 'Who may read this object on Sunday night?' },
+    { line: 'cloud policies who-can listkeys keys --from rbac.yaml -o name', help: 'Of a document, offline' },
+  ],
+});

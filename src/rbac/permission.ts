@@ -1,0 +1,43 @@
+import { decide, type CallerRole, type DecisionCaller, type DecisionInput, type Grant } from '../policy/decide.ts';
+import type { Access } from './access.ts';
+
+/** What is asked of every caller. */
+export type Question = Pick<DecisionInput, 'resource' | 'action' | 'context'>;
+
+/** Whether a caller may do something, and how. */
+export interface Permission {
+  /** What allows it; undefined when nothing does. */
+  because: Grant | undefined;
+  /** Role names for `--role`, each of which allows it alone; `*` where only all roles together do. Empty when none has to be named. */
+  ask: string[];
+  /** Names that conditions look at and the request does not have. */
+  missing: string[];
+}
+
+/** Asks with the default roles, then with each role of the caller alone, then with all of them. */
+export function findPermission(caller: DecisionCaller, roles: readonly CallerRole[], question: Question): Permission {
+  const plain = decide({ caller, roles, ...question });
+  if (plain.allowed) return { because: plain.because, ask: [], missing: [] };
+  const missing = plain.reasons.flatMap(({ missing: what, detail }) => (what === 'missing-name' && detail !== undefined ? [detail] : []));
+  const own = roles.filter(({ membership }) => membership !== 'none').map(({ name }) => name);
+  const answers = own.map((name) => ({ name, decision: decide({ caller, roles, named: [name], ...question }) }));
+  const [first] = answers.flatMap(({ decision }) => (decision.allowed ? [decision.because] : []));
+  if (first) return { because: first, ask: answers.filter(({ decision }) => decision.allowed).map(({ name }) => name), missing };
+  const whole = own.length > 1 ? decide({ caller, roles, named: ['*'], ...question }) : undefined;
+  return whole?.allowed === true ? { because: whole.because, ask: ['*'], missing } : { because: undefined, ask: [], missing };
+}
+
+/** Everybody who can be allowed something: the account, its sub-users, and other accounts that are members of its roles. */
+export function listCallers({ users, roles }: Access, account: string): DecisionCaller[] {
+  const others = roles.flatMap(({ members }) => members.filter(({ type }) => type === 'account').map(({ login }) => login));
+  return [
+    { kind: 'account', login: account },
+    ...users.map(({ login }) => ({ kind: 'user' as const, login })),
+    ...[...new Set(others)].filter((login) => login !== account).map((login) => ({ kind: 'other-account' as const, login })),
+  ];
+}
+
+/** A caller as `policies simulate` takes it: `alice`, `account:other`. */
+export function printCaller({ kind, login }: DecisionCaller): string {
+  return kind === 'user' ? login : `account:${login}`;
+}
