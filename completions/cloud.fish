@@ -619,6 +619,8 @@ function __cloud_valued
             return 0
         case 'stor put/--if-match'
             return 0
+        case 'stor put/--if-modified-since'
+            return 0
         case 'stor put/--max-size'
             return 0
         case 'stor put/--links'
@@ -1491,6 +1493,7 @@ complete -c cloud -n '__cloud_at \'stor put\'' -l header -x -d 'Any header that 
 complete -c cloud -n '__cloud_at \'stor put\'' -l copies -x -d 'Number of copies'
 complete -c cloud -n '__cloud_at \'stor put\'' -l modes -d 'Keep the permission bits in m-mode'
 complete -c cloud -n '__cloud_at \'stor put\'' -l if-match -x -d 'Only over the object that has this etag'
+complete -c cloud -n '__cloud_at \'stor put\'' -l if-modified-since -x -d 'Only over an object that was changed after, or where there is none; a date, or how long ago'
 complete -c cloud -n '__cloud_at \'stor put\'' -l no-clobber -d 'Only when there is no object of this name'
 complete -c cloud -n '__cloud_at \'stor put\'' -s T -l no-target-directory -d 'The target is the new name itself, also when it is a directory'
 complete -c cloud -n '__cloud_at \'stor put\'' -s n -l dry-run -d 'Only show what would be done'

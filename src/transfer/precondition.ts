@@ -1,3 +1,4 @@
+import type { Headers } from '../api/message.ts';
 import type { StorageClient } from '../client/client.ts';
 import { ApiError, LocalError } from '../base/errors.ts';
 import { inspect } from './inspect.ts';
@@ -9,6 +10,18 @@ export interface Precondition {
   readonly ifMatch?: string | undefined;
   /** `*`: nothing. */
   readonly ifNoneMatch?: string | undefined;
+  /** A date of HTTP: an object that was changed after, or nothing. */
+  readonly ifModifiedSince?: string | undefined;
+}
+
+/** Whether an object was changed at or before a date; not known where the service does not say when. */
+function isUnmodified({ 'last-modified': modified }: Headers, since: string): boolean {
+  return Date.parse(modified ?? '') <= Date.parse(since);
+}
+
+/** Whether anything must be at the target. */
+export function hasCondition({ ifMatch, ifNoneMatch, ifModifiedSince }: Precondition): boolean {
+  return ifMatch !== undefined || ifNoneMatch !== undefined || ifModifiedSince !== undefined;
 }
 
 /** Whether a condition of a request did not hold. Other conflicts, such as a directory that is full, are failures of their own. */
@@ -18,12 +31,13 @@ export function isConditionFailed(error: unknown): error is ApiError {
 
 /** Asks for the target, which may be missing. @throws {ApiError} when it is a directory, or the condition does not hold */
 export async function checkPrecondition(storage: StorageClient, target: RemotePath, condition: Precondition): Promise<void> {
-  const { ifMatch, ifNoneMatch } = condition;
+  const { ifMatch, ifNoneMatch, ifModifiedSince } = condition;
   const there = await inspect(storage, target);
   if (there?.type === 'directory')
     throw new ApiError(400, 'OperationNotAllowedOnDirectory', `${printRemotePath(target)} is a directory: give the name of an object`);
   const isFailed = (ifNoneMatch === '*' && there !== undefined) || (ifMatch !== undefined && ifMatch !== there?.headers['etag']);
-  if (isFailed) throw new ApiError(412, 'PreconditionFailed', `${printRemotePath(target)} is not as the conditions want it`);
+  const isOld = there !== undefined && ifModifiedSince !== undefined && isUnmodified(there.headers, ifModifiedSince);
+  if (isFailed || isOld) throw new ApiError(412, 'PreconditionFailed', `${printRemotePath(target)} is not as the conditions want it`);
 }
 
 /**
@@ -37,7 +51,7 @@ export async function commitUnder(
   condition: Precondition,
   commit: () => Promise<{ etag: string; md5: string }>,
 ): Promise<{ etag: string; md5: string }> {
-  if (condition.ifMatch === undefined && condition.ifNoneMatch === undefined) return await commit();
+  if (!hasCondition(condition)) return await commit();
   await checkPrecondition(storage, target, condition);
   const committed = await commit();
   const there = await inspect(storage, target);

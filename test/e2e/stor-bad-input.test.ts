@@ -31,6 +31,8 @@ const refused: readonly [words: string, code: number, message: string][] = [
   ['put f d/object --part-size 1M', 2, 'at least 5 MiB'],
   ['put f d/object --no-clobber --if-match e', 2, 'contradict each other'],
   ['put f f d --if-match e', 2, 'for one file'],
+  ['put f d/object --if-modified-since yesterday', 2, 'neither a date nor a duration'],
+  ['put -r folder d --if-modified-since 1h', 2, 'not for trees'],
   ['put f folder/f d', 2, 'f and folder/f would both become /demo/stor/d/f'],
   ['put f d/object -P 0', 2, '"0" is not a whole number from 1 to 256'],
   ['put f d/object --bwlimit 0', 2, 'nothing would move'],

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { useLocal, type Outcome } from '../support/sandbox.ts';
 
 const user = useLocal();
 
@@ -46,6 +46,30 @@ test('a pipe that closes early ends the command quietly with 0', async () => {
     const { stdout, stderr, code } = await user.shell(`set -o pipefail; ${line}`);
     expect([Number(stdout) > 0, stderr, code]).toEqual([true, '', 0]);
   }
+});
+
+test('--if-modified-since stores over what was changed after a time, or where nothing is, at any size and from a pipe', async () => {
+  user.write('f', 'old');
+  user.write('large', Buffer.alloc(2 * 1024 * 1024, 'x'));
+  await user.here(['stor', 'put', 'f', 'since']);
+  const { mtime } = await user.json<{ mtime: string }>('stor', 'stat', 'since');
+  const second = Math.floor(Date.parse(mtime) / 1000) * 1000;
+  const modified = new Date(second).toUTCString();
+  const put = (file: string, path: string, time: string): Promise<Outcome> =>
+    user.here(['stor', 'put', file, path, '--if-modified-since', time, '-q'], file === '-' ? { input: 'piped' } : {});
+  for (const file of ['f', 'large', '-']) {
+    for (const time of [modified, new Date(second).toISOString(), new Date(second + 1000).toISOString()]) {
+      const { code, stderr } = await put(file, 'since', time);
+      expect([file, time, code, stderr]).toEqual([file, time, 1, expect.stringContaining('PreconditionFailed')]);
+    }
+  }
+  expect((await user.here(['stor', 'cat', 'since'])).stdout).toBe('old');
+  for (const file of ['f', '-', 'large']) {
+    expect((await put(file, 'since', new Date(second - 1000).toISOString())).code).toBe(0);
+    expect((await put(file, `since-${file}`, modified)).code).toBe(0);
+  }
+  expect((await put('f', 'since', '1h')).code).toBe(0);
+  expect((await user.here(['stor', 'cat', 'since', 'since--'])).stdout).toBe('oldpiped');
 });
 
 test('missing parents, wrong kinds and refusals change nothing and say what to do', async () => {

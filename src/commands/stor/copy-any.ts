@@ -62,7 +62,15 @@ type CopyValues = Pick<
 export async function copyUp(context: Context, words: string[], options: CopyValues): Promise<Output | undefined> {
   if (options.pathsFrom !== undefined || options.glob)
     throw new UsageError('--paths-from and --glob are for paths of the object storage', { hint: 'the shell expands local patterns' });
-  const unused = { copies: undefined, ifMatch: undefined, maxSize: undefined, growing: false, links: undefined, withoutHeaders: false };
+  const unused = {
+    copies: undefined,
+    ifMatch: undefined,
+    ifModifiedSince: undefined,
+    maxSize: undefined,
+    growing: false,
+    links: undefined,
+    withoutHeaders: false,
+  };
   const values = { ...options, ...unused, meta: [], header: [] };
   return await put.run(invokeWith<typeof put.arguments, typeof put.options>(context, { args: { file: words }, options: values }));
 }

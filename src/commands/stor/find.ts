@@ -5,7 +5,7 @@ import { confirm } from '../../cli/prompt.ts';
 import { ClosedPipe, InterruptedError, LocalError, UsageError } from '../../base/errors.ts';
 import { escapeControl, quoteName } from '../../output/escape.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
-import { parseDuration, parseSize } from '../../output/units.ts';
+import { parseSize } from '../../output/units.ts';
 import { createMatcher } from '../../transfer/tree/wildcard.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
@@ -14,6 +14,7 @@ import { removeEntry } from '../../transfer/tree/remove.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 import { createEngine, createTally, type Tally } from './engine.ts';
 import { prepareLine } from './exec-line.ts';
+import { readMoment } from './moment.ts';
 import { readingNames, readNames } from './names.ts';
 import { missing } from './paths.ts';
 
@@ -34,14 +35,6 @@ function createSizeTest(given: string): Test {
   const [, sign = '', rest = ''] = /^([+-]?)(.*)$/s.exec(given) ?? [];
   const wanted = parseSize(rest);
   return ({ size }) => size !== undefined && (sign === '+' ? size > wanted : sign === '-' ? size < wanted : size === wanted);
-}
-
-/** A moment: a date, or how long ago. */
-function readMoment(given: string, option: string, now: number): number {
-  const date = /^\d{4}-/.test(given) ? Date.parse(given) : now - parseDuration(given);
-  if (Number.isNaN(date))
-    throw new UsageError(`${option}: "${given}" is neither a date nor a duration`, { hint: `${option} 2024-05-31, or ${option} 7d` });
-  return date;
 }
 
 interface Wanted {

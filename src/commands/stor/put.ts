@@ -27,15 +27,23 @@ import { describeWithT, explainInterruption, listFirstNames, noTargetDirectory, 
 import { explainParent } from './paths.ts';
 import { dryRunOption, rehearseFolder, rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { runTransfers } from './show.ts';
+import { readMoment } from './moment.ts';
 import { createSkips, linksOption, readLinks } from './skips.ts';
 import { countAhead } from './totals.ts';
 
 interface PutValues extends StoreValues {
   readonly ifMatch: string | undefined;
+  readonly ifModifiedSince: string | undefined;
   readonly noClobber: boolean;
   readonly maxSize: number | undefined;
   readonly modes: boolean;
   readonly growing: boolean;
+}
+
+/** `If-Modified-Since` of a moment. @throws {UsageError} */
+function readSince(now: number, { ifModifiedSince }: PutValues): string | undefined {
+  if (ifModifiedSince === undefined) return undefined;
+  return new Date(readMoment(ifModifiedSince, '--if-modified-since', now)).toUTCString();
 }
 
 async function readPutOptions(values: PutValues, source: Source, target: RemotePath, hasParent: boolean): Promise<PutOptions> {
@@ -127,7 +135,7 @@ async function putNamed(
   const parent = parentOf(target);
   const makes = options.parents && parent !== undefined && parent.path.includes('/');
   if (makes) await makeFolder(engine.storage, parent, { parents: true });
-  const putOptions = await readPutOptions(options, source, target, makes);
+  const putOptions = { ...(await readPutOptions(options, source, target, makes)), ifModifiedSince: readSince(world.now(), options) };
   return await explainParent(() => uploadObject(engine, stored, target, putOptions), 'cloud stor put -p');
 }
 
@@ -173,6 +181,7 @@ function checkContradictions(options: PutValues & { recursive: boolean }, count:
   if (options.noClobber && options.ifMatch !== undefined) throw new UsageError('--no-clobber and --if-match contradict each other');
   if (options.ifMatch !== undefined && (count > 1 || options.recursive))
     throw new UsageError('--if-match is for one file: an etag belongs to one object');
+  if (options.ifModifiedSince !== undefined && options.recursive) throw new UsageError('--if-modified-since is for files, not for trees');
 }
 
 export const put = command({
@@ -189,6 +198,9 @@ export const put = command({
     ...storeOptions,
     modes: flag('Keep the permission bits in m-mode'),
     ifMatch: text('Only over the object that has this etag', { placeholder: 'ETAG' }),
+    ifModifiedSince: text('Only over an object that was changed after, or where there is none; a date, or how long ago', {
+      placeholder: 'TIME',
+    }),
     noClobber: flag('Only when there is no object of this name'),
     noTargetDirectory,
     dryRun: dryRunOption,
@@ -208,6 +220,7 @@ export const put = command({
     }
     const files = args.file.slice(0, -1);
     checkContradictions(options, files.length);
+    readSince(world.now(), options);
     const target = args.file.at(-1) ?? '';
     const path = readRemotePath(target, account);
     const place = await chooseTarget(invocation, files, target, path, options.noTargetDirectory);

@@ -15,6 +15,8 @@ export interface PutOptions {
   readonly ifMatch?: string | undefined;
   /** `*`: only where there is none. */
   readonly ifNoneMatch?: string | undefined;
+  /** A date of HTTP: only over an object that was changed after, or where there is none. */
+  readonly ifModifiedSince?: string | undefined;
   /** Most bytes to accept when the size is not known. */
   readonly maxSize?: number | undefined;
   /** True when the directory is known to be there. */

@@ -9,7 +9,7 @@ import type { PutOptions, Stored } from './parts.ts';
 import { largeFile, uploadParts, uploadStream } from './multipart.ts';
 import { parentOf, printRemotePath, type RemotePath } from '../path.ts';
 import { tryAgain } from '../retry.ts';
-import { checkPrecondition } from '../precondition.ts';
+import { checkPrecondition, hasCondition } from '../precondition.ts';
 import { mayBeQuick, uploadQuickly } from './quick.ts';
 import { readWholeFile, readSmallFile, watchBytes, type FileSource, type Source, type StreamSource } from '../local/source.ts';
 
@@ -20,12 +20,13 @@ const askFirst = 1024 * 1024;
 const smallFile = 1024 * 1024;
 
 /** Fields of a request that stores an object. */
-function describePut(target: RemotePath, { headers, copies, ifMatch, ifNoneMatch, maxSize }: PutOptions) {
+function describePut(target: RemotePath, { headers, copies, ifMatch, ifNoneMatch, ifModifiedSince, maxSize }: PutOptions) {
   return {
     ...target,
     headers: encodeHeaders(headers),
     ifMatch,
     ifNoneMatch,
+    ifModifiedSince,
     durabilityLevel: copies === undefined ? undefined : String(copies),
     maxContentLength: maxSize === undefined ? undefined : String(maxSize),
   };
@@ -94,8 +95,8 @@ async function putStream(engine: Engine, source: StreamSource, target: RemotePat
 }
 
 /** Parts are committed without conditions. */
-function isConditional({ ifMatch, ifNoneMatch, mayUseParts }: PutOptions): boolean {
-  return mayUseParts !== true && (ifMatch !== undefined || ifNoneMatch !== undefined);
+function isConditional(options: PutOptions): boolean {
+  return options.mayUseParts !== true && hasCondition(options);
 }
 
 async function uploadSource(engine: Engine, source: Source, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
