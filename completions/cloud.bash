@@ -305,8 +305,8 @@ _cloud_place() {
     'jobs failures') options="-f,--follow $_cloud_shared" ;;
     'jobs errors') options="-f,--follow --stderr $_cloud_shared" ;;
     'ping') options="$_cloud_shared" ;;
-    'api') commands='call sign' options="-f,--field+ -F,--json-field+ --input --header+ --service -i,--include $_cloud_shared" ;;
-    'api call') options="-f,--field+ -F,--json-field+ --input --header+ --service -i,--include $_cloud_shared" ;;
+    'api') commands='call sign' options="-f,--field+ -F,--json-field+ --input --header+ --service -i,--include --paginate $_cloud_shared" ;;
+    'api call') options="-f,--field+ -F,--json-field+ --input --header+ --service -i,--include --paginate $_cloud_shared" ;;
     'api sign') options="--method+ --expires --service $_cloud_shared" ;;
     'profile') commands='list get create edit use delete import' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
     'profile list') options="$_cloud_shared" ;;

@@ -148,6 +148,12 @@ export class ApiError extends CloudError {
   }
 }
 
+/** The same refusal with what to do about it. */
+export function withHint(error: ApiError, hint: string): ApiError {
+  const { status, code, message, requestId, errors } = error;
+  return new ApiError(status, code, message, { requestId, errors, cause: error, hint });
+}
+
 /** What people and programs get to see of an error. */
 export interface Explanation {
   code: string;

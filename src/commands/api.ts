@@ -6,7 +6,8 @@ import { checkBody, readError } from '../client/response.ts';
 import { encodeQuery } from '../client/request.ts';
 import { UsageError } from '../base/errors.ts';
 import { bytes, record } from '../output/kinds.ts';
-import { quoteShell } from '../base/quote.ts';
+import { isPage, joinPages } from './api-pages.ts';
+import { encodeTyped, explainPath, readPath, setMarker } from './api-path.ts';
 
 const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH'];
 
@@ -52,7 +53,7 @@ async function* printReply(reply: Reply, body: ByteStream, isShown: boolean): As
 const call = command({
   summary: 'Send any request, signed, and print the reply as it comes',
   description:
-    'PATH begins with a slash; in paths of the compute service, my stands for your account. Fields go into the query of a GET and into a JSON body otherwise. A refusal is printed to stderr and sets the exit code.',
+    'PATH begins with a slash; in paths of the compute service, my stands for your account, in those of the object storage (--service stor) ~~ does. Fields go into the query of a GET and into a JSON body otherwise. A refusal is printed to stderr and sets the exit code.',
   usage: '[METHOD] PATH',
   arguments: { method: one('Method, GET when absent', { values: 'api' }), path: maybe('Path and query', { values: 'api' }) },
   options: {
@@ -62,6 +63,7 @@ const call = command({
     header: texts('A further header', { placeholder: 'NAME:VALUE' }),
     service: choice('Which service', ['compute', 'stor'], { placeholder: 'NAME' }),
     include: flag('Print the status and headers too', { short: 'i' }),
+    paginate: flag('All pages of a listing of the object storage, one record a line'),
   },
   run: async (invocation) => {
     const { args, options, world } = invocation;
@@ -71,15 +73,15 @@ const call = command({
       throw new UsageError(`"${args.method}" is not an HTTP method`, { hint: `there are ${methods.join(', ')}` });
     if (args.path === undefined && methods.includes(path.toUpperCase()))
       throw new UsageError('missing argument PATH', { hint: `cloud api ${path.toUpperCase()} /my` });
-    if (!path.startsWith('/')) {
-      const whole = /^(my|--ping)(\/|\?|$)/.test(path) ? `/${path}` : `/my/${path}`;
-      throw new UsageError(`"${path}" does not begin with a slash`, { hint: `cloud api ${method} ${quoteShell(whole)}` });
-    }
+    const isStorage = options.service === 'stor';
+    const given = { path, isStorage, words: ['cloud', 'api', method] };
+    const typed = readPath(invocation, given);
+    if (options.paginate && method !== 'GET') throw new UsageError('--paginate is for GET');
     const fields = await readFields(invocation, options.field, options.jsonField);
     const hasFields = Object.keys(fields).length > 0;
     if (hasFields && options.input !== undefined) throw new UsageError('fields and --input contradict each other');
     const isQuery = method === 'GET' || method === 'HEAD';
-    const query = isQuery && hasFields ? encodeQuery(fields).replace('?', path.includes('?') ? '&' : '?') : '';
+    const query = isQuery && hasFields ? encodeQuery(fields).replace('?', typed.includes('?') ? '&' : '?') : '';
     const body =
       options.input === undefined
         ? hasFields && !isQuery
@@ -92,25 +94,28 @@ const call = command({
         : { 'content-type': 'application/json', 'content-length': String(body.length) }),
       ...readHeaders(options.header),
     };
-    const client = options.service === 'stor' ? invocation.storage : invocation.compute;
-    const url = new URL((options.service === 'stor' ? invocation.settings().storUrl : invocation.settings().url)?.value ?? '');
-    const reply = await client.request({ method, target: encodeTyped(path) + query, headers, body });
+    const client = isStorage ? invocation.storage : invocation.compute;
+    const url = new URL((isStorage ? invocation.settings().storUrl : invocation.settings().url)?.value ?? '');
+    const target = encodeTyped(typed) + query;
+    const reply = await client.request({ method, target, headers, body });
     // The reply to HEAD has the MD5 of a body that is not there.
     const checked = method === 'HEAD' ? reply.body : checkBody(reply, url);
-    if (reply.status < 400) return bytes(printReply(reply, checked, options.include));
-    throw await readError(reply, { url, now: world.now });
+    if (reply.status >= 400) throw explainPath(await readError(reply, { url, now: world.now }), given);
+    if (!options.paginate || !isPage(reply)) return bytes(printReply(reply, checked, options.include));
+    const pages = joinPages(checked, async (marker) => {
+      const next = await client.request({ method, target: setMarker(target, marker), headers });
+      if (next.status >= 400) throw await readError(next, { url, now: world.now });
+      return checkBody(next, url);
+    });
+    return bytes(printReply(reply, pages, options.include));
   },
   examples: [
     { line: 'cloud api /my/images -f os=linux', help: 'A GET with a query' },
     { line: 'cloud api POST /my -f email=ops@example.com', help: 'A change' },
-    { line: 'cloud api --service stor HEAD /demo/stor/notes.txt -i', help: 'Headers of an object' },
+    { line: 'cloud api --service stor HEAD ~~/stor/notes.txt -i', help: 'Headers of an object' },
+    { line: 'cloud api --service stor ~~/stor --paginate', help: 'A directory of any size' },
   ],
 });
-
-/** A path as it stands in a request line: what is percent-encoded stays, what cannot stand there is encoded. */
-function encodeTyped(path: string): string {
-  return path.replaceAll(/%(?![0-9a-f]{2})/gi, '%25').replaceAll(/[^\x21-\x7e]|["<>\\^`{|}]/gu, encodeURIComponent);
-}
 
 /** Pairs of a query, decoded. */
 function readQuery(search: string): [string, string][] {
@@ -130,13 +135,18 @@ const sign = command({
     const wanted = options.method.flatMap((word) => word.toUpperCase().split(','));
     const wrong = wanted.find((method) => !methods.includes(method));
     if (wrong !== undefined) throw new UsageError(`"${wrong}" is not an HTTP method`, { hint: `there are ${methods.join(', ')}` });
-    if (!args.path.startsWith('/')) throw new UsageError(`"${args.path}" does not begin with a slash`);
-    const [path = '', ...search] = encodeTyped(args.path).split('?');
+    const isStorage = options.service === 'stor';
+    const typed = readPath(invocation, { path: args.path, isStorage, words: ['cloud', 'api', 'sign'] });
+    const [path = '', ...search] = encodeTyped(typed).split('?');
     const allowed = wanted.length === 0 ? ['GET'] : [...new Set(wanted)];
     const lifetime = options.expires ?? 3_600_000;
     if (lifetime < 1000) throw new UsageError('--expires: a URL works for a second at least');
-    const service = options.service === 'stor' ? 'storage' : 'compute';
-    const url = await invocation.presign(service, { methods: allowed, path, query: readQuery(search.join('?')), lifetime });
+    const url = await invocation.presign(isStorage ? 'storage' : 'compute', {
+      methods: allowed,
+      path,
+      query: readQuery(search.join('?')),
+      lifetime,
+    });
     return record(
       { url, methods: allowed, expires: new Date(Math.floor((world.now() + lifetime) / 1000) * 1000).toISOString() },
       { id: 'url', columns: ['url', 'methods', 'expires'] },

@@ -6,7 +6,7 @@ import { findPaths } from '../config/paths.ts';
 import { openProfiles, type Profile } from '../config/profiles.ts';
 import { openState } from '../config/state.ts';
 import { resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
-import { ApiError, UsageError } from '../base/errors.ts';
+import { ApiError, UsageError, withHint } from '../base/errors.ts';
 import { explainMissing, NoProfileError } from './endpoints.ts';
 import { createConnections } from './connect.ts';
 import { createNotices } from './voice.ts';
@@ -62,11 +62,6 @@ function explainNoProfile(error: NoProfileError, names: readonly string[]): Usag
   return new UsageError(error.message.replace('there is no profile yet', `no profile is current; there are: ${names.join(', ')}`), {
     hint: `cloud profile use ${first}`,
   });
-}
-
-function withHint(error: ApiError, hint: string): ApiError {
-  const { status, code, message, requestId, errors } = error;
-  return new ApiError(status, code, message, { requestId, errors, cause: error, hint });
 }
 
 /** The folders of which was said that they are not used; a command may work with several profiles. */

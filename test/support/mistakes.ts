@@ -116,11 +116,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint?:
     'make the directories above with -p: cloud stor mkdir -p',
   ],
   ['stor mkdir one', '/demo/stor/one is an object, not a directory', 'remove it first: cloud stor rm'],
-  [
-    'stor find docs --newer yesterday',
-    '"yesterday" is not a duration',
-    'durations are numbers with ms, s, m, h, d or w: 250ms, 45s, 1h30m, 2d',
-  ],
+  ['stor find docs --newer yesterday', '--newer: "yesterday" is neither a date nor a duration', '--newer 2024-05-31, or --newer 7d'],
   [
     'stor find docs --exec \'echo "{}"\'',
     '--exec: {} stands inside quotes: it is an argument of its own',

@@ -85,7 +85,8 @@ export async function listRoutes(question: Question): Promise<Candidate[]> {
   const { typed, nouns, words } = question;
   const given = await readTyped(nouns, words);
   const verbs = given.arguments.length === 0 ? methods.map((value) => ({ value, help: 'method' })) : [];
-  if (!typed.startsWith('/') && typed !== '') return verbs;
+  const isStorage = given.options.get('service') === 'stor';
+  if (!typed.startsWith('/') && !(isStorage && typed.startsWith('~~')) && typed !== '') return verbs;
   const path = { ...question, typed: typed === '' ? '/' : typed };
-  return [...verbs, ...(await (given.options.get('service') === 'stor' ? listPaths(path) : listComputePaths(path)))];
+  return [...verbs, ...(await (isStorage ? listPaths(path) : listComputePaths(path)))];
 }

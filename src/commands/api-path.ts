@@ -1,0 +1,64 @@
+import type { Context } from '../cli/command.ts';
+import { encodePart } from '../client/request.ts';
+import { ApiError, UsageError, withHint } from '../base/errors.ts';
+import { quoteShell } from '../base/quote.ts';
+
+/** A path as it was typed, and the service that it is for. */
+export interface TypedPath {
+  readonly path: string;
+  readonly isStorage: boolean;
+  /** The words before it: `cloud api GET`. */
+  readonly words: readonly string[];
+}
+
+/** What stands after the account in paths of the object storage. */
+const roots = /^(stor|public|jobs|uploads|reports)(?=[/?]|$)/;
+
+function writeLine({ words }: TypedPath, isStorage: boolean, path: string): string {
+  return `${words.join(' ')} ${quoteShell(path)}${isStorage ? ' --service stor' : ''}`;
+}
+
+/** The line with the path below the user's own account, of the service that has such paths. */
+function suggestOwn(typed: TypedPath): string {
+  const below = typed.path.replace(/^\/?(?:~~|my)(?:\/|$)|^\/+/, '');
+  const isStorage = typed.isStorage || /^\/?~~/.test(typed.path) || roots.test(below);
+  if (isStorage) return writeLine(typed, true, roots.test(below) ? `~~/${below}` : `~~/stor/${below}`);
+  return writeLine(typed, false, /^--ping(?=[/?]|$)/.test(below) ? `/${below}` : below === '' ? '/my' : `/my/${below}`);
+}
+
+/**
+ * A path and query as the service takes them: `~~` of the object storage is the account.
+ * @throws {UsageError} for one that does not begin with a slash, with the line to type
+ */
+export function readPath({ account }: Pick<Context, 'account'>, typed: TypedPath): string {
+  const { path, isStorage } = typed;
+  if (isStorage && /^\/?~~(?=[/?]|$)/.test(path)) return path.replace(/^\/?~~/, `/${encodePart(account)}`);
+  if (path.startsWith('/')) return path;
+  throw new UsageError(`"${path}" does not begin with a slash`, { hint: suggestOwn(typed) });
+}
+
+/** The refusal of a path that belongs to the other service, or to no account, with the line that was probably meant. */
+export function explainPath(error: ApiError, typed: TypedPath): ApiError {
+  if (![400, 403, 404, 405].includes(error.status)) return error;
+  const { path, isStorage } = typed;
+  const [, first = '', ...others] = path.split('/');
+  if (!isStorage && error.status !== 403 && roots.test(others.join('/')))
+    return withHint(error, `for a path of the object storage: ${writeLine(typed, true, path)}`);
+  const isUnknown =
+    (!isStorage && roots.test(path.slice(1))) ||
+    error.code === 'AccountDoesNotExist' ||
+    error.message.startsWith(`the account ${first.replace(/\?.*$/s, '')} does not exist`);
+  return isUnknown ? withHint(error, `a path begins with an account: ${suggestOwn(typed)}`) : error;
+}
+
+/** The target of the page of a listing that begins at a marker. */
+export function setMarker(target: string, marker: string): string {
+  const [path = '', search = ''] = target.split(/\?(.*)/s);
+  const others = search.split('&').filter((pair) => pair !== '' && pair !== 'marker' && !pair.startsWith('marker='));
+  return `${path}?${[...others, `marker=${encodePart(marker)}`].join('&')}`;
+}
+
+/** A path as it stands in a request line: what is percent-encoded stays, what cannot stand there is encoded. */
+export function encodeTyped(path: string): string {
+  return path.replaceAll(/%(?![0-9a-f]{2})/gi, '%25').replaceAll(/[^\x21-\x7e]|["<>\\^`{|}]/gu, encodeURIComponent);
+}
