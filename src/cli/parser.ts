@@ -72,6 +72,13 @@ function addOption(commander: Commander, name: string, option: Option, { hasLett
   }
 }
 
+/** The error of a switch with a value, such as `--public=false`. */
+function createValueError(word: string, options: AnyCommand['options']): UsageError {
+  const [, option] = Object.entries(options ?? {}).find(([name]) => `--${kebab(name)}` === word) ?? [];
+  const hint = option?.kind === 'negatable' ? `write ${word} or --no-${word.slice(2)}` : `write ${word}, or leave it out`;
+  return new UsageError(`option ${word} takes no value`, { hint });
+}
+
 /** commander's complaints in this program's words. */
 function toUsageError(error: CommanderError, declared: AnyCommand, line: string): UsageError {
   const quoted = /'([^']*)'/.exec(error.message)?.[1] ?? '';
@@ -79,6 +86,7 @@ function toUsageError(error: CommanderError, declared: AnyCommand, line: string)
   if (error.code === 'commander.unknownOption') {
     const names = Object.keys({ ...declared.options, ...globalOptions }).map((name) => `--${kebab(name)}`);
     const word = quoted.split('=')[0] ?? quoted;
+    if (quoted.includes('=') && names.includes(word)) return createValueError(word, { ...declared.options, ...globalOptions });
     // The beginning of a name says more than a few letters in common.
     const begun = word.length > 3 ? names.filter((name) => name.startsWith(word)) : [];
     const close = begun.length === 1 ? begun[0] : nearest(word, names);

@@ -1,6 +1,6 @@
 import type { Context } from '../cli/command.ts';
 import { encodePart } from '../client/request.ts';
-import { ApiError, UsageError, withHint } from '../base/errors.ts';
+import { UsageError, withHint, type ApiError } from '../base/errors.ts';
 import { quoteShell } from '../base/quote.ts';
 
 /** A path as it was typed, and the service that it is for. */

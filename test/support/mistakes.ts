@@ -4,6 +4,8 @@ export const mistakes: readonly (readonly [line: string, message: string, hint?:
   ['images lst', '"lst" is not a command of cloud images', 'cloud images list'],
   ['images list -o jsn', '--output: "jsn" is not one of table, json, jsonl, yaml, csv, tsv, name', 'did you mean --output json?'],
   ['stor sync docs stor:docs --deleted', 'unknown option --deleted', 'did you mean --delete?'],
+  ['images list --public=false', 'option --public takes no value', 'write --public or --no-public'],
+  ['stor get one --recursive=no', 'option --recursive takes no value', 'write --recursive, or leave it out'],
   ['images list --so name', 'unknown option --so', 'did you mean --sort?'],
   [
     'images list --columns nope',
@@ -149,7 +151,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint?:
   [
     "policies create p --rule 'ALLOW x'",
     'rules[0]: CAN should stand here, not "x": a rule reads CAN <actions> [WHEN <condition>] (character 7 of the rule) (InvalidArgument',
-    'see the place: cloud policies check FILE',
+    "see the place: printf '%s\\n' 'ALLOW x' | cloud policies check -",
   ],
   ['policies check bad.rules', '1 error and 0 warnings in 1 rule'],
   ['policies simulate nothere listkeys keys', 'user "nothere" does not exist', 'cloud users list'],

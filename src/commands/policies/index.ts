@@ -5,7 +5,7 @@ import { readRecord } from '../../cli/from.ts';
 import { maybe, one, text, texts } from '../../cli/parameters.ts';
 import { changeCommand, deleteCommand, getCommand, listCommand } from '../../cli/shapes.ts';
 import { waitForReads, waitOptions } from '../../cli/wait.ts';
-import { ApiError, UsageError } from '../../base/errors.ts';
+import { ApiError, UsageError, withHint } from '../../base/errors.ts';
 import { record } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { check } from './check.ts';
@@ -45,14 +45,16 @@ async function isShown({ compute, account }: Context, written: Policy): Promise<
   }
 }
 
-/** Adds to the refusal of rules the command that shows the place. */
-async function explainRules<T>(work: () => Promise<T>): Promise<T> {
+/** Adds to the refusal of rules the command that shows the place in the rule that the service names. */
+async function explainRules<T>(rules: readonly string[], work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'InvalidArgument' || !/rule/i.test(error.message)) throw error;
-    const { status, code, message, requestId, errors } = error;
-    throw new ApiError(status, code, message, { requestId, errors, hint: 'see the place: cloud policies check FILE', cause: error });
+    const [, place] = /rules\[(\d+)\]/.exec(error.message) ?? [];
+    const rule = place === undefined ? undefined : rules[Number(place)];
+    const line = rule === undefined ? 'cloud policies check FILE' : `printf '%s\\n' ${quoteShell(rule)} | cloud policies check -`;
+    throw withHint(error, `see the place: ${line}`);
   }
 }
 
@@ -79,7 +81,7 @@ const create = changeCommand({
     if (rules === undefined || rules.length === 0) {
       throw new UsageError('a policy needs a rule', { hint: `cloud policies create ${quoteShell(name)} --rule 'CAN listkeys AND getkey'` });
     }
-    const created = await explainRules(() => compute.createPolicy({ account, name, rules, description }));
+    const created = await explainRules(rules, () => compute.createPolicy({ account, name, rules, description }));
     warnAbout(invocation, rules);
     await waitForReads(invocation, options, `policy ${name}`, () => isShown(invocation, created));
     return created;
@@ -122,7 +124,7 @@ const update = changeCommand({
     }
     if (rules?.length === 0)
       throw new UsageError('a policy needs a rule', { hint: `to delete it: cloud policies delete ${quoteShell(before.name)}` });
-    const updated = await explainRules(() => compute.updatePolicy({ account, policy: before.id, name, rules, description }));
+    const updated = await explainRules(rules ?? [], () => compute.updatePolicy({ account, policy: before.id, name, rules, description }));
     warnAbout(invocation, rules ?? []);
     await waitForReads(invocation, options, `policy ${updated.name}`, () => isShown(invocation, updated));
     return updated;
