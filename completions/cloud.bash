@@ -162,6 +162,7 @@ _cloud_enter() {
     'local/logs') place='local logs' ;;
     'local/seed') place='local seed' ;;
     'local/reset') place='local reset' ;;
+    'local/clock') place='local clock' ;;
     'alias/list'|'alias/ls') place='alias list' ;;
     'alias/set'|'alias/create'|'alias/add') place='alias set' ;;
     'alias/delete'|'alias/rm') place='alias delete' ;;
@@ -317,7 +318,7 @@ _cloud_place() {
     'profile delete') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
     'profile import') options="--force $_cloud_shared" ;;
     'env') options="$_cloud_shared" ;;
-    'local') commands='start stop status run serve try logs seed reset' options="$_cloud_shared" ;;
+    'local') commands='start stop status run serve try logs seed reset clock' options="$_cloud_shared" ;;
     'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
     'local stop') options="--data $_cloud_shared" ;;
     'local status') options="--data $_cloud_shared" ;;
@@ -327,6 +328,7 @@ _cloud_place() {
     'local logs') options="--data $_cloud_shared" ;;
     'local seed') options="--data $_cloud_shared" ;;
     'local reset') options="--data -y,--yes $_cloud_shared" ;;
+    'local clock') options="--data --behind $_cloud_shared" ;;
     'doctor') options="--clear-cache $_cloud_shared" ;;
     'version') options="$_cloud_shared" ;;
     'alias') commands='list set delete' aliases='list=ls set=create set=add delete=rm' options="$_cloud_shared" ;;
@@ -653,6 +655,7 @@ _cloud_value() {
     'local logs/--data') kind=directory ;;
     'local seed/--data') kind=directory ;;
     'local reset/--data') kind=directory ;;
+    'local clock/--data') kind=directory ;;
     */-o|*/--output) kind=words choices='table json jsonl yaml csv tsv name' ;;
     */--jq) kind=text ;;
     */--columns) kind=text ;;
@@ -814,6 +817,8 @@ _cloud_argument() {
     'profile import/'*) kind=text ;;
     'env/0') kind=profile ;;
     'local run/'*) kind=text ;;
+    'local clock/0') kind=words choices='set advance skew reset' ;;
+    'local clock/1') kind=text ;;
     'alias set/0') kind=text ;;
     'alias set/1') kind=text ;;
     'alias delete/'*) kind=text ;;

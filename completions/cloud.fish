@@ -318,6 +318,8 @@ function __cloud_enter
             set __cloud_place 'local seed'
         case 'local/reset'
             set __cloud_place 'local reset'
+        case 'local/clock'
+            set __cloud_place 'local clock'
         case 'alias/list' 'alias/ls'
             set __cloud_place 'alias list'
         case 'alias/set' 'alias/create' 'alias/add'
@@ -954,6 +956,8 @@ function __cloud_valued
         case 'local seed/--data'
             return 0
         case 'local reset/--data'
+            return 0
+        case 'local clock/--data'
             return 0
         case '*/-o' '*/--output' '*/--jq' '*/--columns' '*/--sort' '*/--color' '*/--profile' '*/--account' '*/--user' '*/--role' '*/--key-id' '*/--key-file' '*/--url' '*/--stor-url' '*/--api-version' '*/--ca' '*/--timeout' '*/--max-time' '*/--retries' '*/--max-requests-per-second'
             return 0
@@ -1806,6 +1810,7 @@ complete -c cloud -n '__cloud_below \'local\'' -a try -d 'A guided tour of every
 complete -c cloud -n '__cloud_below \'local\'' -a logs -d 'Print what the services logged'
 complete -c cloud -n '__cloud_below \'local\'' -a seed -d 'Put the samples in that are not there'
 complete -c cloud -n '__cloud_below \'local\'' -a reset -d 'Delete everything that the services hold'
+complete -c cloud -n '__cloud_below \'local\'' -a clock -d 'Show or set the clock of a service that runs'
 complete -c cloud -n '__cloud_at \'local start\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local start\'' -l compute-port -x -d 'Port of the compute service; 0 for any free one'
 complete -c cloud -n '__cloud_at \'local start\'' -l stor-port -x -d 'Port of the object storage; 0 for any free one'
@@ -1871,6 +1876,9 @@ complete -c cloud -n '__cloud_at \'local logs\'' -l data -x -a '(__fish_complete
 complete -c cloud -n '__cloud_at \'local seed\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local reset\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local reset\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_at \'local clock\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_at \'local clock\'' -l behind -d 'With skew: let the service be behind, not ahead'
+complete -c cloud -n '__cloud_argument \'local clock\' 0 0' -a 'set advance skew reset'
 complete -c cloud -n '__cloud_at \'doctor\'' -l clear-cache -d 'Delete the cache first: compiled code, TLS sessions and remembered answers'
 complete -c cloud -n '__cloud_below \'alias\'' -a list -d 'List aliases'
 complete -c cloud -n '__cloud_below \'alias\'' -a set -d 'Give a command line a name'

@@ -14,6 +14,9 @@ import { listen, type Listener } from './http/listen.ts';
 import { addAccounts, ensureAccount, type AccountOptions, type LocalAccount } from './seed/local-accounts.ts';
 import { readPeerUrl } from './peers/client.ts';
 import { prepareSecret, servePeers } from './peers/peers.ts';
+import { createClock, type ServiceClock } from './clock.ts';
+import { changeClock } from './control/clock.ts';
+import { listenForControl } from './control/listen.ts';
 import { createFaults } from './fidelity.ts';
 import { createService, type Service } from './http/serve.ts';
 import type { ServiceSettings } from './settings.ts';
@@ -96,6 +99,9 @@ async function prepareLocalTls({ http = false, dataDir, host = '127.0.0.1' }: Lo
   return prepareTls(join(dataDir, 'tls'), names, now);
 }
 
+/** Options with the clock of the services, which may be set, as theirs. */
+type ClockedOptions = LocalOptions & { readonly now: () => number; readonly clock: ServiceClock };
+
 /** The same service with further headers on every reply. */
 function addHeaders(service: Service, headers: Headers): Service {
   return async (request, connection) => {
@@ -158,10 +164,10 @@ async function listenBoth(
   tls: LocalTls | undefined,
   jobs: JobEngine | undefined,
   settings: ServiceSettings,
-  options: LocalOptions,
+  options: ClockedOptions,
 ): Promise<[Listener, Listener]> {
-  const { datacenter = defaultDatacenter, host = '127.0.0.1', now = Date.now, log = () => undefined, headers = {} } = options;
-  const shared = { store, datacenter, now, log, settings };
+  const { datacenter = defaultDatacenter, host = '127.0.0.1', now, clock, log = () => undefined, headers = {} } = options;
+  const shared = { store, datacenter, now, requestTime: clock.requestTime, log, settings };
   const sockets = {
     tls,
     host,
@@ -211,8 +217,10 @@ function beginCollecting(store: LocalStore, before: number, log: (line: string) 
   };
 }
 
-async function run(store: LocalStore, settings: ServiceSettings, options: LocalOptions): Promise<LocalService> {
-  const { dataDir, now = Date.now, log = () => undefined } = options;
+async function run(store: LocalStore, settings: ServiceSettings, given: LocalOptions): Promise<LocalService> {
+  const clock = createClock(given.now ?? Date.now);
+  const options: ClockedOptions = { ...given, now: clock.now, clock };
+  const { dataDir, now, log = () => undefined } = options;
   const startedAt = now();
   const tls = await prepareLocalTls(options, startedAt);
   const account = await ensureAccount(store, options, startedAt);
@@ -227,6 +235,7 @@ async function run(store: LocalStore, settings: ServiceSettings, options: LocalO
   if (known) setImmediate(jobs.start);
   else jobs?.start();
   await writeAddresses(store, options, computeListener.url, storListener.url);
+  const control = await listenForControl(dataDir, { clock: (input) => changeClock(clock, input) }, log);
   const endCollecting = beginCollecting(store, Date.now(), log);
   return {
     computeUrl: computeListener.url,
@@ -239,6 +248,7 @@ async function run(store: LocalStore, settings: ServiceSettings, options: LocalO
     ...(known ?? (await tried)),
     tried,
     close: async (patience) => {
+      await control?.close();
       await Promise.all([computeListener.close(patience), storListener.close(patience), endCollecting(), jobs?.close()]);
       await store.close();
     },

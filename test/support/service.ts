@@ -148,6 +148,7 @@ function createSend(service: ServiceName, handle: Service, key: TestKey): Send {
 /** How a test service differs from the plain one. */
 export interface TestOptions {
   readonly now?: () => number;
+  readonly requestTime?: () => number;
   readonly settings?: ServiceSettings;
   /** Whether requests to the compute service go through a socket. */
   readonly overHttp?: boolean;
@@ -158,6 +159,7 @@ export interface TestOptions {
 /** Makes a store in a temporary directory with the accounts `demo` and `other` and the sample cloud, and both services over it. */
 export async function createTestService({
   now = Date.now,
+  requestTime = now,
   settings = {},
   overHttp = false,
   startJobs,
@@ -176,7 +178,7 @@ export async function createTestService({
   });
   const log: string[] = [];
   const jobs = startJobs?.(store, dir);
-  const shared = { store, datacenter: 'east-1', now, settings, log: (line: string) => void log.push(line) };
+  const shared = { store, datacenter: 'east-1', now, requestTime, settings, log: (line: string) => void log.push(line) };
   const handlers = {
     compute: createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() }),
     storage: createService({

@@ -64,6 +64,22 @@ export const local: Guide = {
       ],
     },
     {
+      title: 'The clock',
+      blocks: [
+        'What depends on the time is tested without waiting: the clock of a service that runs can be set.',
+        {
+          lines: [
+            'cloud local clock advance 10m',
+            'cloud local clock set 2027-02-28T23:59:50Z',
+            'cloud local clock skew 10m',
+            'cloud local clock reset',
+          ],
+        },
+        'Timestamps, signed URLs, the making of images, rules with `requesttime` and reads that lag follow it. Clients go on unchanged: the dates of requests, and of responses, are those of this machine, unless `skew` moves that check. Durations, such as time limits of jobs, are real.',
+        'These commands reach the service by a socket in its data directory (`control/socket`, for its user alone), whose requests are `POST /NAME` with JSON: `curl --unix-socket DIR/control/socket -d \'{"advance":600000}\' http://local/clock`. `--data` or `CLOUD_LOCAL_DATA` names the directory; a program that `cloud local run` starts has the variable.',
+      ],
+    },
+    {
       title: 'Several accounts',
       blocks: [
         'Accounts share nothing but what they give each other by roles and access lists. `--add-account` makes further ones, each with a key and a profile of its own, so that this can be tried:',

@@ -1,4 +1,5 @@
 import { group } from '../../cli/command.ts';
+import { clock } from './clock.ts';
 import { logs, reset, seed, status } from './data.ts';
 import { run } from './run.ts';
 import { serve, start } from './service.ts';
@@ -8,5 +9,5 @@ import { tour } from './tour.ts';
 export const local = group({
   summary: 'Both services on this machine, for trying and testing',
   description: 'They need nothing else installed, check signatures as the real ones do, and keep their data in a folder of yours.',
-  commands: { start, stop, status, run, serve, try: tour, logs, seed, reset },
+  commands: { start, stop, status, run, serve, try: tour, logs, seed, reset, clock },
 });

@@ -7,6 +7,7 @@ import { resolvePath } from '../../cli/input.ts';
 import { many, text, type Values } from '../../cli/parameters.ts';
 import { settings } from '../../config/settings.ts';
 import type { LocalService } from '../../server/local.ts';
+import { controlVariable } from './control.ts';
 import { makeScratch } from './scratch.ts';
 import { openService, serveOptions } from './service.ts';
 
@@ -46,7 +47,7 @@ function describeEnvironment(world: Context['world'], service: LocalService): No
     CURL_CA_BUNDLE: bundle,
     REQUESTS_CA_BUNDLE: bundle,
   };
-  return { ...world.env, ...Object.fromEntries(own), TRITON_PROFILE: 'env', ...trust };
+  return { ...world.env, ...Object.fromEntries(own), TRITON_PROFILE: 'env', [controlVariable]: service.dataDir, ...trust };
 }
 
 /** Makes what a first start makes, to be copied. */

@@ -91,14 +91,20 @@ function readHeaderClaim(service: ServiceName, request: Request, header: string,
   return { keyId: parsed.keyId, algorithm: parsed.algorithm, signature: parsed.signature, texts: [text] };
 }
 
-function readClaim(service: ServiceName, request: Request, now: number): Claim | undefined {
+/** Milliseconds since the epoch: of the service, and what the date of a request is compared with. */
+interface Times {
+  readonly now: number;
+  readonly requestTime: number;
+}
+
+function readClaim(service: ServiceName, request: Request, { now, requestTime }: Times): Claim | undefined {
   const refusals = signatureRefusals[service];
   try {
     const { method, target, headers } = request;
     const presigned = isPresigned(request) ? parsePresigned({ method, target, host: headers['host'] ?? '' }, now) : undefined;
     if (presigned !== undefined) return presigned;
     const header = headers['authorization'];
-    return header === undefined || header === '' ? undefined : readHeaderClaim(service, request, header, now);
+    return header === undefined || header === '' ? undefined : readHeaderClaim(service, request, header, requestTime);
   } catch (error) {
     if (!(error instanceof AuthorizationSyntaxError)) throw error;
     throw refusals[error.reason](error.message);
@@ -123,7 +129,6 @@ async function verifyClaim(service: ServiceName, claim: Claim, store: Store, key
 
 /**
  * Finds out who sent a request by its signature, in the header or in the URL (section 5 of both specifications).
- * @param now milliseconds since the epoch
  * @param settings those of the service: how many keys of one name are tried
  * @throws {ApiError} as the service's document says; a storage request without a signature is anonymous, not refused.
  */
@@ -131,10 +136,10 @@ export async function authenticate(
   service: ServiceName,
   request: Request,
   store: Store,
-  now: number,
+  times: Times,
   settings: ServiceSettings,
 ): Promise<Caller> {
-  const claim = readClaim(service, request, now);
+  const claim = readClaim(service, request, times);
   if (claim !== undefined) return verifyClaim(service, claim, store, limitOf(settings, 'keysTried'));
   if (service === 'storage') return { kind: 'anonymous' };
   throw refuseAnonymous();

@@ -46,6 +46,8 @@ export interface ServiceOptions<T extends Operations> {
   readonly datacenter: string;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
+  /** The clock that dates of requests are compared with, and that the services' own dates are of; `now` when absent. */
+  readonly requestTime?: () => number;
   /** Takes a line for each request, and the details of internal errors. */
   readonly log?: (line: string) => void;
   readonly settings?: ServiceSettings;
@@ -193,7 +195,7 @@ async function answer<T extends Operations>(
   target: Target,
   exchange: Exchange,
 ): Promise<Reply> {
-  const { service, store, now = Date.now, settings = {} } = options;
+  const { service, store, now = Date.now, requestTime = now, settings = {} } = options;
   const { connection, requestId, version } = exchange;
   if (service === 'compute' && !connection.secure)
     throw new ApiError(400, 'BadRequest', 'this port speaks HTTPS: write https:// in the URL');
@@ -208,7 +210,7 @@ async function answer<T extends Operations>(
   if (service === 'compute') checkAccept(request.headers);
   else requireSecure(connection, request.method, presigned);
 
-  const caller = await authenticate(service, request, store, now(), settings);
+  const caller = await authenticate(service, request, store, { now: now(), requestTime: requestTime() }, settings);
   exchange.caller = caller;
   if (caller.kind !== 'anonymous') {
     connection.authenticated?.();
@@ -275,7 +277,8 @@ function allowOrigin(origin: string | undefined): Headers {
 function writeCommonHeaders<T extends Operations>(options: ServiceOptions<T>, exchange: Exchange, started: number): Headers {
   const { requestId, version, request } = exchange;
   const duration = String(Math.round(performance.now() - started));
-  const date = new Date((options.now ?? Date.now)()).toUTCString();
+  // Clients learn from it how far their own clock is off.
+  const date = new Date((options.requestTime ?? options.now ?? Date.now)()).toUTCString();
   if (options.service === 'storage') {
     return {
       date,

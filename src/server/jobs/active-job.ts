@@ -69,6 +69,8 @@ export interface ActivePhase extends Phase {
 export interface ActiveJob {
   readonly id: string;
   readonly account: AccountRow;
+  /** The clock of the service, milliseconds since the epoch: rules of roles ask for it. */
+  readonly now: () => number;
   /** Who created it: objects are read with the creator's rights. */
   readonly creator: Party;
   /** Others who added inputs, by their number, as far as they were needed. */
@@ -101,13 +103,14 @@ function createPhase(phase: Phase, number: number): ActivePhase {
 }
 
 /** A job that is not done; undefined when it is, or when its account is gone. */
-export async function loadJob(db: Kysely<Schema>, id: string): Promise<ActiveJob | undefined> {
+export async function loadJob(db: Kysely<Schema>, id: string, now: () => number): Promise<ActiveJob | undefined> {
   const row = await db.selectFrom('jobs').selectAll().where('id', '=', id).where('state', '=', 'running').executeTakeFirst();
   if (!row) return undefined;
   const account = await db.selectFrom('accounts').selectAll().where('id', '=', row.account).executeTakeFirst();
   if (!account) return undefined;
   return {
     id,
+    now,
     account,
     creator: await loadParty(db, { account: row.creator ?? row.account, user: row.user, access: row.access }),
     adders: new Map(),

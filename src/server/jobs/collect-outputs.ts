@@ -61,7 +61,7 @@ async function describeNamed(
   const place = placeNamed(emission.path);
   const account = place.login === job.account.login ? job.account : await findAccount(store.db, 'storage', place.login);
   if (!account) throw new ApiError(404, 'ResourceNotFound', `there is no account ${place.login}`);
-  const judge = createJudge(store, job.creator, job.account);
+  const judge = createJudge(store, job.creator, job);
   const headers = JSON.stringify(chooseObjectHeaders(emission.headers, place));
   const copies = readCopies(emission.copies);
   if (emission.parents) await makeParents({ store, judge, account, now }, place);

@@ -220,7 +220,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
   }
 
   async function refresh(id: string): Promise<void> {
-    const job = jobs.get(id) ?? (await loadJob(store.db, id));
+    const job = jobs.get(id) ?? (await loadJob(store.db, id, now));
     if (!job) return;
     jobs.set(id, job);
     const row = await store.db.selectFrom('jobs').select('cancelled').where('id', '=', id).executeTakeFirst();

@@ -71,8 +71,9 @@ export interface Judge {
   demand(operation: Operation, account: AccountRow, place: Place): Promise<void>;
 }
 
-/** @param owner the account whose job it is: of others the roles of the request say nothing. */
-export function createJudge(store: Store, party: Party, owner: AccountRow): Judge {
+/** @param job its account is the one whose job it is: of others the roles of the request say nothing. */
+export function createJudge(store: Store, party: Party, job: { readonly account: AccountRow; readonly now: () => number }): Judge {
+  const { account: owner, now } = job;
   const { caller, access } = party;
   const { sourceip, userAgent } = access;
   let ownRoles: Promise<readonly string[] | undefined> | undefined;
@@ -80,7 +81,7 @@ export function createJudge(store: Store, party: Party, owner: AccountRow): Judg
     demand: async (operation, account, place) => {
       ownRoles ??= listRoles(store, party, owner);
       const named = account.id === owner.id || access.roles === undefined ? await ownRoles : undefined;
-      const context = { now: Date.now(), method: operation.method, sourceip, userAgent, conditions: { fromjob: true } };
+      const context = { now: now(), method: operation.method, sourceip, userAgent, conditions: { fromjob: true } };
       const inputs = { account: place.login, path: place.parts.join('/') };
       await authorise({ store, caller, account, operation, path: place.path, inputs, named, context });
     },

@@ -75,10 +75,10 @@ async function findAdder({ db }: Store, { id, adders }: ActiveJob, number: numbe
 /** Decides for the creator of a job and those who added inputs: undefined for what all concerned may read. */
 function createReadingJudge(store: Store, job: ActiveJob): (place: Place, adder: number | null) => Promise<Failure | undefined> {
   const accounts = new Map([[job.account.login, job.account]]);
-  const creator = createJudge(store, job.creator, job.account);
+  const creator = createJudge(store, job.creator, job);
   const adders = new Map<number, Promise<Judge>>();
   const findJudge = (number: number): Promise<Judge> => {
-    const judge = adders.get(number) ?? findAdder(store, job, number).then((party) => createJudge(store, party, job.account));
+    const judge = adders.get(number) ?? findAdder(store, job, number).then((party) => createJudge(store, party, job));
     adders.set(number, judge);
     return judge;
   };

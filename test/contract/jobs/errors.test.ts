@@ -276,7 +276,7 @@ describe('tasks that fail', () => {
       const location = headers['location'] ?? '';
       await idle.ask('POST', `${location}/live/in`, { body: '/demo/stor/a\n/demo/stor/a\n' });
       const { db } = idle.store;
-      const job = await loadJob(db, location.split('/').at(-1) ?? '');
+      const job = await loadJob(db, location.split('/').at(-1) ?? '', Date.now);
       const [phase] = job?.phases ?? [];
       if (!job || !phase) throw new Error('no job');
       const select = db.selectFrom.bind(db);

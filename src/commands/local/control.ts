@@ -1,0 +1,97 @@
+import { request } from 'node:http';
+import type { ControlInput, ControlName, ControlResult } from '../../api/control.ts';
+import { controlSocketOf, shortenSocketPath, type ShortPath } from '../../base/control-socket.ts';
+import { isSystemError, LocalError, NetworkError, NotFoundError, UsageError } from '../../base/errors.ts';
+import type { Context } from '../../cli/command.ts';
+import { text } from '../../cli/parameters.ts';
+import { findHolder } from './holder.ts';
+import { readRunFile } from './running.ts';
+import { dataDirOf } from './service.ts';
+
+/** Names the data directory of the service that is controlled; `cloud local run` sets it for its program. */
+export const controlVariable = 'CLOUD_LOCAL_DATA';
+
+export const controlOption = {
+  data: text(`Folder of the data of the service; of ${controlVariable} in the environment when absent`, {
+    placeholder: 'DIR',
+    values: 'directory',
+  }),
+};
+
+/** The data directory of the service that a command controls. */
+export function controlledDataOf(context: Context, data: string | undefined): string {
+  const named = context.world.env[controlVariable];
+  return dataDirOf(context, data ?? (named === '' ? undefined : named));
+}
+
+/** Errors of a socket that nobody listens at. */
+const absent = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR']);
+
+/** Why the socket gave no answer. */
+function explainFailure(dataDir: string, cause: NodeJS.ErrnoException): Error {
+  const pid = findHolder(dataDir, readRunFile(dataDir)?.pid);
+  // A service that is killed resets its connections.
+  const isAbsent = absent.has(cause.code ?? '');
+  if (pid === undefined && (isAbsent || cause.code === 'ECONNRESET'))
+    return new LocalError(`no service runs on ${dataDir}`, { hint: 'cloud local start', cause });
+  if (isAbsent) {
+    return new LocalError(`the service on ${dataDir} (process ${pid}) has no control interface`, {
+      hint: 'its log says why: cloud local logs; one of an older release has none: cloud local stop && cloud local start',
+      cause,
+    });
+  }
+  return new NetworkError(`${controlSocketOf(dataDir)}: ${cause.message}`, { cause });
+}
+
+function post({ path }: ShortPath, name: ControlName, body: string): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ socketPath: path, method: 'POST', path: `/${name}`, headers: { 'content-length': Buffer.byteLength(body) } });
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => (text += chunk));
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    sent.end(body);
+  });
+}
+
+function readJson(dataDir: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new NetworkError(`${controlSocketOf(dataDir)} gave an answer that is not JSON`, { cause: error });
+  }
+}
+
+interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+}
+
+function readRefusal({ code, message, hint }: Refusal): Error {
+  if (code === 'UsageError') return new UsageError(message, { hint });
+  return code === 'NotFound' ? new NotFoundError(message, { hint }) : new LocalError(message, { hint });
+}
+
+/**
+ * Does an operation of the control interface of the service on a data directory.
+ * @throws {LocalError} when no service runs there; what the service refuses, as it says it.
+ */
+export async function control<N extends ControlName>(dataDir: string, name: N, input: ControlInput<N>): Promise<ControlResult<N>> {
+  let short: ShortPath | undefined;
+  try {
+    short = shortenSocketPath(dataDir);
+    const { status, text } = await post(short, name, JSON.stringify(input));
+    const value = readJson(dataDir, text);
+    if (status !== 200) throw readRefusal(value as Refusal);
+    return value as ControlResult<N>;
+  } catch (error) {
+    throw isSystemError(error) ? explainFailure(dataDir, error) : error;
+  } finally {
+    short?.close();
+  }
+}
