@@ -6,6 +6,7 @@ import { assertOwnDataDirectory } from '../base/data-directory.ts';
 import { prepareTls, type LocalTls } from './http/certificates.ts';
 import { computePoolLimits, createConnectionPool } from './http/connection-pool.ts';
 import { createComputeHandlers } from './compute/index.ts';
+import { createSecondHandlers } from './compute/second-images.ts';
 import { nameSecond } from './peers/second-datacenter.ts';
 import type { JobEngine } from './jobs/engine.ts';
 import type { IsolationKind } from './jobs/isolation.ts';
@@ -72,9 +73,13 @@ export interface LocalService extends LocalAccount, ShownIsolation {
 const defaultDatacenter = 'local';
 
 /** The lists that the compute service shows of the cloud; the ports may be others than last time. */
-async function writeAddresses(store: LocalStore, options: LocalOptions, computeUrl: string, storUrl: string): Promise<void> {
+async function writeAddresses(store: LocalStore, options: LocalOptions, listeners: Listeners): Promise<void> {
   const { datacenter = defaultDatacenter, peers = new Map<string, string>() } = options;
-  const urls = new Map([datacenter, nameSecond(datacenter)].map((name) => [name, computeUrl]));
+  const [computeUrl, storUrl] = [listeners.compute.url, listeners.storage.url];
+  const urls = new Map([
+    [datacenter, computeUrl],
+    [nameSecond(datacenter), listeners.second.url],
+  ]);
   // One that has never run has no address yet.
   for (const [name, dir] of peers) urls.set(name, (await readPeerUrl(dir)) ?? computeUrl);
   const datacenters = [...urls].map(([name, url]) => ({ name, url }));
@@ -159,13 +164,20 @@ async function awaitTrial(jobs: JobEngine | undefined, { dataDir, isolation }: L
   return shown;
 }
 
-async function listenBoth(
+/** Both services, and the compute service of the second datacenter. */
+interface Listeners {
+  readonly compute: Listener;
+  readonly storage: Listener;
+  readonly second: Listener;
+}
+
+async function listenAll(
   store: LocalStore,
   tls: LocalTls | undefined,
   jobs: JobEngine | undefined,
   settings: ServiceSettings,
   options: ClockedOptions,
-): Promise<[Listener, Listener]> {
+): Promise<Listeners> {
   const { datacenter = defaultDatacenter, host = '127.0.0.1', now, clock, log = () => undefined, headers = {} } = options;
   const shared = { store, datacenter, now, requestTime: clock.requestTime, log, settings };
   const sockets = {
@@ -177,6 +189,13 @@ async function listenBoth(
     pool: createConnectionPool(log, computePoolLimits(settings)),
   };
   const plain = createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() });
+  const secondService = createService({
+    ...shared,
+    datacenter: nameSecond(datacenter),
+    service: 'compute',
+    operations: compute,
+    handlers: createSecondHandlers(),
+  });
   const computeService = servePeers(plain, { store, secret: await prepareSecret(options.dataDir), now });
   const storageHandlers = createStorageHandlers(jobs);
   const storageService = createService({
@@ -188,11 +207,21 @@ async function listenBoth(
     answerPreflight,
     assertUpload,
   });
-  const first = await listen({ ...sockets, handle: addHeaders(computeService, headers), port: options.computePort });
+  const opened: Listener[] = [];
+  const open = async (service: Service, port: number): Promise<Listener> => {
+    const listener = await listen({ ...sockets, handle: addHeaders(service, headers), port });
+    opened.push(listener);
+    return listener;
+  };
   try {
-    return [first, await listen({ ...sockets, handle: addHeaders(storageService, headers), port: options.storPort })];
+    return {
+      compute: await open(computeService, options.computePort),
+      storage: await open(storageService, options.storPort),
+      // Any free port: who needs it asks for the datacenters.
+      second: await open(secondService, 0),
+    };
   } catch (error) {
-    await first.close(0);
+    await Promise.all(opened.map((listener) => listener.close(0)));
     throw error;
   }
 }
@@ -227,19 +256,20 @@ async function run(store: LocalStore, settings: ServiceSettings, given: LocalOpt
   const accounts = await addAccounts(store, options, startedAt);
   let storUrl = '';
   const jobs = prepareJobs(store, options, () => storUrl);
-  const [computeListener, storListener] = await listenBoth(store, tls, jobs, settings, options);
-  storUrl = storListener.url;
+  const listeners = await listenAll(store, tls, jobs, settings, options);
+  const computeUrl = listeners.compute.url;
+  storUrl = listeners.storage.url;
   const tried = awaitTrial(jobs, options);
   const known = jobs && recallIsolation(dataDir, options.isolation);
   // Who waits for the services does not wait for the trial as well.
   if (known) setImmediate(jobs.start);
   else jobs?.start();
-  await writeAddresses(store, options, computeListener.url, storListener.url);
+  await writeAddresses(store, options, listeners);
   const control = await listenForControl(dataDir, { clock: (input) => changeClock(clock, input) }, log);
   const endCollecting = beginCollecting(store, Date.now(), log);
   return {
-    computeUrl: computeListener.url,
-    storUrl: storListener.url,
+    computeUrl,
+    storUrl,
     ...account,
     accounts,
     caFile: tls?.caFile,
@@ -249,7 +279,8 @@ async function run(store: LocalStore, settings: ServiceSettings, given: LocalOpt
     tried,
     close: async (patience) => {
       await control?.close();
-      await Promise.all([computeListener.close(patience), storListener.close(patience), endCollecting(), jobs?.close()]);
+      const closing = Object.values<Listener>({ ...listeners }).map((listener) => listener.close(patience));
+      await Promise.all([...closing, endCollecting(), jobs?.close()]);
       await store.close();
     },
   };

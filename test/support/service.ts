@@ -7,6 +7,7 @@ import { readAll, type Body, type Headers, type Request } from '../../src/api/me
 import type { ServiceName } from '../../src/api/operation.ts';
 import { storage } from '../../src/api/storage.ts';
 import { createComputeHandlers } from '../../src/server/compute/index.ts';
+import { createSecondHandlers } from '../../src/server/compute/second-images.ts';
 import type { Connection } from '../../src/server/http/handler.ts';
 import type { JobEngine } from '../../src/server/jobs/engine.ts';
 import { seedAccount } from '../../src/server/seed/account.ts';
@@ -62,6 +63,8 @@ export type Send = (method: string, target: string, sending?: Sending) => Promis
 export interface TestService {
   readonly compute: Send;
   readonly storage: Send;
+  /** The compute service of the second datacenter. */
+  readonly second: Send;
   /** The services as functions, for `listen`. */
   readonly handlers: Readonly<Record<ServiceName, Service>>;
   /** Account `demo`, whose key signs. */
@@ -191,10 +194,13 @@ export async function createTestService({
       assertUpload,
     }),
   };
+  const handlersOfSecond = createSecondHandlers();
+  const second = createService({ ...shared, datacenter: 'east-1-2', service: 'compute', operations: compute, handlers: handlersOfSecond });
   const carried = overHttp ? await carryOverHttp(handlers.compute) : undefined;
   return {
     compute: createSend('compute', carried?.handle ?? handlers.compute, key),
     storage: createSend('storage', handlers.storage, key),
+    second: createSend('compute', second, key),
     handlers,
     account,
     key,

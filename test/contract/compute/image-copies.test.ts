@@ -102,6 +102,55 @@ describe('import', () => {
   });
 });
 
+describe('the second datacenter', () => {
+  const list = async (query: string): Promise<string[]> => {
+    const { json } = await images.service.second('GET', `/my/images${query}`);
+    return (json as Shown[]).map(({ id }) => id);
+  };
+
+  test('lists what can be imported from it, whatever was imported', async () => {
+    const { headers } = await images.service.second('GET', '/my/images');
+    expect(headers['cloud-datacenter-name']).toBe('east-1-2');
+    expect(await list('')).toEqual([1, 2, 3, 5, 6].map(second));
+    expect(await list('?state=all')).toEqual([1, 2, 3, 4, 5, 6].map(second));
+    expect(await list('?state=disabled')).toEqual([second(4)]);
+    expect(await list('?public=true')).toEqual([second(6)]);
+    expect(await list('?public=false&name=inventory&os=smartos&version=2.0.0&type=zone-dataset')).toEqual([second(3)]);
+    expect(await list('?name=web')).toEqual([]);
+    expect(await list(`?owner=${images.service.other.id}`)).toEqual([]);
+    const { json } = await images.service.second('GET', '/my/images?type=smartmachine', { headers: { 'accept-version': '~7' } });
+    expect(json).toHaveLength(5);
+  });
+
+  test('shows each of them, and none of the first', async () => {
+    expect(await images.service.second('GET', `/my/images/${second(4)}`)).toMatchObject({
+      status: 200,
+      json: { id: second(4), name: 'billing-base', state: 'disabled', owner: images.service.account.id },
+    });
+    expect(await images.service.second('GET', `/my/images/${operatorImage}`)).toMatchObject(missing);
+  });
+
+  test.each([
+    ['DELETE', `/my/images/${second(1)}`, undefined],
+    ['POST', `/my/images/${second(1)}?action=update`, { name: 'x' }],
+    ['POST', `/my/images/${second(1)}?action=export`, { storage_path: '/demo/stor/x' }],
+    ['POST', `/my/images/${second(1)}?action=clone`, undefined],
+    ['POST', '/my/images', { machine: '6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001', name: 'x', version: '1' }],
+    ['POST', '/my/images?action=import-from-datacenter', { datacenter: 'east-1', id: operatorImage }],
+  ])('its images stay as they are: %s %s', async (method, path, json) => {
+    const reply = await images.service.second(method, path, json && { json });
+    expect([reply.status, reply.code]).toEqual([501, 'NotAvailable']);
+    expect(await list('?state=all')).toHaveLength(6);
+  });
+
+  test('account, keys and access are those of the first one', async () => {
+    for (const path of ['/my', '/my/keys', '/my/roles', '/my/datacenters', '/my/packages']) {
+      expect((await images.service.second('GET', path)).json).toEqual((await images.service.compute('GET', path)).json);
+    }
+    expect((await images.service.second('GET', '/my/images', { signing: false })).status).toBe(401);
+  });
+});
+
 describe('clone', () => {
   test('makes an own image of a shared one, and a hidden one of its origin', async () => {
     const acl = { acl: [images.service.other.id] };

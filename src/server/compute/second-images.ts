@@ -1,0 +1,53 @@
+import type { compute } from '../../api/compute.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Handler, Handlers } from '../http/handler.ts';
+import { listSecondImages } from '../peers/second-datacenter.ts';
+import { readTypeFilter, showImage } from './image-shape.ts';
+import { createComputeHandlers } from './index.ts';
+import { refuseUnknown } from './names.ts';
+
+/** ListImages of the second datacenter, with the filters of the first one. */
+const listImages: Handler<typeof compute.listImages> = async ({ public: isPublic, state = 'active', type, ...equal }, call) => {
+  const types = type === undefined ? undefined : readTypeFilter(type, call.version);
+  const columns = (['name', 'os', 'version', 'owner'] as const).filter((column) => equal[column] !== undefined);
+  return listSecondImages(call.account.id)
+    .filter((row) => state === 'all' || row.state === state)
+    .filter((row) => isPublic === undefined || (row.public === 1) === isPublic)
+    .filter((row) => types === undefined || types.includes(row.type))
+    .filter((row) => columns.every((column) => row[column] === equal[column]))
+    .map((row) => showImage(row, call));
+};
+
+/** GetImage of the second datacenter. */
+const getImage: Handler<typeof compute.getImage> = async ({ id }, call) => {
+  const row = listSecondImages(call.account.id).find((image) => image.id === id);
+  if (row === undefined) throw refuseUnknown('image', id);
+  return showImage(row, call);
+};
+
+/** What would change its images: 501 `NotAvailable`. */
+const refuseChange = async (_: unknown, { datacenter }: { datacenter: string }): Promise<never> => {
+  throw new ApiError(
+    501,
+    'NotAvailable',
+    `the images of ${datacenter} are built in and stay as they are: import them into another datacenter`,
+  );
+};
+
+/**
+ * A handler for every operation of the compute service of the second datacenter: what belongs to the account is shared by all datacenters
+ * of a cloud; its images are those that can be imported from it.
+ */
+export function createSecondHandlers(): Handlers<typeof compute> {
+  return {
+    ...createComputeHandlers(),
+    listImages,
+    getImage,
+    deleteImage: refuseChange,
+    exportImage: refuseChange,
+    createImageFromMachine: refuseChange,
+    importImageFromDatacenter: refuseChange,
+    updateImage: refuseChange,
+    cloneImage: refuseChange,
+  };
+}
