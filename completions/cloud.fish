@@ -217,6 +217,8 @@ function __cloud_enter
             set __cloud_place 'stor diff'
         case 'stor/run'
             set __cloud_place 'stor run'
+        case 'stor/snapshot' 'stor/snapshots'
+            set __cloud_place 'stor snapshot'
         case 'stor/sign'
             set __cloud_place 'stor sign'
         case 'stor/roles'
@@ -229,6 +231,18 @@ function __cloud_enter
             set __cloud_place 'stor meta unset'
         case 'stor meta/replace'
             set __cloud_place 'stor meta replace'
+        case 'stor snapshot/create'
+            set __cloud_place 'stor snapshot create'
+        case 'stor snapshot/list' 'stor snapshot/ls'
+            set __cloud_place 'stor snapshot list'
+        case 'stor snapshot/diff'
+            set __cloud_place 'stor snapshot diff'
+        case 'stor snapshot/restore'
+            set __cloud_place 'stor snapshot restore'
+        case 'stor snapshot/delete' 'stor snapshot/rm'
+            set __cloud_place 'stor snapshot delete'
+        case 'stor snapshot/prune'
+            set __cloud_place 'stor snapshot prune'
         case 'stor roles/get' 'stor roles/show'
             set __cloud_place 'stor roles get'
         case 'stor roles/set'
@@ -732,6 +746,50 @@ function __cloud_valued
         case 'stor run/--progress'
             return 0
         case 'stor run/--progress-interval'
+            return 0
+        case 'stor snapshot create/-P' 'stor snapshot create/--parallel'
+            return 0
+        case 'stor snapshot create/--bwlimit'
+            return 0
+        case 'stor snapshot create/--part-size'
+            return 0
+        case 'stor snapshot create/--progress'
+            return 0
+        case 'stor snapshot create/--progress-interval'
+            return 0
+        case 'stor snapshot diff/--include'
+            return 0
+        case 'stor snapshot diff/--exclude'
+            return 0
+        case 'stor snapshot diff/--exclude-from'
+            return 0
+        case 'stor snapshot restore/--to'
+            return 0
+        case 'stor snapshot restore/--max-delete'
+            return 0
+        case 'stor snapshot restore/--include'
+            return 0
+        case 'stor snapshot restore/--exclude'
+            return 0
+        case 'stor snapshot restore/--exclude-from'
+            return 0
+        case 'stor snapshot restore/-P' 'stor snapshot restore/--parallel'
+            return 0
+        case 'stor snapshot restore/--bwlimit'
+            return 0
+        case 'stor snapshot restore/--part-size'
+            return 0
+        case 'stor snapshot restore/--progress'
+            return 0
+        case 'stor snapshot restore/--progress-interval'
+            return 0
+        case 'stor snapshot delete/-P' 'stor snapshot delete/--parallel'
+            return 0
+        case 'stor snapshot prune/--keep'
+            return 0
+        case 'stor snapshot prune/--older'
+            return 0
+        case 'stor snapshot prune/-P' 'stor snapshot prune/--parallel'
             return 0
         case 'stor sign/--expires'
             return 0
@@ -1426,9 +1484,10 @@ complete -c cloud -n '__cloud_below \'stor\'' -a meta -d 'Headers that are store
 complete -c cloud -n '__cloud_below \'stor\'' -a sync -d 'Bring a directory up to date with another one, either way'
 complete -c cloud -n '__cloud_below \'stor\'' -a diff -d 'Show in what two directories differ'
 complete -c cloud -n '__cloud_below \'stor\'' -a run -d 'Do the steps of a plan that sync --plan wrote'
+complete -c cloud -n '__cloud_below \'stor\'' -a snapshot -d 'Snapshots of directories, without copying bytes'
 complete -c cloud -n '__cloud_below \'stor\'' -a sign -d 'Make URLs that work without a key until they expire'
 complete -c cloud -n '__cloud_below \'stor\'' -a roles -d 'Roles that a directory or object is tagged with: they decide which sub-users may use it'
-complete -c cloud -n '__cloud_below \'stor\'' -a '(__cloud_aliases ls list \'List directories\' stat show \'Show what a path names, and its headers\' rm delete \'Delete objects, empty directories and, with -r, trees\')'
+complete -c cloud -n '__cloud_below \'stor\'' -a '(__cloud_aliases ls list \'List directories\' stat show \'Show what a path names, and its headers\' rm delete \'Delete objects, empty directories and, with -r, trees\' snapshot snapshots \'Snapshots of directories, without copying bytes\')'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s t -l time -d 'Newest first'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s S -l size -d 'Largest first'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s r -l reverse -d 'The other way round'
@@ -1629,6 +1688,53 @@ complete -c cloud -n '__cloud_at \'stor run\'' -l progress -x -a 'bar plain none
 complete -c cloud -n '__cloud_at \'stor run\'' -l progress-interval -x -d 'Time between two plain lines; 10s when absent'
 complete -c cloud -n '__cloud_at \'stor run\'' -l no-progress -d 'Same as --progress none'
 complete -c cloud -n '__cloud_argument \'stor run\' 0 0' -F
+complete -c cloud -n '__cloud_below \'stor snapshot\'' -a create -d 'Keep a directory as it is now'
+complete -c cloud -n '__cloud_below \'stor snapshot\'' -a list -d 'List snapshots, the oldest first'
+complete -c cloud -n '__cloud_below \'stor snapshot\'' -a diff -d 'Show what changed since a snapshot, or between two'
+complete -c cloud -n '__cloud_below \'stor snapshot\'' -a restore -d 'Bring a directory back to what a snapshot has'
+complete -c cloud -n '__cloud_below \'stor snapshot\'' -a delete -d 'Delete snapshots'
+complete -c cloud -n '__cloud_below \'stor snapshot\'' -a prune -d 'Delete old snapshots, and what interrupted runs left'
+complete -c cloud -n '__cloud_below \'stor snapshot\'' -a '(__cloud_aliases list ls \'List snapshots, the oldest first\' delete rm \'Delete snapshots\')'
+complete -c cloud -n '__cloud_at \'stor snapshot create\'' -l copy -d 'Where the service refuses links, copy the bytes through this machine'
+complete -c cloud -n '__cloud_at \'stor snapshot create\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
+complete -c cloud -n '__cloud_at \'stor snapshot create\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
+complete -c cloud -n '__cloud_at \'stor snapshot create\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
+complete -c cloud -n '__cloud_at \'stor snapshot create\'' -l progress -x -a 'bar plain none' -d 'Progress on stderr; a bar on a terminal and a plain line now and then elsewhere when absent'
+complete -c cloud -n '__cloud_at \'stor snapshot create\'' -l progress-interval -x -d 'Time between two plain lines; 10s when absent'
+complete -c cloud -n '__cloud_at \'stor snapshot create\'' -l no-progress -d 'Same as --progress none'
+complete -c cloud -n '__cloud_argument \'stor snapshot create\' 0 0' -a '(__cloud_ask path)'
+complete -c cloud -n '__cloud_argument \'stor snapshot list\' 0 0' -a '(__cloud_ask path)'
+complete -c cloud -n '__cloud_at \'stor snapshot diff\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
+complete -c cloud -n '__cloud_at \'stor snapshot diff\'' -l exclude -x -d 'Leave out what matches, also what --include takes; with / at its end directories only'
+complete -c cloud -n '__cloud_at \'stor snapshot diff\'' -l exclude-from -r -F -d 'Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'
+complete -c cloud -n '__cloud_argument \'stor snapshot diff\' 0 0' -a '(__cloud_ask path)'
+complete -c cloud -n '__cloud_argument \'stor snapshot diff\' 1 1' -a '(__cloud_ask path)'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -l to -x -a '(__cloud_ask path)' -d 'Another directory to write to'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -l delete -d 'Remove what the snapshot does not have; asks first'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -s y -l yes -d 'With --delete: do not ask'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -l max-delete -x -d 'With --delete: change nothing if more entries than this would be removed'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -s n -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -l copy -d 'Where the service refuses links, copy the bytes through this machine'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -l exclude -x -d 'Leave out what matches, also what --include takes; with / at its end directories only'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -l exclude-from -r -F -d 'Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -l progress -x -a 'bar plain none' -d 'Progress on stderr; a bar on a terminal and a plain line now and then elsewhere when absent'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -l progress-interval -x -d 'Time between two plain lines; 10s when absent'
+complete -c cloud -n '__cloud_at \'stor snapshot restore\'' -l no-progress -d 'Same as --progress none'
+complete -c cloud -n '__cloud_argument \'stor snapshot restore\' 0 0' -a '(__cloud_ask path)'
+complete -c cloud -n '__cloud_at \'stor snapshot delete\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_at \'stor snapshot delete\'' -s n -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'stor snapshot delete\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
+complete -c cloud -n '__cloud_argument \'stor snapshot delete\' 0 100000' -a '(__cloud_ask path)'
+complete -c cloud -n '__cloud_at \'stor snapshot prune\'' -l keep -x -d 'Keep this many of the latest'
+complete -c cloud -n '__cloud_at \'stor snapshot prune\'' -l older -x -d 'Only delete what is older than this'
+complete -c cloud -n '__cloud_at \'stor snapshot prune\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_at \'stor snapshot prune\'' -s n -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'stor snapshot prune\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
+complete -c cloud -n '__cloud_argument \'stor snapshot prune\' 0 0' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_at \'stor sign\'' -l expires -x -d 'How long they work; 1h when absent'
 complete -c cloud -n '__cloud_at \'stor sign\'' -l method -x -d 'Method that they allow'
 complete -c cloud -n '__cloud_at \'stor sign\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'

@@ -31,6 +31,7 @@ mkdir -p tree/a/b && for number in 1 2 3 4 5 6; do seq $number 3000 > "tree/a/f 
 cloud stor mkdir -p w/reads && cloud stor put -r tree w/reads/tree && cloud stor ln w/reads/tree/a/b/g1 w/reads/link
 seq 1 800000 > part && seq 1 400000 > large && cloud stor put large w/reads/large -m colour=red
 cloud stor roles set w/reads/link dev
+cloud stor snapshot create w/reads/tree@one -q && cloud stor snapshot create w/reads/tree@two -q
 cloud jobs run --name sample --map 'wc -l' w/reads/tree/a/b/g1 w/reads/tree/a/b/g2 > /dev/null
 cloud mpu create w/reads/assembled -o name > upload && cloud mpu put-part $(cat upload) 0 part
 cloud rbac export > rbac.yaml
@@ -83,6 +84,8 @@ export const reads: readonly ReadCase[] = [
   'stor meta get w/reads/large -j',
   'stor roles get w/reads/link -j',
   'stor diff tree stor:w/reads/tree',
+  'stor snapshot list w/reads/tree -j',
+  'stor snapshot diff w/reads/tree@one -j',
   'mpu list -j',
   'mpu parts $(cat upload) -j',
   'mpu get $(cat upload) -j',
@@ -256,6 +259,29 @@ export const changes: readonly ChangeCase[] = [
     line: 'stor sync stor:w/reads/tree stor:w/NAME',
     before: 'cloud stor mkdir w/NAME',
     look: 'cloud stor diff stor:w/reads/tree stor:w/NAME',
+    several: true,
+  },
+  {
+    line: 'stor snapshot create w/NAME@one',
+    before: 'cloud stor put -r tree w/NAME',
+    look: "cloud stor snapshot list -o tsv -H --columns directory,state | grep 'NAME\twhole'",
+    several: true,
+  },
+  {
+    line: 'stor snapshot restore w/reads/tree@one --to w/NAME',
+    look: 'cloud stor diff stor:w/reads/tree stor:w/NAME',
+    several: true,
+  },
+  {
+    line: 'stor snapshot delete w/NAME@one -y',
+    before: 'cloud stor put -r tree w/NAME && cloud stor snapshot create w/NAME@one',
+    look: 'cloud stor snapshot list -o name --columns directory | grep NAME',
+    several: true,
+  },
+  {
+    line: 'stor snapshot prune w/NAME --keep 1 -y',
+    before: 'cloud stor put -r tree w/NAME && cloud stor snapshot create w/NAME@one && cloud stor snapshot create w/NAME@two',
+    look: 'cloud stor snapshot list w/NAME -o name',
     several: true,
   },
   {

@@ -10,6 +10,7 @@ import { remove } from './remove.ts';
 import { roles } from './roles.ts';
 import { sign } from './sign.ts';
 import { runPlan } from './run-plan.ts';
+import { snapshot } from './snapshot/index.ts';
 import { sync } from './sync.ts';
 import { tree, usage } from './usage.ts';
 
@@ -35,6 +36,7 @@ export const stor = group({
     sync,
     diff,
     run: runPlan,
+    snapshot,
     sign,
     roles,
   },

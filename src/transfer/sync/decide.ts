@@ -34,7 +34,8 @@ export function copyStep({ from, to }: Task, pair: Pair, target: Item | undefine
   const { rel } = pair;
   const source = pair.from?.etag === undefined ? undefined : { etag: pair.from.etag };
   const size = pair.from?.size;
-  return { action: 'copy', rel, from: locate(from, rel), source, to: locate(to, rel), target: expect(to, target), size, reason };
+  const place: Location = pair.from?.path ? { kind: 'remote', path: pair.from.path } : locate(from, rel);
+  return { action: 'copy', rel, from: place, source, to: locate(to, rel), target: expect(to, target), size, reason };
 }
 
 function mkdirStep({ to }: Task, { rel, to: there }: Pair): Step {

@@ -4,10 +4,10 @@ import type { Known } from './memory.ts';
 import type { Item } from './tree.ts';
 
 /** The same path on both sides, and what an earlier run found out about it. */
-export interface Pair {
+export interface Pair<B extends Item = Item> {
   readonly rel: string;
   readonly from: Item | undefined;
-  readonly to: Item | undefined;
+  readonly to: B | undefined;
   readonly known: Known | undefined;
 }
 
@@ -45,7 +45,7 @@ async function take<T extends { readonly rel: string }>(reader: Reader<T>, rel: 
  * The same items. @throws {NetworkError} for one that is not after the one before it: what is compared in another order seems to be missing, and
  * would be removed
  */
-async function* checkOrder(items: AsyncIterable<Item>): AsyncGenerator<Item> {
+async function* checkOrder<T extends Item>(items: AsyncIterable<T>): AsyncGenerator<T> {
   let last: string | undefined;
   for await (const item of items) {
     if (last !== undefined && comparePaths(last, item.rel) >= 0)
@@ -56,7 +56,11 @@ async function* checkOrder(items: AsyncIterable<Item>): AsyncGenerator<Item> {
 }
 
 /** Brings two sorted sides, and the memory of an earlier run, together as streams: nothing is held but the heads. */
-export async function* mergeSides(from: AsyncIterable<Item>, to: AsyncIterable<Item>, memory: AsyncIterable<Known>): AsyncGenerator<Pair> {
+export async function* mergeSides<B extends Item>(
+  from: AsyncIterable<Item>,
+  to: AsyncIterable<B>,
+  memory: AsyncIterable<Known>,
+): AsyncGenerator<Pair<B>> {
   const [left, right, known] = [await createReader(checkOrder(from)), await createReader(checkOrder(to)), await createReader(memory)];
   for (;;) {
     const [a, b] = [left.head, right.head];

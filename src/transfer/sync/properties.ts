@@ -38,9 +38,15 @@ export async function compareProperties(engine: Engine, task: Task, pair: Pair, 
   const { from, to, rel } = pair;
   if (!from || !to) return { reason: 'same', known };
   if (task.from.kind === 'remote' && task.to.kind === 'remote') {
-    if (!task.comparesHeaders) return { reason: 'same', known };
-    const sides = [task.from, task.to];
-    const all = await Promise.all(sides.map((side) => readHeaders(engineAt(engine, side), joinPath(side.root, rel))));
+    // Times of two names say nothing; that of a name now and in a snapshot does.
+    const isOfSnapshot = from.path !== undefined || to.path !== undefined;
+    const isUntouched = isOfSnapshot && from.changed !== undefined && from.changed === to.changed && from.etag === to.etag;
+    if (!task.comparesHeaders || isUntouched) return { reason: 'same', known };
+    const sides = [
+      { side: task.from, path: from.path ?? joinPath(task.from.root, rel) },
+      { side: task.to, path: to.path ?? joinPath(task.to.root, rel) },
+    ];
+    const all = await Promise.all(sides.map(({ side, path }) => readHeaders(engineAt(engine, side), path)));
     const [a = {}, b = {}] = all.map(decodeStored);
     return { reason: isSameRecord(a, b) ? 'same' : 'headers', known };
   }

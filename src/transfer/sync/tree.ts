@@ -6,6 +6,7 @@ import { createMatcher } from '../tree/wildcard.ts';
 import type { LinkPolicy } from '../local/links.ts';
 import { walkLocal, type LocalWalkOptions } from '../local/walk.ts';
 import type { RemotePath } from '../path.ts';
+import { isSnapshotFolder } from '../snapshot/place.ts';
 import { walkRemote } from '../tree/walk.ts';
 
 /** A file, object or directory of one side. */
@@ -23,6 +24,10 @@ export interface Item {
   readonly etag: string | undefined;
   /** Base64, when the listing of an object has it. */
   readonly md5: string | undefined;
+  /** Where an item of a snapshot is; below the root of its side when absent. */
+  readonly path?: RemotePath;
+  /** When it was last changed, as the listing says; of an item of a snapshot, only where that tells whether its headers are the same. */
+  readonly changed?: string | undefined;
 }
 
 /** Another service than the one that is changed. */
@@ -40,6 +45,8 @@ export type Side =
       /** The profile that it was named by. */
       readonly profile?: string | undefined;
       readonly origin?: Origin | undefined;
+      /** What the side has, in the order of `comparePaths`, where that is not what stands below the root: a snapshot. */
+      readonly items?: (() => AsyncIterable<Item>) | undefined;
     }
   | { readonly kind: 'local'; readonly root: string };
 
@@ -79,9 +86,10 @@ export function engineAt(engine: Engine, side: Side): Engine {
   return { ...engine, storage, service };
 }
 
-function describeEntry(rel: string, { type, size = 0, etag, contentMD5 }: Entry): Item {
+/** A listed entry as an item of its side. */
+export function describeEntry(rel: string, { type, size = 0, etag, contentMD5, mtime }: Entry): Item {
   const kind = type === 'directory' ? 'directory' : 'file';
-  return { rel, kind, size, state: undefined, mode: undefined, etag, md5: contentMD5 };
+  return { rel, kind, size, state: undefined, mode: undefined, etag, md5: contentMD5, changed: mtime };
 }
 
 /** How a side is listed. */
@@ -96,13 +104,30 @@ export interface Listing {
   readonly onSkip?: LocalWalkOptions['onSkip'];
 }
 
+/** Items that take part, of those that stand in a manifest. */
+async function* filterItems(items: AsyncIterable<Item>, { filter, onFiltered }: Listing): AsyncGenerator<Item> {
+  let pruned: string | undefined;
+  for await (const item of items) {
+    const { rel, kind } = item;
+    if (pruned !== undefined && rel.startsWith(`${pruned}/`)) continue;
+    pruned = kind === 'directory' && filter.prunes(rel) ? rel : undefined;
+    if (pruned === undefined && (kind === 'directory' || filter.hasFile(rel))) yield item;
+    else onFiltered?.(rel);
+  }
+}
+
 /** The items of a side in the order of `comparePaths`. */
 export async function* listItems({ storage }: Pick<Engine, 'storage'>, side: Side, listing: Listing): AsyncGenerator<Item> {
   const { filter, onError, onLeave, onFiltered, links, onSkip } = listing;
+  if (side.kind === 'remote' && side.items) {
+    yield* filterItems(side.items(), listing);
+    return;
+  }
   if (side.kind === 'remote') {
-    for await (const { kind, entry, rel } of walkRemote(side.origin?.storage ?? storage, side.root, { prune: filter.prunes, onError })) {
+    const prune = (rel: string): boolean => filter.prunes(rel) || isSnapshotFolder(side.root, rel);
+    for await (const { kind, entry, rel } of walkRemote(side.origin?.storage ?? storage, side.root, { prune, onError })) {
       if (kind === 'leave') onLeave?.(rel);
-      else if (kind === 'enter' ? !filter.prunes(rel) : filter.hasFile(rel)) yield describeEntry(rel, entry);
+      else if (kind === 'enter' ? !prune(rel) : filter.hasFile(rel)) yield describeEntry(rel, entry);
       else onFiltered?.(rel);
     }
     return;

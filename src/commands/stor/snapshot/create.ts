@@ -1,0 +1,49 @@
+import { command } from '../../../cli/command.ts';
+import { flag, one } from '../../../cli/parameters.ts';
+import { printRemotePath, quoteRemotePath, readRemotePath } from '../../../transfer/path.ts';
+import { createSnapshot } from '../../../transfer/snapshot/create.ts';
+import { locateHome, splitSnapshotName } from '../../../transfer/snapshot/place.ts';
+import { transferOptions } from '../engine.ts';
+import { runTransfers } from '../show.ts';
+
+/** A name that sorts by time. */
+function nameByTime(now: number): string {
+  return new Date(now).toISOString().slice(0, 19).replaceAll(':', '-');
+}
+
+export const create = command({
+  summary: 'Keep a directory as it is now',
+  description:
+    'No bytes move: the snapshot is a manifest and snap-links, of which only those of objects are made that changed since the latest snapshot of the directory. What happens to the directory later does not change it. Each object is kept as it was at some moment while the snapshot was made; one that was interrupted is unfinished, and is never used. Without @NAME the time is the name. Snapshots are in .snapshots of your stor directory.',
+  arguments: { directory: one('Directory of the object storage: DIR@NAME or DIR', { values: 'path' }) },
+  usage: 'DIR[@NAME]',
+  options: {
+    copy: flag('Where the service refuses links, copy the bytes through this machine'),
+    ...transferOptions,
+  },
+  run: async (invocation) => {
+    const { args, options, account, world, note } = invocation;
+    const path = readRemotePath(args.directory, account);
+    const { directory, name } = splitSnapshotName(path) ?? { directory: path, name: nameByTime(world.now()) };
+    const home = locateHome(directory);
+    const shape = { columns: ['directory', 'name', 'objects', { key: 'bytes', as: 'size' as const }, 'linked', 'kept'], id: 'name' };
+    return await runTransfers(
+      invocation,
+      options,
+      { only: true, bulk: true },
+      { ...shape, fields: ['directories', 'gone', 'base'] },
+      async function* ({ engine }) {
+        const created = await createSnapshot(engine, home, { name, copiesThrough: options.copy });
+        const { objects, linked, gone } = created;
+        const left = gone === 0 ? '' : `; ${gone} were deleted meanwhile and are left out`;
+        note(`Made ${printRemotePath(directory)}@${name}: ${objects} objects, ${linked} of them new or changed${left}`);
+        note(`to compare with it: cloud stor snapshot diff ${quoteRemotePath(directory)}@${name}`);
+        yield created;
+      },
+    );
+  },
+  examples: [
+    { line: 'cloud stor snapshot create photos@monday', help: 'Before a risky change' },
+    { line: 'cloud stor snapshot create photos', help: 'Named by the time, for a daily job' },
+  ],
+});

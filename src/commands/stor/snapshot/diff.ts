@@ -1,0 +1,71 @@
+import { command } from '../../../cli/command.ts';
+import { maybe, one } from '../../../cli/parameters.ts';
+import { UsageError } from '../../../base/errors.ts';
+import { records, type Row } from '../../../output/kinds.ts';
+import { inspect } from '../../../transfer/inspect.ts';
+import { printRemotePath } from '../../../transfer/path.ts';
+import { compareSnapshots, snapshotSide } from '../../../transfer/snapshot/restore.ts';
+import type { Step } from '../../../transfer/sync/steps.ts';
+import type { Side } from '../../../transfer/sync/tree.ts';
+import { createEngine, createTally } from '../engine.ts';
+import { filterOptions, readFilter } from '../filters.ts';
+import { reportTo } from '../sync.ts';
+import { findNamed } from './names.ts';
+
+async function* describeChanges(steps: AsyncIterable<Step>, finish: () => void): AsyncGenerator<Row> {
+  for await (const { action, reason, rel, size } of steps) {
+    const isGone = action === 'delete' || action === 'rmdir';
+    yield {
+      change: isGone ? 'gone' : reason === 'new' ? 'new' : 'changed',
+      type: action.endsWith('dir') ? 'directory' : 'object',
+      reason,
+      size,
+      rel,
+    };
+  }
+  finish();
+}
+
+export const diff = command({
+  summary: 'Show what changed since a snapshot, or between two',
+  description: 'new is only in the later one, gone only in the earlier one. Contents and stored headers are compared, as streams.',
+  arguments: {
+    snapshot: one('The earlier one: DIR@NAME', { values: 'path' }),
+    later: maybe('The later one: DIR@NAME; the directory as it is now when absent', { values: 'path' }),
+  },
+  usage: 'DIR@NAME [DIR@NAME]',
+  options: { ...filterOptions },
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    const engine = createEngine(invocation, {}, { bulk: true });
+    const tally = createTally(invocation);
+    const { home, snapshot } = await findNamed(invocation, engine, args.snapshot);
+    const other = args.later === undefined ? undefined : await findNamed(invocation, engine, args.later);
+    const from: Side = other ? snapshotSide(engine, other.home, other.snapshot) : { kind: 'remote', root: home.directory };
+    if (!other && !(await inspect(engine.storage, home.directory)))
+      throw new UsageError(`${printRemotePath(home.directory)} is gone: all that the snapshot has is missing`, {
+        hint: `cloud stor snapshot restore ${args.snapshot}`,
+      });
+    const steps = compareSnapshots(engine, {
+      from,
+      to: snapshotSide(engine, home, snapshot),
+      filter: await readFilter(invocation, options),
+      deletes: true,
+      dryRun: true,
+      isEmpty: false,
+      copiesThrough: false,
+      report: reportTo(tally),
+    });
+    return records(
+      describeChanges(steps, () => tally.finish()),
+      {
+        columns: ['change', 'type', 'reason', { key: 'size', as: 'size' }, { key: 'rel', title: 'PATH' }],
+        id: 'rel',
+      },
+    );
+  },
+  examples: [
+    { line: 'cloud stor snapshot diff photos@monday', help: 'What changed since?' },
+    { line: 'cloud stor snapshot diff photos@monday photos@tuesday', help: 'Between two' },
+  ],
+});

@@ -1,0 +1,34 @@
+import type { Context } from '../../../cli/command.ts';
+import { UsageError } from '../../../base/errors.ts';
+import type { Engine } from '../../../transfer/engine.ts';
+import { printRemotePath, quoteRemotePath, readRemotePath } from '../../../transfer/path.ts';
+import { findSnapshot, type Snapshot } from '../../../transfer/snapshot/list.ts';
+import { locateHome, splitSnapshotName, type SnapshotHome } from '../../../transfer/snapshot/place.ts';
+
+/** The directory of a word and its snapshots. */
+export function readHome({ account }: Context, word: string): SnapshotHome {
+  return locateHome(readRemotePath(word, account));
+}
+
+/** A directory, and a name of a snapshot of it. */
+export interface Named {
+  readonly home: SnapshotHome;
+  readonly name: string;
+}
+
+/** Reads `DIR@NAME`. @throws {UsageError} where the name is missing */
+export function readNamed({ account }: Context, word: string): Named {
+  const path = readRemotePath(word, account);
+  const split = splitSnapshotName(path);
+  if (!split)
+    throw new UsageError(`${printRemotePath(path)} names no snapshot: DIR@NAME`, {
+      hint: `cloud stor snapshot list ${quoteRemotePath(path)}`,
+    });
+  return { home: locateHome(split.directory), name: split.name };
+}
+
+/** The same, of a snapshot that is whole. */
+export async function findNamed(context: Context, engine: Engine, word: string): Promise<Named & { readonly snapshot: Snapshot }> {
+  const named = readNamed(context, word);
+  return { ...named, snapshot: await findSnapshot(engine, named.home, named.name) };
+}

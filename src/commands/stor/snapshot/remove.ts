@@ -1,0 +1,146 @@
+import { command, type Context } from '../../../cli/command.ts';
+import { duration, flag, many, number, one } from '../../../cli/parameters.ts';
+import { confirm } from '../../../cli/prompt.ts';
+import { NotFoundError, UsageError } from '../../../base/errors.ts';
+import { records, type Output, type Row } from '../../../output/kinds.ts';
+import type { Engine } from '../../../transfer/engine.ts';
+import { printRemotePath } from '../../../transfer/path.ts';
+import { collectLinks, forgetSnapshot, removeHome } from '../../../transfer/snapshot/collect.ts';
+import { listSnapshots, type Snapshot } from '../../../transfer/snapshot/list.ts';
+import type { SnapshotHome } from '../../../transfer/snapshot/place.ts';
+import { createEngine, createTally, transferOptions } from '../engine.ts';
+import { dryRunOption } from '../rehearse.ts';
+import { wantsRows } from '../show.ts';
+import { readHome, readNamed } from './names.ts';
+
+/** A snapshot to delete, or a directory of which only left-over links go. */
+interface Doomed {
+  readonly home: SnapshotHome;
+  readonly snapshot: Snapshot;
+}
+
+function printDoomed({ snapshot: { directory, name, state } }: Doomed): string {
+  return `${directory}@${name}${state === 'unfinished' ? ' (unfinished)' : ''}`;
+}
+
+const rowShape = { columns: ['directory', 'name', 'state'], id: 'name', fields: ['created', 'objects', 'bytes', 'tree', 'etag'] };
+
+/** Deletes snapshots, and then the links that no other one needs. */
+async function* removeAll(
+  context: Context,
+  engine: Engine,
+  homes: readonly SnapshotHome[],
+  doomed: readonly Doomed[],
+): AsyncGenerator<Row> {
+  const tally = createTally(context, doomed.length === 1);
+  for (const each of doomed) {
+    const done = await tally.attempt(printDoomed(each), async () => {
+      await forgetSnapshot(engine, each.home, each.snapshot);
+      return each.snapshot;
+    });
+    if (!done) continue;
+    context.note(`Deleted ${printDoomed(each)}`);
+    yield done;
+  }
+  for (const home of homes) {
+    const links = await collectLinks(engine, home);
+    if (links > 0) context.note(`Removed ${links} links that no snapshot of ${printRemotePath(home.directory)} needs`);
+    if ((await listSnapshots(engine, home)).length === 0) await removeHome(engine, home);
+  }
+  tally.finish();
+}
+
+interface Values {
+  readonly yes: boolean;
+  readonly dryRun: boolean;
+}
+
+async function finish(
+  context: Context,
+  engine: Engine,
+  homes: readonly SnapshotHome[],
+  doomed: readonly Doomed[],
+  { yes, dryRun }: Values,
+): Promise<Output | undefined> {
+  if (dryRun) {
+    if (wantsRows(context))
+      return records(
+        doomed.map(({ snapshot }) => snapshot),
+        rowShape,
+      );
+    for (const each of doomed) context.note(`Would delete ${printDoomed(each)}`);
+    return undefined;
+  }
+  if (!yes && doomed.length > 0) {
+    const shown = doomed.slice(0, 5).map(printDoomed).join(', ');
+    await confirm(context.world, `Delete ${shown}${doomed.length > 5 ? ` and ${doomed.length - 5} more` : ''}?`);
+  }
+  const rows = removeAll(context, engine, homes, doomed);
+  if (wantsRows(context)) return records(rows, rowShape);
+  for await (const _ of rows) void _;
+  return undefined;
+}
+
+const commonOptions = { yes: flag('Do not ask', { short: 'y' }), dryRun: dryRunOption, parallel: transferOptions.parallel };
+
+export const remove = command({
+  summary: 'Delete snapshots',
+  aliases: ['rm'],
+  description:
+    'Other snapshots stay whole: a link goes when no snapshot needs it any more. Unfinished snapshots are deleted by name as well.',
+  arguments: { snapshot: many('Snapshot: DIR@NAME', { values: 'path' }) },
+  usage: 'DIR@NAME...',
+  options: commonOptions,
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    const engine = createEngine(invocation, options, { bulk: true });
+    const homes = new Map<string, SnapshotHome>();
+    const doomed: Doomed[] = [];
+    for (const word of args.snapshot) {
+      const { home, name } = readNamed(invocation, word);
+      const found = (await listSnapshots(engine, home)).filter((each) => each.name === name);
+      if (found.length === 0)
+        throw new NotFoundError(`there is no snapshot ${printRemotePath(home.directory)}@${name}: nothing was deleted`);
+      homes.set(printRemotePath(home.root), home);
+      doomed.push(...found.map((snapshot) => ({ home, snapshot })));
+    }
+    return await finish(invocation, engine, [...homes.values()], doomed, options);
+  },
+  examples: [{ line: 'cloud stor snapshot delete photos@monday -y', help: 'Without a question' }],
+});
+
+/** Unfinished snapshots older than this are those of runs that were interrupted, milliseconds. */
+const unfinishedAge = 24 * 3_600_000;
+
+export const prune = command({
+  summary: 'Delete old snapshots, and what interrupted runs left',
+  description:
+    'Snapshots stay that --keep or --older let stay: with both, one goes only when it is old and none of the latest. Without either only unfinished snapshots go that are more than a day old, and links that no snapshot needs.',
+  arguments: { directory: one('Directory', { values: 'path' }) },
+  options: {
+    keep: number('Keep this many of the latest'),
+    older: duration('Only delete what is older than this'),
+    ...commonOptions,
+  },
+  run: async (invocation) => {
+    const { args, options, world } = invocation;
+    const engine = createEngine(invocation, options, { bulk: true });
+    const home = readHome(invocation, args.directory);
+    if (options.keep === 0 && options.older === undefined)
+      throw new UsageError('--keep 0 would delete all snapshots', { hint: 'say which: cloud stor snapshot delete DIR@NAME...' });
+    const all = await listSnapshots(engine, home);
+    const whole = all.filter(({ state }) => state === 'whole');
+    const isOlder = ({ created }: Snapshot, age: number): boolean => world.now() - Date.parse(created) > age;
+    const isWanted = options.keep !== undefined || options.older !== undefined;
+    const old = isWanted ? whole.slice(0, Math.max(0, whole.length - (options.keep ?? 0))) : [];
+    const doomed = [
+      ...old.filter((each) => options.older === undefined || isOlder(each, options.older)),
+      ...all.filter((each) => each.state === 'unfinished' && isOlder(each, unfinishedAge)),
+    ].map((snapshot) => ({ home, snapshot }));
+    return await finish(invocation, engine, [home], doomed, options);
+  },
+  examples: [
+    { line: 'cloud stor snapshot prune photos --keep 7 -y', help: 'For a daily job: a week' },
+    { line: 'cloud stor snapshot prune photos --older 90d --dry-run', help: 'What would go?' },
+  ],
+});

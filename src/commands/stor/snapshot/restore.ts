@@ -1,0 +1,103 @@
+import { command, type Context } from '../../../cli/command.ts';
+import { flag, one, text } from '../../../cli/parameters.ts';
+import { UsageError } from '../../../base/errors.ts';
+import { records } from '../../../output/kinds.ts';
+import type { Engine } from '../../../transfer/engine.ts';
+import { inspect } from '../../../transfer/inspect.ts';
+import { printRemotePath, readRemotePath, type RemotePath } from '../../../transfer/path.ts';
+import { compareSnapshots, restoreFolderHeaders, snapshotSide } from '../../../transfer/snapshot/restore.ts';
+import { isInSnapshots } from '../../../transfer/snapshot/place.ts';
+import type { Step } from '../../../transfer/sync/steps.ts';
+import type { Filter, Side } from '../../../transfer/sync/tree.ts';
+import { makeFolder } from '../../../transfer/tree/folders.ts';
+import { createEngine, createTally, transferOptions, type Tally } from '../engine.ts';
+import { filterOptions, readFilter } from '../filters.ts';
+import { confirmDeletion, guardOptions } from '../guard.ts';
+import { runTransfers } from '../show.ts';
+import { mapSteps, reportTo, stepShape } from '../sync.ts';
+import { findNamed } from './names.ts';
+
+interface Restoring {
+  readonly word: string;
+  readonly target: RemotePath | undefined;
+  readonly filter: Filter;
+  readonly deletes: boolean;
+  readonly copy: boolean;
+  readonly dryRun: boolean;
+}
+
+/** @throws {UsageError} for a target that cannot be one */
+async function findTarget(engine: Engine, target: RemotePath): Promise<boolean> {
+  if (isInSnapshots(target)) throw new UsageError(`${printRemotePath(target)} is where snapshots are kept: restore to another directory`);
+  const found = await inspect(engine.storage, target);
+  if (found?.type === 'object') throw new UsageError(`${printRemotePath(target)} is an object, not a directory`);
+  return found !== undefined;
+}
+
+/** The steps that make a directory be as the snapshot has it. */
+async function* restoreSteps(
+  context: Context,
+  engine: Engine,
+  tally: Tally,
+  { word, filter, deletes, copy, dryRun, ...given }: Restoring,
+): AsyncGenerator<Step> {
+  const { home, snapshot } = await findNamed(context, engine, word);
+  const target = given.target ?? home.directory;
+  const isThere = await findTarget(engine, target);
+  if (!isThere && dryRun) yield { action: 'mkdir', rel: '', to: { kind: 'remote', path: target }, reason: 'new' };
+  else if (!isThere) await makeFolder(engine.storage, target, { parents: true });
+  const report = reportTo(tally);
+  const common = { filter, dryRun, report };
+  const from = snapshotSide(engine, home, snapshot);
+  const to: Side = { kind: 'remote', root: target };
+  yield* compareSnapshots(engine, { ...common, from, to, deletes, isEmpty: !isThere && dryRun, copiesThrough: copy });
+  yield* restoreFolderHeaders(engine, home, snapshot, { ...common, target });
+}
+
+export const restore = command({
+  summary: 'Bring a directory back to what a snapshot has',
+  description:
+    'What is missing or differs, in content or stored headers, becomes a link of what the snapshot has: no bytes move. Each step is done only where the target is as it was when it was compared; what another client writes meanwhile is left alone and reported. What came since the snapshot stays, unless --delete is given. Role tags are those of the directory that is written to.',
+  arguments: { snapshot: one('Snapshot: DIR@NAME', { values: 'path' }) },
+  usage: 'DIR@NAME',
+  options: {
+    to: text('Another directory to write to', { placeholder: 'DIR', values: 'path' }),
+    delete: flag('Remove what the snapshot does not have; asks first'),
+    yes: guardOptions.yes,
+    maxDelete: guardOptions.maxDelete,
+    dryRun: flag('Only show what would be done', { short: 'n' }),
+    copy: flag('Where the service refuses links, copy the bytes through this machine'),
+    ...filterOptions,
+    ...transferOptions,
+  },
+  run: async (invocation) => {
+    const { args, options, account } = invocation;
+    const target = options.to === undefined ? undefined : readRemotePath(options.to, account);
+    const filter = await readFilter(invocation, options);
+    const restoring = { word: args.snapshot, target, filter, deletes: options.delete, copy: options.copy };
+    const rehearse = (tally: Tally): AsyncGenerator<Step> =>
+      restoreSteps(invocation, createEngine(invocation, options, { bulk: true }), tally, { ...restoring, dryRun: true });
+    if (options.dryRun) {
+      const tally = createTally(invocation);
+      async function* steps(): AsyncGenerator<Step> {
+        yield* rehearse(tally);
+        tally.finish();
+      }
+      return records(mapSteps(steps()), stepShape);
+    }
+    const engine = createEngine(invocation, options, { bulk: true });
+    const { home } = await findNamed(invocation, engine, args.snapshot);
+    const to: Side = { kind: 'remote', root: target ?? home.directory };
+    await confirmDeletion(invocation, { from: to, to, context: invocation }, { ...options, allowEmptySource: true }, () =>
+      rehearse(createTally({ world: invocation.world, fail: async () => 1 })),
+    );
+    return await runTransfers(invocation, options, { only: false, bulk: true }, stepShape, (transfers) =>
+      mapSteps(restoreSteps(invocation, transfers.engine, transfers.tally, { ...restoring, dryRun: false })),
+    );
+  },
+  examples: [
+    { line: 'cloud stor snapshot restore photos@monday --dry-run', help: 'What would be done?' },
+    { line: 'cloud stor snapshot restore photos@monday --delete', help: 'Exactly as it was: asks before it deletes' },
+    { line: 'cloud stor snapshot restore photos@monday --to old-photos', help: 'Beside what is there now' },
+  ],
+});

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { ApiError } from '../../base/errors.ts';
+import { drainPool } from '../../base/parallel.ts';
+import type { Engine } from '../engine.ts';
+import { inspect } from '../inspect.ts';
+import { joinPath, type RemotePath } from '../path.ts';
+import { removeEntry, removeTree } from '../tree/remove.ts';
+import { walkRemote } from '../tree/walk.ts';
+import { listNames, type Snapshot } from './list.ts';
+import { readManifest } from './manifest.ts';
+import type { SnapshotHome } from './place.ts';
+
+/**
+ * Removes what no snapshot needs any more. Who makes a snapshot puts a marker first and its manifest last, and then looks whether marker and base are
+ * still there; who deletes removes the manifest or marker first, and lists trees before markers and markers before manifests. So whatever order the two
+ * come in, a snapshot that is whole has all of its links.
+ */
+
+/** 48 bits of a path: of two with the same ones, one may stay that is not needed, and none goes that is. */
+function shorten(rel: string): number {
+  return createHash('md5').update(rel).digest().readUIntBE(0, 6);
+}
+
+/** The paths in these trees that the snapshots have. */
+async function findNeeded(
+  engine: Engine,
+  home: SnapshotHome,
+  names: readonly string[],
+  trees: ReadonlySet<string>,
+): Promise<Map<string, Set<number>>> {
+  const needed = new Map([...trees].map((tree) => [tree, new Set<number>()]));
+  for (const name of names) {
+    try {
+      for await (const line of readManifest(engine, joinPath(home.manifests, name))) {
+        // What the manifest itself says of its own tree comes before its headers, which may have been changed.
+        if ('snapshot' in line) needed.delete(line.tree);
+        else if (line.tree !== undefined) needed.get(line.tree)?.add(shorten(line.rel));
+      }
+    } catch (error) {
+      // Another process has deleted it meanwhile.
+      if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    }
+  }
+  return needed;
+}
+
+/** Removes the objects of a tree that are not needed, and directories that are empty then. @returns how many objects went */
+async function removeUnneeded(engine: Engine, root: RemotePath, needed: ReadonlySet<number>): Promise<number> {
+  const directories = [root];
+  let count = 0;
+  async function* list(): AsyncGenerator<RemotePath> {
+    for await (const { kind, path, rel } of walkRemote(engine.storage, root)) {
+      if (kind === 'enter') directories.push(path);
+      if (kind === 'object' && !needed.has(shorten(rel))) yield path;
+    }
+  }
+  const remove = async (path: RemotePath): Promise<void> => {
+    await removeEntry(engine, path);
+    count += 1;
+  };
+  await drainPool(list(), remove, { limit: engine.parallel, signal: engine.signal });
+  for (const path of directories.toReversed()) {
+    try {
+      await removeEntry(engine, path);
+    } catch (error) {
+      if (!(error instanceof ApiError) || !error.code.startsWith('DirectoryNotEmpty')) throw error;
+    }
+  }
+  return count;
+}
+
+/** Removes all links that no snapshot of the directory has. @returns how many */
+export async function collectLinks(engine: Engine, home: SnapshotHome): Promise<number> {
+  const trees = await listNames(engine, home.trees);
+  const unfinished = new Set(await listNames(engine, home.unfinished));
+  const names = await listNames(engine, home.manifests);
+  const own = new Set<string | undefined>();
+  for (const name of names) own.add((await inspect(engine.storage, joinPath(home.manifests, name)))?.headers['m-tree']);
+  const candidates = new Set(trees.filter((tree) => !own.has(tree) && !unfinished.has(tree)));
+  if (candidates.size === 0) return 0;
+  const needed = await findNeeded(engine, home, names, candidates);
+  let count = 0;
+  for (const [tree, paths] of needed) count += await removeUnneeded(engine, joinPath(home.trees, tree), paths);
+  return count;
+}
+
+/** Removes what there is of a snapshot that was not finished. */
+export async function discardSnapshot(engine: Engine, home: SnapshotHome, { name, tree }: Pick<Snapshot, 'name' | 'tree'>): Promise<void> {
+  await forgetUnfinished(engine, home, { name, tree });
+  await removeTree(engine, joinPath(home.trees, tree), {
+    removed: () => undefined,
+    failed: async (error) => {
+      throw error;
+    },
+  });
+}
+
+/** Lets a snapshot not be one any more. Its links go by `collectLinks`. */
+export async function forgetSnapshot(engine: Engine, home: SnapshotHome, snapshot: Snapshot): Promise<void> {
+  if (snapshot.state === 'unfinished') await forgetUnfinished(engine, home, snapshot);
+  else await removeEntry(engine, joinPath(home.manifests, snapshot.name), snapshot.etag);
+}
+
+async function forgetUnfinished(engine: Engine, home: SnapshotHome, { name, tree }: Pick<Snapshot, 'name' | 'tree'>): Promise<void> {
+  const manifest = joinPath(home.manifests, name);
+  await removeEntry(engine, joinPath(home.unfinished, tree));
+  // It may have come as far as its manifest.
+  const there = await inspect(engine.storage, manifest);
+  if (there?.headers['m-tree'] === tree) await removeEntry(engine, manifest, there.headers['etag']);
+}
+
+/** Removes the directories of the snapshots when there are none left. */
+export async function removeHome(engine: Engine, home: SnapshotHome): Promise<void> {
+  for (const path of [home.trees, home.unfinished, home.manifests, home.root]) {
+    try {
+      await removeEntry(engine, path);
+    } catch (error) {
+      if (error instanceof ApiError && error.code.startsWith('DirectoryNotEmpty')) continue;
+      throw error;
+    }
+  }
+}

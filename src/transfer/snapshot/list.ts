@@ -1,0 +1,79 @@
+import type { Entry } from '../../api/objects.ts';
+import { inspect } from '../inspect.ts';
+import type { Engine } from '../engine.ts';
+import { mapInParallel } from '../../base/parallel.ts';
+import { ApiError, NotFoundError } from '../../base/errors.ts';
+import { joinPath, printRemotePath, quoteRemotePath } from '../path.ts';
+import { listEntries } from '../tree/list.ts';
+import type { SnapshotHome } from './place.ts';
+import type { RemotePath } from '../path.ts';
+
+/** What the headers of a manifest or a marker say of a snapshot. */
+export interface Snapshot {
+  readonly directory: string;
+  readonly name: string;
+  /** `unfinished`: it is being made, or that was interrupted. */
+  readonly state: 'whole' | 'unfinished';
+  /** ISO 8601. */
+  readonly created: string;
+  readonly objects?: number;
+  readonly bytes?: number;
+  /** Id of its tree. */
+  readonly tree: string;
+  /** Of the manifest. */
+  readonly etag?: string;
+}
+
+/** What is in a directory; nothing where there is no directory. */
+export async function listThere({ storage }: Pick<Engine, 'storage'>, directory: RemotePath): Promise<Entry[]> {
+  const entries = [];
+  try {
+    for await (const entry of listEntries(storage, directory)) entries.push(entry);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+  }
+  return entries;
+}
+
+/** The names in a directory. */
+export async function listNames(engine: Pick<Engine, 'storage'>, directory: RemotePath): Promise<string[]> {
+  return (await listThere(engine, directory)).map(({ name }) => name);
+}
+
+/** Headers of what stands at a path; none where it has gone. */
+async function readHeaders({ storage }: Pick<Engine, 'storage'>, path: RemotePath) {
+  return (await inspect(storage, path))?.headers;
+}
+
+/** The snapshots of a directory, the oldest first. Markers are read before manifests: what gets its manifest meanwhile counts as unfinished. */
+export async function listSnapshots(engine: Pick<Engine, 'storage' | 'parallel'>, home: SnapshotHome): Promise<Snapshot[]> {
+  const directory = printRemotePath(home.directory);
+  const markers = await listThere(engine, home.unfinished);
+  const marked = new Set(markers.map(({ name }) => name));
+  const unfinished = await mapInParallel(markers, engine.parallel, async ({ name: tree, mtime }): Promise<Snapshot | undefined> => {
+    const headers = await readHeaders(engine, joinPath(home.unfinished, tree));
+    return headers && { directory, name: headers['m-name'] ?? '', state: 'unfinished', created: new Date(mtime).toISOString(), tree };
+  });
+  const whole = await mapInParallel(
+    await listNames(engine, home.manifests),
+    engine.parallel,
+    async (name): Promise<Snapshot | undefined> => {
+      const headers = await readHeaders(engine, joinPath(home.manifests, name));
+      const { 'm-tree': tree = '', 'm-created': created = '', 'm-objects': objects, 'm-bytes': bytes, etag = '' } = headers ?? {};
+      if (headers === undefined || marked.has(tree)) return undefined;
+      return { directory, name, state: 'whole', created, objects: Number(objects), bytes: Number(bytes), tree, etag };
+    },
+  );
+  return [...unfinished, ...whole].filter((each) => each !== undefined).toSorted((a, b) => (a.created < b.created ? -1 : 1));
+}
+
+/** A whole snapshot of a name. @throws {NotFoundError} when there is none */
+export async function findSnapshot(engine: Pick<Engine, 'storage' | 'parallel'>, home: SnapshotHome, name: string): Promise<Snapshot> {
+  const found = (await listSnapshots(engine, home)).filter((each) => each.name === name);
+  const whole = found.find(({ state }) => state === 'whole');
+  if (whole) return whole;
+  const shown = `${printRemotePath(home.directory)}@${name}`;
+  throw new NotFoundError(found.length > 0 ? `snapshot ${shown} is unfinished: it cannot be used` : `there is no snapshot ${shown}`, {
+    hint: `cloud stor snapshot list ${quoteRemotePath(home.directory)}`,
+  });
+}

@@ -1,0 +1,139 @@
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import type { Headers } from '../../api/message.ts';
+import { LocalError } from '../../base/errors.ts';
+import { openObject, readObject } from '../download/download.ts';
+import type { Engine } from '../engine.ts';
+import { joinPath, printRemotePath, type RemotePath } from '../path.ts';
+import type { Item } from '../sync/tree.ts';
+import type { SnapshotHome } from './place.ts';
+
+/**
+ * The manifest of a snapshot: lines of JSON, of which the first says what it is of, the last one how much it has, and the others what was in the
+ * directory, in the order of `comparePaths`. It is stored when all else is done: a snapshot without one is unfinished.
+ */
+
+/** The first line. */
+export interface ManifestHead {
+  readonly snapshot: 1;
+  readonly directory: string;
+  readonly name: string;
+  /** Id of the tree with the links that were made for it. */
+  readonly tree: string;
+  /** When it was begun by the clock of the service, ISO 8601. */
+  readonly created: string;
+  /** The snapshot that it goes on from. */
+  readonly base?: string | undefined;
+}
+
+/** An object or directory of a snapshot. */
+export interface ManifestEntry {
+  readonly rel: string;
+  readonly type: 'object' | 'directory';
+  readonly etag?: string | undefined;
+  readonly size?: number | undefined;
+  /** Base64. */
+  readonly md5?: string | undefined;
+  /** When the object was last changed, where no later change can have the same time. */
+  readonly mtime?: string | undefined;
+  /** Version of the object, where its bytes had to be copied. */
+  readonly copyOf?: string | undefined;
+  /** Id of the tree that holds the link, where that is of an earlier snapshot. */
+  readonly tree?: string | undefined;
+  /** Own headers of a directory. Those of an object are held by its link. */
+  readonly headers?: Headers | undefined;
+}
+
+/** The last line. */
+export interface ManifestEnd {
+  readonly end: true;
+  readonly objects: number;
+  readonly directories: number;
+  readonly bytes: number;
+}
+
+/** An entry of a snapshot as an item of a side. */
+export interface SnapshotItem extends Item {
+  readonly entry: ManifestEntry;
+}
+
+function createDamagedError(path: RemotePath, problem: string): LocalError {
+  return new LocalError(`${printRemotePath(path)} is not the manifest of a whole snapshot: ${problem}`, {
+    hint: 'use another snapshot: cloud stor snapshot list',
+  });
+}
+
+function readRecord(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a path below a directory stays in it. */
+function isInside(rel: unknown): rel is string {
+  return typeof rel === 'string' && rel.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\0'));
+}
+
+function isTree(tree: unknown): boolean {
+  return tree === undefined || (typeof tree === 'string' && /^[\da-f-]{36}$/.test(tree));
+}
+
+/** Reads an entry, of which somebody may have written anything. */
+function readEntry(record: Record<string, unknown>): ManifestEntry | undefined {
+  const { rel, type, tree, etag } = record;
+  if (!isInside(rel) || !isTree(tree) || (type !== 'object' && type !== 'directory')) return undefined;
+  return type === 'directory' || typeof etag === 'string' ? (record as unknown as ManifestEntry) : undefined;
+}
+
+/**
+ * The entries of a snapshot as they come from the service, none of which is held.
+ * @throws {LocalError} when a line is damaged, and at the end when entries are missing
+ */
+export async function* readManifest(engine: Engine, path: RemotePath, etag?: string): AsyncGenerator<ManifestHead | ManifestEntry> {
+  const opened = await openObject(engine, path, etag);
+  let isBegun = false;
+  let count = 0;
+  let end: ManifestEnd | undefined;
+  for await (const line of createInterface({ input: Readable.from(readObject(engine, opened)), crlfDelay: Infinity })) {
+    const record = readRecord(line);
+    if (record === undefined || end !== undefined) throw createDamagedError(path, `line ${count + 1} is damaged`);
+    if (!isBegun) {
+      if (record['snapshot'] !== 1 || !isTree(record['tree'])) throw createDamagedError(path, 'its first line is another one');
+      isBegun = true;
+      yield record as unknown as ManifestHead;
+    } else if (record['end'] === true) end = record as unknown as ManifestEnd;
+    else {
+      const entry = readEntry(record);
+      if (entry === undefined) throw createDamagedError(path, `line ${count + 2} is no entry`);
+      count += 1;
+      yield entry;
+    }
+  }
+  if (end === undefined || end.objects + end.directories !== count) throw createDamagedError(path, 'entries are missing');
+}
+
+/** The items of a snapshot, each with the place of its link. */
+export async function* readItems(engine: Engine, home: SnapshotHome, name: string, etag?: string): AsyncGenerator<SnapshotItem> {
+  let own = '';
+  for await (const line of readManifest(engine, joinPath(home.manifests, name), etag)) {
+    if ('snapshot' in line) own = line.tree;
+    else {
+      const entry = { ...line, tree: line.tree ?? own };
+      yield {
+        rel: entry.rel,
+        kind: entry.type === 'object' ? 'file' : 'directory',
+        size: entry.size ?? 0,
+        state: undefined,
+        mode: undefined,
+        etag: entry.etag,
+        md5: entry.md5,
+        changed: entry.mtime,
+        path: joinPath(home.trees, `${entry.tree}/${entry.rel}`),
+        entry,
+      };
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import { UsageError } from '../../base/errors.ts';
+import { baseName, joinPath, parentOf, printRemotePath, type RemotePath } from '../path.ts';
+
+/** Directory of an account's `stor` that holds its snapshots. */
+const folderName = '.snapshots';
+
+/** Most bytes in a name of the object storage. */
+const longestName = 1024;
+
+/**
+ * Where the snapshots of a directory are. A snapshot is a manifest and a tree of links; links that a later snapshot has unchanged stay in the tree of the
+ * earlier one, also when that is deleted.
+ */
+export interface SnapshotHome {
+  readonly directory: RemotePath;
+  readonly root: RemotePath;
+  /** A manifest for each snapshot, under its name. */
+  readonly manifests: RemotePath;
+  /** A marker for each tree that is being made, under the id of the tree. */
+  readonly unfinished: RemotePath;
+  /** The trees, under their ids. */
+  readonly trees: RemotePath;
+}
+
+/** Whether a path below a root is that of the snapshots, which take no part in what is done with the directory that they are in. */
+export function isSnapshotFolder(root: RemotePath, rel: string): boolean {
+  return root.path === 'stor' && rel === folderName;
+}
+
+/** Whether a path is among the snapshots of its account. */
+export function isInSnapshots({ account, path }: RemotePath): boolean {
+  return `${path}/`.startsWith(`${locateSnapshots(account).path}/`);
+}
+
+/** The directory that holds all snapshots of an account. */
+export function locateSnapshots(account: string): RemotePath {
+  return { account, path: `stor/${folderName}` };
+}
+
+/** @throws {UsageError} for a directory that cannot have snapshots */
+export function locateHome(directory: RemotePath): SnapshotHome {
+  const all = locateSnapshots(directory.account);
+  const key = encodeURIComponent(directory.path);
+  if (directory.path === '' || isInSnapshots(directory))
+    throw new UsageError(`${printRemotePath(directory)} cannot have snapshots: it is no directory of stor or public`);
+  if (key.length > longestName)
+    throw new UsageError(`${printRemotePath(directory)} is too long to have snapshots`, { hint: 'make them of a directory above it' });
+  const root = joinPath(all, key);
+  return {
+    directory,
+    root,
+    manifests: joinPath(root, 'manifests'),
+    unfinished: joinPath(root, 'unfinished'),
+    trees: joinPath(root, 'trees'),
+  };
+}
+
+/** The directory whose snapshots a directory below `.snapshots` holds; undefined for what is none. */
+export function readHomeName(account: string, name: string): RemotePath | undefined {
+  try {
+    const path = decodeURIComponent(name);
+    return path !== '' && encodeURIComponent(path) === name ? { account, path } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._:+-]{0,127}$/;
+
+/** A directory and the name of one of its snapshots. */
+export interface SnapshotName {
+  readonly directory: RemotePath;
+  readonly name: string;
+}
+
+/** Reads `DIR@NAME`; undefined where no name is given. @throws {UsageError} for a name that no snapshot can have */
+export function splitSnapshotName(path: RemotePath): SnapshotName | undefined {
+  const last = baseName(path);
+  const at = last.lastIndexOf('@');
+  const above = parentOf(path);
+  if (at <= 0 || above === undefined) return undefined;
+  const name = last.slice(at + 1);
+  if (!namePattern.test(name))
+    throw new UsageError(`"${name}" cannot be the name of a snapshot`, {
+      hint: 'up to 128 letters, digits, ".", "_", ":", "+" and "-", of which the first is a letter or digit',
+    });
+  return { directory: joinPath(above, last.slice(0, at)), name };
+}

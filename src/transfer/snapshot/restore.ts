@@ -1,0 +1,78 @@
+import type { Engine } from '../engine.ts';
+import { inspect } from '../inspect.ts';
+import { joinPath, type RemotePath } from '../path.ts';
+import type { CopyOptions } from '../sync/execute.ts';
+import { isSameRecord } from '../sync/properties.ts';
+import { syncSides, type SyncReport } from '../sync/run.ts';
+import type { Step } from '../sync/steps.ts';
+import type { Filter, Side } from '../sync/tree.ts';
+import { decodeStored, encodeHeaders } from '../tree/headers.ts';
+import type { Snapshot } from './list.ts';
+import { readItems } from './manifest.ts';
+import type { SnapshotHome } from './place.ts';
+
+/** A snapshot as a side of a comparison. */
+export function snapshotSide(engine: Engine, home: SnapshotHome, { name, etag }: Snapshot): Side {
+  return { kind: 'remote', root: home.trees, items: () => readItems(engine, home, name, etag) };
+}
+
+/** How two sides are compared, and what is done about it. */
+export interface SnapshotComparison {
+  readonly from: Side;
+  readonly to: Side;
+  readonly filter: Filter;
+  readonly deletes: boolean;
+  readonly dryRun: boolean;
+  /** The side that is to be changed is not there. */
+  readonly isEmpty: boolean;
+  readonly copiesThrough: boolean;
+  readonly report: SyncReport;
+}
+
+/** Makes one side be like the other, contents and headers, and gives the steps. */
+export function compareSnapshots(engine: Engine, comparison: SnapshotComparison): AsyncGenerator<Step> {
+  const { from, to, copiesThrough, ...options } = comparison;
+  const copy: CopyOptions = {
+    describe: async () => ({}),
+    modes: false,
+    sparse: false,
+    resetsHeaders: false,
+    mayUseParts: false,
+    copiesThrough,
+  };
+  return syncSides(engine, {
+    ...options,
+    task: { from, to, comparison: 'mtime', comparesHeaders: true, modes: false },
+    copy,
+    memory: undefined,
+    remembers: false,
+    id: '',
+    links: 'skip',
+    onSkip: () => undefined,
+  });
+}
+
+/** Gives the directories of a target the headers that those of a snapshot have of their own, when all else is done. */
+export async function* restoreFolderHeaders(
+  engine: Engine,
+  home: SnapshotHome,
+  { name, etag }: Snapshot,
+  { target, filter, dryRun, report }: { readonly target: RemotePath } & Pick<SnapshotComparison, 'filter' | 'dryRun' | 'report'>,
+): AsyncGenerator<Step> {
+  if (filter.isChoosy) return;
+  for await (const { rel, entry } of readItems(engine, home, name, etag)) {
+    const { headers } = entry;
+    if (headers === undefined || filter.prunes(rel)) continue;
+    const path = joinPath(target, rel);
+    const step: Step = { action: 'headers', rel, to: { kind: 'remote', path }, reason: 'headers' };
+    const done = await report.attempt(rel, async () => {
+      const found = await inspect(engine.storage, path);
+      if (found?.type !== 'directory') return dryRun ? step : undefined;
+      const { 'content-type': _, ...present } = decodeStored(found.headers);
+      if (isSameRecord(present, headers)) return undefined;
+      if (!dryRun) await engine.storage.putDirectory({ ...path, headers: encodeHeaders(headers) });
+      return step;
+    });
+    if (done) yield done;
+  }
+}
