@@ -106,7 +106,10 @@ export const remove = command({
     }
     return await finish(invocation, engine, [...homes.values()], doomed, options);
   },
-  examples: [{ line: 'cloud stor snapshot delete photos@monday -y', help: 'Without a question' }],
+  examples: [
+    { line: 'cloud stor snapshot delete photos@monday', help: 'Asks first' },
+    { line: 'cloud stor snapshot delete photos@tuesday -y', help: 'Without a question' },
+  ],
 });
 
 /** Unfinished snapshots older than this are those of runs that were interrupted, milliseconds. */
