@@ -73,6 +73,8 @@ _cloud_enter() {
     'rbac/export') place='rbac export' ;;
     'rbac/diff') place='rbac diff' ;;
     'rbac/apply') place='rbac apply' ;;
+    'rbac/impact') place='rbac impact' ;;
+    'rbac/graph') place='rbac graph' ;;
     'rbac/schema') place='rbac schema' ;;
     'images/list'|'images/ls') place='images list' ;;
     'images/get'|'images/show') place='images get' ;;
@@ -231,10 +233,12 @@ _cloud_place() {
     'policies check') options="$_cloud_shared" ;;
     'policies simulate') options="--with-role+ --at --source --from --expect $_cloud_shared" ;;
     'policies who-can') options="--at --source --from $_cloud_shared" ;;
-    'rbac') commands='export diff apply schema' options="$_cloud_shared" ;;
+    'rbac') commands='export diff apply impact graph schema' options="$_cloud_shared" ;;
     'rbac export') options="$_cloud_shared" ;;
     'rbac diff') options="--prune --exit-code $_cloud_shared" ;;
     'rbac apply') options="--prune --dry-run -y,--yes --wait-timeout $_cloud_shared" ;;
+    'rbac impact') options="--delete-role+ --prune --at --source $_cloud_shared" ;;
+    'rbac graph') options="-o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-input --no-pager -q,--quiet -v,--verbose+ --curl --profile --account --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries --max-requests-per-second -h,--help" ;;
     'rbac schema') options="$_cloud_shared" ;;
     'images') commands='list get create import export clone update share unshare tags wait delete' aliases='list=ls get=show delete=rm' options="$_cloud_shared" ;;
     'images list') options="--name --os --version --public,--no-public --state --owner --type $_cloud_shared" ;;
@@ -441,6 +445,10 @@ _cloud_value() {
     'policies who-can/--source') kind=text ;;
     'policies who-can/--from') kind=file ;;
     'rbac apply/--wait-timeout') kind=text ;;
+    'rbac impact/--delete-role') kind=role ;;
+    'rbac impact/--at') kind=text ;;
+    'rbac impact/--source') kind=text ;;
+    'rbac graph/-o'|'rbac graph/--output') kind=words choices='dot mermaid json yaml' ;;
     'images list/--name') kind=text ;;
     'images list/--os') kind=text ;;
     'images list/--version') kind=text ;;
@@ -758,6 +766,8 @@ _cloud_argument() {
     'policies who-can/1') kind=resource ;;
     'rbac diff/0') kind=file ;;
     'rbac apply/0') kind=file ;;
+    'rbac impact/0') kind=file ;;
+    'rbac graph/0') kind=file ;;
     'images get/0') kind=image ;;
     'images create/0') kind=text ;;
     'images create/1') kind=text ;;

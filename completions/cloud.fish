@@ -139,6 +139,10 @@ function __cloud_enter
             set __cloud_place 'rbac diff'
         case 'rbac/apply'
             set __cloud_place 'rbac apply'
+        case 'rbac/impact'
+            set __cloud_place 'rbac impact'
+        case 'rbac/graph'
+            set __cloud_place 'rbac graph'
         case 'rbac/schema'
             set __cloud_place 'rbac schema'
         case 'images/list' 'images/ls'
@@ -514,6 +518,14 @@ function __cloud_valued
         case 'policies who-can/--from'
             return 0
         case 'rbac apply/--wait-timeout'
+            return 0
+        case 'rbac impact/--delete-role'
+            return 0
+        case 'rbac impact/--at'
+            return 0
+        case 'rbac impact/--source'
+            return 0
+        case 'rbac graph/-o' 'rbac graph/--output'
             return 0
         case 'images list/--name'
             return 0
@@ -1130,7 +1142,7 @@ end
 
 complete -c cloud -e
 complete -c cloud -f
-complete -c cloud -s o -l output -x -a 'table json jsonl yaml csv tsv name' -d 'Form of the output'
+complete -c cloud -n 'not __cloud_at \'rbac graph\'' -s o -l output -x -a 'table json jsonl yaml csv tsv name' -d 'Form of the output'
 complete -c cloud -s j -l json -d 'Same as --output json'
 complete -c cloud -l jq -x -d 'Filter the JSON by an expression of jq, text without quotes; with -o jsonl each record'
 complete -c cloud -l columns -x -d 'Fields to show: a,b,c or all'
@@ -1377,6 +1389,8 @@ complete -c cloud -n '__cloud_argument \'policies who-can\' 1 1' -a '(__cloud_as
 complete -c cloud -n '__cloud_below \'rbac\'' -a export -d 'Write users with their keys, policies, roles and role tags as one YAML document'
 complete -c cloud -n '__cloud_below \'rbac\'' -a diff -d 'Show what would change if a document were applied'
 complete -c cloud -n '__cloud_below \'rbac\'' -a apply -d 'Change the account so that it has what a document says'
+complete -c cloud -n '__cloud_below \'rbac\'' -a impact -d 'Show what a document, or deleting a role, would grant to and revoke from each user'
+complete -c cloud -n '__cloud_below \'rbac\'' -a graph -d 'Draw who has which roles, what these allow, and where their tags are'
 complete -c cloud -n '__cloud_below \'rbac\'' -a schema -d 'Print the JSON schema of the document, for editors'
 complete -c cloud -n '__cloud_at \'rbac diff\'' -l prune -d 'Also delete what the parts of the document do not mention'
 complete -c cloud -n '__cloud_at \'rbac diff\'' -l exit-code -d 'Exit with 1 when something would change'
@@ -1386,6 +1400,13 @@ complete -c cloud -n '__cloud_at \'rbac apply\'' -l dry-run -d 'Only show what w
 complete -c cloud -n '__cloud_at \'rbac apply\'' -s y -l yes -d 'Do not ask before deleting'
 complete -c cloud -n '__cloud_at \'rbac apply\'' -l wait-timeout -x -d 'Longest time to wait until reads show the changes; 60s when absent'
 complete -c cloud -n '__cloud_argument \'rbac apply\' 0 0' -F
+complete -c cloud -n '__cloud_at \'rbac impact\'' -l delete-role -x -a '(__cloud_ask role)' -d 'Role that would be deleted, instead of a document'
+complete -c cloud -n '__cloud_at \'rbac impact\'' -l prune -d 'Also delete what the parts of the document do not mention'
+complete -c cloud -n '__cloud_at \'rbac impact\'' -l at -x -d 'When: 2024-05-01T09:00Z, 09:00, "monday 09:00", in UTC; now when absent'
+complete -c cloud -n '__cloud_at \'rbac impact\'' -l source -x -d 'Address that the request comes from'
+complete -c cloud -n '__cloud_argument \'rbac impact\' 0 0' -F
+complete -c cloud -n '__cloud_at \'rbac graph\'' -s o -l output -x -a 'dot mermaid json yaml' -d 'Form of the output: dot is for Graphviz, mermaid for Markdown'
+complete -c cloud -n '__cloud_argument \'rbac graph\' 0 0' -F
 complete -c cloud -n '__cloud_below \'images\'' -a list -d 'List images'
 complete -c cloud -n '__cloud_below \'images\'' -a get -d 'Show an image'
 complete -c cloud -n '__cloud_below \'images\'' -a create -d 'Create an image from an instance'

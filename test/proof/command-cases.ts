@@ -58,6 +58,8 @@ export const reads: readonly ReadCase[] = [
   'policies who-can getobject /demo/stor/w -j',
   'rbac export',
   'rbac diff rbac.yaml',
+  'rbac impact rbac.yaml -j',
+  'rbac graph',
   'images list -j',
   'images list -o jsonl',
   'images get base-64 -j',

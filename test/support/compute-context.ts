@@ -29,7 +29,7 @@ export function createTestClient(service: TestService, now: () => number = Date.
 }
 
 /** As much of a command's context as works with the compute service need. */
-export function createTestContext(service: TestService, env: World['env'] = {}): Context {
-  const world = { env, now: Date.now, interrupted: new AbortController().signal };
-  return { compute: createTestClient(service), account: 'demo', world, settings: () => ({}) } as unknown as Context;
+export function createTestContext(service: TestService, env: World['env'] = {}, now: () => number = Date.now): Context {
+  const world = { env, now, interrupted: new AbortController().signal };
+  return { compute: createTestClient(service, now), account: 'demo', world, settings: () => ({}) } as unknown as Context;
 }

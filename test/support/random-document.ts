@@ -1,7 +1,7 @@
 import type { RbacDocument } from '../../src/rbac/document.ts';
 import { createRandom } from './random.ts';
 
-const rules = ['CAN listkeys', 'CAN getkey AND listusers', 'CAN * WHEN day = mon', 'CAN getimage WHEN sourceip = 10.0.0.0/8'];
+const usualRules = ['CAN listkeys', 'CAN getkey AND listusers', 'CAN * WHEN day = mon', 'CAN getimage WHEN sourceip = 10.0.0.0/8'];
 const names = ['ant', 'bee', 'cat', 'dog', 'eel'];
 
 interface Named {
@@ -9,11 +9,24 @@ interface Named {
   name: string;
 }
 
+interface EditorOptions {
+  /** What policies are made of. */
+  rules?: readonly string[];
+  /** Members of roles beside the users. */
+  others?: readonly string[];
+  /** How many times as many members, policies and tags there are. */
+  density?: number;
+}
+
 /**
  * Edits documents of access control at random; the same seed makes the same edits. New users get the password of `$SECRET`.
  * @param fixed paths of role tags that are there whatever the document says
  */
-export function createDocumentEditor(seed: number, fixed: readonly string[]): (document: RbacDocument) => RbacDocument {
+export function createDocumentEditor(
+  seed: number,
+  fixed: readonly string[],
+  { rules = usualRules, others = [], density = 1 }: EditorOptions = {},
+): (document: RbacDocument) => RbacDocument {
   const random = createRandom(seed);
   const below = (limit: number): number => Math.floor(random() * limit);
   const chance = (share: number): boolean => random() < share;
@@ -68,12 +81,12 @@ export function createDocumentEditor(seed: number, fixed: readonly string[]): (d
         ? { ...policy, rules: shuffle(rules).slice(0, 1 + below(3)), description: chance(0.5) ? `About ${below(10)}` : '' }
         : policy,
     );
-    const logins = newUsers.map(({ login }) => login);
+    const logins = [...newUsers.map(({ login }) => login), ...others];
     const newRoles = editNames(roles, 'r-', (name) => ({ name })).map((role) => ({
       ...role,
-      default_members: some(logins, 0.3),
-      members: some(logins, 0.3),
-      policies: some(newPolicies, 0.4).map(({ name }) => name),
+      default_members: some(logins, 0.3 * density),
+      members: some(logins, 0.3 * density),
+      policies: some(newPolicies, 0.4 * density).map(({ name }) => name),
     }));
     const roleNames = newRoles.map(({ name }) => name);
     const paths = [
@@ -85,7 +98,7 @@ export function createDocumentEditor(seed: number, fixed: readonly string[]): (d
       ...newPolicies.map(({ name }) => `policies/${name}`),
     ];
     const tags = Object.fromEntries(
-      some([...paths, ...roleNames.map((name) => `roles/${name}`)], 0.3).map((path) => [path, some(roleNames, 0.4)]),
+      some([...paths, ...roleNames.map((name) => `roles/${name}`)], 0.3 * density).map((path) => [path, some(roleNames, 0.4)]),
     );
     return { version: '1', users: newUsers, policies: newPolicies, roles: newRoles, tags };
   }

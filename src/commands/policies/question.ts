@@ -55,10 +55,17 @@ export function readSubject(action: string, word: string, account: string): Reso
   return resource;
 }
 
+/** Whether an operation of the compute service is done to a resource. */
+export function isDoneTo(operation: Operation, { kind, path }: Resource): boolean {
+  const subject = findSubject(operation);
+  return subject === undefined || (subject.kind === kind && isLike(subject.pattern, path));
+}
+
 /** Whether the literal parts of a pattern are those of a path. */
 function isLike(pattern: string, path: string): boolean {
   const parts = path.split('/');
-  return pattern.split('/').every((part, at) => part === part.toUpperCase() || part === parts[at]);
+  const wanted = pattern.split('/');
+  return wanted.length === parts.length && wanted.every((part, at) => part === part.toUpperCase() || part === parts[at]);
 }
 
 const minute = 60_000;

@@ -1,7 +1,8 @@
+import type { Context } from '../../cli/command.ts';
 import { contactFields, type Key } from '../../api/resources.ts';
 import type { KeyDocument, RbacDocument, RoleDocument, UserDocument } from '../../rbac/document.ts';
 import { printMember, type Role } from '../../lookup/role.ts';
-import type { State } from '../../rbac/state.ts';
+import { listTaggable, readState, readTags, type State } from '../../rbac/state.ts';
 
 function byName<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
   return items.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
@@ -42,4 +43,10 @@ export function toDocument(state: State, account: string, tags: Readonly<Record<
     roles: byName(roles, ({ name }) => name).map(writeRole),
     tags: Object.fromEntries(byName(Object.entries(tags), ([path]) => path)),
   };
+}
+
+/** The account as a document. */
+export async function readAccount(context: Context): Promise<RbacDocument> {
+  const state = await readState(context, true);
+  return toDocument(state, context.account, await readTags(context, listTaggable(state), state));
 }

@@ -7,7 +7,9 @@ import { bytes, record, records, text, type Output } from '../../output/kinds.ts
 import type { Change } from '../../rbac/change.ts';
 import type { RbacDocument } from '../../rbac/document.ts';
 import { collectPasswords, createExecutor, type Executor } from './execute.ts';
-import { toDocument } from './export.ts';
+import { readAccount } from './export.ts';
+import { graph } from './graph.ts';
+import { impact } from './impact.ts';
 import { plan } from '../../rbac/plan.ts';
 import { warnAboutPowers } from './powers.ts';
 import { readDocument } from '../../rbac/read.ts';
@@ -15,9 +17,8 @@ import { describeDocument } from '../../rbac/schema.ts';
 import { countChanges, describeChange, paintFor, printChange, wantsText } from './show.ts';
 import { listTaggable, normalisePath, readState, readTags, type State } from '../../rbac/state.ts';
 import { printText } from '../../rbac/yaml.ts';
+import { fileHelp, pruneHelp } from './words.ts';
 
-const fileHelp = 'Document as cloud rbac export writes it; - for stdin';
-const pruneHelp = 'Also delete what the parts of the document do not mention';
 const columns = ['action', 'kind', 'name', 'differences'];
 
 /** What stands above an export: editors find the schema by the second line. */
@@ -200,9 +201,7 @@ export const rbac = group({
     export: command({
       summary: 'Write users with their keys, policies, roles and role tags as one YAML document',
       run: async (invocation) => {
-        const state = await readState(invocation, true);
-        const tags = await readTags(invocation, listTaggable(state), state);
-        const document = toDocument(state, invocation.account, tags);
+        const document = await readAccount(invocation);
         if (!wantsText(invocation)) return record(document, { id: 'account' });
         return text(`${heading}${await printText(document)}`);
       },
@@ -231,6 +230,8 @@ export const rbac = group({
       ],
     }),
     apply,
+    impact,
+    graph,
     schema: command({
       summary: 'Print the JSON schema of the document, for editors',
       run: async ({ global }) =>

@@ -1,0 +1,32 @@
+import { command } from '../../cli/command.ts';
+import { choice, maybe } from '../../cli/parameters.ts';
+import { record, text } from '../../output/kinds.ts';
+import { takeAccess } from '../../rbac/access.ts';
+import { buildGraph, printDot, printMermaid } from './draw.ts';
+import { readDocument } from '../../rbac/read.ts';
+import { readAccount } from './export.ts';
+import { fileHelp } from './words.ts';
+
+export const graph = command({
+  summary: 'Draw who has which roles, what these allow, and where their tags are',
+  description:
+    'Of the account, or of a document. Dashed lines lead from users to roles that they have to ask for, dotted ones from roles to what has their tag.',
+  arguments: { file: maybe(`${fileHelp}; the account when absent`, { values: 'file' }) },
+  options: {
+    output: choice('Form of the output: dot is for Graphviz, mermaid for Markdown', ['dot', 'mermaid', 'json', 'yaml'], {
+      short: 'o',
+      placeholder: 'FORM',
+    }),
+  },
+  run: async (invocation) => {
+    const { args, options, global } = invocation;
+    const document = args.file === undefined ? await readAccount(invocation) : await readDocument(invocation, args.file);
+    const drawn = buildGraph(takeAccess(document), document.tags ?? {});
+    if (global.json || options.output === 'json' || options.output === 'yaml') return record(drawn, { id: 'nodes' });
+    return text(options.output === 'mermaid' ? printMermaid(drawn) : printDot(drawn));
+  },
+  examples: [
+    { line: 'cloud rbac graph > access.dot', help: 'For Graphviz: dot -Tsvg access.dot' },
+    { line: 'cloud rbac graph rbac.yaml -o mermaid', help: 'A document, as a chart that Markdown shows' },
+  ],
+});

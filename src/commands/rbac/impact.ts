@@ -1,0 +1,103 @@
+import { compute } from '../../api/compute.ts';
+import type { Operation } from '../../api/operation.ts';
+import { command, type Context } from '../../cli/command.ts';
+import { flag, maybe, text, texts } from '../../cli/parameters.ts';
+import { UsageError } from '../../base/errors.ts';
+import { records } from '../../output/kinds.ts';
+import { knownActions } from '../../policy/actions.ts';
+import type { DecisionInput } from '../../policy/decide.ts';
+import type { Change } from '../../rbac/change.ts';
+import type { RbacDocument } from '../../rbac/document.ts';
+import { takeChanges, takeForecast } from '../../rbac/forecast.ts';
+import { listEffects, type Deed, type Effect } from '../../rbac/impact.ts';
+import { plan } from '../../rbac/plan.ts';
+import { readDocument } from '../../rbac/read.ts';
+import { listTaggable, normalisePath, readState, readTags } from '../../rbac/state.ts';
+import { requireRole } from '../../lookup/find.ts';
+import { readConditions } from '../policies/place.ts';
+import { atOption, findOperation, isDoneTo, sourceOption } from '../policies/question.ts';
+import { fileHelp, pruneHelp } from './words.ts';
+
+/** What a change is asked about: a document, or roles to delete. */
+export interface Proposal {
+  document?: RbacDocument | undefined;
+  deletedRoles: readonly string[];
+  prune: boolean;
+}
+
+/** Every action; those of the object storage and on instances are done to what role tags are on that no document has. */
+function listDeeds(): Deed[] {
+  // Everybody may ping.
+  const actions = [...knownActions()].filter((action) => action !== compute.ping.action);
+  return actions.map((action): Deed => {
+    const operation: Operation | undefined = findOperation(action);
+    const isCompute = operation?.service === 'compute';
+    return { action, method: operation?.method, fits: isCompute ? (resource) => isDoneTo(operation, resource) : undefined };
+  });
+}
+
+/** Paths that a document mentions and no list has: they are what they are, whatever the document says. */
+function listUnlisted(document: RbacDocument | undefined, normalise: (path: string) => string): string[] {
+  const paths = Object.keys(document?.tags ?? {}).map(normalise);
+  return paths.filter((path) => /^(machines|networks|fwrules|services)(\/|$)/.test(path));
+}
+
+/** What a proposal would grant and revoke, by what the account is now. */
+export async function findEffects(context: Context, proposal: Proposal, conditions: DecisionInput['context']): Promise<Effect[]> {
+  const { document, deletedRoles, prune } = proposal;
+  const state = await readState(context, true);
+  const mentioned = Object.keys(document?.tags ?? {}).map((path) => normalisePath(path, state));
+  const listed = [...listTaggable(state), ...listUnlisted(document, (path) => normalisePath(path, state))];
+  const tags = await readTags(context, [...new Set([...listed, ...mentioned])], state);
+  const deletions = deletedRoles.map((word): Pick<Change, 'step'> => ({
+    step: { do: 'deleteRole', id: requireRole(state.roles, word).id },
+  }));
+  const changes = document ? plan(document, state, tags, prune) : deletions;
+  const before = takeForecast(state, listed, tags);
+  const after = structuredClone(before);
+  takeChanges(after, changes);
+  return [...listEffects({ before, after }, context.account, listDeeds(), conditions)];
+}
+
+function countActions(effects: readonly Effect[], change: Effect['change']): number {
+  return effects.filter((effect) => effect.change === change).reduce((sum, { actions }) => sum + actions.length, 0);
+}
+
+/** `2 users: 5 actions granted, 1 revoked`. */
+function summarise(effects: readonly Effect[]): string {
+  if (effects.length === 0) return 'Nobody gains or loses anything';
+  const users = new Set(effects.map(({ user }) => user)).size;
+  const [granted, revoked] = [countActions(effects, 'granted'), countActions(effects, 'revoked')];
+  return `${users} ${users === 1 ? 'user' : 'users'}: ${granted} granted, ${revoked} revoked`;
+}
+
+export const impact = command({
+  summary: 'Show what a document, or deleting a role, would grant to and revoke from each user',
+  description:
+    'Nothing is changed. Every user is asked about every action on every resource, before and after, at the moment of --at and from the address of --source. BEFORE and AFTER are yes, no, or the role that has to be asked for with --role. Objects and instances are no part of the document: tagged:ROLE stands for each one with this role tag, and * for every one. What would be deleted itself is not listed. Rules that name single objects themselves are not asked about these.',
+  arguments: { file: maybe(fileHelp, { values: 'file' }) },
+  options: {
+    deleteRole: texts('Role that would be deleted, instead of a document', { placeholder: 'NAME', values: 'role' }),
+    prune: flag(pruneHelp),
+    at: text(...atOption),
+    source: text(...sourceOption),
+  },
+  run: async (invocation) => {
+    const { args, options, note } = invocation;
+    if ((args.file === undefined) === (options.deleteRole.length === 0)) {
+      throw new UsageError(args.file === undefined ? 'missing argument FILE' : '--delete-role is instead of a document', {
+        hint: 'cloud rbac impact FILE, or cloud rbac impact --delete-role NAME',
+      });
+    }
+    if (options.prune && args.file === undefined) throw new UsageError('--prune is about a document');
+    const document = args.file === undefined ? undefined : await readDocument(invocation, args.file);
+    const conditions = readConditions(invocation, undefined, options);
+    const effects = await findEffects(invocation, { document, deletedRoles: options.deleteRole, prune: options.prune }, conditions);
+    note(summarise(effects));
+    return records(effects, { columns: ['user', 'change', 'resource', 'actions', 'before', 'after'], id: 'user' });
+  },
+  examples: [
+    { line: 'cloud rbac impact rbac.yaml', help: 'Who would gain and lose what if this document were applied?' },
+    { line: 'cloud rbac impact --delete-role dev -j', help: 'Who would lose what without the role dev? As JSON' },
+  ],
+});

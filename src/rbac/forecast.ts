@@ -1,0 +1,222 @@
+import { computeMd5 } from '../base/fingerprint.ts';
+import { parseMember, printMember, type Role } from '../lookup/role.ts';
+import type { Access } from './access.ts';
+import type { Change, Step } from './change.ts';
+import type { RoleDocument } from './document.ts';
+import type { State } from './state.ts';
+
+/** What has a name that may change, and is the same before and after. */
+interface Named {
+  readonly id: string;
+  name: string;
+}
+
+interface ForecastRole extends Named {
+  members: { who: Named | { account: string }; default: boolean }[];
+  policies: ForecastPolicy[];
+}
+
+interface ForecastPolicy extends Named {
+  rules: readonly string[];
+}
+
+/** Something that role tags can be on. */
+export interface ForecastResource {
+  /** The same before and after, whatever is renamed. */
+  readonly id: string;
+  /** Below the account, in the form of {@link import('./state.ts').listTaggable}. */
+  path: string;
+  tags: ForecastRole[];
+}
+
+/** An account as far as decisions look at it. Users, roles, policies and resources keep their ids when their names change. */
+export interface Forecast {
+  readonly users: Named[];
+  readonly policies: ForecastPolicy[];
+  readonly roles: ForecastRole[];
+  readonly resources: ForecastResource[];
+}
+
+type MemberWho = ForecastRole['members'][number]['who'];
+
+function findByName<T extends Named>(list: readonly T[], name: string): T | undefined {
+  return list.find((each) => each.name === name);
+}
+
+function findById<T extends Named>(list: readonly T[], id: string | undefined): T | undefined {
+  return list.find((each) => each.id === id);
+}
+
+function findUserNamed({ users }: Forecast, login: string): Named | undefined {
+  return users.find(({ name }) => name.toLowerCase() === login.toLowerCase());
+}
+
+function findMember(forecast: Forecast, { type, login }: Pick<Role['members'][number], 'type' | 'login'>): MemberWho | undefined {
+  return type === 'account' ? { account: login } : findUserNamed(forecast, login);
+}
+
+function findPolicies({ policies }: Forecast, names: readonly string[]): ForecastPolicy[] {
+  return [...new Set(names)].flatMap((name) => findByName(policies, name) ?? []);
+}
+
+/** The account as it is. @param paths of all resources, @param tags names of roles by path */
+export function takeForecast(state: State, paths: readonly string[], tags: Readonly<Record<string, readonly string[]>>): Forecast {
+  const forecast: Forecast = {
+    users: state.users.map(({ id, login }) => ({ id, name: login })),
+    policies: state.policies.map(({ id, name, rules }) => ({ id, name, rules })),
+    roles: state.roles.map(({ id, name }) => ({ id, name, members: [], policies: [] })),
+    resources: [],
+  };
+  for (const [at, { members, policies }] of state.roles.entries()) {
+    const role = forecast.roles[at];
+    if (!role) continue;
+    role.members = members.flatMap((member) => {
+      const who = findMember(forecast, member);
+      return who ? [{ who, default: member.default }] : [];
+    });
+    role.policies = findPolicies(
+      forecast,
+      policies.map(({ name }) => name),
+    );
+  }
+  for (const path of new Set([...paths, ...Object.keys(tags)])) {
+    forecast.resources.push({ id: path, path, tags: (tags[path] ?? []).flatMap((name) => findByName(forecast.roles, name) ?? []) });
+  }
+  return forecast;
+}
+
+function isAtOrBelow(path: string, above: string): boolean {
+  return path === above || path.startsWith(`${above}/`);
+}
+
+function addResource({ resources }: Forecast, path: string): void {
+  if (!resources.some((each) => each.path === path)) resources.push({ id: `new:${path}`, path, tags: [] });
+}
+
+function removeResources({ resources }: Forecast, above: string): void {
+  const kept = resources.filter(({ path }) => !isAtOrBelow(path, above));
+  resources.splice(0, resources.length, ...kept);
+}
+
+function moveResources({ resources }: Forecast, from: string, to: string): void {
+  for (const each of resources) if (isAtOrBelow(each.path, from)) each.path = `${to}${each.path.slice(from.length)}`;
+}
+
+function rename(forecast: Forecast, collection: string, named: Named, name: string): void {
+  moveResources(forecast, `${collection}/${named.name}`, `${collection}/${name}`);
+  named.name = name;
+}
+
+function remove<T extends Named>(forecast: Forecast, collection: string, list: T[], id: string): T | undefined {
+  const at = list.findIndex((each) => each.id === id);
+  const [gone] = at < 0 ? [] : list.splice(at, 1);
+  if (gone) removeResources(forecast, `${collection}/${gone.name}`);
+  return gone;
+}
+
+/** Of the two lists of members that of which a step says nothing stays as it is, but who is only said to be a member is so from now on. */
+function setMembers(forecast: Forecast, role: ForecastRole, fields: Partial<Pick<RoleDocument, 'members' | 'default_members'>>): void {
+  const { members, default_members: defaults } = fields;
+  if (members === undefined && defaults === undefined) return;
+  const print = ({ who }: ForecastRole['members'][number]): string =>
+    'account' in who ? printMember({ type: 'account', login: who.account }) : who.name;
+  const pick = (isDefault: boolean): string[] => role.members.filter((member) => member.default === isDefault).map(print);
+  const byDefault = new Set(defaults ?? pick(true).filter((word) => !members?.includes(word)));
+  const plain = (members ?? pick(false)).filter((word) => !byDefault.has(word));
+  const read = (words: Iterable<string>, isDefault: boolean): ForecastRole['members'] =>
+    [...new Set(words)].flatMap((word) => {
+      const who = findMember(forecast, parseMember(word, isDefault));
+      return who ? [{ who, default: isDefault }] : [];
+    });
+  role.members = [...read(byDefault, true), ...read(plain, false)];
+}
+
+function setRole(forecast: Forecast, role: ForecastRole, fields: Partial<Omit<RoleDocument, 'id'>>): void {
+  if (fields.name !== undefined && fields.name !== role.name) rename(forecast, 'roles', role, fields.name);
+  setMembers(forecast, role, fields);
+  if (fields.policies) role.policies = findPolicies(forecast, fields.policies);
+}
+
+type Takers = { readonly [D in Step['do']]: (forecast: Forecast, step: Extract<Step, { do: D }>) => void };
+
+/** What the steps of a plan do. Keys, which no decision looks at, are resources only. */
+const takers: Takers = {
+  createUser: (forecast, { user: { login } }) => {
+    forecast.users.push({ id: `new:${login}`, name: login });
+    addResource(forecast, `users/${login}`);
+    addResource(forecast, `users/${login}/keys`);
+  },
+  updateUser: (forecast, { id, fields: { login } }) => {
+    const user = findById(forecast.users, id);
+    if (user && login !== undefined) rename(forecast, 'users', user, login);
+  },
+  deleteUser: (forecast, { id }) => {
+    const gone = remove(forecast, 'users', forecast.users, id);
+    for (const role of forecast.roles) role.members = role.members.filter(({ who }) => who !== gone);
+  },
+  createKey: (forecast, { id, login, key }) => {
+    const user = findById(forecast.users, id) ?? findUserNamed(forecast, login);
+    addResource(forecast, `users/${user?.name ?? login}/keys/${computeMd5(key.key, login)}`);
+  },
+  deleteKey: (forecast, { id, fingerprint, returns }) => {
+    const user = findById(forecast.users, id);
+    // Registered again under another name it has its tags back.
+    if (user && !returns) removeResources(forecast, `users/${user.name}/keys/${fingerprint}`);
+  },
+  createPolicy: (forecast, { policy: { name, rules } }) => {
+    forecast.policies.push({ id: `new:${name}`, name, rules });
+    addResource(forecast, `policies/${name}`);
+  },
+  updatePolicy: (forecast, { id, fields: { name, rules } }) => {
+    const policy = findById(forecast.policies, id);
+    if (!policy) return;
+    if (name !== undefined) rename(forecast, 'policies', policy, name);
+    policy.rules = rules ?? policy.rules;
+  },
+  deletePolicy: (forecast, { id }) => {
+    const gone = remove(forecast, 'policies', forecast.policies, id);
+    for (const role of forecast.roles) role.policies = role.policies.filter((policy) => policy !== gone);
+  },
+  createRole: (forecast, { role: { id: _id, ...fields } }) => {
+    const role: ForecastRole = { id: `new:${fields.name}`, name: fields.name, members: [], policies: [] };
+    forecast.roles.push(role);
+    addResource(forecast, `roles/${role.name}`);
+    setRole(forecast, role, fields);
+  },
+  updateRole: (forecast, { id, fields }) => {
+    const role = findById(forecast.roles, id);
+    if (role) setRole(forecast, role, fields);
+  },
+  deleteRole: (forecast, { id }) => {
+    const gone = remove(forecast, 'roles', forecast.roles, id);
+    for (const each of forecast.resources) each.tags = each.tags.filter((role) => role !== gone);
+  },
+  setTags: (forecast, { path, roles }) => {
+    addResource(forecast, path);
+    const tags = roles.flatMap((name) => findByName(forecast.roles, name) ?? []);
+    for (const each of forecast.resources) if (each.path === path) each.tags = tags;
+  },
+};
+
+/** The account once changes are done, in their order; what is given becomes it. */
+export function takeChanges(forecast: Forecast, changes: readonly Pick<Change, 'step'>[]): void {
+  for (const { step } of changes) (takers[step.do] as (forecast: Forecast, step: Step) => void)(forecast, step);
+}
+
+/** The account as decisions ask for it. */
+export function toAccess({ users, policies, roles, resources }: Forecast): Access {
+  return {
+    users: users.map(({ id, name }) => ({ id, login: name })),
+    policies: policies.map(({ id, name, rules }) => ({ id, name, rules })),
+    roles: roles.map(({ name, members, policies: held }) => ({
+      name,
+      members: members.map(({ who, default: isDefault }) =>
+        'account' in who
+          ? { type: 'account', login: who.account, default: isDefault }
+          : { type: 'subuser', login: who.name, default: isDefault },
+      ),
+      policies: held.map(({ id, name: policy }) => ({ id, name: policy })),
+    })),
+    findTags: ({ path }) => Promise.resolve(resources.find((each) => each.path === path)?.tags.map(({ name }) => name)),
+  };
+}

@@ -1,0 +1,161 @@
+import type { CallerRole, DecisionCaller, DecisionInput } from '../policy/decide.ts';
+import { requestPath, readResource, type Resource } from '../lookup/resource.ts';
+import { listCallerRoles } from './access.ts';
+import { toAccess, type Forecast } from './forecast.ts';
+import { findPermission, listCallers, printCaller } from './permission.ts';
+
+/** An action, and what it is done to: undefined for what role tags are on that no document has, such as objects and instances. */
+export interface Deed {
+  action: string;
+  method: string | undefined;
+  fits: ((resource: Resource) => boolean) | undefined;
+}
+
+/** What a user may do after a change and not before, or the other way round. */
+export interface Effect {
+  /** `alice`, `alice (deleted)`, or `account:LOGIN`. */
+  user: string;
+  change: 'granted' | 'revoked';
+  /** Path below the account; `tagged:ROLE` for each object and instance with this role tag, `*` for every one. */
+  resource: string;
+  actions: string[];
+  /** `no`, `yes`, or `role NAME` when the role has to be asked for. */
+  before: string;
+  after: string;
+}
+
+/** What is asked about: a resource with its tags as they are on one side. */
+interface Target {
+  label: string;
+  path: string;
+  resource: Resource | undefined;
+  tags: readonly string[];
+}
+
+/** The account before or after. */
+interface Side {
+  callers: ReadonlyMap<string, { caller: DecisionCaller; roles: readonly CallerRole[] }>;
+  targets: ReadonlyMap<string, Target>;
+}
+
+/** Another may have the name afterwards. */
+function nameGone(name: string): string {
+  return `${name} (deleted)`;
+}
+
+function listTargets({ resources, roles }: Forecast, account: string, known: ReadonlyMap<string, string>): Map<string, Target> {
+  const named = resources.map(({ id, path, tags }): [string, Target] => {
+    const resource = readResource(path, account);
+    return [id, { label: path, path: `/${requestPath(resource, account)}`, resource, tags: tags.map(({ name }) => name) }];
+  });
+  const path = `/${account}/stor`;
+  const tagged = [...known].map(([id, name]): [string, Target] => {
+    const role = roles.find((each) => each.id === id);
+    const tags = role ? [role.name] : [];
+    return [`tagged:${id}`, { label: `tagged:${role?.name ?? nameGone(name)}`, path, resource: undefined, tags }];
+  });
+  return new Map([...named, ['*', { label: '*', path, resource: undefined, tags: [] }], ...tagged]);
+}
+
+function takeSide(forecast: Forecast, account: string, known: ReadonlyMap<string, string>): Side {
+  const access = toAccess(forecast);
+  const ids = new Map(forecast.users.map(({ id, name }) => [name, id]));
+  const callers = listCallers(access, account)
+    .filter(({ kind }) => kind !== 'account')
+    .map((caller) => {
+      const id = caller.kind === 'user' ? (ids.get(caller.login) ?? '') : printCaller(caller);
+      return [id, { caller, roles: listCallerRoles(access, caller).filter(({ membership }) => membership !== 'none') }] as const;
+    });
+  return { callers: new Map(callers), targets: listTargets(forecast, account, known) };
+}
+
+const ranks = { no: 0, role: 1, yes: 2 } as const;
+
+/** `no`, `yes`, or `role a, b`. */
+function describeAnswer(side: Side, id: string, target: Target | undefined, deed: Deed, context: DecisionInput['context']): string {
+  const found = side.callers.get(id);
+  if (!found || !target) return 'no';
+  const { caller, roles } = found;
+  const resource = { path: target.path, kind: target.resource?.kind ?? 'member', tags: target.tags };
+  const { because, ask } = findPermission(caller, roles, { resource, action: deed.action, context: { ...context, method: deed.method } });
+  if (!because) return 'no';
+  return ask.length === 0 ? 'yes' : `role ${ask.join(' or ')}`;
+}
+
+function rankOf(answer: string): number {
+  return ranks[answer.startsWith('role ') ? 'role' : answer === 'yes' ? 'yes' : 'no'];
+}
+
+/** What one caller gains and loses on one resource, by the answers before and after. */
+function compareTarget(
+  sides: { before: Side; after: Side },
+  id: string,
+  target: string,
+  deeds: readonly Deed[],
+  context: DecisionInput['context'],
+): Map<string, string[]> {
+  const [was, is] = [sides.before.targets.get(target), sides.after.targets.get(target)];
+  const changed = new Map<string, string[]>();
+  for (const deed of deeds) {
+    const before = describeAnswer(sides.before, id, was, deed, context);
+    const after = describeAnswer(sides.after, id, is, deed, context);
+    if (rankOf(before) === rankOf(after)) continue;
+    const key = `${before}\n${after}`;
+    changed.set(key, [...(changed.get(key) ?? []), deed.action]);
+  }
+  return changed;
+}
+
+function isSameTarget(a: Target | undefined, b: Target | undefined): boolean {
+  return a?.path === b?.path && JSON.stringify(a?.tags) === JSON.stringify(b?.tags);
+}
+
+/** The deeds that the answer for everything does not say already. */
+function withoutKnown(changed: Map<string, string[]>, everywhere: ReadonlyMap<string, readonly string[]>): Map<string, string[]> {
+  return new Map([...changed].map(([key, actions]) => [key, actions.filter((action) => everywhere.get(key)?.includes(action) !== true)]));
+}
+
+function* compareCaller(
+  sides: { before: Side; after: Side },
+  id: string,
+  deeds: readonly Deed[],
+  context: DecisionInput['context'],
+): Generator<Effect> {
+  const [was, is] = [sides.before.callers.get(id), sides.after.callers.get(id)];
+  const caller = is?.caller ?? was?.caller;
+  if (!caller) return;
+  // An account that is a member of no role any more is still there.
+  const user = is === undefined && caller.kind === 'user' ? nameGone(caller.login) : printCaller(caller);
+  const isSameCaller = JSON.stringify(was?.roles) === JSON.stringify(is?.roles);
+  let everywhere: ReadonlyMap<string, readonly string[]> = new Map();
+  // What is gone is no loss to anybody.
+  for (const [key, target] of sides.after.targets) {
+    if (isSameCaller && isSameTarget(sides.before.targets.get(key), target)) continue;
+    const { resource } = target;
+    const fitting = deeds.filter(({ fits }) => (resource ? fits?.(resource) === true : fits === undefined));
+    const all = compareTarget(sides, id, key, fitting, context);
+    if (key === '*') everywhere = all;
+    for (const [answers, actions] of key === '*' ? all : withoutKnown(all, resource ? new Map() : everywhere)) {
+      const [before = '', after = ''] = answers.split('\n');
+      const change = rankOf(after) > rankOf(before) ? 'granted' : 'revoked';
+      if (actions.length > 0) yield { user, change, resource: target.label, actions, before, after };
+    }
+  }
+}
+
+/**
+ * What a change of an account grants to and revokes from each of its users and the accounts that are members of its roles. Resources that
+ * are gone afterwards are left out.
+ */
+export function* listEffects(
+  forecasts: { before: Forecast; after: Forecast },
+  account: string,
+  deeds: readonly Deed[],
+  context: DecisionInput['context'],
+): Generator<Effect> {
+  const known = new Map([...forecasts.before.roles, ...forecasts.after.roles].map(({ id, name }) => [id, name]));
+  const sides = { before: takeSide(forecasts.before, account, known), after: takeSide(forecasts.after, account, known) };
+  for (const id of new Set([...sides.before.callers.keys(), ...sides.after.callers.keys()])) {
+    yield* compareCaller(sides, id, deeds, context);
+  }
+}
