@@ -166,7 +166,8 @@ export async function startHostileService(target: string, random: () => number):
   let [seen, happened] = [0, 0];
   const sockets = new Set<Socket>();
   // What comes is read as HTTP by Node.js; what goes is written past it, byte by byte.
-  const reader = createServer((incoming) => void serve(incoming));
+  // A client that ends in the middle of its request is answered no more.
+  const reader = createServer((incoming) => void serve(incoming).catch(() => incoming.socket.destroy()));
   async function serve(incoming: IncomingMessage): Promise<void> {
     const { scenario, at, length } = plan;
     const isHostile = scenario !== undefined && seen >= at && seen < at + length;
