@@ -137,7 +137,7 @@ export async function run(world: World): Promise<number> {
   let globals: Readonly<Record<string, unknown>> = { json: world.argv.includes('-j') || world.argv.includes('--json') };
   let close = (): void => undefined;
   /** Adds to an error what only the settings of the command can tell. */
-  let refine = (error: unknown): unknown => error;
+  let refine = async (error: unknown): Promise<unknown> => error;
 
   async function report(error: unknown, item?: string): Promise<number> {
     if (error instanceof ClosedPipe) return exitCodes.done;
@@ -148,7 +148,7 @@ export async function run(world: World): Promise<number> {
     const { reportError } = await import('./output/error-report.ts');
     // Whatever was under way when the user interrupted says it in words of its own.
     const isAbort = error instanceof Error && error.name === 'AbortError' && world.interrupted.aborted;
-    const explanation = explain(isAbort ? new InterruptedError('interrupted', { cause: error }) : refine(error));
+    const explanation = explain(isAbort ? new InterruptedError('interrupted', { cause: error }) : await refine(error));
     const message = item === undefined ? explanation.message : `${item}: ${explanation.message}`;
     const err = world.stderr;
     await reportError(
@@ -195,7 +195,7 @@ export async function run(world: World): Promise<number> {
     const filter = await findFilter(globals, world);
     /** What is filtered is JSON; errors are so only when that was asked for. */
     const shown = filter && globals['output'] === undefined ? { ...globals, json: true } : globals;
-    const { createContext, explainRefusal } = await import('./session/context.ts');
+    const { createContext } = await import('./session/context.ts');
     let failures = 0;
     const fail: Context['fail'] = (error, item) => {
       failures += 1;
@@ -203,7 +203,7 @@ export async function run(world: World): Promise<number> {
     };
     const created = createContext(world, shown, { fail, notesAsJson: saysJson(globals) });
     close = created.close;
-    refine = (error) => explainRefusal(error, created.context);
+    refine = async (error) => (await import('./session/explain.ts')).explainRefusal(error, created.context);
     const output = await runCommand(found.node, parsed, created.context);
     if (output) await show(output, shown, world, filter);
     if (failures > 0) return exitCodes.partly;

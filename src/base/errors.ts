@@ -40,6 +40,11 @@ export class UsageError extends CloudError {
   readonly exitCode = exitCodes.usage;
 }
 
+/** Two options that cannot both be meant. */
+export function createContradiction(one: string, other: string): UsageError {
+  return new UsageError(`${one} and ${other} contradict each other`, { hint: `leave out ${other} or ${one}` });
+}
+
 /** Something that the user named does not exist, found out without the service's own 404. */
 export class NotFoundError extends CloudError {
   readonly code = 'NotFound';

@@ -6,6 +6,8 @@ import { readInput } from './input.ts';
 
 /** How a file with a whole record is read. */
 interface FromOptions {
+  /** A line that writes such a record, for hints. */
+  readonly sample?: string;
   /** Fields that the service adds to such a record: what `get` shows can be given back, and these are left out. */
   ignore?: readonly string[];
 }
@@ -133,7 +135,8 @@ export async function readRecord(world: World, file: string, fields: Fields, opt
   const content = await readInput(world, file);
   try {
     const value = await parseText(content.toString());
-    if (!isRecord(value)) throw new UsageError(`holds ${value === null ? 'nothing' : describe(value)}, not one record`);
+    if (!isRecord(value))
+      throw new UsageError(`holds ${value === null ? 'nothing' : describe(value)}, not one record`, { hint: options.sample });
     const kept = Object.entries(value).filter(([name]) => !ignore.includes(name));
     const known = Object.entries(fields).filter(([, { place }]) => place === undefined);
     const isGivenBack = kept.length < Object.keys(value).length;

@@ -1,6 +1,7 @@
 import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander';
 import { UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
+import { quoteShell } from '../base/quote.ts';
 import { parseDuration, parseSize } from '../output/units.ts';
 import type { AnyCommand } from './command.ts';
 import { globalOptions } from './globals.ts';
@@ -14,7 +15,7 @@ function readValue(name: string, option: Option, value: string): unknown {
   if (option.choices && !option.choices.includes(value)) {
     const close = nearest(value, option.choices);
     throw new UsageError(`${label}: "${value}" is not one of ${option.choices.join(', ')}`, {
-      hint: close && `did you mean ${label} ${close}?`,
+      hint: close === undefined ? `such as ${label} ${option.choices[0] ?? ''}` : `did you mean ${label} ${close}?`,
     });
   }
   if (option.kind === 'size') return parseSize(value);
@@ -23,7 +24,10 @@ function readValue(name: string, option: Option, value: string): unknown {
   const number = Number(value);
   const [least, most] = option.range ?? [0, Number.MAX_SAFE_INTEGER];
   if (!/^-?\d+$/.test(value) || number < least || number > most) {
-    throw new UsageError(`${label}: "${value}" is not a whole number${option.range ? ` from ${least} to ${most}` : ''}`);
+    const near = Math.round(Math.min(Math.max(number, least), most));
+    throw new UsageError(`${label}: "${value}" is not a whole number${option.range ? ` from ${least} to ${most}` : ''}`, {
+      hint: `such as ${label} ${Number.isFinite(near) ? near : Math.max(least, 1)}`,
+    });
   }
   return number;
 }
@@ -66,7 +70,9 @@ function addOption(commander: Commander, name: string, option: Option, { hasLett
       added.argParser((value, previous: unknown) => {
         // Of global options the last one counts, so that an alias of the shell can be overruled.
         if (isOwn && previous !== undefined)
-          throw new UsageError(`--${kebab(name)} is given more than once, and takes one value`, { hint: 'leave out all but one' });
+          throw new UsageError(`--${kebab(name)} is given more than once, and takes one value`, {
+            hint: `leave out --${kebab(name)} ${quoteShell(value)}`,
+          });
         return readValue(name, option, value);
       });
   }

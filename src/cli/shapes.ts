@@ -1,5 +1,5 @@
 import type { Field } from '../api/fields.ts';
-import { ApiError, InterruptedError, PartialError, SilentServiceError, UsageError } from '../base/errors.ts';
+import { ApiError, InterruptedError, PartialError, SilentServiceError } from '../base/errors.ts';
 import { record, records, type ColumnSpec, type Output, type Row, type Rows } from '../output/kinds.ts';
 import { command, type Command, type Context, type Example, type Invocation } from './command.ts';
 import { flag, many, one, type Argument, type Arguments, type Options, type ValueSource } from './parameters.ts';
@@ -285,26 +285,4 @@ export async function createLookUp<L, T>({ noun, idWord, read, find, takeWhole }
     };
   }
   return async (word) => await find(list, word);
-}
-
-/** A resource that can be meant by name, full id or the beginning of its id. */
-export interface Named {
-  id: string;
-  name: string;
-}
-
-/**
- * Finds what a word means among resources: a full id, a name, or eight or more characters that begin one id.
- * @throws {UsageError} with the candidates when it means several
- */
-export function findNamed<T extends Named>(candidates: readonly T[], word: string, noun: string): T | undefined {
-  const exact = candidates.find(({ id }) => id === word);
-  if (exact) return exact;
-  const named = candidates.filter(({ name }) => name === word);
-  const matches = named.length > 0 || word.length < 8 ? named : candidates.filter(({ id }) => id.startsWith(word));
-  if (matches.length > 1) {
-    const list = matches.map(({ id, name }) => `${id} (${name})`).join(', ');
-    throw new UsageError(`${noun} "${word}" is ambiguous: ${list}`, { hint: 'give the full id' });
-  }
-  return matches[0];
 }

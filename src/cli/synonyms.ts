@@ -1,14 +1,14 @@
 /** Words of other tools for commands of this one: the words of the command line before them, and the line to type. */
 const lines: Readonly<Record<string, string>> = {
-  login: 'cloud profile create',
-  logout: 'cloud profile delete',
-  init: 'cloud profile create',
+  login: 'cloud profile create NAME',
+  logout: 'cloud profile delete NAME',
+  init: 'cloud profile create NAME',
   config: 'cloud profile list',
   context: 'cloud profile list',
   whoami: 'cloud account get',
   ls: 'cloud stor ls',
-  cp: 'cloud stor cp',
-  sync: 'cloud stor sync',
+  cp: 'cloud stor cp SOURCE TARGET',
+  sync: 'cloud stor sync SOURCE TARGET',
   upload: 'cloud stor put FILE PATH',
   download: 'cloud stor get PATH FILE',
   start: 'cloud local start',
@@ -48,10 +48,25 @@ const verbs: Readonly<Record<string, readonly string[]>> = {
   use: ['switch', 'select', 'activate'],
 };
 
-/** The line that a word of another tool stands for. */
-export function findSynonym(path: readonly string[], word: string, names: readonly string[]): string | undefined {
+/** Puts the words that were typed where the line has words in capitals, in order; those that are left over follow. */
+function fillIn(line: string, typed: readonly string[]): string {
+  const left = [...typed];
+  const words = line.split(' ').map((word) => (/^[A-Z]+$/.test(word) ? (left.shift() ?? word) : word));
+  return [...words, ...left].join(' ');
+}
+
+/**
+ * The line that a word of another tool stands for.
+ * @param rest the words after it, quoted for a shell
+ */
+export function findSynonym(
+  path: readonly string[],
+  word: string,
+  names: readonly string[],
+  rest: readonly string[] = [],
+): string | undefined {
   const known = lines[[...path, word.toLowerCase()].join(' ')];
-  if (known !== undefined) return known;
+  if (known !== undefined) return fillIn(known, rest);
   const verb = names.find((name) => verbs[name]?.includes(word.toLowerCase()) === true);
-  return verb === undefined ? undefined : ['cloud', ...path, verb].join(' ');
+  return verb === undefined ? undefined : ['cloud', ...path, verb, ...rest].join(' ');
 }

@@ -53,11 +53,10 @@ export function findNoun(nouns: readonly Noun[], word: string): Noun | undefined
 /** @param rest the words after the unknown one: a hint repeats them up to the first option */
 function createUnknownError(path: readonly string[], word: string, names: readonly string[], rest: readonly string[]): UsageError {
   const line = ['cloud', ...path].join(' ');
-  const synonym = findSynonym(path, word, names);
   const close = nearest(word, names);
   const end = rest.findIndex((each) => each.startsWith('-'));
-  const kept = (end < 0 ? rest : rest.slice(0, end)).map((each) => ` ${quoteShell(each)}`).join('');
-  const hint = synonym ?? (close === undefined ? `${line} --help` : `${line} ${close}${kept}`);
+  const kept = (end < 0 ? rest : rest.slice(0, end)).map(quoteShell);
+  const hint = findSynonym(path, word, names, kept) ?? (close === undefined ? `${line} --help` : [line, close, ...kept].join(' '));
   return new UsageError(`"${word}" is not a command of ${line}`, { hint });
 }
 

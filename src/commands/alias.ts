@@ -1,10 +1,12 @@
 import { command, group } from '../cli/command.ts';
 import { extensionName } from '../cli/extend.ts';
 import { many, one } from '../cli/parameters.ts';
+import { createAbsentError } from '../cli/named.ts';
 import { createAttempts, listCommand } from '../cli/shapes.ts';
+import { quoteShell } from '../base/quote.ts';
 import { findNoun } from '../cli/tree.ts';
 import { openAliases, splitWords } from '../config/aliases.ts';
-import { NotFoundError, UsageError } from '../base/errors.ts';
+import { UsageError } from '../base/errors.ts';
 import { nouns } from './index.ts';
 
 /** `cloud alias`. */
@@ -32,7 +34,10 @@ export const alias = group({
         const { name, line } = args;
         if (!extensionName.test(name))
           throw new UsageError(`"${name}" is no name for an alias`, { hint: 'small letters, digits and dashes' });
-        if (findNoun(nouns, name)) throw new UsageError(`"${name}" is a command of cloud`, { hint: 'choose another name' });
+        if (findNoun(nouns, name))
+          throw new UsageError(`"${name}" is a command of cloud`, {
+            hint: `choose another name: cloud alias set my-${name} ${quoteShell(line)}`,
+          });
         const [first = ''] = splitWords(line);
         if (!findNoun(nouns, first))
           throw new UsageError(`"${first}" is not a command of cloud`, { hint: `cloud alias set ${name} 'images list --os linux'` });
@@ -54,7 +59,7 @@ export const alias = group({
         const aliases = openAliases(paths.config);
         const attempts = createAttempts(invocation, args.name.length);
         await attempts.each(args.name, async (name) => {
-          if (!aliases.remove(name)) throw new NotFoundError(`alias "${name}" does not exist`, { hint: 'cloud alias list' });
+          if (!aliases.remove(name)) throw createAbsentError('alias', name, aliases.list().keys(), 'cloud alias list');
           note(`Deleted alias ${name}`);
         });
         attempts.finish();

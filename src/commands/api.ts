@@ -4,7 +4,7 @@ import { readInput, readLong } from '../cli/input.ts';
 import { choice, duration, flag, one, maybe, text, texts } from '../cli/parameters.ts';
 import { checkBody, readError } from '../client/response.ts';
 import { encodeQuery } from '../client/request.ts';
-import { UsageError } from '../base/errors.ts';
+import { createContradiction, UsageError } from '../base/errors.ts';
 import { bytes, record } from '../output/kinds.ts';
 import { isPage, joinPages } from './api-pages.ts';
 import { encodeTyped, explainPath, readPath, setMarker } from './api-path.ts';
@@ -79,7 +79,7 @@ const call = command({
     if (options.paginate && method !== 'GET') throw new UsageError('--paginate is for GET');
     const fields = await readFields(invocation, options.field, options.jsonField);
     const hasFields = Object.keys(fields).length > 0;
-    if (hasFields && options.input !== undefined) throw new UsageError('fields and --input contradict each other');
+    if (hasFields && options.input !== undefined) throw createContradiction('fields', '--input');
     const isQuery = method === 'GET' || method === 'HEAD';
     const query = isQuery && hasFields ? encodeQuery(fields).replace('?', typed.includes('?') ? '&' : '?') : '';
     const body =

@@ -3,8 +3,9 @@ import { key as keyShape, type Key } from '../api/resources.ts';
 import { group, type Context } from '../cli/command.ts';
 import { readInput } from '../cli/input.ts';
 import { maybe, text, texts } from '../cli/parameters.ts';
+import { createAbsentError } from '../cli/named.ts';
 import { changeCommand, deleteCommand, getCommand, listCommand } from '../cli/shapes.ts';
-import { NotFoundError, UsageError } from '../base/errors.ts';
+import { UsageError } from '../base/errors.ts';
 import { quoteShell } from '../base/quote.ts';
 import { askOrSearch, searchByName } from '../lookup/find.ts';
 
@@ -49,7 +50,13 @@ function findByPrefix(keys: readonly Key[], word: string, hint: string): Key {
     const list = found.map(({ fingerprint }) => fingerprint).join(', ');
     throw new UsageError(`${found.length} fingerprints begin with "${word}": ${list}`, { hint: 'give more of it' });
   }
-  if (!found[0]) throw new NotFoundError(`key "${word}" does not exist`, { hint });
+  if (!found[0])
+    throw createAbsentError(
+      'key',
+      word,
+      keys.map(({ name }) => name),
+      hint,
+    );
   return found[0];
 }
 
@@ -67,11 +74,18 @@ async function readKeyFile({ world, paths }: Context, file: string | undefined):
   return { label: own, content: await read(own) };
 }
 
+/** The line that registers the public half of a private key. */
+function derivePublic(file: string | undefined): string {
+  return `ssh-keygen -y -f ${file === undefined ? 'FILE' : quoteShell(file)} | cloud keys create - --name NAME`;
+}
+
 /** The text of a public key from a file, stdin or the usual places. @throws {UsageError} for anything else: nothing of it is sent */
 export async function readPublicKeyText(context: Context, file: string | undefined): Promise<string> {
   const { label, content: key } = await readKeyFile(context, file);
   if (key.includes('PRIVATE KEY')) {
-    throw new UsageError(`${label} holds a private key: it was not sent`, { hint: 'give the public half, whose file ends in .pub' });
+    throw new UsageError(`${label} holds a private key: it was not sent`, {
+      hint: `give the public half: ${derivePublic(label === 'stdin' ? undefined : label)}`,
+    });
   }
   if (key === '') throw new UsageError(`${label} is empty`, { hint: 'give the file of a public key, such as ~/.ssh/id_rsa.pub' });
   if (key.startsWith('ssh-ed25519 ')) {
@@ -81,7 +95,7 @@ export async function readPublicKeyText(context: Context, file: string | undefin
   }
   if (looksLikeKey.test(key)) return key;
   throw new UsageError(`${label} holds no public key in OpenSSH format: it was not sent`, {
-    hint: 'from a private key: ssh-keygen -y -f FILE',
+    hint: `from a private key: ${derivePublic(undefined)}`,
   });
 }
 

@@ -2,7 +2,8 @@ import { compute as api } from '../api/compute.ts';
 import { pkg, type Package } from '../api/resources.ts';
 import { group, type Context } from '../cli/command.ts';
 import { filtersOf, readFilters } from '../cli/filters.ts';
-import { findNamed, getCommand, listCommand } from '../cli/shapes.ts';
+import { requireNamed } from '../cli/named.ts';
+import { getCommand, listCommand } from '../cli/shapes.ts';
 import { ApiError } from '../base/errors.ts';
 
 /** Finds a package by name, id or the beginning of its id. */
@@ -11,9 +12,7 @@ export async function findPackage({ compute, account }: Pick<Context, 'compute' 
     return await compute.getPackage({ account, id: word });
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    const found = findNamed(await compute.listPackages({ account }), word, 'package');
-    if (found) return found;
-    throw new ApiError(404, error.code, `package "${word}" does not exist`, { requestId: error.requestId, hint: 'cloud packages list' });
+    return requireNamed(await compute.listPackages({ account }), word, 'package', 'cloud packages list');
   }
 }
 

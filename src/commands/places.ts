@@ -1,7 +1,8 @@
 import { compute } from '../api/compute.ts';
 import { group } from '../cli/command.ts';
+import { createAbsentError } from '../cli/named.ts';
 import { getCommand, listCommand } from '../cli/shapes.ts';
-import { ApiError, NotFoundError } from '../base/errors.ts';
+import { ApiError } from '../base/errors.ts';
 
 interface Place {
   name: string;
@@ -44,8 +45,13 @@ export const datacenters = group({
           return { name, url: headers['location'] ?? '' };
         } catch (error) {
           if (!(error instanceof ApiError) || error.status !== 404) throw error;
-          const { code, requestId } = error;
-          throw new ApiError(404, code, `datacenter "${name}" does not exist`, { requestId, hint: 'cloud datacenters list', cause: error });
+          const places = toPlaces(await context.compute.listDatacenters({ account: context.account }));
+          throw createAbsentError(
+            'datacenter',
+            name,
+            places.map((place) => place.name),
+            'cloud datacenters list',
+          );
         }
       },
       examples: [
@@ -77,9 +83,15 @@ export const services = group({
       values: 'service',
       id: 'url',
       fetch: async ({ compute, account }, name) => {
-        const found = toPlaces(await compute.listServices({ account })).find((place) => place.name === name);
-        if (!found) throw new NotFoundError(`service "${name}" does not exist`, { hint: 'cloud services list' });
-        return found;
+        const places = toPlaces(await compute.listServices({ account }));
+        const found = places.find((place) => place.name === name);
+        if (found) return found;
+        throw createAbsentError(
+          'service',
+          name,
+          places.map((place) => place.name),
+          'cloud services list',
+        );
       },
       examples: [
         { line: 'cloud services get storage', help: 'Its name and address' },

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { isSystemError, UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import { findConfigProblem } from '../base/private-files.ts';
 import { lockWhile, readJsonFile, writeFileAtomically } from './files.ts';
 import { profileSettings, settings, type SettingName } from './settings.ts';
@@ -95,7 +96,10 @@ export function openProfiles(configDir: string, refuse: (problem: string) => voi
     const content = readJsonFile(file, 'config');
     if (content === undefined) {
       const names = list();
-      const hint = names.length === 0 ? 'make one: cloud profile create' : `there are: ${names.join(', ')}`;
+      const close = nearest(name, names);
+      const there = `there are: ${names.join(', ')}`;
+      const hint =
+        names.length === 0 ? 'make one: cloud profile create NAME' : close === undefined ? there : `did you mean ${close}?\n${there}`;
       throw new UsageError(`profile "${name}" does not exist`, { hint });
     }
     return { name, values: readValues(file, content) };

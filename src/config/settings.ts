@@ -206,6 +206,9 @@ export function readFlag({ value, source }: Sourced): boolean {
 
 /** Reads a whole number of zero or more. */
 export function readCount({ value, source }: Sourced): number {
-  if (!/^\d{1,9}$/.test(value)) throw new UsageError(`${source}: "${value}" is not a whole number`);
+  if (!/^\d{1,9}$/.test(value)) {
+    const [option] = /--\S+/.exec(source) ?? [];
+    throw new UsageError(`${source}: "${value}" is not a whole number`, { hint: option && `such as ${option} 4` });
+  }
   return Number(value);
 }

@@ -1,7 +1,8 @@
 import type { Policy, User } from '../api/resources.ts';
 import type { Context } from '../cli/command.ts';
-import { explainUnlisted, findNamed, isForbidden } from '../cli/shapes.ts';
-import { ApiError, NotFoundError } from '../base/errors.ts';
+import { createAbsentError, findNamed, requireNamed } from '../cli/named.ts';
+import { explainUnlisted, isForbidden } from '../cli/shapes.ts';
+import { ApiError } from '../base/errors.ts';
 import { askRole, listRoles, type FoundRole, type Role } from './role.ts';
 
 type Session = Pick<Context, 'compute' | 'account'>;
@@ -51,11 +52,6 @@ export async function searchByName<T>(noun: string, word: string, search: () => 
   }
 }
 
-function requireFound<T>(found: T | undefined, noun: string, word: string, list: string): T {
-  if (found === undefined) throw new NotFoundError(`${noun} "${word}" does not exist`, { hint: list });
-  return found;
-}
-
 /** Logins are the same in any case. */
 export function isSameLogin(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
@@ -73,7 +69,14 @@ export function pickUser<U extends Pick<User, 'id' | 'login'>>(users: readonly U
 
 /** The user of a list that a login, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
 export function requireUser(users: readonly User[], word: string): User {
-  return requireFound(pickUser(users, word), 'user', word, 'cloud users list');
+  const found = pickUser(users, word);
+  if (found) return found;
+  throw createAbsentError(
+    'user',
+    word,
+    users.map(({ login }) => login),
+    'cloud users list',
+  );
 }
 
 /** Finds a sub-user by login, id or the beginning of its id. @throws {NotFoundError} when there is none */
@@ -95,7 +98,7 @@ export async function identifyUser(session: Session, word: string): Promise<Pick
 
 /** The role of a list that a name, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
 export function requireRole(roles: readonly Role[], word: string): Role {
-  return requireFound(findNamed(roles, word, 'role'), 'role', word, 'cloud roles list');
+  return requireNamed(roles, word, 'role', 'cloud roles list');
 }
 
 /** Finds a role by name, id or the beginning of its id, and the form in which the service has roles. @throws {NotFoundError} when there is none */
@@ -115,7 +118,7 @@ export async function findRole(session: Session, word: string): Promise<Role> {
 
 /** The policy of a list that a name, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
 export function requirePolicy(policies: readonly Policy[], word: string): Policy {
-  return requireFound(findNamed(policies, word, 'policy'), 'policy', word, 'cloud policies list');
+  return requireNamed(policies, word, 'policy', 'cloud policies list');
 }
 
 /** Finds a policy by name, id or the beginning of its id. @throws {NotFoundError} when there is none */

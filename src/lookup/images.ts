@@ -1,7 +1,8 @@
 import type { Image } from '../api/resources.ts';
 import type { Context } from '../cli/command.ts';
-import { findNamed } from '../cli/shapes.ts';
-import { NotFoundError, UsageError } from '../base/errors.ts';
+import { requireNamed } from '../cli/named.ts';
+import { UsageError } from '../base/errors.ts';
+import { quoteShell } from '../base/quote.ts';
 import { isUuid, searchByName } from './find.ts';
 
 type Session = Pick<Context, 'compute' | 'account'>;
@@ -18,7 +19,9 @@ export async function findOneImage(session: Session, word: string, list = create
     const named = (await searchByName('image', word, list)).filter(({ name, version }) => name === word || `${name}@${version}` === word);
     if (named.length > 1) {
       const candidates = named.map(({ id, name, version }) => `${id} (${name}@${version})`).join(', ');
-      throw new UsageError(`image "${word}" is ambiguous: ${candidates}`, { hint: 'give the full id' });
+      throw new UsageError(`image "${word}" is ambiguous: ${candidates}`, {
+        hint: `give the full id: cloud images list --name ${quoteShell(named[0]?.name ?? word)}`,
+      });
     }
   }
   return await findImage(session, word, list);
@@ -40,7 +43,5 @@ export async function findImage(
   const named = images.filter(({ name, version }) => name === word || `${name}@${version}` === word);
   const sorted = named.toSorted((a, b) => (a.published_at ?? '').localeCompare(b.published_at ?? ''));
   const newest = sorted.findLast(comesFirst) ?? sorted.at(-1);
-  const found = newest ?? findNamed(images, word, 'image');
-  if (!found) throw new NotFoundError(`image "${word}" does not exist`, { hint: 'cloud images list' });
-  return found;
+  return newest ?? requireNamed(images, word, 'image', 'cloud images list');
 }

@@ -1,8 +1,8 @@
 import type { Context } from '../cli/command.ts';
-import { findNamed } from '../cli/shapes.ts';
+import { requireNamed } from '../cli/named.ts';
 import { readBounded, readError } from '../client/response.ts';
 import { encodePath } from '../client/request.ts';
-import { NotFoundError, UsageError } from '../base/errors.ts';
+import { UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { findImage } from './images.ts';
 import { isUuid, searchByName } from './find.ts';
@@ -74,8 +74,7 @@ export async function resolveResource(context: Context, word: string): Promise<R
   if (collection === 'images') return { ...resource, path: `images/${(await findImage(context, name)).id}` };
   if (collection !== 'policies') return resource;
   const listed = await searchByName('policy', name, () => context.compute.listPolicies({ account: context.account }));
-  const found = findNamed(listed, name, 'policy');
-  if (!found) throw new NotFoundError(`policy "${name}" does not exist`, { hint: 'cloud policies list' });
+  const found = requireNamed(listed, name, 'policy', 'cloud policies list');
   return { ...resource, path: `policies/${found.id}` };
 }
 

@@ -50,7 +50,7 @@ function checkPasswords(file: string, users: RbacDocument['users'] = []): void {
 /** Reads a document of `cloud rbac export`. @throws {UsageError} that names the place and what to write instead */
 export async function readDocument({ world, settings }: Pick<Context, 'world' | 'settings'>, file: string): Promise<RbacDocument> {
   const name = file === '-' ? 'stdin' : file;
-  const read = (await readRecord(world, file, document)) as Partial<RbacDocument>;
+  const read = (await readRecord(world, file, document, { sample: 'such a document: cloud rbac export' })) as Partial<RbacDocument>;
   if (read.version === undefined) throw new UsageError(`${name}: version: is missing`, { hint: 'write version: "1"' });
   const { users, policies, roles, tags } = read;
   const account = settings().account?.value ?? read.account ?? 'my';

@@ -93,7 +93,10 @@ const earlyRetries = 3;
 function readRequestRate({ maxRequestsPerSecond: rate }: Sources): number | undefined {
   if (rate === undefined) return undefined;
   const count = readCount(rate);
-  if (count === 0) throw new UsageError(`${rate.source}: at 0 requests per second nothing would be sent`);
+  if (count === 0)
+    throw new UsageError(`${rate.source}: at 0 requests per second nothing would be sent`, {
+      hint: 'for no limit, leave out --max-requests-per-second',
+    });
   return count;
 }
 

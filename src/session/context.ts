@@ -6,63 +6,12 @@ import { findPaths } from '../config/paths.ts';
 import { openProfiles, type Profile } from '../config/profiles.ts';
 import { openState } from '../config/state.ts';
 import { resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
-import { ApiError, UsageError, withHint } from '../base/errors.ts';
-import { explainMissing, NoProfileError } from './endpoints.ts';
+import { explainMissing } from './endpoints.ts';
 import { createConnections } from './connect.ts';
 import { createNotices } from './voice.ts';
 import { lazily } from '../base/lazily.ts';
 import { writeNote, type NoteKind } from '../output/notes.ts';
-import { quoteShell } from '../base/quote.ts';
 import { describeUnused, type World } from '../base/world.ts';
-
-/** What the service says when a sub-user may not do something: the path and the action. */
-const refusal = /to access (\/\S+) \((\w+)\)/;
-
-/** The refusal of a sub-user's request, with the command that says why, which the account can run. Everything else as it is. */
-export function explainRefusal(error: unknown, context: Pick<Context, 'settings' | 'profiles' | 'world'>): unknown {
-  if (error instanceof NoProfileError) return explainNoProfile(error, context.profiles.list());
-  if (!(error instanceof ApiError) || error.hint !== undefined) return error;
-  const { user: signer, role, account, keyFile } = context.settings();
-  const user = signer?.value ?? '';
-  const [, login] = /^the account (\S+) does not exist/.exec(error.message) ?? [];
-  if (error.status === 404 && login !== undefined) return explainRoot(error, login, context.world.argv);
-  if (user === '' && error.status === 401) {
-    const file = keyFile === undefined ? 'FILE.pub' : quoteShell(`${keyFile.value}.pub`);
-    const register = `register its public half, signed by a key that the account has: cloud keys create ${file} --key-file OTHER`;
-    return withHint(
-      error,
-      `the account ${account?.value ?? ''} may not have this key; ${register}\nthe keys of this machine: cloud keys local`,
-    );
-  }
-  if (user === '') return error;
-  if (error.status === 401) {
-    const line = `cloud users keys list ${quoteShell(user)}`;
-    return withHint(error, `a key of ${user} must sign: --key-file FILE or --key-id FINGERPRINT; the account sees which: ${line}`);
-  }
-  if (error.status !== 403) return error;
-  const [, path = '', action = ''] = refusal.exec(error.message) ?? [];
-  if (action === '') return error;
-  const roles = role === undefined ? '' : ` --with-role ${quoteShell(role.value)}`;
-  const line = `cloud policies simulate ${quoteShell(user)} ${action} ${quoteShell(path)}${roles}`;
-  return withHint(error, `the account sees why with: ${line}`);
-}
-
-/** The first mistake of everybody: `/x` is the account x, not a name below one's own. */
-function explainRoot(error: ApiError, login: string, argv: readonly string[]): ApiError {
-  const word = argv.find((each) => each.replace(/^stor:/, '').startsWith(`/${login}`));
-  const own = word?.replace(/^(?:stor:)?\//, '') ?? login;
-  const line = `cloud ${argv.map((each) => quoteShell(each === word ? own : each)).join(' ')}`;
-  return withHint(error, `a path that begins with / is /LOGIN/...; below your own directory: ${line}`);
-}
-
-/** Profiles that are there, but none of them chosen. */
-function explainNoProfile(error: NoProfileError, names: readonly string[]): UsageError {
-  const [first] = names;
-  if (first === undefined) return error;
-  return new UsageError(error.message.replace('there is no profile yet', `no profile is current; there are: ${names.join(', ')}`), {
-    hint: `cloud profile use ${first}`,
-  });
-}
 
 /** The folders of which was said that they are not used; a command may work with several profiles. */
 const refused = new WeakMap<World, Set<string>>();

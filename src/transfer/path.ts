@@ -8,6 +8,13 @@ export interface RemotePath {
   path: string;
 }
 
+/** What is meant by a path with dots: most likely the name without them. */
+function adviseOnDots(text: string): string {
+  const plain = text.replace(/^(?:\.{1,2}\/+)+/, '');
+  const isName = plain !== '' && !/(?:^|\/)\.{1,2}(?:\/|$)/.test(plain);
+  return isName ? `your stor directory is stor:; did you mean stor:${plain}?` : 'your stor directory is stor:';
+}
+
 /**
  * Reads a path as people type it: `/login/stor/a` as it is, `~~/stor/a` below the account, anything else below
  * `/<account>/stor`. A leading `stor:` is allowed everywhere.
@@ -19,7 +26,7 @@ export function readRemotePath(text: string, account: string): RemotePath {
   const absolute = /^~~(\/|$)/.test(typed) ? `/${account}${typed.slice(2)}` : typed.startsWith('/') ? typed : `/${account}/stor/${typed}`;
   const [login = '', ...parts] = absolute.split('/').filter((part) => part !== '');
   if (parts.some((part) => part === '.' || part === '..')) {
-    throw new UsageError(`${text}: "." and ".." are no names in the object storage`, { hint: 'your stor directory is stor:' });
+    throw new UsageError(`${text}: "." and ".." are no names in the object storage`, { hint: adviseOnDots(text) });
   }
   if (login === '') throw new UsageError(`${text}: names no account`, { hint: 'give a path such as logs/a.gz or /login/stor/logs/a.gz' });
   return { account: login, path: parts.join('/') };

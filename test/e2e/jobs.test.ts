@@ -211,7 +211,10 @@ test('inputs through a pipe, a job without inputs, and errors before anything is
   expect([piped.code, piped.stdout.trim()]).toEqual([0, '5']);
   expect(none).toMatchObject({ code: 0, stdout: '0 bytes\n' });
   expect(nothing).toMatchObject({ code: 3, stdout: '' });
-  expect([phaseless.code, phaseless.stderr.split('\n')[0]]).toEqual([2, 'cloud jobs run logs/a.txt: the job has no phase']);
+  expect([phaseless.code, phaseless.stderr.split('\n')[0]]).toEqual([
+    2,
+    'cloud jobs run logs/a.txt: the job has no phase: neither --map nor --reduce is given',
+  ]);
 });
 
 test('a pattern stands for objects: directories that fit are left out, with a word about it', async () => {

@@ -5,7 +5,7 @@ import { readWords, type Words } from '../../cli/completion/words.ts';
 import { printZsh } from '../../cli/completion/zsh.ts';
 import { flag } from '../../cli/parameters.ts';
 import { loadNouns } from '../../cli/tree.ts';
-import { UsageError } from '../../base/errors.ts';
+import { createContradiction } from '../../base/errors.ts';
 import { text, type Output } from '../../output/kinds.ts';
 import { nouns } from '../index.ts';
 import { install, uninstall, type Shell } from './install.ts';
@@ -22,7 +22,7 @@ async function provide(
   context: Context & { readonly options: { install: boolean; uninstall: boolean } },
 ): Promise<Output | undefined> {
   const { install: installs, uninstall: removes } = context.options;
-  if (installs && removes) throw new UsageError('--install and --uninstall contradict each other');
+  if (installs && removes) throw createContradiction('--install', '--uninstall');
   if (removes) for (const line of uninstall(shell, context.world)) context.note(line);
   if (removes) return undefined;
   if (!installs) return text(printers[shell](readWords(await loadNouns(nouns))));

@@ -4,7 +4,8 @@ import { job, type Entry, type Job } from '../../api/objects.ts';
 import { isEmptyReply, readBounded } from '../../client/response.ts';
 import { checkShape } from '../../client/shape.ts';
 import type { Context } from '../../cli/command.ts';
-import { findNamed, isForbidden } from '../../cli/shapes.ts';
+import { findNamed } from '../../cli/named.ts';
+import { isForbidden } from '../../cli/shapes.ts';
 import { ApiError, NetworkError, NotFoundError } from '../../base/errors.ts';
 import { runOrdered } from '../../base/parallel.ts';
 

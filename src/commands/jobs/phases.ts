@@ -95,7 +95,7 @@ export async function readNewJob({ world, account }: Pick<Context, 'world' | 'ac
   const phases = readPhases(values, account);
   if (values.from === undefined) {
     if (phases.length === 0) {
-      throw new UsageError('the job has no phase', {
+      throw new UsageError('the job has no phase: neither --map nor --reduce is given', {
         hint: "say what to do with each input: --map 'wc -l', or give a file: --from job.yaml",
       });
     }

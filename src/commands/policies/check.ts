@@ -48,11 +48,17 @@ function count(number: number, noun: string): string {
 }
 
 /** Fails at the end when rules would be refused, and says how many there were otherwise. */
-function conclude({ note }: Context, rows: readonly Row[], rules: number): void {
+function conclude({ note, args }: Pick<Context, 'note'> & { args: { file: string } }, rows: readonly Row[], rules: number): void {
   const errors = rows.filter(({ severity }) => severity === 'error').length;
   const warnings = count(rows.length - errors, 'warning');
   if (errors > 0)
-    throw new PartialError(`${count(errors, 'error')} and ${warnings} in ${count(rules, 'rule')}`, { allFailed: exitCodes.failed });
+    throw new PartialError(
+      `${args.file === '-' ? 'stdin' : args.file}: ${count(errors, 'error')} and ${warnings} in ${count(rules, 'rule')}`,
+      {
+        allFailed: exitCodes.failed,
+        hint: 'the language: cloud help policy-language',
+      },
+    );
   note(`${count(rules, 'rule')}, ${rows.length === 0 ? 'nothing to object to' : `${warnings}, no errors`}`);
 }
 

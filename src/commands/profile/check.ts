@@ -48,7 +48,7 @@ const checks: Partial<Record<SettingName, Check>> = {
   maxRequestsPerSecond: checkNumber,
   signWindow: (value, option) => {
     checkNumber(value, option);
-    if (Number(value) > 240) refuse(option, value, 'is more than 240 seconds', 'services accept signatures for 300 seconds');
+    if (Number(value) > 240) refuse(option, value, 'is more than 240 seconds', `services accept signatures for 300 seconds: ${option} 240`);
   },
 };
 

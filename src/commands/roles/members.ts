@@ -1,6 +1,6 @@
 import type { User } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
-import { findNamed } from '../../cli/shapes.ts';
+import { findNamed } from '../../cli/named.ts';
 import { UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { isIdLike, isSameLogin, requireUser } from '../../lookup/find.ts';

@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/command.ts';
-import { findNamed } from '../../cli/shapes.ts';
+import { findNamed } from '../../cli/named.ts';
 import { UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { isIdLike, isUuid, requirePolicy, searchByName } from '../../lookup/find.ts';

@@ -7,7 +7,7 @@ import { makeFolder } from '../../transfer/tree/folders.ts';
 import { decodeValue } from '../../transfer/tree/headers.ts';
 import { inspect, type Inspected } from '../../transfer/inspect.ts';
 import { listEntries } from '../../transfer/tree/list.ts';
-import { baseName, joinPath, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { baseName, joinPath, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { listOption, readingNames, readNames } from './names.ts';
 import { explainParent, missing } from './paths.ts';
 import { wantsRows } from './show.ts';
@@ -172,7 +172,10 @@ export const makeDirectory = command({
       for (const word of args.path) {
         yield* await attempts.each([word], async (text) => {
           const path = readRemotePath(text, account);
-          const made = await explainParent(() => makeFolder(storage, path, { parents: options.parents }), 'cloud stor mkdir -p');
+          const made = await explainParent(
+            () => makeFolder(storage, path, { parents: options.parents }),
+            `cloud stor mkdir -p ${quoteRemotePath(path)}`,
+          );
           note(made ? `Made ${printRemotePath(path)}` : `${printRemotePath(path)} exists already`);
           return { path: printRemotePath(path), made };
         });

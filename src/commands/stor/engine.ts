@@ -64,7 +64,8 @@ export function createEngine(
 ): Engine {
   const { world, state, settings } = context;
   if (values.partSize !== undefined) checkPartSize(values.partSize);
-  if (values.bwlimit === 0) throw new UsageError('--bwlimit: nothing would move at 0 bytes in a second');
+  if (values.bwlimit === 0)
+    throw new UsageError('--bwlimit: nothing would move at 0 bytes in a second', { hint: 'for no limit, leave out --bwlimit' });
   const parallel = chooseParallel(values);
   const storage = bulk ? context.bulk(parallel + listingConnections) : context.storage;
   return {

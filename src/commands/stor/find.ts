@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { command, type Context } from '../../cli/command.ts';
 import { choice, flag, number, some, text } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { ClosedPipe, InterruptedError, LocalError, UsageError } from '../../base/errors.ts';
+import { createContradiction, ClosedPipe, InterruptedError, LocalError } from '../../base/errors.ts';
 import { escapeControl, quoteName } from '../../output/escape.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
 import { parseSize } from '../../output/units.ts';
@@ -160,7 +160,7 @@ export const find = command({
   },
   run: async (invocation): Promise<Output | undefined> => {
     const { args, options, world, note } = invocation;
-    if (options.delete && options.exec !== undefined) throw new UsageError('--delete and --exec contradict each other');
+    if (options.delete && options.exec !== undefined) throw createContradiction('--delete', '--exec');
     const exec = options.exec === undefined ? undefined : prepareLine(options.exec);
     const tests = listTests(options, world.now());
     // Where something is deleted, a path is a name unless --glob says otherwise.

@@ -5,7 +5,7 @@ import type { Headers } from '../../api/message.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { flag, some, text } from '../../cli/parameters.ts';
-import { isSystemError, UsageError } from '../../base/errors.ts';
+import { createContradiction, isSystemError, UsageError } from '../../base/errors.ts';
 import { bytes } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { downloadObject } from '../../transfer/download/download.ts';
@@ -232,7 +232,10 @@ function readTarget(
   const last = words.at(-1) ?? '';
   if (words.length === 0) throw new UsageError('missing argument PATH');
   if (words.length === 1 && !hasList) return { sources: words, local: recursive ? world.cwd : undefined };
-  if (last === '-' && recursive) throw new UsageError('a tree cannot be written to stdout', { hint: 'give a directory' });
+  if (last === '-' && recursive)
+    throw new UsageError('a tree cannot be written to stdout', {
+      hint: `give a directory: cloud stor get -r ${words.slice(0, -1).map(quoteShell).join(' ')} .`,
+    });
   return { sources: words.slice(0, -1), local: last === '-' ? undefined : resolvePath(world, last) };
 }
 
@@ -259,7 +262,7 @@ export const get = command({
   run: async (invocation) => {
     const { args, options, note } = invocation;
     if (options.withHeaders && !options.recursive) throw new UsageError('--with-headers is for trees', { hint: 'add -r' });
-    if (options.continue && options.noClobber) throw new UsageError('--continue and --no-clobber contradict each other');
+    if (options.continue && options.noClobber) throw createContradiction('--continue', '--no-clobber');
     const hasList = options.pathsFrom !== undefined;
     const { sources: words, local } = readTarget(invocation, args.path, options.recursive, hasList);
     const { paths: sources, isMatch } = await readNames(invocation, words, options);

@@ -2,12 +2,13 @@ import type { Headers } from '../../api/message.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { many, one, some, text, texts } from '../../cli/parameters.ts';
 import { NotFoundError, UsageError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
 import { record, type Output } from '../../output/kinds.ts';
 import { decodeValue, isStoredHeader } from '../../transfer/tree/headers.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { pickStoredHeaders } from '../../transfer/tree/link.ts';
 import { changeMetadata, type Metadata } from '../../transfer/tree/metadata.ts';
-import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { readMeta, readStored } from './headers.ts';
 import { missing } from './paths.ts';
 
@@ -47,7 +48,11 @@ const getMeta = command({
     if (args.key.length === 0) return show(headers);
     const names = args.key.map(nameHeader);
     const absent = names.find((name) => headers[name] === undefined);
-    if (absent !== undefined) throw new NotFoundError(`${printRemotePath(path)} has no header ${absent}`);
+    if (absent !== undefined) {
+      throw new NotFoundError(`${printRemotePath(path)} has no header ${absent}`, {
+        hint: `those it has: cloud stor meta get ${quoteRemotePath(path)}`,
+      });
+    }
     const picked = Object.fromEntries(names.map((name) => [name, headers[name] ?? '']));
     return record(picked, { id: names[0] ?? '', columns: asTheyAre(picked) });
   },
@@ -95,7 +100,10 @@ const setMeta = command({
   run: async (invocation) => {
     const { args, options } = invocation;
     const changes = readChanges(args.pair, options);
-    if (Object.keys(changes).length === 0) throw new UsageError('nothing to set: give KEY=VALUE');
+    if (Object.keys(changes).length === 0)
+      throw new UsageError('nothing to set: give KEY=VALUE', {
+        hint: `cloud stor meta set ${quoteShell(args.path)} KEY=VALUE`,
+      });
     return await change(invocation, args.path, (headers) => ({ ...headers, ...changes }));
   },
   examples: [

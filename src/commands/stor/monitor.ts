@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/command.ts';
-import { UsageError } from '../../base/errors.ts';
+import { createContradiction } from '../../base/errors.ts';
 import { saysJson } from '../../output/notes.ts';
 import type { ProgressMode } from '../../output/progress.ts';
 import type { Monitor } from '../../transfer/engine.ts';
@@ -18,8 +18,7 @@ export interface Display {
 export type ProgressValues = Partial<Pick<TransferValues, 'progress' | 'noProgress' | 'progressInterval'>>;
 
 function chooseMode({ world, global }: Context, { progress, noProgress }: ProgressValues): ProgressMode {
-  if (noProgress === true && progress !== undefined && progress !== 'none')
-    throw new UsageError('--progress and --no-progress contradict each other');
+  if (noProgress === true && progress !== undefined && progress !== 'none') throw createContradiction('--progress', '--no-progress');
   const draws = world.stderr.isTerminal && world.env['TERM'] !== 'dumb';
   if (noProgress === true) return 'none';
   // Codes that move the cursor mean nothing in a log.

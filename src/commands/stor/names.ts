@@ -1,7 +1,7 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
 import { flag, text, withTopic } from '../../cli/parameters.ts';
-import { ApiError, NotFoundError, UsageError } from '../../base/errors.ts';
+import { createContradiction, ApiError, NotFoundError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { expandEntries, isPattern, type NameForm } from '../../transfer/tree/glob.ts';
 import { inspect } from '../../transfer/inspect.ts';
@@ -32,7 +32,7 @@ export interface NameValues {
 
 /** How a command takes its paths. `literal` is only declared where wildcards are known without it. */
 export function chooseForm({ glob: isGlob, literal }: NameValues): NameForm {
-  if (isGlob && literal === true) throw new UsageError('--glob and --literal contradict each other');
+  if (isGlob && literal === true) throw createContradiction('--glob', '--literal');
   if (isGlob) return 'glob';
   return literal === false ? 'wildcards' : 'name';
 }

@@ -20,3 +20,17 @@ export async function explainParent<T>(work: () => Promise<T>, line: string): Pr
     });
   }
 }
+
+/** Adds to the refusal of an object that is not as --if-match wants it what shows how it is. */
+export async function explainCondition<T>(work: () => Promise<T>, path: RemotePath): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 412) throw error;
+    throw new ApiError(error.status, error.code, `${printRemotePath(path)} is not as the conditions want it`, {
+      requestId: error.requestId,
+      cause: error,
+      hint: `its etag: cloud stor stat ${quoteRemotePath(path)}`,
+    });
+  }
+}

@@ -4,7 +4,7 @@ import type { Headers } from '../../api/message.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { openStdin, resolvePath } from '../../cli/input.ts';
 import { flag, many, size, text } from '../../cli/parameters.ts';
-import { UsageError } from '../../base/errors.ts';
+import { createContradiction, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { makeFolder } from '../../transfer/tree/folders.ts';
@@ -24,7 +24,7 @@ import { filterOptions, readFilter } from './filters.ts';
 import { isFolder } from './get.ts';
 import { chooseHeaders, keepProperties, storeOptions, type StoreValues } from './headers.ts';
 import { describeWithT, explainInterruption, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
-import { explainParent } from './paths.ts';
+import { explainCondition, explainParent } from './paths.ts';
 import { dryRunOption, rehearseFolder, rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { runTransfers } from './show.ts';
 import { readMoment } from './moment.ts';
@@ -136,7 +136,7 @@ async function putNamed(
   const makes = options.parents && parent !== undefined && parent.path.includes('/');
   if (makes) await makeFolder(engine.storage, parent, { parents: true });
   const putOptions = { ...(await readPutOptions(options, source, target, makes)), ifModifiedSince: readSince(world.now(), options) };
-  return await explainParent(() => uploadObject(engine, stored, target, putOptions), 'cloud stor put -p');
+  return await explainParent(() => explainCondition(() => uploadObject(engine, stored, target, putOptions), target), 'cloud stor put -p');
 }
 
 /** Stores a file of a tree once its directory is there. Undefined when that could not be made, which was reported. */
@@ -178,7 +178,7 @@ async function* rehearse(context: Context, steps: AsyncIterable<Step>, noClobber
 }
 
 function checkContradictions(options: PutValues & { recursive: boolean }, count: number): void {
-  if (options.noClobber && options.ifMatch !== undefined) throw new UsageError('--no-clobber and --if-match contradict each other');
+  if (options.noClobber && options.ifMatch !== undefined) throw createContradiction('--no-clobber', '--if-match');
   if (options.ifMatch !== undefined && (count > 1 || options.recursive))
     throw new UsageError('--if-match is for one file: an etag belongs to one object');
   if (options.ifModifiedSince !== undefined && options.recursive) throw new UsageError('--if-modified-since is for files, not for trees');

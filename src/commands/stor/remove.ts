@@ -1,7 +1,9 @@
 import { command, type Context } from '../../cli/command.ts';
 import { flag, some } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
+import { isForbidden } from '../../cli/shapes.ts';
 import { ApiError, NotFoundError, UsageError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
 import { records, type Row } from '../../output/kinds.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import type { NameForm } from '../../transfer/tree/glob.ts';
@@ -11,6 +13,7 @@ import { removeEntry, removeTree } from '../../transfer/tree/remove.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
 import { changingNames, expandWord, explainMissing, listOption, listWords, type NameValues } from './names.ts';
+import { listFirstNames } from './nesting.ts';
 import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { wantsRows } from './show.ts';
 
@@ -72,6 +75,19 @@ function describe(targets: readonly Target[], recursive: boolean): string {
     .map(({ path, type }) => `${printRemotePath(path)}${type === 'directory' && recursive ? ' and everything in it' : ''}`);
   const more = targets.length > shown.length ? ` and ${targets.length - shown.length} more` : '';
   return shown.join(', ') + more;
+}
+
+/** @throws {ApiError} for a directory that is not empty, before it is asked whether to delete it */
+async function assertEmpty(context: Context, targets: readonly Target[]): Promise<void> {
+  for (const { path, type } of targets) {
+    if (type !== 'directory') continue;
+    const names = await listFirstNames(context, path).catch((error: unknown) => {
+      // Who may not look may still delete: then the service says it.
+      if (isForbidden(error)) return [];
+      throw error;
+    });
+    if (names.length > 0) throw explainFull(new ApiError(400, 'DirectoryNotEmpty', ''), path);
+  }
 }
 
 /** Says which option removes a directory that is not empty. */
@@ -147,7 +163,11 @@ export const remove = command({
     const engine = createEngine(invocation, options, { bulk: options.recursive || targets.length > 1 });
     if (options.dryRun) return await showRehearsal(invocation, rehearse(engine, targets, options.recursive));
     const rootless = targets.find(({ path }) => !path.path.includes('/'));
-    if (rootless) throw new UsageError(`${printRemotePath(rootless.path)} cannot be deleted: it is a root of the account`);
+    if (rootless)
+      throw new UsageError(`${printRemotePath(rootless.path)} cannot be deleted: it is a root of the account`, {
+        hint: `to remove what is in it: cloud stor rm -r --glob ${quoteShell(`${printRemotePath(rootless.path)}/*`)}`,
+      });
+    if (!options.yes && !options.recursive && targets.length === 1) await assertEmpty(invocation, targets);
     if (!options.yes && targets.length > 0) await confirm(world, `Delete ${describe(targets, options.recursive)}?`);
     const tally = createTally(invocation, targets.length === 1 && search.failed === 0 && !options.recursive);
     async function* remove(): AsyncGenerator<Removed> {

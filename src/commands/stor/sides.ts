@@ -1,5 +1,7 @@
+import { basename } from 'node:path';
 import type { Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
+import { adviseOnFile } from '../../base/absent-file.ts';
 import { UsageError } from '../../base/errors.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
@@ -70,11 +72,15 @@ function identify(side: Side, { settings }: Context): string {
 export async function checkSides({ from, to, context }: Sides): Promise<boolean> {
   const { storage } = context;
   if (from.kind === 'local' && to.kind === 'local') {
-    throw new UsageError('both directories are local', { hint: 'write stor:PATH for a directory of the object storage' });
+    throw new UsageError(`both directories are local: ${from.root} and ${to.root}`, {
+      hint: `did you mean stor:${basename(to.root)}? write stor:PATH for a directory of the object storage`,
+    });
   }
   const [a, b] = [identify(from, context), identify(to, context)];
   if (a.startsWith(b) || b.startsWith(a)) throw new UsageError(`${printSide(from)} and ${printSide(to)} overlap`);
-  if (from.kind === 'local' && !isFolder(from.root)) throw new UsageError(`${from.root}: no such directory`);
+  if (from.kind === 'local' && !isFolder(from.root)) {
+    throw new UsageError(`${from.root}: no such directory`, { hint: adviseOnFile(from.root) });
+  }
   if (from.kind === 'remote') {
     const found = await inspect(from.origin?.storage ?? storage, from.root);
     if (!found) throw missing(from.root);

@@ -4,7 +4,7 @@ import type { Headers } from '../../api/message.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { flag, number, one, text, withTopic } from '../../cli/parameters.ts';
-import { UsageError } from '../../base/errors.ts';
+import { createContradiction } from '../../base/errors.ts';
 import { records, type Output, type Row } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
@@ -45,7 +45,7 @@ interface CompareValues extends FilterValues {
 }
 
 function chooseComparison({ checksum, sizeOnly }: CompareValues): Comparison {
-  if (checksum && sizeOnly) throw new UsageError('--checksum and --size-only contradict each other');
+  if (checksum && sizeOnly) throw createContradiction('--checksum', '--size-only');
   return checksum ? 'checksum' : sizeOnly ? 'size' : 'mtime';
 }
 
@@ -202,7 +202,7 @@ export const sync = command({
     const sides = readSides(invocation, { from: args.source, to: args.target });
     const { from, to, context } = sides;
     if (options.dryRun || options.plan !== undefined) {
-      if (options.dryRun && options.plan !== undefined) throw new UsageError('--dry-run and --plan contradict each other');
+      if (options.dryRun && options.plan !== undefined) throw createContradiction('--dry-run', '--plan');
       const tally = createTally(invocation);
       const steps = planSync(invocation, sides, {
         deletes: options.delete,

@@ -3,9 +3,11 @@ import { contactFields, user as userShape, type User } from '../../api/resources
 import { command, group, type Context } from '../../cli/command.ts';
 import { readRecord } from '../../cli/from.ts';
 import { flag, maybe, one, text } from '../../cli/parameters.ts';
+import { canAsk } from '../../cli/prompt.ts';
 import { changeCommand, deleteCommand, isForbidden, listCommand, listFieldNames } from '../../cli/shapes.ts';
 import { waitForReads, waitOptions } from '../../cli/wait.ts';
 import { ApiError, UsageError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
 import { record } from '../../output/kinds.ts';
 import { contactOptions } from '../account.ts';
 import { findUser, identifyUser, isIdLike, readUuid, requireUser } from '../../lookup/find.ts';
@@ -59,7 +61,10 @@ const create = changeCommand({
     if (options.from === '-' && options.passwordStdin) throw new UsageError('--from - and --password-stdin both want to read stdin');
     const { login, email, ...fields } = await readFields(invocation, options.from, { ...options, login: args.login });
     if (login === undefined) throw new UsageError('missing argument LOGIN', { hint: 'cloud users create LOGIN --email ADDRESS' });
-    if (email === undefined || email === '') throw new UsageError('a user needs an e-mail address', { hint: '--email ADDRESS' });
+    if (email === undefined || email === '')
+      throw new UsageError(`a user needs an e-mail address, and ${login} has none`, {
+        hint: `cloud users create ${quoteShell(login)} --email ADDRESS${canAsk(invocation.world) ? '' : ' --password-stdin'}`,
+      });
     const password = await readPassword(invocation, options, login);
     const created = await compute.createUser({ account, ...fields, login, email, password });
     await waitForReads(invocation, options, `user ${login}`, () => isShown(invocation, created));

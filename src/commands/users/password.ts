@@ -2,7 +2,7 @@ import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
 import { flag, text } from '../../cli/parameters.ts';
 import { askSecret } from '../../cli/prompt.ts';
-import { UsageError } from '../../base/errors.ts';
+import { createContradiction, UsageError } from '../../base/errors.ts';
 
 /** Where a password comes from: never from the command line, where others can see it. */
 export const passwordOptions = {
@@ -28,7 +28,7 @@ export async function askNewPassword({ world }: Pick<Context, 'world'>, login: s
 /** Reads a new password from where the options say, or asks for it. @throws {UsageError} where nobody can answer */
 export async function readPassword(context: Pick<Context, 'world'>, options: PasswordSource, login: string): Promise<string> {
   const { passwordStdin, passwordFile } = options;
-  if (passwordStdin && passwordFile !== undefined) throw new UsageError('--password-stdin and --password-file contradict each other');
+  if (passwordStdin && passwordFile !== undefined) throw createContradiction('--password-stdin', '--password-file');
   if (!passwordStdin && passwordFile === undefined) return await askNewPassword(context, login, hint);
   const content = await readInput(context.world, passwordFile ?? '-');
   const password = content.toString().replace(/\r?\n$/, '');

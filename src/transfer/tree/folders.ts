@@ -2,7 +2,7 @@ import type { StorageClient } from '../../client/client.ts';
 import { ApiError, UsageError } from '../../base/errors.ts';
 import { lazily } from '../../base/lazily.ts';
 import { inspect } from '../inspect.ts';
-import { printRemotePath, type RemotePath } from '../path.ts';
+import { printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
 
 /** The directories on the way to a path that a user can make: not an account's own directory and its roots. */
 function listParents(path: RemotePath): RemotePath[] {
@@ -14,7 +14,9 @@ function listParents(path: RemotePath): RemotePath[] {
 async function isThere(storage: StorageClient, path: RemotePath): Promise<boolean> {
   const found = await inspect(storage, path);
   if (found?.type !== 'object') return found !== undefined;
-  throw new UsageError(`${printRemotePath(path)} is an object, not a directory`, { hint: 'remove it first: cloud stor rm' });
+  throw new UsageError(`${printRemotePath(path)} is an object, not a directory`, {
+    hint: `remove it first: cloud stor rm ${quoteRemotePath(path)}`,
+  });
 }
 
 /** The same for who may not look: what is refused is there, since services tell everybody what is missing. */

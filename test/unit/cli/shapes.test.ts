@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { deleteCommand, findNamed } from '../../../src/cli/shapes.ts';
+import { findNamed } from '../../../src/cli/named.ts';
+import { deleteCommand } from '../../../src/cli/shapes.ts';
 import { NotFoundError, PartialError } from '../../../src/base/errors.ts';
 
 type Delete = ReturnType<typeof deleteCommand>;

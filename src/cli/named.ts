@@ -1,0 +1,44 @@
+import { NotFoundError, UsageError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
+import { quoteShell } from '../base/quote.ts';
+
+/** The error for a name that no resource has: with the one that was most likely meant, and the line that lists them all. */
+export function createAbsentError(noun: string, word: string, names: Iterable<string>, list: string): NotFoundError {
+  const close = nearest(word, new Set(names));
+  const hint = close === undefined ? list : `did you mean ${quoteShell(close)}?\n${list}`;
+  return new NotFoundError(`${noun} "${word}" does not exist`, { hint });
+}
+
+/** A resource that can be meant by name, full id or the beginning of its id. */
+export interface Named {
+  id: string;
+  name: string;
+}
+
+/**
+ * Finds what a word means among resources: a full id, a name, or eight or more characters that begin one id.
+ * @throws {UsageError} with the candidates when it means several
+ */
+export function findNamed<T extends Named>(candidates: readonly T[], word: string, noun: string): T | undefined {
+  const exact = candidates.find(({ id }) => id === word);
+  if (exact) return exact;
+  const named = candidates.filter(({ name }) => name === word);
+  const matches = named.length > 0 || word.length < 8 ? named : candidates.filter(({ id }) => id.startsWith(word));
+  if (matches.length > 1) {
+    const list = matches.map(({ id, name }) => `${id} (${name})`).join(', ');
+    throw new UsageError(`${noun} "${word}" is ambiguous: ${list}`, { hint: 'give the full id' });
+  }
+  return matches[0];
+}
+
+/** The same. @param list the line that lists all of them @throws {NotFoundError} when it means none */
+export function requireNamed<T extends Named>(candidates: readonly T[], word: string, noun: string, list: string): T {
+  const found = findNamed(candidates, word, noun);
+  if (found) return found;
+  throw createAbsentError(
+    noun,
+    word,
+    candidates.map(({ name }) => name),
+    list,
+  );
+}

@@ -1,0 +1,91 @@
+import { ApiError, CloudError, describeSystemError, isSystemError, LocalError, UsageError, withHint } from '../base/errors.ts';
+import { adviseOnFile } from '../base/absent-file.ts';
+import { quoteShell } from '../base/quote.ts';
+import type { Context } from '../cli/command.ts';
+import { NoProfileError } from './endpoints.ts';
+
+/** What the service says when a sub-user may not do something: the path and the action. */
+const refusal = /to access (\/\S+) \((\w+)\)/;
+
+/** The refusal of a sub-user's request, with the command that says why, which the account can run. Everything else as it is. */
+export function explainRefusal(error: unknown, context: Pick<Context, 'settings' | 'profiles' | 'world'>): unknown {
+  if (error instanceof NoProfileError) return explainNoProfile(error, context.profiles.list());
+  if (error instanceof CloudError && error.hint !== undefined) return completeHint(error, context.world.argv);
+  if (!(error instanceof ApiError)) return explainFile(error);
+  const known = adviseOnCode(error);
+  if (known !== undefined) return withHint(error, known);
+  const { user: signer, role, account, keyFile } = context.settings();
+  const user = signer?.value ?? '';
+  const [, login] = /^the account (\S+) does not exist/.exec(error.message) ?? [];
+  if (error.status === 404 && login !== undefined) return explainRoot(error, login, context.world.argv);
+  if (user === '' && error.status === 401) {
+    const file = keyFile === undefined ? 'FILE.pub' : quoteShell(`${keyFile.value}.pub`);
+    const register = `register its public half, signed by a key that the account has: cloud keys create ${file} --key-file OTHER`;
+    return withHint(
+      error,
+      `the account ${account?.value ?? ''} may not have this key; ${register}\nthe keys of this machine: cloud keys local`,
+    );
+  }
+  if (user === '') return error;
+  if (error.status === 401) {
+    const line = `cloud users keys list ${quoteShell(user)}`;
+    return withHint(error, `a key of ${user} must sign: --key-file FILE or --key-id FINGERPRINT; the account sees which: ${line}`);
+  }
+  if (error.status !== 403) return error;
+  const [, path = '', action = ''] = refusal.exec(error.message) ?? [];
+  if (action === '') return error;
+  const roles = role === undefined ? '' : ` --with-role ${quoteShell(role.value)}`;
+  const line = `cloud policies simulate ${quoteShell(user)} ${action} ${quoteShell(path)}${roles}`;
+  return withHint(error, `the account sees why with: ${line}`);
+}
+
+/** The first mistake of everybody: `/x` is the account x, not a name below one's own. */
+function explainRoot(error: ApiError, login: string, argv: readonly string[]): ApiError {
+  const word = argv.find((each) => each.replace(/^stor:/, '').startsWith(`/${login}`));
+  const own = word?.replace(/^(?:stor:)?\//, '') ?? login;
+  const line = `cloud ${argv.map((each) => quoteShell(each === word ? own : each)).join(' ')}`;
+  return withHint(error, `a path that begins with / is /LOGIN/...; below your own directory: ${line}`);
+}
+
+/** Profiles that are there, but none of them chosen. */
+function explainNoProfile(error: NoProfileError, names: readonly string[]): UsageError {
+  const [first] = names;
+  if (first === undefined) return error;
+  return new UsageError(error.message.replace('there is no profile yet', `no profile is current; there are: ${names.join(', ')}`), {
+    hint: `cloud profile use ${first}`,
+  });
+}
+
+/** The hint of an error is set anew; what else it says, and its exit code, stay. */
+function setHint(error: CloudError, hint: string): CloudError {
+  const changed = Object.create(error, { hint: { value: hint, enumerable: true } }) as CloudError;
+  return changed;
+}
+
+/** A hint that ends with a command and an option, such as `cloud stor put -r`, gets the arguments that were typed: it works as it stands. */
+function completeHint(error: CloudError, argv: readonly string[]): CloudError {
+  const [, command, option] = / ?cloud ((?:[a-z]+ )+)(-[a-z])$/.exec(error.hint ?? '') ?? [];
+  if (command === undefined || option === undefined) return error;
+  const words = command.trim().split(' ');
+  if (words.some((word, at) => argv[at] !== word)) return error;
+  const given = argv.slice(words.length).map(quoteShell);
+  return setHint(error, `${error.hint ?? ''} ${given.join(' ')}`);
+}
+
+/** What helps with refusals that are the same for every command. */
+function adviseOnCode({ code, status, message }: ApiError): string | undefined {
+  if (code === 'InvalidRoleTag') return 'the roles there are: cloud roles list';
+  const [, noun] = /there is no (user|policy|role) "/.exec(message) ?? [];
+  if (noun !== undefined) return `cloud ${noun === 'policy' ? 'policies' : `${noun}s`} list`;
+  const [, above] = status === 404 ? (/^(\/[^/\s]+\/(?:\S+\/)*)[^/\s]+ does not exist/.exec(message) ?? []) : [];
+  return above === undefined ? undefined : `cloud stor ls ${quoteShell(above.replace(/\/$/, ''))}`;
+}
+
+/** A local file that does not exist, with the one that was meant or the line that shows what is there. */
+function explainFile(error: unknown): unknown {
+  const failure = isSystemError(error) ? error : error instanceof CloudError && isSystemError(error.cause) ? error.cause : undefined;
+  if (failure?.code !== 'ENOENT' || failure.path === undefined) return error;
+  const hint = adviseOnFile(failure.path);
+  if (hint === undefined) return error;
+  return error instanceof CloudError ? setHint(error, hint) : new LocalError(describeSystemError(failure), { hint, cause: error });
+}
