@@ -726,7 +726,7 @@ _cloud_value() {
 # What argument number $2 of command $1 is.
 _cloud_argument() {
   case "$1/$2" in
-    'keys get/0') kind=key ;;
+    'keys get/'*) kind=key ;;
     'keys create/0') kind=file ;;
     'keys delete/'*) kind=key ;;
     'users get/0') kind=user ;;
@@ -741,7 +741,7 @@ _cloud_argument() {
     'users keys create/1') kind=file ;;
     'users keys delete/0') kind=user ;;
     'users keys delete/'*) kind=user-key ;;
-    'roles get/0') kind=role ;;
+    'roles get/'*) kind=role ;;
     'roles create/0') kind=text ;;
     'roles update/0') kind=role ;;
     'roles edit/0') kind=role ;;
@@ -753,7 +753,7 @@ _cloud_argument() {
     'roles tags add/'*) kind=role ;;
     'roles tags remove/0') kind=resource ;;
     'roles tags remove/'*) kind=role ;;
-    'policies get/0') kind=policy ;;
+    'policies get/'*) kind=policy ;;
     'policies create/0') kind=text ;;
     'policies update/0') kind=policy ;;
     'policies edit/0') kind=policy ;;
@@ -768,7 +768,7 @@ _cloud_argument() {
     'rbac apply/0') kind=file ;;
     'rbac impact/0') kind=file ;;
     'rbac graph/0') kind=file ;;
-    'images get/0') kind=image ;;
+    'images get/'*) kind=image ;;
     'images create/0') kind=text ;;
     'images create/1') kind=text ;;
     'images create/2') kind=text ;;
@@ -789,9 +789,9 @@ _cloud_argument() {
     'images tags unset/'*) kind=text ;;
     'images wait/'*) kind=image ;;
     'images delete/'*) kind=image ;;
-    'packages get/0') kind=package ;;
-    'datacenters get/0') kind=datacenter ;;
-    'services get/0') kind=service ;;
+    'packages get/'*) kind=package ;;
+    'datacenters get/'*) kind=datacenter ;;
+    'services get/'*) kind=service ;;
     'stor ls/'*) kind=path ;;
     'stor find/'*) kind=path ;;
     'stor tree/'*) kind=path ;;
@@ -846,7 +846,7 @@ _cloud_argument() {
     'mpu commit/'*) kind=text ;;
     'mpu abort/'*) kind=upload ;;
     'jobs run/'*) kind=path ;;
-    'jobs get/0') kind=job ;;
+    'jobs get/'*) kind=job ;;
     'jobs add/0') kind=job ;;
     'jobs add/'*) kind=path ;;
     'jobs end/'*) kind=job ;;

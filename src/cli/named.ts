@@ -2,11 +2,15 @@ import { NotFoundError, UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { quoteShell } from '../base/quote.ts';
 
-/** The error for a name that no resource has: with the one that was most likely meant, and the line that lists them all. */
-export function createAbsentError(noun: string, word: string, names: Iterable<string>, list: string): NotFoundError {
+/** A hint at a name that no resource has: the one that was most likely meant, and the line that lists them all. */
+export function adviseOnName(word: string, names: Iterable<string>, list: string): string {
   const close = nearest(word, new Set(names));
-  const hint = close === undefined ? list : `did you mean ${quoteShell(close)}?\n${list}`;
-  return new NotFoundError(`${noun} "${word}" does not exist`, { hint });
+  return close === undefined ? list : `did you mean ${quoteShell(close)}?\n${list}`;
+}
+
+/** The error for a name that no resource has. */
+export function createAbsentError(noun: string, word: string, names: Iterable<string>, list: string): NotFoundError {
+  return new NotFoundError(`${noun} "${word}" does not exist`, { hint: adviseOnName(word, names, list) });
 }
 
 /** A resource that can be meant by name, full id or the beginning of its id. */

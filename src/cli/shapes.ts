@@ -2,7 +2,7 @@ import type { Field } from '../api/fields.ts';
 import { ApiError, InterruptedError, PartialError, SilentServiceError } from '../base/errors.ts';
 import { record, records, type ColumnSpec, type Output, type Row, type Rows } from '../output/kinds.ts';
 import { command, type Command, type Context, type Example, type Invocation } from './command.ts';
-import { flag, many, one, type Argument, type Arguments, type Options, type ValueSource } from './parameters.ts';
+import { flag, many, type Argument, type Arguments, type Options, type ValueSource } from './parameters.ts';
 import { confirm } from './prompt.ts';
 import { waitForReads, waitOptions } from './wait.ts';
 
@@ -62,17 +62,20 @@ interface GetSpec<N extends string> extends Shape {
   id: string;
   /** Lines of the card; every field when absent. */
   columns?: readonly ColumnSpec[];
+  /** Columns of the table that shows several. */
+  listed: readonly ColumnSpec[];
   shape?: Field;
   fetch: (context: Context, name: string) => Promise<Row>;
 }
 
-/** A command that shows one resource. */
+/** A command that shows one resource as a card, several as a table. */
 export function getCommand<const N extends string>({
   argument,
   help,
   values,
   id,
   columns,
+  listed,
   shape,
   fetch,
   ...rest
@@ -80,10 +83,17 @@ export function getCommand<const N extends string>({
   return command<Arguments>({
     aliases: ['show'],
     ...rest,
-    arguments: { [argument]: one(help, { ...(values && { values }) }) },
+    arguments: { [argument]: many(help, { ...(values && { values }) }) },
     run: async (invocation) => {
-      const found = await fetch(invocation, String(invocation.args[argument]));
-      return record(found, { id, ...(columns && { columns }), ...listFieldNames(shape) });
+      const words = invocation.args[argument] as readonly string[];
+      const [word = ''] = words;
+      if (words.length === 1) return record(await fetch(invocation, word), { id, ...(columns && { columns }), ...listFieldNames(shape) });
+      const attempts = createAttempts(invocation, words.length);
+      async function* rows(): AsyncGenerator<Row> {
+        for (const each of words) yield* await attempts.each([each], (name) => fetch(invocation, name));
+        attempts.finish();
+      }
+      return records(rows(), { columns: listed, id, ...listFieldNames(shape) });
     },
   });
 }

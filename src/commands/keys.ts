@@ -155,6 +155,7 @@ export const keys = group({
       help: 'Name, or MD5 or SHA256 fingerprint',
       values: 'key',
       id: 'fingerprint',
+      listed: keyColumns,
       shape: keyShape,
       fetch: async ({ compute, account }, word) => {
         const search = async (): Promise<Key> => findKey(await compute.listKeys({ account }), word);

@@ -2,9 +2,10 @@ import { compute as api } from '../api/compute.ts';
 import { pkg, type Package } from '../api/resources.ts';
 import { group, type Context } from '../cli/command.ts';
 import { filtersOf, readFilters } from '../cli/filters.ts';
-import { requireNamed } from '../cli/named.ts';
+import { adviseOnName, findNamed } from '../cli/named.ts';
 import { getCommand, listCommand } from '../cli/shapes.ts';
 import { ApiError } from '../base/errors.ts';
+import type { ColumnSpec } from '../output/kinds.ts';
 
 /** Finds a package by name, id or the beginning of its id. */
 export async function findPackage({ compute, account }: Pick<Context, 'compute' | 'account'>, word: string): Promise<Package> {
@@ -12,9 +13,29 @@ export async function findPackage({ compute, account }: Pick<Context, 'compute' 
     return await compute.getPackage({ account, id: word });
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    return requireNamed(await compute.listPackages({ account }), word, 'package', 'cloud packages list');
+    const listed = await compute.listPackages({ account });
+    const found = findNamed(listed, word, 'package');
+    if (found) return found;
+    const names = listed.map(({ name }) => name);
+    const hint = adviseOnName(word, names, 'cloud packages list');
+    throw new ApiError(404, error.code, `package "${word}" does not exist`, { requestId: error.requestId, hint, cause: error });
   }
 }
+
+/** Sizes with their units. */
+const columns: readonly ColumnSpec[] = [
+  'name',
+  { key: 'memory', title: 'MEMORY-MIB' },
+  { key: 'disk', title: 'DISK-MIB' },
+  { key: 'swap', title: 'SWAP-MIB' },
+  'vcpus',
+  { key: 'lwps', long: true },
+  'group',
+  { key: 'version', long: true },
+  { key: 'brand', long: true },
+  { key: 'flexible_disk', long: true },
+  { key: 'id', long: true },
+];
 
 export const packages = group({
   summary: 'Packages: the sizes that instances come in',
@@ -22,19 +43,7 @@ export const packages = group({
     list: listCommand({
       summary: 'List packages',
       aliases: ['ls'],
-      columns: [
-        'name',
-        { key: 'memory', title: 'MEMORY-MIB' },
-        { key: 'disk', title: 'DISK-MIB' },
-        { key: 'swap', title: 'SWAP-MIB' },
-        'vcpus',
-        { key: 'lwps', long: true },
-        'group',
-        { key: 'version', long: true },
-        { key: 'brand', long: true },
-        { key: 'flexible_disk', long: true },
-        { key: 'id', long: true },
-      ],
+      columns,
       id: 'id',
       shape: pkg,
       options: filtersOf(api.listPackages),
@@ -50,6 +59,8 @@ export const packages = group({
       help: 'Name, id, or beginning of an id',
       values: 'package',
       id: 'id',
+      columns: [...columns, 'description', 'disks', 'default'],
+      listed: columns,
       shape: pkg,
       fetch: findPackage,
       examples: [

@@ -52,7 +52,18 @@ export const ping = command({
     const attempts = createAttempts(invocation, pings.length);
     const rows = await attempts.each(pings, (each) => each(invocation));
     if (rows.length === 0) attempts.finish();
-    return records(rows, { columns: ['service', 'url', 'versions', 'server', 'datacenter', 'skew', 'latency'], id: 'service' });
+    return records(rows, {
+      columns: [
+        'service',
+        'url',
+        'versions',
+        'server',
+        'datacenter',
+        { key: 'skew', title: 'SKEW-S' },
+        { key: 'latency', title: 'LATENCY-MS' },
+      ],
+      id: 'service',
+    });
   },
   examples: [
     { line: 'cloud ping', help: 'Do my profile and key work?' },

@@ -1,6 +1,6 @@
 import { compute } from '../api/compute.ts';
 import { group } from '../cli/command.ts';
-import { createAbsentError } from '../cli/named.ts';
+import { adviseOnName, createAbsentError } from '../cli/named.ts';
 import { getCommand, listCommand } from '../cli/shapes.ts';
 import { ApiError } from '../base/errors.ts';
 
@@ -39,6 +39,7 @@ export const datacenters = group({
       help: 'Name of the datacenter',
       values: 'datacenter',
       id: 'url',
+      listed: columns,
       fetch: async (context, name) => {
         try {
           const { headers } = await context.compute.answer(compute.getDatacenter, { account: context.account, name });
@@ -46,12 +47,10 @@ export const datacenters = group({
         } catch (error) {
           if (!(error instanceof ApiError) || error.status !== 404) throw error;
           const places = toPlaces(await context.compute.listDatacenters({ account: context.account }));
-          throw createAbsentError(
-            'datacenter',
-            name,
-            places.map((place) => place.name),
-            'cloud datacenters list',
-          );
+          const names = places.map((place) => place.name);
+          const { code, requestId } = error;
+          const hint = adviseOnName(name, names, 'cloud datacenters list');
+          throw new ApiError(404, code, `datacenter "${name}" does not exist`, { requestId, hint, cause: error });
         }
       },
       examples: [
@@ -82,6 +81,7 @@ export const services = group({
       help: 'Name of the service',
       values: 'service',
       id: 'url',
+      listed: columns,
       fetch: async ({ compute, account }, name) => {
         const places = toPlaces(await compute.listServices({ account }));
         const found = places.find((place) => place.name === name);

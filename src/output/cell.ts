@@ -1,5 +1,5 @@
 import { escapeControl } from './escape.ts';
-import type { CellKind } from './kinds.ts';
+import type { CellKind, CellWriter } from './kinds.ts';
 import { formatAge, formatSize } from './units.ts';
 
 /** What decides how a value looks for people. */
@@ -45,7 +45,8 @@ function writeMoment(milliseconds: number): string {
   return Number.isNaN(date.getTime()) ? String(milliseconds) : date.toISOString();
 }
 
-function writeValue(value: unknown, as: CellKind | undefined, style: CellStyle): string {
+function writeValue(value: unknown, as: CellKind | CellWriter | undefined, style: CellStyle): string {
+  if (typeof as === 'function') return value === undefined || value === null ? '' : as(value);
   if (typeof value === 'string') return as === 'time' ? writeTime(value, style) : value;
   if (typeof value === 'number') {
     if (as === 'size') return formatSize(value);
@@ -57,18 +58,18 @@ function writeValue(value: unknown, as: CellKind | undefined, style: CellStyle):
 }
 
 /** A value for people, before its control characters are escaped. */
-export function writeRaw(value: unknown, as: CellKind | undefined, style: CellStyle): string {
+export function writeRaw(value: unknown, as: CellKind | CellWriter | undefined, style: CellStyle): string {
   return writeValue(value, as, style) || emptyCell;
 }
 
 /** A value for people, on one line, without control characters. */
-export function writeCell(value: unknown, as: CellKind | undefined, style: CellStyle): string {
+export function writeCell(value: unknown, as: CellKind | CellWriter | undefined, style: CellStyle): string {
   return escapeControl(writeRaw(value, as, style));
 }
 
 /** A value for a card: one line, but a list whose items have commas or spaces has a line for each. */
-export function writeCardLines(value: unknown, as: CellKind | undefined, style: CellStyle): string[] {
-  if (!Array.isArray(value)) return [writeCell(value, as, style)];
+export function writeCardLines(value: unknown, as: CellKind | CellWriter | undefined, style: CellStyle): string[] {
+  if (!Array.isArray(value) || typeof as === 'function') return [writeCell(value, as, style)];
   const items = value.map((item) => escapeControl(writeItem(item)));
   return items.some((item) => /[\s,]/.test(item)) ? items : [items.join(', ') || emptyCell];
 }

@@ -11,6 +11,9 @@ export type Rows = Iterable<Row> | AsyncIterable<Row>;
 /** How a value is written in tables and cards; the data formats always have the exact value. */
 export type CellKind = 'text' | 'size' | 'time' | 'number' | 'yes' | 'list';
 
+/** How a value is written that no kind fits. */
+export type CellWriter = (value: unknown) => string;
+
 /** One column of a table, or one line of a card. */
 export interface Column {
   /** Field of the row; `error.code` is a field of a field. */
@@ -20,7 +23,7 @@ export interface Column {
   /** Shown only with `--long`. */
   readonly long?: boolean;
   /** By the value's own type when absent. `size`: bytes; `time`: ISO 8601 or epoch milliseconds. */
-  readonly as?: CellKind;
+  readonly as?: CellKind | CellWriter;
 }
 
 /** A column, or just its key. */

@@ -20,7 +20,7 @@ export interface TableStyle extends CellStyle {
 const widthRows = 10_000;
 const gap = '  ';
 /** A truncated column keeps this much. */
-const leastWidth = 8;
+const leastWidth = 6;
 
 /** A column with what the rows so far say about it. */
 interface Layout {
@@ -65,18 +65,30 @@ function layOut(column: Column, rows: readonly Row[], style: TableStyle): Layout
   return { column, title, width, right: as === undefined ? numbers > 0 && others === 0 : as === 'number' || as === 'size' };
 }
 
-/** Narrows the widest columns of free text until the table fits, or until they are as narrow as makes sense. */
-function fitLayouts(layouts: readonly Layout[], id: string, available: number): void {
+/** Columns that people type next: cut after all others. */
+const names = new Set(['name', 'login', 'path', 'file', 'line']);
+
+/**
+ * Narrows columns of free text until the table fits: the last ones first, names last. A table that cannot fit is left as wide as it is,
+ * because cells that are cut in lines that wrap say less than whole ones.
+ * @returns whether it fits
+ */
+function fitLayouts(layouts: readonly Layout[], id: string, available: number): boolean {
   const flexible = layouts.filter(({ column, right }) => column.key !== id && !right && column.as !== 'time' && column.as !== 'yes');
+  const least = ({ title }: Layout): number => Math.max(leastWidth, measureRaw(title));
+  const order = [
+    ...flexible.filter(({ column }) => !names.has(column.key)).toReversed(),
+    ...flexible.filter(({ column }) => names.has(column.key)).toReversed(),
+  ];
+  const spare = order.map((layout) => Math.max(0, layout.width - least(layout)));
   let excess = layouts.reduce((sum, { width }) => sum + width + gap.length, -gap.length) - available;
-  while (excess > 0) {
-    const [widest, next] = flexible.toSorted((a, b) => b.width - a.width);
-    if (widest === undefined || widest.width <= leastWidth) return;
-    // Down to the second widest, then both by turns.
-    const target = Math.max(leastWidth, widest.width - excess, Math.min(next?.width ?? 0, widest.width - 1));
-    excess -= widest.width - target;
-    widest.width = target;
+  if (spare.reduce((sum, each) => sum + each, 0) < excess) return false;
+  for (const [at, layout] of order.entries()) {
+    const cut = Math.min(Math.max(0, excess), spare[at] ?? 0);
+    layout.width -= cut;
+    excess -= cut;
   }
+  return true;
 }
 
 /** Most gaps are short: these are made once. */
@@ -140,13 +152,14 @@ function joinRow(row: Row, layouts: readonly Layout[], style: TableStyle): strin
 }
 
 /** Writes the rows as a borderless table: an upper-case header, columns two spaces apart, numbers to the right, no trailing spaces. */
-export async function writeTable(rows: Rows, columns: readonly Column[], style: TableStyle, writer: Writer): Promise<void> {
+export async function writeTable(rows: Rows, columns: readonly Column[], given: TableStyle, writer: Writer): Promise<void> {
+  let style = given;
   let early: Row[] | undefined = [];
   let layouts: readonly Layout[] = [];
 
   async function begin(seen: readonly Row[]): Promise<void> {
     layouts = columns.map((column) => layOut(column, seen, style));
-    if (style.columns !== undefined) fitLayouts(layouts, style.id, style.columns);
+    if (given.columns !== undefined && !fitLayouts(layouts, given.id, given.columns)) style = { ...given, columns: undefined };
     if (style.header) {
       const titles = layouts.map(({ title }) => makeCell(title));
       await writer.write(`${style.paint.bold(joinCells(titles, layouts, style.columns))}\n`);

@@ -24,14 +24,14 @@ test('help has a page for each group of shared options, and the whole tree of co
 });
 
 test.each([
-  [['stor', 'upload', 'a', 'b'], 'cloud stor put FILE PATH'],
-  [['stor', 'mb', 'x'], 'cloud stor mkdir PATH'],
-  [['stor', 'head', 'x'], 'cloud stor stat PATH'],
+  [['stor', 'upload', 'a', 'b'], 'cloud stor put a b'],
+  [['stor', 'mb', 'x'], 'cloud stor mkdir x'],
+  [['stor', 'head', 'x'], 'cloud stor stat x'],
   [['whoami'], 'cloud account get'],
-  [['login'], 'cloud profile create'],
+  [['login'], 'cloud profile create NAME'],
   [['imges', 'list', '--os', 'linux'], 'cloud images list'],
-  [['users', 'new', 'jill'], 'cloud users create'],
-  [['keys', 'describe', 'x'], 'cloud keys get'],
+  [['users', 'new', 'jill'], 'cloud users create jill'],
+  [['keys', 'describe', 'x'], 'cloud keys get x'],
 ])('%j names the command that was meant', async (words, hint) => {
   const { code, stderr } = await user.here(words);
   expect([code, stderr.split('\n')[1]]).toEqual([2, `hint: ${hint}`]);

@@ -34,6 +34,13 @@ test('an image is created and waited for, found by name@version, changed, shared
   expect((await user.here(['images', 'rm', 'web@1.0.0', '-y'])).stderr).toBe(`Deleted image web@1.0.0 (${image.id})\n`);
 });
 
+test('get takes several, one of which may be missing: the others are shown', async () => {
+  const { code, stdout, stderr } = await user.here(['images', 'get', 'alpine-3', 'ubuntu-24.4', 'ubuntu-24.04', '--columns', 'name']);
+  expect([code, stdout]).toEqual([5, 'NAME\nalpine-3\nubuntu-24.04\n']);
+  expect(stderr).toContain('hint: did you mean ubuntu-24.04?\n');
+  expect(await user.json('images', 'get', 'alpine-3')).toMatchObject({ name: 'alpine-3' });
+});
+
 test('wait by a bare name waits for the image that is being made, not for one of the name that is there', async () => {
   await user.here(['images', 'create', machine(1), 'twice', '1.0.0', '--wait']);
   await user.here(['images', 'create', machine(1), 'twice', '1.0.1']);

@@ -259,6 +259,10 @@ test('a job step by step: create, add, watch, end, wait, outputs; found by name'
   expect(job).toMatchObject({ id, name: 'steps', state: 'done', cancelled: false, inputDone: true, stats: { errors: 1, outputs: 2 } });
   const listed = await user.json<Job[]>('jobs', 'list', '--name', 'steps', '--state', 'done');
   expect(listed.map((each) => each.id)).toEqual([id]);
+  // The table says what each job does.
+  expect((await user.here(['jobs', 'list', '--name', 'steps'])).stdout).toMatch(/^ID .* DOES\n\S+ +steps +done .* wc -l\n$/);
+  const [first, second] = (await user.here(['jobs', 'get', 'steps', id, '-o', 'name'])).stdout.trim().split('\n');
+  expect([first, second]).toEqual([id, id]);
   const refused = await user.cloud(['jobs', 'add', id, 'logs/a.txt']);
   expect([refused.code, refused.stderr.includes('InvalidJobState')]).toEqual([1, true]);
 });

@@ -98,6 +98,12 @@ describe('at a terminal', () => {
     expect((await open(`cloud images list --columns description,id | cat`, { columns }).end()).text).not.toContain('…');
   });
 
+  it('keeps the names of images whole, which are typed next', async () => {
+    const { text } = await open('cloud images list', { columns: 100 }).end();
+    expect(text).toContain('ubuntu-24.04  20250611');
+    for (const line of text.trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+  });
+
   it('shows long tables with the pager, short ones and other formats without', async () => {
     const env = { ...user.env, PAGER: `sed 's/^/paged: /'` };
     const long = await open('cloud images list', { env, rows: 8 }).end();

@@ -199,7 +199,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   ['roles get nothere', 'role "nothere" does not exist', 'cloud roles list'],
   ['rbac apply text.txt', 'text.txt: holds "hello", not one record', 'such a document: cloud rbac export'],
   ['rbac apply nothere.yaml', 'HOME/nothere.yaml: no such file or directory', 'ls HOME'],
-  ['packages get nothere', 'package "nothere" does not exist', 'cloud packages list'],
+  ['packages get nothere', 'package "nothere" does not exist (ResourceNotFound)', 'cloud packages list'],
   ['jobs get nothere', 'job "nothere" does not exist', 'cloud jobs list'],
   ['jobs run --map', 'option --map needs a value', 'cloud jobs run --help'],
   [

@@ -4,7 +4,7 @@ import { command, group, type Context } from '../../cli/command.ts';
 import { filtersOf, readFilters } from '../../cli/filters.ts';
 import { choice, duration, many } from '../../cli/parameters.ts';
 import { createAttempts, deleteCommand, getCommand, listCommand, listFieldNames } from '../../cli/shapes.ts';
-import { records } from '../../output/kinds.ts';
+import { records, type ColumnSpec } from '../../output/kinds.ts';
 import { clone, create, exportImage, imageHelp, importImage, oneImageHelp, share, tags, unshare, update } from './change.ts';
 import { imageStates, waitForState } from './creation.ts';
 import { createImageList, findImage, findOneImage } from '../../lookup/images.ts';
@@ -50,6 +50,19 @@ const wait = command({
   ],
 });
 
+const imageColumns: readonly ColumnSpec[] = [
+  'id',
+  'name',
+  'version',
+  'flags',
+  'os',
+  'type',
+  { key: 'state', long: true },
+  { key: 'owner', long: true },
+  { key: 'public', long: true },
+  { key: 'published_at', title: 'PUBLISHED', as: 'time' },
+];
+
 export const images = group({
   summary: 'Images that instances are made from',
   commands: {
@@ -57,18 +70,7 @@ export const images = group({
       summary: 'List images',
       aliases: ['ls'],
       description: flagsHelp,
-      columns: [
-        'id',
-        'name',
-        'version',
-        'flags',
-        'os',
-        'type',
-        { key: 'state', long: true },
-        { key: 'owner', long: true },
-        { key: 'public', long: true },
-        { key: 'published_at', title: 'PUBLISHED', as: 'time' },
-      ],
+      columns: imageColumns,
       id: 'id',
       shape: imageShape,
       options: {
@@ -91,6 +93,8 @@ export const images = group({
       help: imageHelp,
       values: 'image',
       id: 'id',
+      // What a role may do with an image is looked up for lists only.
+      listed: imageColumns.filter((column) => column !== 'flags'),
       shape: imageShape,
       fetch: findImage,
       examples: [

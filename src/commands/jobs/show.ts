@@ -1,4 +1,4 @@
-import { job as jobShape, jobError, type JobError } from '../../api/objects.ts';
+import { job as jobShape, jobError, type JobError, type Phase } from '../../api/objects.ts';
 import type { Context } from '../../cli/command.ts';
 import { command } from '../../cli/command.ts';
 import { choice, flag, one, text } from '../../cli/parameters.ts';
@@ -18,10 +18,16 @@ export const jobColumns: readonly ColumnSpec[] = [
   { key: 'inputDone', title: 'INPUT-DONE', long: true },
   { key: 'timeCreated', title: 'CREATED', as: 'time' },
   { key: 'timeDone', title: 'DONE', as: 'time', long: true },
-  { key: 'stats.tasks', title: 'TASKS', as: 'number' },
-  { key: 'stats.outputs', title: 'OUTPUTS', as: 'number' },
+  { key: 'stats.tasks', title: 'TASKS', as: 'number', long: true },
+  { key: 'stats.outputs', title: 'OUTPUTS', as: 'number', long: true },
   { key: 'stats.errors', title: 'ERRORS', as: 'number' },
+  { key: 'phases', title: 'DOES', as: describePhases },
 ];
+
+/** The commands of a job in one line: `grep -c x | reduce: sort`. */
+function describePhases(phases: unknown): string {
+  return (phases as readonly Phase[]).map(({ type, exec }) => (type === 'reduce' ? `reduce: ${exec}` : exec)).join(' | ');
+}
 
 /** Ids alone need no request for each job, unless the service may not know the filter. */
 async function* listIds(context: JobContext, filter: JobFilter): AsyncGenerator<{ id: string }> {
@@ -58,10 +64,12 @@ export const get = getCommand({
   help: 'Id, beginning of an id, or name',
   values: 'job',
   id: 'id',
+  listed: jobColumns,
   shape: jobShape,
   fetch: async (context, word) => await readJob(context, await findJob(context, word)),
   examples: [
     { line: 'cloud jobs get count', help: 'A job by its name' },
+    { line: 'cloud jobs list -o name | xargs cloud jobs get', help: 'Several, as a table' },
     { line: 'cloud jobs get count -o yaml > job.yaml', help: 'For cloud jobs create --from job.yaml' },
   ],
 });

@@ -216,6 +216,7 @@ export const policies = group({
       values: 'policy',
       help: policyHelp,
       id: 'name',
+      listed: columns,
       shape: policyShape,
       fetch: findPolicy,
       examples: [

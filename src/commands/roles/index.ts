@@ -221,6 +221,7 @@ export const roles = group({
       values: 'role',
       help: roleHelp,
       id: 'name',
+      listed: columns,
       shape: roleShape,
       fetch: findRole,
       examples: [

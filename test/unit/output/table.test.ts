@@ -93,15 +93,24 @@ describe('truncation', () => {
   const rows = [{ id, name: 'n'.repeat(40), note: '日本'.repeat(20), count: 123_456 }];
   const output = table(rows, 'id', 'count', 'name', 'note');
 
-  test('a terminal cuts the widest columns, never the id and the numbers', async () => {
+  test('a terminal cuts the last columns first and names last, never the id and the numbers', async () => {
     const lines = (await show(output, 'table', 80)).split('\n').slice(0, -1);
     expect(lines.map(measure).every((width) => width <= 80)).toBe(true);
-    expect(lines[1]).toMatch(/^1{8}-[\d-]+ {2}123456 {2}n{15}… {2}(日本)+日?…$/);
+    expect(lines[1]).toMatch(/^1{8}-[\d-]+ {2}123456 {2}n{25}… {2}(日本)+…$/);
   });
 
   test('one much wider column is cut alone', async () => {
     const text = await show(table([{ id: 'a', name: 'short name', note: 'x'.repeat(200) }], 'id', 'name', 'note'), 'table', 40);
     expect(text).toBe(`ID  NAME        NOTE\na   short name  ${'x'.repeat(23)}…\n`);
+  });
+
+  test('names are whole where another column can be cut', async () => {
+    const image = { id, name: 'ubuntu-24.04', version: '20250611', type: 'lx-dataset' };
+    expect(await show(table([image], 'id', 'name', 'version', 'type'), 'table', 70)).toContain(`${id}  ubuntu-24.04  20250611  lx-data…`);
+  });
+
+  test.each([20, 40, 54])('a table that cannot fit into %i columns is cut nowhere: it would wrap all the same', async (columns) => {
+    expect(await show(output, 'table', columns)).toContain(`${id}  123456  ${'n'.repeat(40)}  ${'日本'.repeat(20)}\n`);
   });
 
   test('a pipe never cuts', async () => {
