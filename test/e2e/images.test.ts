@@ -54,7 +54,9 @@ test('wait by a bare name waits for the image that is being made, not for one of
     const { code, stderr } = await user.cloud(['images', ...words]);
     expect([code, stderr]).toEqual([
       2,
-      expect.stringMatching(/image "twice" is ambiguous: \S+ \(twice@1\.0\.[01]\), .*\nhint: give the full id: cloud images list --name twice\n$/),
+      expect.stringMatching(
+        /image "twice" is ambiguous: \S+ \(twice@1\.0\.[01]\), .*\nhint: give the full id: cloud images list --name twice\n$/,
+      ),
     ]);
   }
   expect(await user.json('images', 'list', '--name', 'twice')).toEqual(before);
