@@ -203,7 +203,7 @@ export async function run(world: World): Promise<number> {
     };
     const created = createContext(world, shown, { fail, notesAsJson: saysJson(globals) });
     close = created.close;
-    refine = async (error) => (await import('./session/explain.ts')).explainRefusal(error, created.context);
+    refine = created.context.refine;
     const output = await runCommand(found.node, parsed, created.context);
     if (output) await show(output, shown, world, filter);
     if (failures > 0) return exitCodes.partly;

@@ -63,11 +63,32 @@ async function listAgent(socket: string | undefined): Promise<KeyLine[]> {
   }
 }
 
+/** The key of a file that the settings name; none where it cannot be read, or only its passphrase would show which it is. */
+async function describeKeyFile(path: string): Promise<LocalKey[]> {
+  try {
+    const { publicKey, encrypted, exposed } = await inspectKeyFile(path);
+    if (publicKey === undefined) return [];
+    const { type, bits, comment, fingerprints } = publicKey;
+    const key: LocalKey = { type, bits, ...fingerprints, source: path, encrypted, comment, usableFor: listServices(type) };
+    return [exposed ? { ...key, problem: `other users can read it: chmod 600 ${path}` } : key];
+  } catch {
+    return [];
+  }
+}
+
+interface KeyPlaces {
+  readonly agentSocket?: string | undefined;
+  readonly sshDir: string;
+  /** The key file that the settings name. */
+  readonly keyFile?: string | undefined;
+}
+
 /** The private keys at hand, the agent's first (`cloud keys local`). An agent that does not answer has none; public halves alone do not count. */
-export async function listLocalKeys({ agentSocket, sshDir }: { agentSocket?: string | undefined; sshDir: string }): Promise<LocalKey[]> {
+export async function listLocalKeys({ agentSocket, sshDir, keyFile }: KeyPlaces): Promise<LocalKey[]> {
   const [held, { keys }] = await Promise.all([listAgent(agentSocket), readKeyFolder(sshDir)]);
   const present = await Promise.all(keys.map(async (key) => (hasFile(key.path) ? [await describeStoredKey(key)] : [])));
-  return [...held.map(describeAgentKey), ...present.flat()];
+  const isListed = keyFile === undefined || keys.some(({ path }) => path === keyFile);
+  return [...held.map(describeAgentKey), ...present.flat(), ...(isListed ? [] : await describeKeyFile(keyFile))];
 }
 
 /**

@@ -50,7 +50,9 @@ export interface Context {
   readonly account: string;
   /** The same world with another profile in use, whether it is kept or not; with `isAlone` nothing else says where and as whom. */
   readonly withProfile: (profile: Profile, options?: { readonly isAlone: boolean }) => Context;
-  /** Usable and other private keys of this machine. */
+  /** An error with the hint that only settings and the command line can give; everything else as it is. */
+  readonly refine: (error: unknown) => Promise<unknown>;
+  /** Usable and other private keys of this machine, with that of the settings. */
   readonly localKeys: () => Promise<LocalKey[]>;
   /** Fingerprints of the key that a profile names, in one spelling; two profiles have the same key when they share one. */
   readonly listKeyNames: (values: Profile['values']) => Promise<string[]>;

@@ -5,8 +5,9 @@ import { readInput } from '../cli/input.ts';
 import { maybe, text, texts } from '../cli/parameters.ts';
 import { createAbsentError } from '../cli/named.ts';
 import { changeCommand, deleteCommand, getCommand, listCommand } from '../cli/shapes.ts';
-import { UsageError } from '../base/errors.ts';
+import { ApiError, KeyError, UsageError } from '../base/errors.ts';
 import { quoteShell } from '../base/quote.ts';
+import { readFlag } from '../config/settings.ts';
 import { askOrSearch, searchByName } from '../lookup/find.ts';
 
 /** SHA256 fingerprint of a key in OpenSSH format, as ssh-keygen prints it. */
@@ -72,6 +73,34 @@ async function readKeyFile({ world, paths }: Context, file: string | undefined):
   if (piped !== '') return { label: 'stdin', content: piped };
   const own = `${paths.ssh}/id_rsa.pub`;
   return { label: own, content: await read(own) };
+}
+
+type LocalKey = Awaited<ReturnType<Context['localKeys']>>[number];
+
+/** The keys of the account; undefined where nobody is asked, or the key that would ask is not among them. */
+async function listRegistered({ settings, compute, account, warn }: Context): Promise<Key[] | undefined> {
+  if (settings().url === undefined) return undefined;
+  try {
+    return await compute.listKeys({ account });
+  } catch (error) {
+    if (!(error instanceof KeyError) && !(error instanceof ApiError && error.status === 401)) throw error;
+    warn(`which keys are registered is not known: ${error.message}`);
+    return undefined;
+  }
+}
+
+/** The services that a key serves for; the profile may say that its object storage takes ECDSA too. */
+function listUses({ settings }: Context, { type, usableFor }: LocalKey): readonly string[] {
+  const { storEcdsa } = settings();
+  const takesCurve = type === 'ecdsa' && storEcdsa !== undefined && readFlag(storEcdsa);
+  return takesCurve ? [...usableFor, 'storage'] : usableFor;
+}
+
+/** Whether the settings name a key, for either service. */
+function isInUse({ settings }: Context, { source, md5, sha256 }: LocalKey): boolean {
+  const { keyFile, keyId, storKeyId } = settings();
+  const named = [keyId, storKeyId].flatMap((setting) => (setting === undefined ? [] : [readFingerprint(setting.value) ?? '']));
+  return keyFile?.value === source || named.some((name) => name === md5 || name === sha256);
 }
 
 /** The line that registers the public half of a private key. */
@@ -215,7 +244,7 @@ export const keys = group({
       summary: 'List the keys of this machine and which of them are registered',
       aliases: [],
       description:
-        'Shows the private keys in ~/.ssh and in the ssh-agent. REGISTERED says whether the account has the key; it is empty when the service was not asked because there is no profile yet.',
+        'Shows the private keys in ~/.ssh and in the ssh-agent, and the key file of the profile. REGISTERED says whether the account has the key; it is empty when the service was not asked because there is no profile yet, or does not know the key that asks. IN-USE marks the keys that sign.',
       columns: [
         'source',
         'type',
@@ -225,16 +254,18 @@ export const keys = group({
         'encrypted',
         'usableFor',
         'registered',
+        'inUse',
         { key: 'comment', long: true },
       ],
       id: 'md5',
       fetch: async (context) => {
         const local = await context.localKeys();
-        const hasProfile = context.settings().url !== undefined;
-        const registered = hasProfile ? await context.compute.listKeys({ account: context.account }) : undefined;
+        const registered = await listRegistered(context);
         return local.map((key) => ({
           ...key,
+          usableFor: listUses(context, key),
           ...(registered && { registered: registered.some(({ fingerprint }) => fingerprint === key.md5) }),
+          inUse: isInUse(context, key),
         }));
       },
       examples: [

@@ -114,9 +114,10 @@ export function createContext(
       others.push(other.close);
       return other.context;
     },
+    refine: async (error) => (await import('./explain.ts')).explainRefusal(error, context),
     localKeys: async () => {
       const { listLocalKeys } = await import('../auth/local-keys.ts');
-      return await listLocalKeys({ agentSocket: world.env['SSH_AUTH_SOCK'], sshDir: paths.ssh });
+      return await listLocalKeys({ agentSocket: world.env['SSH_AUTH_SOCK'], sshDir: paths.ssh, keyFile: settings().keyFile?.value });
     },
     listKeyNames: async (values) => {
       const { listKeyNames } = await import('../auth/local-keys.ts');

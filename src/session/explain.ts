@@ -18,7 +18,7 @@ export function explainRefusal(error: unknown, context: Pick<Context, 'settings'
   const user = signer?.value ?? '';
   const [, login] = /^the account (\S+) does not exist/.exec(error.message) ?? [];
   if (error.status === 404 && login !== undefined) return explainRoot(error, login, context.world.argv);
-  if (user === '' && error.status === 401) {
+  if (user === '' && (error.status === 401 || error.code === 'KeyDoesNotExist')) {
     const file = keyFile === undefined ? 'FILE.pub' : quoteShell(`${keyFile.value}.pub`);
     const register = `register its public half, signed by a key that the account has: cloud keys create ${file} --key-file OTHER`;
     return withHint(

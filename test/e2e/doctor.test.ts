@@ -37,6 +37,36 @@ describe('with the local service', () => {
     expect(stdout.replace(jobs, '')).not.toContain('->');
   });
 
+  it.each([
+    ['rsa', '', 'compute', 'the signature is not one of a known key', /cloud keys create .*KEY\.pub --key-file OTHER/],
+    ['rsa', '', 'storage', /^the key \S+ does not exist$/, /cloud keys create .*KEY\.pub --key-file OTHER/],
+    ['rsa', 'secret', 'key', /, encrypted$/, /^to give its passphrase once: ssh-add .*KEY$/],
+    ['ed25519', '', 'key', 'the compute service takes RSA and ECDSA keys, and this one is ed25519', /^make one: ssh-keygen -t rsa -b 3072/],
+  ] as const)('a key of type %s with the passphrase "%s": %s says why and what to type', async (type, passphrase, check, detail, fix) => {
+    const key = join(user.home, `${type}${passphrase}-${check}`);
+    execFileSync('ssh-keygen', ['-q', '-t', type, '-N', passphrase, '-f', key]);
+    const { stdout } = await user.here(['doctor', '-j', '--key-file', key]);
+    const findings = (JSON.parse(stdout) as Finding[]).map((finding) => ({ ...finding, fix: finding.fix?.replaceAll(key, 'KEY') }));
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        check,
+        detail: typeof detail === 'string' ? expect.stringContaining(detail) : expect.stringMatching(detail),
+        fix: expect.stringMatching(fix),
+      }),
+    );
+  });
+
+  it('finds URLs that are swapped, with the line that swaps them', async () => {
+    const { computeUrl, storUrl } = user.local;
+    const { stdout } = await user.here(['doctor', '-j', '--url', storUrl, '--stor-url', computeUrl]);
+    const found = (JSON.parse(stdout) as Finding[]).filter(({ status }) => status === 'failed');
+    const fix = `where the two URLs are swapped: cloud profile edit --url ${computeUrl} --stor-url ${storUrl}`;
+    expect(found).toEqual([
+      { check: 'compute', status: 'failed', detail: `${storUrl} is not an address of the compute service`, fix },
+      { check: 'storage', status: 'failed', detail: `${computeUrl} is not an address of the storage service`, fix },
+    ]);
+  });
+
   it('clears the cache when told', async () => {
     const folder = join(user.home, '.cache/cloud');
     mkdirSync(join(folder, 'answers'), { recursive: true });

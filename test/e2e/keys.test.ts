@@ -112,9 +112,18 @@ test('keys local tells which keys serve and which are registered', async () => {
   execFileSync('mkdir', ['-p', join(user.home, '.ssh')]);
   const file = makeKey('.ssh/id_rsa');
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(user.home, '.ssh/id_ed25519')]);
-  const before = await user.json<{ type: string; md5: string; registered: boolean; usableFor: string[] }[]>('keys', 'local');
+  const before = await user.json<{ type: string; md5: string; registered: boolean; inUse: boolean; usableFor: string[] }[]>(
+    'keys',
+    'local',
+  );
   expect(before.find(({ md5 }) => md5 === fingerprintOf(file, 'md5'))).toMatchObject({ type: 'rsa', registered: false });
   expect(before.find(({ type }) => type === 'ed25519')?.usableFor).toEqual([]);
+  // The key of the profile lies elsewhere, and is the one that signs.
+  const { keyFile } = user.local;
+  expect(before).toContainEqual(expect.objectContaining({ source: keyFile, inUse: true, registered: true }));
+  expect(before.filter(({ inUse }) => inUse)).toHaveLength(1);
+  const unknown = await user.here(['keys', 'local', '-j', '--key-file', file.replace(/\.pub$/, '')]);
+  expect([unknown.code, unknown.stderr]).toEqual([0, expect.stringContaining('which keys are registered is not known')]);
   await user.here(['keys', 'create']);
   const after = await user.json<{ md5: string; registered: boolean }[]>('keys', 'local');
   expect(after.find(({ md5 }) => md5 === fingerprintOf(file, 'md5'))?.registered).toBe(true);

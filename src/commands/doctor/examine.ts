@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { ServiceName } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
 import { readSkew } from '../../client/response.ts';
-import { explain } from '../../base/errors.ts';
+import { ApiError, explain } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
 import { findFolderProblem } from '../../base/private-files.ts';
 import { readRunFile } from '../local/running.ts';
 import type { Finding } from './finding.ts';
@@ -70,6 +71,24 @@ function describeTls(context: Context): Finding[] {
   }
 }
 
+/**
+ * Whether the other of the two services answers: the compute service has no such path, and the object storage does not know the form of
+ * compute's signatures.
+ */
+function isOtherService(error: unknown, check: ServiceName): boolean {
+  if (!(error instanceof ApiError)) return false;
+  if (check === 'storage') return error.status === 404;
+  return error.code === 'AuthorizationSchemeNotAllowed' || (error.status === 400 && error.code !== 'ClockSkew');
+}
+
+function explainSwapped({ settings }: Context, check: ServiceName): Finding {
+  const { url, storUrl } = settings();
+  const [own, other] = check === 'compute' ? [url, storUrl] : [storUrl, url];
+  const fix = `where the two URLs are swapped: cloud profile edit --url ${quoteShell(storUrl?.value ?? '')} --stor-url ${quoteShell(url?.value ?? '')}`;
+  const detail = `${own?.value ?? ''} is not an address of the ${check} service`;
+  return { check, status: 'failed', detail, ...(other !== undefined && { fix }) };
+}
+
 function checkClock(headers: Readonly<Record<string, string>>, now: () => number): Finding {
   const skew = readSkew({ headers }, now) ?? 0;
   const detail = skew === 0 ? 'as the service has it' : `${Math.abs(skew)} s ${skew > 0 ? 'ahead of' : 'behind'} the service`;
@@ -87,14 +106,14 @@ async function* checkCompute(context: Context): AsyncGenerator<Finding> {
     yield ok('compute', `${settings().url?.value ?? ''} answers in ${world.now() - started} ms; API versions ${versions}`);
     yield checkClock(headers, world.now);
   } catch (error) {
-    yield fail('compute', error);
+    yield isOtherService(error, 'compute') ? explainSwapped(context, 'compute') : fail('compute', await context.refine(error));
     return;
   }
   try {
     const { login, email } = await context.compute.getAccount({ account: context.account });
     yield ok('account', `${login}${email === '' ? '' : `, ${email}`}`);
   } catch (error) {
-    yield fail('account', error);
+    yield fail('account', await context.refine(error));
   }
 }
 
@@ -107,10 +126,11 @@ async function checkStorage(context: Context): Promise<Finding> {
   const started = world.now();
   try {
     const { storage } = await import('../../api/storage.ts');
-    await context.storage.answer(storage.listDirectory, { account, path: 'stor', limit: 1 }, { head: true });
+    // The response to a HEAD would not say why it is refused.
+    await context.storage.answer(storage.listDirectory, { account, path: 'stor', limit: 1 });
     return ok('storage', `${address} answers in ${world.now() - started} ms`);
   } catch (error) {
-    return fail('storage', error);
+    return isOtherService(error, 'storage') ? explainSwapped(context, 'storage') : fail('storage', await context.refine(error));
   }
 }
 

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { quoteShell } from '../../base/quote.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
 import { readCount, readFlag } from '../../config/settings.ts';
@@ -43,6 +44,7 @@ function checkUse(context: Context, key: LocalKey, service: ServiceName): Findin
 function describeKey(key: LocalKey): Finding {
   const detail = `${key.type} ${key.bits}, ${key.md5}, ${key.source}${key.encrypted ? ', encrypted' : ''}`;
   if (key.problem !== undefined) return { check: 'key', status: 'warning', detail, fix: key.problem };
+  if (key.encrypted) return { check: 'key', status: 'ok', detail, fix: `to give its passphrase once: ssh-add ${quoteShell(key.source)}` };
   return { check: 'key', status: 'ok', detail };
 }
 
@@ -85,6 +87,11 @@ export async function* checkKeys(context: Context, services: readonly ServiceNam
       detail,
       ...(!isThere && { fix: 'give another with --key-file, or a fingerprint with --key-id' }),
     };
+    const found = keys.find(({ source }) => source === keyFile.value);
+    if (found) {
+      yield describeKey(found);
+      yield* (storKeyId === undefined ? services : (['compute'] as const)).flatMap((service) => checkUse(context, found, service));
+    }
   } else if (keyId === undefined) {
     yield {
       check: 'key',
