@@ -172,6 +172,10 @@ _cloud_enter() {
     'local/seed') place='local seed' ;;
     'local/reset') place='local reset' ;;
     'local/clock') place='local clock' ;;
+    'local/faults') place='local faults' ;;
+    'local faults/list') place='local faults list' ;;
+    'local faults/add') place='local faults add' ;;
+    'local faults/clear') place='local faults clear' ;;
     'alias/list'|'alias/ls') place='alias list' ;;
     'alias/set'|'alias/create'|'alias/add') place='alias set' ;;
     'alias/delete'|'alias/rm') place='alias delete' ;;
@@ -336,7 +340,7 @@ _cloud_place() {
     'profile delete') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
     'profile import') options="--force $_cloud_shared" ;;
     'env') options="$_cloud_shared" ;;
-    'local') commands='start stop status run serve try logs seed reset clock' options="$_cloud_shared" ;;
+    'local') commands='start stop status run serve try logs seed reset clock faults' options="$_cloud_shared" ;;
     'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
     'local stop') options="--data $_cloud_shared" ;;
     'local status') options="--data $_cloud_shared" ;;
@@ -347,6 +351,10 @@ _cloud_place() {
     'local seed') options="--data $_cloud_shared" ;;
     'local reset') options="--data -y,--yes $_cloud_shared" ;;
     'local clock') options="--data --behind $_cloud_shared" ;;
+    'local faults') commands='list add clear' options="$_cloud_shared" ;;
+    'local faults list') options="--data $_cloud_shared" ;;
+    'local faults add') options="--data --path --from-account --count --rate --seed $_cloud_shared" ;;
+    'local faults clear') options="--data $_cloud_shared" ;;
     'doctor') options="--clear-cache $_cloud_shared" ;;
     'version') options="$_cloud_shared" ;;
     'alias') commands='list set delete' aliases='list=ls set=create set=add delete=rm' options="$_cloud_shared" ;;
@@ -700,6 +708,14 @@ _cloud_value() {
     'local seed/--data') kind=directory ;;
     'local reset/--data') kind=directory ;;
     'local clock/--data') kind=directory ;;
+    'local faults list/--data') kind=directory ;;
+    'local faults add/--data') kind=directory ;;
+    'local faults add/--path') kind=text ;;
+    'local faults add/--from-account') kind=text ;;
+    'local faults add/--count') kind=text ;;
+    'local faults add/--rate') kind=text ;;
+    'local faults add/--seed') kind=text ;;
+    'local faults clear/--data') kind=directory ;;
     */-o|*/--output) kind=words choices='table json jsonl yaml csv tsv name' ;;
     */--jq) kind=text ;;
     */--columns) kind=text ;;
@@ -872,6 +888,9 @@ _cloud_argument() {
     'local run/'*) kind=text ;;
     'local clock/0') kind=words choices='set advance skew reset' ;;
     'local clock/1') kind=text ;;
+    'local faults add/0') kind=action ;;
+    'local faults add/1') kind=text ;;
+    'local faults clear/'*) kind=text ;;
     'alias set/0') kind=text ;;
     'alias set/1') kind=text ;;
     'alias delete/'*) kind=text ;;

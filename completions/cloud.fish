@@ -338,6 +338,14 @@ function __cloud_enter
             set __cloud_place 'local reset'
         case 'local/clock'
             set __cloud_place 'local clock'
+        case 'local/faults'
+            set __cloud_place 'local faults'
+        case 'local faults/list'
+            set __cloud_place 'local faults list'
+        case 'local faults/add'
+            set __cloud_place 'local faults add'
+        case 'local faults/clear'
+            set __cloud_place 'local faults clear'
         case 'alias/list' 'alias/ls'
             set __cloud_place 'alias list'
         case 'alias/set' 'alias/create' 'alias/add'
@@ -1028,6 +1036,22 @@ function __cloud_valued
         case 'local reset/--data'
             return 0
         case 'local clock/--data'
+            return 0
+        case 'local faults list/--data'
+            return 0
+        case 'local faults add/--data'
+            return 0
+        case 'local faults add/--path'
+            return 0
+        case 'local faults add/--from-account'
+            return 0
+        case 'local faults add/--count'
+            return 0
+        case 'local faults add/--rate'
+            return 0
+        case 'local faults add/--seed'
+            return 0
+        case 'local faults clear/--data'
             return 0
         case '*/-o' '*/--output' '*/--jq' '*/--columns' '*/--sort' '*/--color' '*/--profile' '*/--account' '*/--user' '*/--role' '*/--key-id' '*/--key-file' '*/--url' '*/--stor-url' '*/--api-version' '*/--ca' '*/--timeout' '*/--max-time' '*/--retries' '*/--max-requests-per-second'
             return 0
@@ -1938,6 +1962,7 @@ complete -c cloud -n '__cloud_below \'local\'' -a logs -d 'Print what the servic
 complete -c cloud -n '__cloud_below \'local\'' -a seed -d 'Put the samples in that are not there'
 complete -c cloud -n '__cloud_below \'local\'' -a reset -d 'Delete everything that the services hold'
 complete -c cloud -n '__cloud_below \'local\'' -a clock -d 'Show or set the clock of a service that runs'
+complete -c cloud -n '__cloud_below \'local\'' -a faults -d 'Let a service that runs have failures, and end them'
 complete -c cloud -n '__cloud_at \'local start\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local start\'' -l compute-port -x -d 'Port of the compute service; 0 for any free one'
 complete -c cloud -n '__cloud_at \'local start\'' -l stor-port -x -d 'Port of the object storage; 0 for any free one'
@@ -2006,6 +2031,18 @@ complete -c cloud -n '__cloud_at \'local reset\'' -s y -l yes -d 'Do not ask'
 complete -c cloud -n '__cloud_at \'local clock\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
 complete -c cloud -n '__cloud_at \'local clock\'' -l behind -d 'With skew: let the service be behind, not ahead'
 complete -c cloud -n '__cloud_argument \'local clock\' 0 0' -a 'set advance skew reset'
+complete -c cloud -n '__cloud_below \'local faults\'' -a list -d 'List the failures that the service was told to have, with how often they happened'
+complete -c cloud -n '__cloud_below \'local faults\'' -a add -d 'Tell the service to have a failure'
+complete -c cloud -n '__cloud_below \'local faults\'' -a clear -d 'End failures, and let the requests go on that they hold'
+complete -c cloud -n '__cloud_at \'local faults list\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_at \'local faults add\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_at \'local faults add\'' -l path -x -d 'Only for requests whose path fits; * stands for any characters'
+complete -c cloud -n '__cloud_at \'local faults add\'' -l from-account -x -d 'Only for requests of this account and its users'
+complete -c cloud -n '__cloud_at \'local faults add\'' -l count -x -d 'So many times; always when absent'
+complete -c cloud -n '__cloud_at \'local faults add\'' -l rate -x -d 'For some requests only: 0.1 for one in ten'
+complete -c cloud -n '__cloud_at \'local faults add\'' -l seed -x -d 'With the same seed, --rate chooses the same requests again; shown when absent'
+complete -c cloud -n '__cloud_argument \'local faults add\' 0 0' -a '(__cloud_ask action)'
+complete -c cloud -n '__cloud_at \'local faults clear\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
 complete -c cloud -n '__cloud_at \'doctor\'' -l clear-cache -d 'Delete the cache first: compiled code, TLS sessions and remembered answers'
 complete -c cloud -n '__cloud_below \'alias\'' -a list -d 'List aliases'
 complete -c cloud -n '__cloud_below \'alias\'' -a set -d 'Give a command line a name'

@@ -36,16 +36,48 @@ export interface ClockState {
   readonly skew: number;
 }
 
+/** A failure that a service was told to have, and what came of it. */
+export interface FaultState {
+  readonly id: number;
+  /** Operation in lower case, or `*`. */
+  readonly operation: string;
+  readonly failure: string;
+  /** Pattern of paths, in which `*` stands for any characters. */
+  readonly path?: string | undefined;
+  /** Login of the account that sends the requests. */
+  readonly account?: string | undefined;
+  /** Times that it is to happen; always when absent. */
+  readonly count?: number | undefined;
+  /** Of how many requests, 1 being all; chosen by numbers that follow from `seed`. */
+  readonly rate?: number | undefined;
+  readonly seed?: number | undefined;
+  readonly injected: number;
+  /** Of `count`. */
+  readonly left?: number | undefined;
+}
+
 export const controlOperations = {
   /** `set` is a time in ISO 8601; `advance` and `skew` are milliseconds. Without input nothing changes. */
   clock: operation<ClockState>()('Show or set the clock', { set: 'text', advance: 'number', skew: 'number', reset: 'flag' }),
+  faults: operation<{ readonly faults: readonly FaultState[] }>()('The failures that the service was told to have', {}),
+  addFault: operation<FaultState>()('Tells the service to have a failure', {
+    operation: 'text',
+    failure: 'text',
+    path: 'text',
+    account: 'text',
+    count: 'number',
+    rate: 'number',
+    seed: 'number',
+  }),
+  /** Without `id` all of them; gives those that are gone. */
+  clearFaults: operation<{ readonly faults: readonly FaultState[] }>()('Ends failures, and lets go on what they hold', { id: 'number' }),
 };
 
 export type ControlOperations = typeof controlOperations;
 export type ControlName = keyof ControlOperations;
 export type ControlInput<N extends ControlName> = {
   readonly [K in keyof ControlOperations[N]['input']]?: ControlOperations[N]['input'][K] extends InputKind
-    ? InputKinds[ControlOperations[N]['input'][K]]
+    ? InputKinds[ControlOperations[N]['input'][K]] | undefined
     : never;
 };
 export type ControlResult<N extends ControlName> = NonNullable<ControlOperations[N]['_result']>;

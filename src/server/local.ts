@@ -18,7 +18,7 @@ import { prepareSecret, servePeers } from './peers/peers.ts';
 import { createClock, type ServiceClock } from './clock.ts';
 import { changeClock } from './control/clock.ts';
 import { listenForControl } from './control/listen.ts';
-import { createFaults } from './fidelity.ts';
+import { createFaults, type Faults } from './faults/rules.ts';
 import { createService, type Service } from './http/serve.ts';
 import type { ServiceSettings } from './settings.ts';
 import { answerPreflight } from './storage/cors.ts';
@@ -226,11 +226,13 @@ async function listenAll(
   }
 }
 
+/** Settings of services whose faults may be changed while they run. */
+type LocalSettings = ServiceSettings & { readonly faults: Faults };
+
 /** The settings among the options. */
-function readSettings({ faults, ...options }: LocalOptions): ServiceSettings {
+function readSettings({ faults, ...options }: LocalOptions): LocalSettings {
   const { staleness, limits, attestationAuthority, imageTime, throttle, latency, peers, serviceLimits } = options;
-  const given = { staleness, limits, attestationAuthority, imageTime, throttle, latency, peers, serviceLimits };
-  return faults === undefined ? given : { ...given, faults: createFaults(faults) };
+  return { staleness, limits, attestationAuthority, imageTime, throttle, latency, peers, serviceLimits, faults: createFaults(faults) };
 }
 
 /** Begins to remove what a crash left behind; the function that is returned ends that. */
@@ -246,7 +248,7 @@ function beginCollecting(store: LocalStore, before: number, log: (line: string) 
   };
 }
 
-async function run(store: LocalStore, settings: ServiceSettings, given: LocalOptions): Promise<LocalService> {
+async function run(store: LocalStore, settings: LocalSettings, given: LocalOptions): Promise<LocalService> {
   const clock = createClock(given.now ?? Date.now);
   const options: ClockedOptions = { ...given, now: clock.now, clock };
   const { dataDir, now, log = () => undefined } = options;
@@ -265,7 +267,17 @@ async function run(store: LocalStore, settings: ServiceSettings, given: LocalOpt
   if (known) setImmediate(jobs.start);
   else jobs?.start();
   await writeAddresses(store, options, listeners);
-  const control = await listenForControl(dataDir, { clock: (input) => changeClock(clock, input) }, log);
+  const { faults } = settings;
+  const control = await listenForControl(
+    dataDir,
+    {
+      clock: (input) => changeClock(clock, input),
+      faults: () => ({ faults: faults.list() }),
+      addFault: (input) => faults.add(input),
+      clearFaults: ({ id }) => ({ faults: faults.clear(id) }),
+    },
+    log,
+  );
   const endCollecting = beginCollecting(store, Date.now(), log);
   return {
     computeUrl,
@@ -279,6 +291,8 @@ async function run(store: LocalStore, settings: ServiceSettings, given: LocalOpt
     tried,
     close: async (patience) => {
       await control?.close();
+      // Requests that faults hold are among those that may finish.
+      faults.clear();
       const closing = Object.values<Listener>({ ...listeners }).map((listener) => listener.close(patience));
       await Promise.all([...closing, endCollecting(), jobs?.close()]);
       await store.close();

@@ -1,5 +1,5 @@
 import type { LimitValues } from '../api/service-limits.ts';
-import type { Faults } from './fidelity.ts';
+import type { Faults } from './faults/rules.ts';
 
 /** How the services differ from the plain ones; everything may be left out. */
 export interface ServiceSettings {

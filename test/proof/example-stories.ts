@@ -170,6 +170,7 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
     before: {
       'cloud local logs | grep " 500 "': 'echo " 500 " >> .local/share/cloud/local/service.log',
       'cloud local reset --data ./data': 'cloud local stop -q --data ./data',
+      'cloud local faults add getobject 503 --count 1': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
       'cloud local clock advance 10m': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
     },
     left: {
@@ -205,6 +206,7 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
   'cloud-local': {
     prepare: `${programs}; echo note > notes.txt`,
     before: {
+      'cloud local faults add getobject 503 --count 1': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
       'cloud local clock advance 10m': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
       'cloud stor put notes.txt notes.txt': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
       'cloud images create 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 1.0.0 --wait':

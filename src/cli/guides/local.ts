@@ -64,6 +64,34 @@ export const local: Guide = {
       ],
     },
     {
+      title: 'Failures while it runs',
+      blocks: [
+        '`cloud local faults` adds and ends failures of a service that runs, for an operation, a path, an account, so many times, or for some requests chosen by a seed, so that the same ones fail each time. A request that hangs goes on when its fault is cleared.',
+        {
+          lines: [
+            'cloud local faults add getobject 503 --count 1',
+            "cloud local faults add putobject stall-upload:1M --path '*/backups/*'",
+            "cloud local faults add '*' close --rate 0.1 --seed 7",
+            'cloud local faults list',
+            'cloud local faults clear',
+          ],
+        },
+        {
+          terms: [
+            ['503, InternalError, 503:Busy', 'The request is refused so, and nothing is done.'],
+            ['throttle', '420 of the compute service, 429 of the object storage.'],
+            ['close', 'The connection is closed without a response, and nothing is done.'],
+            ['latency:2s', 'The response is late.'],
+            ['cut, stall', 'The body of the response breaks off, or stops to come, after half of it; after so many bytes: `cut:64K`.'],
+            ['cut-upload, stall-upload', 'The same of the body of the request: the service closes the connection, or reads no further.'],
+            ['stale:3s', 'Reads of users, roles and policies do not show changes of the last 3 seconds that were made since the rule.'],
+            ['wrong-md5', 'Headers with an MD5 have a wrong one.'],
+          ],
+        },
+        'Only requests that are allowed fail so; what a signature or a rule refuses is refused as ever.',
+      ],
+    },
+    {
       title: 'The clock',
       blocks: [
         'What depends on the time is tested without waiting: the clock of a service that runs can be set.',

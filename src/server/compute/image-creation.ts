@@ -3,7 +3,7 @@ import { headerAliases } from '../../api/aliases.ts';
 import type { compute } from '../../api/compute.ts';
 import type { Headers } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
-import { creationCodes, imageCreation } from '../fidelity.ts';
+import { creationCodes } from '../faults/failure.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { isUuid } from '../http/match.ts';
 import type { ImageCreationRow, MachineRow } from '../store/compute-schema.ts';
@@ -91,7 +91,7 @@ export const createImageFromMachine: Handler<typeof compute.createImageFromMachi
   const failure = readFailure(machine);
   refuseAtOnce(failure);
   const image = await describeImage(machine, fields, call);
-  const fails = settings.faults?.take(imageCreation)?.code ?? creationCodes.find((code) => code === failure) ?? null;
+  const fails = settings.faults?.takeCreation() ?? creationCodes.find((code) => code === failure) ?? null;
   const creation = { image: image.id, job: randomUUID(), machine: machine.id, due: now() + (settings.imageTime ?? usualTime), fails };
   await store.write(async (transaction) => {
     await assertRoomForImages(transaction, call);

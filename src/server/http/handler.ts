@@ -20,6 +20,8 @@ export interface Connection {
   refusal?: ApiError | undefined;
   /** Called when the signature of the request is valid. */
   authenticated?: () => void;
+  /** Calls the listener when the client is gone or has its response. */
+  onGone?: (listener: () => void) => void;
 }
 
 /** What a handler knows beside its input. */

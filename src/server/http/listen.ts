@@ -10,6 +10,7 @@ import { HttpConnection } from './connection.ts';
 import { splitPlainHttp } from './first-byte.ts';
 import { createMalformedWriter, writeReason } from './malformed.ts';
 import { readRequest, type Incoming } from './incoming.ts';
+import { ConnectionClosed } from '../faults/inject.ts';
 import { discardBody } from './response.ts';
 import { limitOf } from '../limit.ts';
 import type { Service } from './serve.ts';
@@ -121,6 +122,7 @@ function createHandler({ handle, trusted = false, log, settings = {} }: ListenOp
         authenticated: () => {
           if (pooled !== undefined) pooled.authenticated = true;
         },
+        onGone: (listener) => void response.once('close', listener),
       });
       if (response.destroyed) discardBody(reply.body);
       else await writeReply(response, reply, taken, refusal !== undefined || asksForUpgrade(incoming));
@@ -129,7 +131,8 @@ function createHandler({ handle, trusted = false, log, settings = {} }: ListenOp
       if (response.destroyed) return;
       // The head is gone: a broken connection is the only way left to say that the body is not whole.
       response.destroy();
-      log(`reply to ${incoming.method ?? ''} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      if (!(error instanceof ConnectionClosed))
+        log(`reply to ${incoming.method ?? ''} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     }
   };
   return (expects: boolean) =>

@@ -17,7 +17,7 @@ import {
   type Attempt,
 } from '../access/authorise.ts';
 import { withRoleTags } from '../compute/tags.ts';
-import { createThrottle, raiseFault } from '../fidelity.ts';
+import { beginInjection, ConnectionClosed, createInjection, disturbReply, disturbUpload, type Injection } from '../faults/inject.ts';
 import { notImplemented, type Call, type Caller, type Connection, type Handler } from './handler.ts';
 import { LimitReached, limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
@@ -30,10 +30,11 @@ import { isDiskFull } from '../store/disk-full.ts';
 import type { AccountRow, EntryRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { parseTarget, type Target } from './target.ts';
+import { createThrottle } from './throttle.ts';
 import { validate } from './validate.ts';
 import { apiVersions, chooseVersion, codeVersion } from './version.ts';
 
-/** One of the two services, as a function; a socket is one way to reach it. It never throws. */
+/** One of the two services, as a function; a socket is one way to reach it. It throws nothing but `ConnectionClosed`. */
 export type Service = (request: Request, connection: Connection) => Promise<Reply>;
 
 /** What a service consists of. */
@@ -72,6 +73,8 @@ interface Exchange {
   caller?: Caller;
   /** The limit that refused it. */
   limit?: LimitReached;
+  /** The failures that the service was told to have for it. */
+  injection?: Injection;
 }
 
 const newestVersion = apiVersions[apiVersions.length - 1] ?? '';
@@ -181,6 +184,41 @@ function findHandler<T extends Operations>({ handlers }: ServiceOptions<T>, { na
   throw new Error(`no handler for ${name}`);
 }
 
+/** Lets the failures that are due for a request happen; gives the request as the handler is to get it. @throws {ApiError} {ConnectionClosed} */
+async function injectFaults<T extends Operations>(
+  { service, settings, log = () => undefined }: ServiceOptions<T>,
+  exchange: Exchange,
+  { operation, target, request }: { operation: Operation; target: Target; request: Request },
+): Promise<Request> {
+  const { caller, connection, requestId } = exchange;
+  const { method, headers, body } = request;
+  const due = settings?.faults?.take({
+    action: operation.action,
+    account: caller === undefined || caller.kind === 'anonymous' ? undefined : caller.account.login,
+    path: target.path,
+    isPossible: ({ kind }) => {
+      if (kind === 'stale') return method === 'GET';
+      return kind.endsWith('-upload') ? body !== undefined : method !== 'HEAD' || !['cut', 'stall'].includes(kind);
+    },
+  });
+  if (due === undefined || due.length === 0) return request;
+  for (const { id, label } of due) log(`${requestId} fault ${id} injected: ${label}`);
+  const injection = createInjection(due);
+  exchange.injection = injection;
+  await beginInjection(injection, service, operation.action);
+  const gone = new AbortController();
+  connection.onGone?.(() => gone.abort());
+  return { ...request, body: disturbUpload(injection, body, headers, gone.signal) };
+}
+
+/** The settings with the lag of this request: of a read the one that is due, of a write the longest, so that it is noted for so long. */
+function applyLag(settings: ServiceSettings, { method }: Operation, injection: Injection | undefined): ServiceSettings {
+  const longest = settings.faults?.isEmpty === false ? settings.faults.longestLag : 0;
+  if (longest === 0) return settings;
+  const usual = settings.staleness ?? 0;
+  return { ...settings, staleness: method === 'GET' ? Math.max(usual, injection?.staleness ?? 0) : Math.max(usual, longest) };
+}
+
 /** What a service makes once and uses for every request. */
 interface Tools {
   readonly match: ReturnType<typeof createMatcher>;
@@ -226,22 +264,34 @@ async function answer<T extends Operations>(
   if (presigned) assertUrlCovers(operation, request.headers);
   const attempt = beginAttempt(options, exchange, target, account, caller);
   await authorise({ ...attempt, operation, inputs });
-  const isEmpty = raiseFault(settings.faults, operation.action);
+  if (settings.faults?.isEmpty === false) request = await injectFaults(options, exchange, { operation, target, request });
+  const applied = applyLag(settings, operation, exchange.injection);
   if (operation.needsUpload) await options.assertUpload?.(store, account, inputs);
 
   const handler = findHandler(options, operation);
-  const input = await validate(found, request, target.query, { version, settings, presigned });
+  const input = await validate(found, request, target.query, { version, settings: applied, presigned });
   const { headers, method } = request;
   const requireAccess: Call['requireAccess'] = async (other, inputs) => {
     const path = other.service === 'storage' ? `/${account.login}/${inputs['path'] ?? ''}` : target.path;
     await authorise({ ...attempt, operation: other, inputs, path });
   };
   const { named } = attempt;
-  const told = { named, requestId, method, path: target.path, connection, headers, now, version, datacenter: options.datacenter, settings };
+  const told = {
+    named,
+    requestId,
+    method,
+    path: target.path,
+    connection,
+    headers,
+    now,
+    version,
+    datacenter: options.datacenter,
+    settings: applied,
+  };
   const call: Call = { operation, caller, account, store, ...told, requireAccess, isAdministrator: () => isAdministrator(attempt) };
   if (service === 'storage') {
     const result = await handler(input, call);
-    return isEmpty ? writeEmpty(204) : writeResult(operation, result);
+    return exchange.injection?.isEmpty === true ? writeEmpty(204) : writeResult(operation, result);
   }
   const answered = await withRoleTags(call, inputs, () => handler(input, call));
   return addHeaders(writeResult(operation, answered.result), answered.headers);
@@ -323,6 +373,7 @@ export function createService<T extends Operations>(options: ServiceOptions<T>):
       if (latency > 0) await sleep(latency);
       return await answer(options, { match, admit }, parseTarget(service, exchange.request.target), exchange);
     } catch (error) {
+      if (error instanceof ConnectionClosed) throw error;
       if (error instanceof LimitReached) exchange.limit = error;
       const refusal = exchange.caller === undefined ? throttleStranger(admit, exchange.connection, error) : error;
       return writeError(explainFailure(refusal, exchange.requestId, log));
@@ -331,10 +382,14 @@ export function createService<T extends Operations>(options: ServiceOptions<T>):
   return async (request, connection) => {
     const started = performance.now();
     const exchange = beginExchange(service, request, connection);
-    const reply = await attempt(exchange);
+    const reply = await attempt(exchange).catch((error: unknown) => {
+      logRequest(request, 0, exchange);
+      throw error;
+    });
     const common = writeCommonHeaders(options, exchange, started);
     logRequest(request, reply.status, exchange);
-    const whole = { ...reply, headers: { ...common, ...reply.headers } };
+    const told = { ...reply, headers: { ...common, ...reply.headers } };
+    const whole = exchange.injection === undefined ? told : disturbReply(exchange.injection, told);
     return request.method === 'HEAD' ? dropBody(whole) : whole;
   };
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { createFaults } from '../../../src/server/fidelity.ts';
+import { createFaults } from '../../../src/server/faults/rules.ts';
 import type { ServiceSettings } from '../../../src/server/settings.ts';
 import { createTestService, type TestService } from '../../support/service.ts';
 
@@ -134,8 +134,8 @@ describe('faults', () => {
   });
 
   test.each([
-    ['nonsense', 'OPERATION=CODE'],
-    ['getkey=', 'OPERATION=CODE'],
+    ['nonsense', 'OPERATION=FAILURE'],
+    ['getkey=', 'OPERATION=FAILURE'],
     ['getkey=Strange', 'write the status'],
     ['getkey=200:Strange', '200 is no status'],
     ['imagecreation=ResourceNotFound', 'PrepareImageDidNotRun'],

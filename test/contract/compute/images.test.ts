@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { local as guide } from '../../../src/cli/guides/local.ts';
-import { createFaults } from '../../../src/server/fidelity.ts';
+import { createFaults } from '../../../src/server/faults/rules.ts';
 import { createTestService } from '../../support/service.ts';
 import { invalid, machineOf, missing, operatorImage, second, useImages, type Shown } from './image-service.ts';
 

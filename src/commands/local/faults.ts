@@ -1,0 +1,90 @@
+import type { FaultState } from '../../api/control.ts';
+import { UsageError } from '../../base/errors.ts';
+import { command, group } from '../../cli/command.ts';
+import { number, one, some, text } from '../../cli/parameters.ts';
+import { records, type Output } from '../../output/kinds.ts';
+import { control, controlledDataOf, controlOption } from './control.ts';
+
+function showFaults(faults: readonly FaultState[]): Output {
+  return records(faults, {
+    id: 'id',
+    columns: ['id', 'operation', 'failure', 'path', 'account', 'rate', 'seed', 'injected', 'left'],
+    fields: ['count'],
+  });
+}
+
+function readRate(rate: string | undefined): number | undefined {
+  if (rate === undefined) return undefined;
+  if (/^(?:\d{1,3}(?:\.\d{1,9})?|\.\d{1,9})$/u.test(rate)) return Number(rate);
+  throw new UsageError(`--rate ${rate}: must be more than 0 and at most 1`, { hint: 'for example --rate 0.1 for one in ten' });
+}
+
+const list = command({
+  summary: 'List the failures that the service was told to have, with how often they happened',
+  options: controlOption,
+  run: async (invocation) => showFaults((await control(controlledDataOf(invocation, invocation.options.data), 'faults', {})).faults),
+  examples: [
+    { line: 'cloud local faults list', help: 'With how often each happened' },
+    { line: 'cloud local faults list -j --columns operation,failure,injected', help: 'For a test that checks that something failed' },
+  ],
+});
+
+const add = command({
+  summary: 'Tell the service to have a failure',
+  description:
+    'FAILURE is a status (503), a code (InternalError), both (503:Busy), or a word. throttle: 420 of the compute service, 429 of the object storage. close: the connection is closed without a response. latency:2s: the response is late. cut, stall: the body of the response breaks off, or stops to come, after half of it or so many bytes (cut:64K); cut-upload, stall-upload: the same of the body of the request. stale:3s: a read of users, roles or policies shows what was there before, of changes since the rule was made. wrong-md5: headers with an MD5 have a wrong one. 204: getjob and getmultipartupload succeed without a record; imagecreation fails in one of its codes. Only requests that are allowed fail so; of several rules the first that fits counts.',
+  arguments: {
+    operation: one('Operation as in policies, such as getobject; * for all', { values: 'action' }),
+    failure: one('What is to happen'),
+  },
+  options: {
+    ...controlOption,
+    path: text('Only for requests whose path fits; * stands for any characters', { placeholder: 'PATTERN' }),
+    fromAccount: text('Only for requests of this account and its users', { placeholder: 'LOGIN' }),
+    count: number('So many times; always when absent', { range: [1, Number.MAX_SAFE_INTEGER] }),
+    rate: text('For some requests only: 0.1 for one in ten', { placeholder: 'RATE' }),
+    seed: number('With the same seed, --rate chooses the same requests again; shown when absent', { range: [0, 2 ** 32 - 1] }),
+  },
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    const { path, fromAccount: account, count, seed } = options;
+    const rule = { ...args, path, account, count, rate: readRate(options.rate), seed };
+    return showFaults([await control(controlledDataOf(invocation, options.data), 'addFault', rule)]);
+  },
+  examples: [
+    { line: 'cloud local faults add getobject 503 --count 1', help: 'Does a program try again?' },
+    { line: "cloud local faults add putobject stall-upload:1M --path '*/backups/*'", help: 'Does it notice that nothing goes on?' },
+    { line: "cloud local faults add '*' close --rate 0.1 --seed 7", help: 'One request in ten, the same ones each time' },
+  ],
+});
+
+const clear = command({
+  summary: 'End failures, and let the requests go on that they hold',
+  arguments: { ids: some('Failures by their ids; all when absent') },
+  options: controlOption,
+  run: async (invocation) => {
+    const { args, options, note } = invocation;
+    const dataDir = controlledDataOf(invocation, options.data);
+    const ids = args.ids.map((text) => {
+      if (/^\d{1,15}$/u.test(text)) return Number(text);
+      throw new UsageError(`"${text}" is not the id of a fault`, { hint: 'cloud local faults list' });
+    });
+    let cleared = 0;
+    for (const input of ids.length === 0 ? [{}] : ids.map((id) => ({ id }))) {
+      cleared += (await control(dataDir, 'clearFaults', input)).faults.length;
+    }
+    note(`Cleared ${cleared} ${cleared === 1 ? 'fault' : 'faults'}`);
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud local faults clear', help: 'All of them' },
+    { line: 'cloud local faults add ping 500 && cloud local faults clear "$(cloud local faults list -o name | tail -1)"', help: 'One' },
+  ],
+});
+
+export const faults = group({
+  summary: 'Let a service that runs have failures, and end them',
+  description:
+    'For the failures that clients must handle: status, delay, broken and stalled bodies, throttling, stale reads, wrong MD5. --fault of start, serve and run takes the same: --fault getobject=503*1,putobject=latency:2s. The log of the service has a line for each failure.',
+  commands: { list, add, clear },
+});

@@ -1,0 +1,123 @@
+import { UsageError } from '../../base/errors.ts';
+
+/** Statuses of the codes that a fault can be named by alone. */
+const statuses: Readonly<Record<string, number>> = {
+  BadRequest: 400,
+  InvalidHeader: 400,
+  InvalidCredentials: 401,
+  NotAuthorized: 403,
+  AuthorizationFailed: 403,
+  UnauthorizedError: 403,
+  ResourceNotFound: 404,
+  UploadTimeout: 408,
+  InvalidArgument: 409,
+  MissingParameter: 409,
+  InUseError: 409,
+  ConcurrentRequest: 409,
+  ImageUuidAlreadyExistsError: 409,
+  PreconditionFailed: 412,
+  RequestTooLarge: 413,
+  RequestThrottled: 420,
+  InsufficientServerVersionError: 422,
+  OriginIsNotActiveError: 422,
+  NotImageOwnerError: 422,
+  ImageNotShared: 422,
+  InvalidVersion: 449,
+  InternalError: 500,
+  UnknownError: 500,
+  NotAvailable: 501,
+  ServiceUnavailable: 503,
+  NotEnoughSpace: 507,
+};
+
+/** The word that stands for the background step of image creation, and the codes in which it can end (compute specification, section 2). */
+export const imageCreation = 'imagecreation';
+export const creationCodes = ['PrepareImageDidNotRun', 'VmHasNoOrigin', 'NotSupported', 'InternalError'] as const;
+
+/** What a rule lets happen. Bytes are those that pass before; absent: half of the body, as far as its length is known. */
+export type Failure =
+  | { readonly kind: 'error'; readonly status: number; readonly code: string }
+  /** It succeeds, and says nothing. */
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'throttle' }
+  | { readonly kind: 'close' }
+  | { readonly kind: 'latency'; readonly milliseconds: number }
+  | { readonly kind: 'stale'; readonly milliseconds: number }
+  | { readonly kind: 'wrong-md5' }
+  | { readonly kind: 'cut' | 'stall' | 'cut-upload' | 'stall-upload'; readonly bytes: number | undefined };
+
+const hint =
+  'such as 503, InternalError, 503:Busy, throttle, close, latency:2s, cut, stall:64K, cut-upload, stall-upload, stale:3s, wrong-md5';
+
+function createFailureError(words: string, reason: string): UsageError {
+  return new UsageError(`failure "${words}": ${reason}`, { hint: `a failure is a status, a code or a word ${hint}` });
+}
+
+const longest = 24 * 3_600_000;
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const sizes: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
+
+function readDuration(words: string, value: string | undefined): number {
+  const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/u.exec(value ?? '') ?? [];
+  const milliseconds = Math.round(Number(digits) * (units[unit] ?? NaN));
+  if (milliseconds > 0 && milliseconds <= longest) return milliseconds;
+  throw createFailureError(words, 'it needs a duration of at most 24h, like 250ms or 2s');
+}
+
+function readBytes(words: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const [, digits, unit = ''] = /^(\d{1,12})([kmg]?)$/iu.exec(value) ?? [];
+  if (digits === undefined) throw createFailureError(words, 'the bytes that pass before are a number, like 1000, 64K or 1M');
+  return Number(digits) * (sizes[unit.toLowerCase()] ?? 1);
+}
+
+function readError(words: string, status: string | undefined, code: string | undefined): Failure {
+  const named = code ?? Object.keys(statuses).find((each) => statuses[each] === Number(status)) ?? `Status${status ?? ''}`;
+  const number = status === undefined ? statuses[named] : Number(status);
+  if (number !== undefined && number >= 400 && number <= 599) return { kind: 'error', status: number, code: named };
+  throw createFailureError(
+    words,
+    status === undefined ? `write the status before the code: 500:${named}` : `${status} is no status of an error`,
+  );
+}
+
+/** Reads a failure as it is written in `--fault` and `local faults add`. @throws {UsageError} */
+function readFailure(words: string): Failure {
+  const [word = '', value, ...more] = words.split(':');
+  if (more.length > 0) throw createFailureError(words, 'it has too many parts');
+  switch (word) {
+    case 'latency':
+    case 'stale':
+      return { kind: word, milliseconds: readDuration(words, value) };
+    case 'cut':
+    case 'stall':
+    case 'cut-upload':
+    case 'stall-upload':
+      return { kind: word, bytes: readBytes(words, value) };
+    case 'throttle':
+    case 'close':
+    case 'wrong-md5':
+      if (value !== undefined) throw createFailureError(words, `${word} takes no value`);
+      return { kind: word };
+    default:
+  }
+  const { status, code } = /^(?:(?<status>\d{3})(?::(?!$)|$))?(?<code>[A-Za-z_]+)?$/u.exec(words)?.groups ?? {};
+  if (status === undefined && code === undefined) throw createFailureError(words, 'it is not known');
+  return readError(words, status, code);
+}
+
+/** Operations whose success is an empty 204 by the specification's text, and 200 with a record by its example (object storage, section 4). */
+const emptyActions: readonly string[] = ['getjob', 'getmultipartupload'];
+
+/** Reads the failure of an operation: `204` is one of those alone that can succeed without a record. @throws {UsageError} */
+export function readFailureOf(operation: string, words: string): Failure {
+  if (words !== '204') return operation === imageCreation ? readCreationFailure(words) : readFailure(words);
+  if (emptyActions.includes(operation)) return { kind: 'empty' };
+  throw createFailureError(words, `only ${emptyActions.join(' and ')} can succeed without a record`);
+}
+
+/** The code in which the making of an image ends. @throws {UsageError} */
+function readCreationFailure(words: string): Failure {
+  if (creationCodes.some((known) => known === words)) return { kind: 'error', status: 200, code: words };
+  throw createFailureError(words, `the making of an image ends in one of ${creationCodes.join(', ')}`);
+}
