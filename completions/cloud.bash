@@ -113,10 +113,10 @@ _cloud_enter() {
     'stor/meta') place='stor meta' ;;
     'stor/sync') place='stor sync' ;;
     'stor/diff') place='stor diff' ;;
-    'stor/run') place='stor run' ;;
     'stor/snapshot'|'stor/snapshots') place='stor snapshot' ;;
     'stor/sign') place='stor sign' ;;
     'stor/roles') place='stor roles' ;;
+    'stor/run') place='stor run' ;;
     'stor meta/get'|'stor meta/show'|'stor meta/list') place='stor meta get' ;;
     'stor meta/set') place='stor meta set' ;;
     'stor meta/unset') place='stor meta unset' ;;
@@ -269,7 +269,7 @@ _cloud_place() {
     'services') commands='list get' aliases='list=ls get=show' options="$_cloud_shared" ;;
     'services list') options="$_cloud_shared" ;;
     'services get') options="$_cloud_shared" ;;
-    'stor') commands='ls find tree du stat cat get put mkdir rm cp mv ln meta sync diff run snapshot sign roles' aliases='ls=list stat=show rm=delete snapshot=snapshots' options="$_cloud_shared" ;;
+    'stor') commands='ls find tree du stat cat get put mkdir rm cp mv ln meta sync diff snapshot sign roles run' aliases='ls=list stat=show rm=delete snapshot=snapshots' options="$_cloud_shared" ;;
     'stor ls') options="-t,--time -S,--size -r,--reverse -0,--print0 --glob --literal --paths-from $_cloud_shared" ;;
     'stor find') options="--name --type --size --newer --older --maxdepth --exec --delete -y,--yes -0,--print0 --glob --literal $_cloud_shared" ;;
     'stor tree') options="-L,--maxdepth --glob --literal $_cloud_shared" ;;
@@ -290,7 +290,6 @@ _cloud_place() {
     'stor meta replace') options="--type --header+ $_cloud_shared" ;;
     'stor sync') options="--delete -y,--yes --max-delete --allow-empty-source -n,--dry-run --plan --with-headers --without-headers --checksum --size-only --headers --links --include+ --exclude+ --exclude-from --copies --modes --sparse --reset-headers --copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
     'stor diff') options="--checksum --size-only --headers --links --include+ --exclude+ --exclude-from --exit-code $_cloud_shared" ;;
-    'stor run') options="-y,--yes --links --copies --modes --sparse --reset-headers --copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
     'stor snapshot') commands='create list diff restore delete prune' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
     'stor snapshot create') options="--copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
     'stor snapshot list') options="$_cloud_shared" ;;
@@ -304,6 +303,7 @@ _cloud_place() {
     'stor roles set') options="$_cloud_shared" ;;
     'stor roles add') options="$_cloud_shared" ;;
     'stor roles remove') options="$_cloud_shared" ;;
+    'stor run') options="-y,--yes --stop-on-error --links --copies --modes --sparse --reset-headers --copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
     'mpu') commands='create upload put-part parts get commit abort list' aliases='create=add get=show abort=delete abort=rm list=ls' options="$_cloud_shared" ;;
     'mpu create') options="--type -m,--meta+ --header+ --copies $_cloud_shared" ;;
     'mpu upload') options="-p,--parents --type -m,--meta+ --header+ --copies -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
@@ -566,13 +566,6 @@ _cloud_value() {
     'stor diff/--include') kind=text ;;
     'stor diff/--exclude') kind=text ;;
     'stor diff/--exclude-from') kind=file ;;
-    'stor run/--links') kind=words choices='follow skip' ;;
-    'stor run/--copies') kind=text ;;
-    'stor run/-P'|'stor run/--parallel') kind=text ;;
-    'stor run/--bwlimit') kind=text ;;
-    'stor run/--part-size') kind=text ;;
-    'stor run/--progress') kind=words choices='bar plain none' ;;
-    'stor run/--progress-interval') kind=text ;;
     'stor snapshot create/-P'|'stor snapshot create/--parallel') kind=text ;;
     'stor snapshot create/--bwlimit') kind=text ;;
     'stor snapshot create/--part-size') kind=text ;;
@@ -598,6 +591,13 @@ _cloud_value() {
     'stor sign/--expires') kind=text ;;
     'stor sign/--method') kind=text ;;
     'stor sign/--paths-from') kind=file ;;
+    'stor run/--links') kind=words choices='follow skip' ;;
+    'stor run/--copies') kind=text ;;
+    'stor run/-P'|'stor run/--parallel') kind=text ;;
+    'stor run/--bwlimit') kind=text ;;
+    'stor run/--part-size') kind=text ;;
+    'stor run/--progress') kind=words choices='bar plain none' ;;
+    'stor run/--progress-interval') kind=text ;;
     'mpu create/--type') kind=text ;;
     'mpu create/-m'|'mpu create/--meta') kind=text ;;
     'mpu create/--header') kind=text ;;
@@ -834,7 +834,6 @@ _cloud_argument() {
     'stor sync/1') kind=file-or-path ;;
     'stor diff/0') kind=file-or-path ;;
     'stor diff/1') kind=file-or-path ;;
-    'stor run/0') kind=file ;;
     'stor snapshot create/0') kind=path ;;
     'stor snapshot list/0') kind=path ;;
     'stor snapshot diff/0') kind=path ;;
@@ -850,6 +849,7 @@ _cloud_argument() {
     'stor roles add/'*) kind=role ;;
     'stor roles remove/0') kind=path ;;
     'stor roles remove/'*) kind=role ;;
+    'stor run/0') kind=file ;;
     'mpu create/0') kind=path ;;
     'mpu upload/0') kind=file ;;
     'mpu upload/1') kind=path ;;

@@ -219,14 +219,14 @@ function __cloud_enter
             set __cloud_place 'stor sync'
         case 'stor/diff'
             set __cloud_place 'stor diff'
-        case 'stor/run'
-            set __cloud_place 'stor run'
         case 'stor/snapshot' 'stor/snapshots'
             set __cloud_place 'stor snapshot'
         case 'stor/sign'
             set __cloud_place 'stor sign'
         case 'stor/roles'
             set __cloud_place 'stor roles'
+        case 'stor/run'
+            set __cloud_place 'stor run'
         case 'stor meta/get' 'stor meta/show' 'stor meta/list'
             set __cloud_place 'stor meta get'
         case 'stor meta/set'
@@ -753,20 +753,6 @@ function __cloud_valued
             return 0
         case 'stor diff/--exclude-from'
             return 0
-        case 'stor run/--links'
-            return 0
-        case 'stor run/--copies'
-            return 0
-        case 'stor run/-P' 'stor run/--parallel'
-            return 0
-        case 'stor run/--bwlimit'
-            return 0
-        case 'stor run/--part-size'
-            return 0
-        case 'stor run/--progress'
-            return 0
-        case 'stor run/--progress-interval'
-            return 0
         case 'stor snapshot create/-P' 'stor snapshot create/--parallel'
             return 0
         case 'stor snapshot create/--bwlimit'
@@ -816,6 +802,20 @@ function __cloud_valued
         case 'stor sign/--method'
             return 0
         case 'stor sign/--paths-from'
+            return 0
+        case 'stor run/--links'
+            return 0
+        case 'stor run/--copies'
+            return 0
+        case 'stor run/-P' 'stor run/--parallel'
+            return 0
+        case 'stor run/--bwlimit'
+            return 0
+        case 'stor run/--part-size'
+            return 0
+        case 'stor run/--progress'
+            return 0
+        case 'stor run/--progress-interval'
             return 0
         case 'mpu create/--type'
             return 0
@@ -1528,10 +1528,10 @@ complete -c cloud -n '__cloud_below \'stor\'' -a ln -d 'Give an object another n
 complete -c cloud -n '__cloud_below \'stor\'' -a meta -d 'Headers that are stored with objects and directories'
 complete -c cloud -n '__cloud_below \'stor\'' -a sync -d 'Bring a directory up to date with another one, either way'
 complete -c cloud -n '__cloud_below \'stor\'' -a diff -d 'Show in what two directories differ'
-complete -c cloud -n '__cloud_below \'stor\'' -a run -d 'Do the steps of a plan that sync --plan wrote'
 complete -c cloud -n '__cloud_below \'stor\'' -a snapshot -d 'Snapshots of directories, without copying bytes'
 complete -c cloud -n '__cloud_below \'stor\'' -a sign -d 'Make URLs that work without a key until they expire'
 complete -c cloud -n '__cloud_below \'stor\'' -a roles -d 'Roles that a directory or object is tagged with: they decide which sub-users may use it'
+complete -c cloud -n '__cloud_below \'stor\'' -a run -d 'Run command lines of stor, or the steps of a plan that sync --plan wrote'
 complete -c cloud -n '__cloud_below \'stor\'' -a '(__cloud_aliases ls list \'List directories\' stat show \'Show what a path names, and its headers\' rm delete \'Delete objects, empty directories and, with -r, trees\' snapshot snapshots \'Snapshots of directories, without copying bytes\')'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s t -l time -d 'Newest first'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s S -l size -d 'Largest first'
@@ -1719,20 +1719,6 @@ complete -c cloud -n '__cloud_at \'stor diff\'' -l exclude-from -r -F -d 'Leave 
 complete -c cloud -n '__cloud_at \'stor diff\'' -l exit-code -d 'Exit with 1 when there are differences'
 complete -c cloud -n '__cloud_argument \'stor diff\' 0 0' -F -a '(__cloud_ask_beside_files)'
 complete -c cloud -n '__cloud_argument \'stor diff\' 1 1' -F -a '(__cloud_ask_beside_files)'
-complete -c cloud -n '__cloud_at \'stor run\'' -s y -l yes -d 'Do not ask before deleting'
-complete -c cloud -n '__cloud_at \'stor run\'' -l links -x -a 'follow skip' -d 'Follow all symbolic links, or none; those to files inside the tree when absent'
-complete -c cloud -n '__cloud_at \'stor run\'' -l copies -x -d 'Number of copies of what is stored'
-complete -c cloud -n '__cloud_at \'stor run\'' -l modes -d 'Keep permission bits'
-complete -c cloud -n '__cloud_at \'stor run\'' -l sparse -d 'Write files sparse: blocks of zeros become holes'
-complete -c cloud -n '__cloud_at \'stor run\'' -l reset-headers -d 'Give objects that are replaced the type and headers of new ones; they keep theirs when absent'
-complete -c cloud -n '__cloud_at \'stor run\'' -l copy -d 'Where links are refused, copy bytes between directories of the object storage through this machine'
-complete -c cloud -n '__cloud_at \'stor run\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
-complete -c cloud -n '__cloud_at \'stor run\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
-complete -c cloud -n '__cloud_at \'stor run\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
-complete -c cloud -n '__cloud_at \'stor run\'' -l progress -x -a 'bar plain none' -d 'Progress on stderr; a bar on a terminal and a plain line now and then elsewhere when absent'
-complete -c cloud -n '__cloud_at \'stor run\'' -l progress-interval -x -d 'Time between two plain lines; 10s when absent'
-complete -c cloud -n '__cloud_at \'stor run\'' -l no-progress -d 'Same as --progress none'
-complete -c cloud -n '__cloud_argument \'stor run\' 0 0' -F
 complete -c cloud -n '__cloud_below \'stor snapshot\'' -a create -d 'Keep a directory as it is now'
 complete -c cloud -n '__cloud_below \'stor snapshot\'' -a list -d 'List snapshots, the oldest first'
 complete -c cloud -n '__cloud_below \'stor snapshot\'' -a diff -d 'Show what changed since a snapshot, or between two'
@@ -1798,6 +1784,21 @@ complete -c cloud -n '__cloud_argument \'stor roles add\' 0 0' -a '(__cloud_ask 
 complete -c cloud -n '__cloud_argument \'stor roles add\' 1 100000' -a '(__cloud_ask role)'
 complete -c cloud -n '__cloud_argument \'stor roles remove\' 0 0' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_argument \'stor roles remove\' 1 100000' -a '(__cloud_ask role)'
+complete -c cloud -n '__cloud_at \'stor run\'' -s y -l yes -d 'Do not ask before deleting; for all command lines'
+complete -c cloud -n '__cloud_at \'stor run\'' -l stop-on-error -d 'Begin no further command line when one has failed'
+complete -c cloud -n '__cloud_at \'stor run\'' -l links -x -a 'follow skip' -d 'Follow all symbolic links, or none; those to files inside the tree when absent'
+complete -c cloud -n '__cloud_at \'stor run\'' -l copies -x -d 'Number of copies of what is stored'
+complete -c cloud -n '__cloud_at \'stor run\'' -l modes -d 'Keep permission bits'
+complete -c cloud -n '__cloud_at \'stor run\'' -l sparse -d 'Write files sparse: blocks of zeros become holes'
+complete -c cloud -n '__cloud_at \'stor run\'' -l reset-headers -d 'Give objects that are replaced the type and headers of new ones; they keep theirs when absent'
+complete -c cloud -n '__cloud_at \'stor run\'' -l copy -d 'Where links are refused, copy bytes between directories of the object storage through this machine'
+complete -c cloud -n '__cloud_at \'stor run\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
+complete -c cloud -n '__cloud_at \'stor run\'' -l bwlimit -x -d 'Most bytes in a second, over all files together'
+complete -c cloud -n '__cloud_at \'stor run\'' -l part-size -x -d 'Bytes in a part or range of a large file, at least 5 MiB'
+complete -c cloud -n '__cloud_at \'stor run\'' -l progress -x -a 'bar plain none' -d 'Progress on stderr; a bar on a terminal and a plain line now and then elsewhere when absent'
+complete -c cloud -n '__cloud_at \'stor run\'' -l progress-interval -x -d 'Time between two plain lines; 10s when absent'
+complete -c cloud -n '__cloud_at \'stor run\'' -l no-progress -d 'Same as --progress none'
+complete -c cloud -n '__cloud_argument \'stor run\' 0 0' -F
 complete -c cloud -n '__cloud_below \'mpu\'' -a create -d 'Begin an upload'
 complete -c cloud -n '__cloud_below \'mpu\'' -a upload -d 'Store a file in parts, several at once'
 complete -c cloud -n '__cloud_below \'mpu\'' -a put-part -d 'Store a part of an upload; the same number again replaces it'

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { ApiError, InterruptedError, LocalError, NetworkError, UsageError } from '../../base/errors.ts';
 import { runOrdered } from '../../base/parallel.ts';
 import type { Engine } from '../engine.ts';
+import { hashingHere } from '../hashing.ts';
 import { inspect } from '../inspect.ts';
 import { openSource } from '../local/source.ts';
 import { joinPath, printRemotePath, type RemotePath } from '../path.ts';
@@ -131,6 +132,9 @@ async function linkEntry(making: Making, from: Item, folder: Folder | undefined)
   };
 }
 
+/** Entries that wait for an earlier one, at most. */
+const window = 256;
+
 /** Characters of lines that are written at once. */
 const batchSize = 64 * 1024;
 
@@ -170,7 +174,7 @@ async function writeManifest(making: Making, path: string): Promise<Created> {
   };
   try {
     lines.add(head);
-    for await (const entry of runOrdered(listJobs(making), work, { limit: engine.parallel, signal: engine.signal })) {
+    for await (const entry of runOrdered(listJobs(making), work, { limit: engine.parallel, signal: engine.signal, window })) {
       if (entry === undefined) continue;
       counts[entry.type === 'object' ? 'objects' : 'directories'] += 1;
       counts.bytes += entry.size ?? 0;
@@ -208,7 +212,11 @@ async function storeManifest(making: Making, file: string, { objects, bytes }: C
     'm-bytes': String(bytes),
   };
   try {
-    const stored = await uploadObject(engine, openSource('manifest', file), path, { headers, ifNoneMatch: '*', mayUseParts: true });
+    const stored = await uploadObject({ ...engine, hashing: hashingHere }, openSource('manifest', file), path, {
+      headers,
+      ifNoneMatch: '*',
+      mayUseParts: true,
+    });
     await confirmWhole(making, path, stored.etag);
   } catch (error) {
     throw isConditionFailed(error) ? createExistsError(home, head.name) : error;

@@ -1,9 +1,8 @@
-import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
 import type { Headers } from '../../api/message.ts';
 import { LocalError } from '../../base/errors.ts';
 import { openObject, readObject } from '../download/download.ts';
 import type { Engine } from '../engine.ts';
+import { hashingHere } from '../hashing.ts';
 import { joinPath, printRemotePath, type RemotePath } from '../path.ts';
 import type { Item } from '../sync/tree.ts';
 import type { SnapshotHome } from './place.ts';
@@ -72,6 +71,21 @@ function readRecord(text: string): Record<string, unknown> | undefined {
   }
 }
 
+/** Lines as they come: one chunk of the body is held, and the beginning of a line. */
+async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of body) {
+    const bytes = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);
+    let at = 0;
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, at)) {
+      yield bytes.toString('utf8', at, end);
+      at = end + 1;
+    }
+    rest = bytes.subarray(at);
+  }
+  if (rest.length > 0) yield rest.toString();
+}
+
 /** Whether a path below a directory stays in it. */
 function isInside(rel: unknown): rel is string {
   return typeof rel === 'string' && rel.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\0'));
@@ -93,11 +107,13 @@ function readEntry(record: Record<string, unknown>): ManifestEntry | undefined {
  * @throws {LocalError} when a line is damaged, and at the end when entries are missing
  */
 export async function* readManifest(engine: Engine, path: RemotePath, etag?: string): AsyncGenerator<ManifestHead | ManifestEntry> {
+  // A thread of its own for the hash would take memory, and time of the walk that waits for the manifest.
   const opened = await openObject(engine, path, etag);
+  const lines = splitLines(readObject({ ...engine, hashing: hashingHere }, opened));
   let isBegun = false;
   let count = 0;
   let end: ManifestEnd | undefined;
-  for await (const line of createInterface({ input: Readable.from(readObject(engine, opened)), crlfDelay: Infinity })) {
+  for await (const line of lines) {
     const record = readRecord(line);
     if (record === undefined || end !== undefined) throw createDamagedError(path, `line ${count + 1} is damaged`);
     if (!isBegun) {

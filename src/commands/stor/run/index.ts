@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { command, type Context } from '../../../cli/command.ts';
+import { openStdin, resolvePath } from '../../../cli/input.ts';
+import { flag, one } from '../../../cli/parameters.ts';
+import { confirm } from '../../../cli/prompt.ts';
+import { UsageError } from '../../../base/errors.ts';
+import { isNamedPipe, openToRead } from '../../../transfer/local/named-pipe.ts';
+import { assertInside, assertPlanned, isRemoval, readHead, type PlanHead } from '../../../transfer/sync/plan.ts';
+import { runSteps } from '../../../transfer/sync/run-steps.ts';
+import { printLocation, readStep, type Step } from '../../../transfer/sync/steps.ts';
+import { chooseParallel, transferOptions } from '../engine.ts';
+import { runLines } from './lines.ts';
+import { nameMemory } from '../remember.ts';
+import { runTransfers } from '../show.ts';
+import { readSides } from '../sides.ts';
+import { linksOption } from '../skips.ts';
+import { copyOptions, mapSteps, readCopyOptions, reportTo, stepShape } from '../sync.ts';
+
+/** A plan of which the first line has been read. */
+interface Plan {
+  readonly head: PlanHead;
+  readonly steps: AsyncIterable<Step>;
+}
+
+/** Lines of which the first one was read, to see what they are. */
+interface Input {
+  readonly first: string | undefined;
+  readonly rest: AsyncIterator<string>;
+}
+
+async function openInput(input: Readable): Promise<Input> {
+  const rest = createInterface({ input, crlfDelay: Infinity })[Symbol.asyncIterator]();
+  const first = await rest.next();
+  return { first: first.done === true ? undefined : first.value, rest };
+}
+
+/** Whether lines are commands: a plan is lines of JSON. */
+function areCommands({ first }: Input): boolean {
+  return first !== undefined && !/^\s*\{/.test(first);
+}
+
+async function* joinLines({ first, rest }: Input): AsyncGenerator<string> {
+  if (first !== undefined) yield first;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+}
+
+async function openPlan({ first, rest: lines }: Input): Promise<Plan> {
+  const head = readHead(first);
+  async function* readSteps(): AsyncGenerator<Step> {
+    let line = 1;
+    for (let next = await lines.next(); next.done !== true; next = await lines.next()) {
+      line += 1;
+      if (next.value.trim() === '') continue;
+      const step = readStep(next.value, line);
+      assertPlanned(step, head, line);
+      yield step;
+    }
+  }
+  return { head, steps: readSteps() };
+}
+
+/** @throws {UsageError} when there is no such file */
+function checkPlan(file: string): void {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) throw new UsageError(`${file}: no such file or directory`);
+  if (stats.isDirectory())
+    throw new UsageError(`${file} is a directory, not a plan`, { hint: 'plans are written by: cloud stor sync --plan FILE' });
+}
+
+/** Asks before a plan deletes. One that comes once cannot be read before: what it may do counts. */
+async function confirmRemovals({ world }: Context, plan: Plan, comesOnce: boolean): Promise<void> {
+  const where = printLocation(plan.head.to);
+  if (comesOnce) {
+    if (plan.head.deletes) throw new UsageError(`the plan may delete in ${where}: nothing was done`, { hint: 'add --yes' });
+    return;
+  }
+  let removals = 0;
+  for await (const step of plan.steps) if (isRemoval(step)) removals += 1;
+  if (removals > 0) await confirm(world, `Delete ${removals} ${removals === 1 ? 'entry' : 'entries'} in ${where}?`);
+}
+
+export const run = command({
+  summary: 'Run command lines of stor, or the steps of a plan that sync --plan wrote',
+  description:
+    'Command lines stand one a line, as after cloud stor, with the quotes of a shell: put a.txt docs/. For each there is a receipt, a line of JSON with its number, exit code, records and errors. A line waits for earlier ones that touch the same paths or directories above or below them; others run at the same time. Directories to put something into are best written with a slash at the end. A failing line does not keep others from running, unless --stop-on-error is given; when the reader of the receipts has gone, no line begins any more, and receipts of those that had begun are written to stderr.\n\nOf a plan, each step is done only when both sides are as they were when the plan was written, and does nothing when it was done already: the same plan can be run again. Nothing outside of the two directories that its first line names is read or changed; a directory that the plan names by a profile, PROFILE/stor:PATH, is that of its service.',
+  arguments: { file: one('Command lines or a plan; - for stdin', { values: 'file' }) },
+  options: {
+    yes: flag('Do not ask before deleting; for all command lines', { short: 'y' }),
+    stopOnError: flag('Begin no further command line when one has failed'),
+    links: linksOption,
+    ...copyOptions,
+    ...transferOptions,
+  },
+  run: async (invocation) => {
+    const { args, options, world } = invocation;
+    const file = resolvePath(world, args.file);
+    if (args.file !== '-') checkPlan(file);
+    const comesOnce = args.file === '-' || isNamedPipe(file);
+    const open = (): Promise<Input> => openInput(args.file === '-' ? openStdin(world) : openToRead(file, world.interrupted));
+    const input = await open();
+    if (areCommands(input)) {
+      const { yes, stopOnError } = options;
+      return runLines(invocation, joinLines(input), { parallel: chooseParallel(options), yes, stopOnError });
+    }
+    let plan = await openPlan(input);
+    if (!options.yes) await confirmRemovals(invocation, plan, comesOnce);
+    else if (!comesOnce) for await (const step of plan.steps) void step;
+    // The whole plan is read before the first step, where that can be: a mistake in it changes nothing.
+    if (!comesOnce) plan = await openPlan(await open());
+    const { head, steps } = plan;
+    const assert = (step: Step): void => assertInside(step, head, options.links === 'follow');
+    const { from, to, context } = readSides(invocation, { from: printLocation(head.from), to: printLocation(head.to) });
+    return await runTransfers(context, options, { only: false, bulk: true }, stepShape, ({ engine, tally }) =>
+      mapSteps(
+        runSteps(engine, steps, {
+          from,
+          copy: readCopyOptions(options, false),
+          report: reportTo(tally),
+          assert,
+          memory: nameMemory(context, from, to),
+          id: randomUUID(),
+        }),
+      ),
+    );
+  },
+  examples: [
+    { line: "printf 'mkdir -p %s\\nput report.pdf %s/\\n' new new | cloud stor run -", help: 'Many commands in one process' },
+    {
+      line: 'cloud stor sync photos stor:photos --plan plan.jsonl && cloud stor run plan.jsonl',
+      help: 'Look at the steps before they are done',
+    },
+    { line: 'cloud stor sync photos stor:photos --plan - | grep -v secret | cloud stor run -', help: 'Leave some out' },
+  ],
+});

@@ -1,0 +1,146 @@
+import { group, type AnyCommand, type Context, type Invocation } from '../../../cli/command.ts';
+import type { Parsed } from '../../../cli/plain-line.ts';
+import { parsePlainLine } from '../../../cli/plain-line.ts';
+import { findChild } from '../../../cli/tree.ts';
+import { UsageError, exitCodes, explain } from '../../../base/errors.ts';
+import type { World } from '../../../base/world.ts';
+import type { Output, Row } from '../../../output/kinds.ts';
+import { verbs } from '../verbs.ts';
+import { isGiven } from './touches.ts';
+import { splitWords } from './words.ts';
+
+/** What became of a line. */
+export interface Receipt {
+  /** Its number, from 1. */
+  readonly line: number;
+  readonly command: string;
+  /** That which the command would have had. */
+  readonly exitCode: number;
+  /** Its records. */
+  readonly results: readonly Row[];
+  /** What it said beside them. */
+  readonly notes?: readonly string[];
+  /** Why it ended early. */
+  readonly error?: object;
+  /** Failures of single items. */
+  readonly failures?: readonly object[];
+}
+
+/** A line that was read. */
+export interface ReadLine {
+  readonly declared: AnyCommand;
+  readonly path: readonly string[];
+  readonly parsed: Parsed;
+}
+
+const all = group({ summary: '', commands: verbs });
+
+/** Global options that change nothing here. */
+const harmless = new Set(['quiet', 'json', 'output', 'noInput']);
+
+/** Reads a line; undefined for one without a command. `cloud stor` before it may be left out. @throws {UsageError} */
+export async function readLine(text: string): Promise<ReadLine | undefined> {
+  const words = splitWords(text);
+  if (words[0] === 'cloud') words.shift();
+  if (words[0] === 'stor') words.shift();
+  if (words.length === 0) return undefined;
+  let node: AnyCommand | typeof all = all;
+  const path: string[] = [];
+  while (node.kind === 'group') {
+    const [word = ''] = words.splice(0, 1);
+    const child = findChild(node, word);
+    if (!child)
+      throw new UsageError(`"${word}" is not a command of cloud stor${path.map((each) => ` ${each}`).join('')} that a line can have`, {
+        hint: 'cloud stor --help',
+      });
+    path.push(child[0]);
+    node = child[1];
+  }
+  const parsed = parsePlainLine(node, words) ?? (await import('../../../cli/parser.ts')).parseCommandLine(node, ['stor', ...path], words);
+  const odd = Object.entries(parsed.globals).find(([name, value]) => isGiven(value) && !harmless.has(name));
+  if (parsed.wantsHelp || odd)
+    throw new UsageError(`${odd ? `--${odd[0]}` : '--help'} is not for a line: give it to cloud stor run itself`);
+  return { declared: node, path, parsed };
+}
+
+/** Lines come from stdin, so that no command of theirs can read it; nobody is asked. */
+function withoutStdin(world: World): World {
+  const stdin = {
+    isTerminal: false,
+    get stream(): never {
+      throw new UsageError('a line cannot read stdin, which the lines come from', { hint: 'give a file instead of -' });
+    },
+  };
+  return Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(world), stdin: { value: stdin } }) as World;
+}
+
+async function collect(output: Output | undefined, results: Row[]): Promise<number> {
+  if (output === undefined) return exitCodes.done;
+  if (output.kind === 'bytes')
+    throw new UsageError('it writes to stdout, where the receipts go', { hint: 'name a file for it to write to' });
+  if (output.kind === 'records') for await (const row of output.rows) results.push(row);
+  else if (output.kind === 'record') results.push(output.value);
+  else if (output.kind === 'text') results.push({ text: output.text });
+  return (output.kind === 'none' ? output.exitCode : undefined) ?? exitCodes.done;
+}
+
+/** What all lines share. */
+export interface Lines {
+  readonly context: Context;
+  /** `--yes` was given for all lines. */
+  readonly yes: boolean;
+}
+
+/** Makes what lines work with: one set of connections for all of them. */
+export function shareConnections(context: Context, connections: number): Context {
+  const storage = context.bulk(connections);
+  const global = { ...context.global, output: 'jsonl' as const, json: false, quiet: true };
+  const shared = { storage: { value: storage }, bulk: { value: () => storage }, global: { value: global } };
+  const world = { value: withoutStdin(context.world) };
+  return Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(context), ...shared, world }) as Context;
+}
+
+/** Runs a line. Whatever goes wrong stands in its receipt. */
+export async function runLine({ context, yes }: Lines, number: number, text: string, read: () => ReadLine): Promise<Receipt> {
+  const results: Row[] = [];
+  const notes: string[] = [];
+  const failures: object[] = [];
+  const say = (message: string): void => void notes.push(message);
+  const describe = (error: unknown) => {
+    const { exitCode, ...error_ } = explain(error);
+    return { exitCode, error: error_ };
+  };
+  let outcome: { exitCode: number; error?: object };
+  try {
+    const { declared, parsed } = read();
+    const options = yes && 'yes' in parsed.options ? { ...parsed.options, yes: true } : parsed.options;
+    const own = {
+      args: { value: parsed.args },
+      options: { value: options },
+      note: { value: say },
+      warn: { value: say },
+      voice: { value: { say, retried: 0 } },
+      fail: {
+        value: async (error: unknown, item?: string): Promise<number> => {
+          const told = describe(error);
+          failures.push({ ...(item !== undefined && { item }), ...told.error });
+          return told.exitCode;
+        },
+      },
+    };
+    const invocation = Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(context), ...own });
+    const exitCode = await collect(await declared.run(invocation as Invocation<never, never> as never), results);
+    outcome = { exitCode: failures.length > 0 ? exitCodes.partly : exitCode };
+  } catch (error) {
+    outcome = describe(error);
+  }
+  return {
+    line: number,
+    command: text.trim(),
+    exitCode: outcome.exitCode,
+    results,
+    ...(notes.length > 0 && { notes }),
+    ...(outcome.error && { error: outcome.error }),
+    ...(failures.length > 0 && { failures }),
+  };
+}

@@ -1,0 +1,59 @@
+import { UsageError } from '../../../base/errors.ts';
+
+/** Characters that only a shell gives a meaning to: whoever writes them expects one. */
+const shellOnly = /^(?:[|&;<>]|\$\(|\$\{|`)/;
+
+/** Reads one word from a place on. @returns where it ends; the word grows by `add` */
+function readPart(line: string, at: number, add: (text: string) => void): number {
+  const character = line[at] ?? '';
+  if (character === "'") {
+    const end = line.indexOf("'", at + 1);
+    if (end < 0) throw new UsageError('a quote is not closed');
+    add(line.slice(at + 1, end));
+    return end + 1;
+  }
+  if (character === '\\') {
+    if (at + 1 >= line.length) throw new UsageError('the line ends with a backslash');
+    add(line[at + 1] ?? '');
+    return at + 2;
+  }
+  if (character !== '"') {
+    if (shellOnly.test(line.slice(at)))
+      throw new UsageError(`"${character}" is for a shell, which does not read these lines`, {
+        hint: 'where it is part of a name, quote it',
+      });
+    add(character);
+    return at + 1;
+  }
+  let end = at + 1;
+  for (; end < line.length && line[end] !== '"'; end += 1) {
+    if (line[end] === '\\' && /["\\$`]/.test(line[end + 1] ?? '')) end += 1;
+    add(line[end] ?? '');
+  }
+  if (end >= line.length) throw new UsageError('a quote is not closed');
+  return end + 1;
+}
+
+/**
+ * The words of a line, by the quotes and backslashes of a POSIX shell; nothing else is expanded. A `#` begins a comment.
+ * @throws {UsageError} for a quote that is not closed, and for what only a shell can do
+ */
+export function splitWords(line: string): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  for (let at = 0; at < line.length;) {
+    if (/\s/.test(line[at] ?? '')) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+      at += 1;
+    } else if (word === undefined && line[at] === '#') break;
+    else {
+      word ??= '';
+      at = readPart(line, at, (text) => {
+        word = `${word ?? ''}${text}`;
+      });
+    }
+  }
+  if (word !== undefined) words.push(word);
+  return words;
+}

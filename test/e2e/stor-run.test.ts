@@ -1,0 +1,141 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+const user = useLocal();
+
+interface Receipt {
+  readonly line: number;
+  readonly command: string;
+  readonly exitCode: number;
+  readonly results: readonly Record<string, unknown>[];
+  readonly error?: { readonly code: string; readonly message: string; readonly hint?: string };
+  readonly failures?: readonly object[];
+}
+
+function readReceipts(text: string): Receipt[] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('{"line"'))
+    .map((line) => JSON.parse(line) as Receipt)
+    .toSorted((a, b) => a.line - b.line);
+}
+
+async function run(lines: readonly string[], ...words: string[]) {
+  const outcome = await user.here(['stor', 'run', '-', ...words], { input: `${lines.join('\n')}\n` });
+  return { ...outcome, receipts: readReceipts(outcome.stdout) };
+}
+
+test('lines depend on each other as their paths do, and each has a receipt with its records', async () => {
+  user.write('a b.txt', 'a text');
+  const { code, receipts, stderr } = await run([
+    '# a comment',
+    'mkdir -p run/d',
+    "put 'a b.txt' run/d/",
+    'cloud stor ln "run/d/a b.txt" run/link',
+    'stor mv run/link run/moved',
+    'stat run/moved',
+    '',
+    'meta set run/moved colour=red',
+    'get run/moved back.txt',
+    'rm -y run/d/a\\ b.txt',
+    'ls run/d',
+    'put "a b.txt" run/d/again --no-clobber',
+    'put "a b.txt" run/d/again --no-clobber',
+  ]);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(receipts.map(({ line, exitCode }) => [line, exitCode])).toEqual([2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13].map((line) => [line, 0]));
+  expect(receipts[0]?.results).toEqual([{ path: '/demo/stor/run/d', made: true }]);
+  expect(receipts[1]?.results).toMatchObject([{ path: '/demo/stor/run/d/a b.txt', size: 6 }]);
+  expect(receipts[4]?.results).toMatchObject([{ path: '/demo/stor/run/moved', type: 'object' }]);
+  expect(receipts[8]?.results).toEqual([]);
+  expect(receipts[10]?.results).toEqual([]);
+  expect((await user.shell('cmp "a b.txt" back.txt')).code).toBe(0);
+});
+
+test('a failing line says why, conditions hold, and the others are done', async () => {
+  await user.json('stor', 'mkdir', 'fails');
+  const { code, receipts, stderr } = await run([
+    'put nowhere fails/a',
+    "put 'a b.txt' fails/b",
+    "put 'a b.txt' fails/b --if-match 00000000-0000-4000-8000-000000000000",
+    'stat fails/missing',
+    'rm fails/b',
+    'put - fails/c',
+    'cat fails/b',
+    'nonsense',
+    'put "x',
+    'put a > b',
+    'ls --profile other',
+    'run plan',
+    'stat fails/b fails/missing',
+  ]);
+  const told = receipts.map(({ line, exitCode, error }) => [line, exitCode, error?.message ?? '']);
+  const has = (text: string): unknown => expect.stringContaining(text);
+  expect(told).toEqual([
+    [1, 2, has('no such file')],
+    [2, 0, ''],
+    [3, 1, has('')],
+    [4, 3, has('does not exist')],
+    [5, 2, has('Delete /demo/stor/fails/b?')],
+    [6, 2, has('a line cannot read stdin')],
+    [7, 2, has('writes to stdout, where the receipts go')],
+    [8, 2, has('"nonsense" is not a command')],
+    [9, 2, has('a quote is not closed')],
+    [10, 2, has('is for a shell')],
+    [11, 2, has('--profile is not for a line')],
+    [12, 2, has('"run" is not a command')],
+    [13, 5, has('1 of 2 failed')],
+  ]);
+  expect([code, stderr]).toEqual([5, expect.stringContaining('12 of 13 lines failed')]);
+  expect(receipts[2]?.error?.code).toBe('PreconditionFailed');
+  expect(receipts[12]).toMatchObject({ results: [{ path: '/demo/stor/fails/b' }], failures: [{ code: 'ResourceNotFound' }] });
+});
+
+test('--stop-on-error begins nothing more; --yes is for all lines; a table and a file are possible', async () => {
+  user.write('lines', 'mkdir stop\nstat stop/missing\nmkdir stop/a\nmkdir stop/b\n');
+  const stopped = await user.here(['stor', 'run', 'lines', '--stop-on-error', '-P', '1']);
+  expect([stopped.code, readReceipts(stopped.stdout).map(({ line }) => line)]).toEqual([5, [1, 2]]);
+  expect(stopped.stderr).toContain('those without a receipt were not begun');
+  const removed = await run(['rm stop'], '--yes', '-o', 'tsv', '-H');
+  expect([removed.code, removed.stdout]).toEqual([0, '1\t0\trm stop\n']);
+});
+
+test(
+  'when the reader of the receipts has gone, nothing more begins, and what was begun is told on stderr',
+  { timeout: 60_000 },
+  async () => {
+    await user.json('stor', 'mkdir', 'cut');
+    const child = spawn(join(user.home, 'bin/cloud'), ['stor', 'run', '-', '-P', '4'], { cwd: user.home, env: user.env });
+    let [out, err] = ['', ''];
+    child.stdin.on('error', () => undefined);
+    child.stderr.on('data', (piece: Buffer) => {
+      err += piece.toString();
+    });
+    const ended = new Promise<number | null>((resolve) => void child.on('close', resolve));
+    child.stdout.once('data', (piece: Buffer) => {
+      out += piece.toString();
+      child.stdout.destroy();
+    });
+    // The writer does not end: whoever waits for one more line would wait for ever.
+    for (let number = 0; number < 200; number += 1) child.stdin.write(`mkdir cut/${number}\n`);
+    expect([await ended, err.replaceAll(/^\{"line".*\n/gmu, '')]).toEqual([0, '']);
+    const told = new Set([...readReceipts(out), ...readReceipts(err)].map(({ command }) => command.replace('mkdir cut/', '')));
+    const made = (await user.json<{ name: string }[]>('stor', 'ls', 'cut')).map(({ name }) => name);
+    expect(made.length).toBeLessThan(200);
+    // What went into the pipe before its reader closed it has been told there.
+    const untold = made.filter((name) => !told.has(name));
+    expect(untold.length).toBeLessThanOrEqual(made.length - readReceipts(out).length);
+    expect([...told].filter((name) => !made.includes(name))).toEqual([]);
+  },
+);
+
+test('a plan is still a plan', async () => {
+  user.write('planned/x', 'text');
+  await user.here(['stor', 'mkdir', 'planned']);
+  await user.here(['stor', 'sync', 'planned', 'stor:planned', '--plan', 'plan']);
+  expect(await user.json('stor', 'run', 'plan')).toMatchObject([{ action: 'copy', rel: 'x' }]);
+  expect(existsSync(join(user.home, 'plan'))).toBe(true);
+});

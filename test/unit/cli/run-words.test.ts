@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { findTouches, haveToWait } from '../../../src/commands/stor/run/touches.ts';
+import { splitWords } from '../../../src/commands/stor/run/words.ts';
+import type { Context } from '../../../src/cli/command.ts';
+
+test.each([
+  ['put a b', ['put', 'a', 'b']],
+  [`put 'a b' "c 'd'" e\\ f`, ['put', 'a b', "c 'd'", 'e f']],
+  [String.raw`put "a\"b\$c\d" 'e\f'`, ['put', String.raw`a"b$c\d`, String.raw`e\f`]],
+  [`put ''  ""\t#x`, ['put', '', '']],
+  ['put a#b $HOME *', ['put', 'a#b', '$HOME', '*']],
+  ['  # nothing', []],
+])('%s has the words that a shell would find', (line, words) => {
+  expect(splitWords(line)).toEqual(words);
+});
+
+test.each([`put 'a`, 'put "a', 'put a\\', 'put a > b', 'put a; rm b', 'put `a`', 'put $(a)', 'cat a|b'])('%s is refused', (line) => {
+  expect(() => splitWords(line)).toThrow();
+});
+
+const context = { account: 'demo', world: { cwd: '/home/me', home: '/home/me' } } as unknown as Context;
+
+function waits(a: string, b: string): boolean {
+  const [first, second] = [a, b].map((line) => {
+    const [verb = '', ...words] = line.split(' ');
+    return findTouches(context, [verb], { word: words }, {});
+  });
+  return first !== undefined && second !== undefined && haveToWait(first, second);
+}
+
+test.each([
+  ['put a x/', 'put b x/', false],
+  ['put a x', 'put b x', true],
+  ['mkdir x', 'put b x/', true],
+  ['put a x/y', 'rm x', true],
+  ['put a x/y', 'rm /demo/stor/x/y', true],
+  ['put a x/y', 'rm x/z', false],
+  ['get x a', 'put a y', true],
+  ['stat x', 'cat x', true],
+  ['stat x', 'ls x', false],
+  ['ls x/*', 'put a x/1', true],
+  ['ls w/*', 'put a x/1', false],
+  ['cp stor:x/a stor:y/a', 'rm x/a', true],
+  ['cp stor:x/a stor:y/a', 'cp stor:x/a stor:y/b', false],
+  ['mv x y', 'stat x', true],
+  ['snapshot x', 'stat y', true],
+])('whether after "%s" the line "%s" has to wait: %s', (a, b, expected) => {
+  expect(waits(a, b)).toBe(expected);
+});
