@@ -1531,7 +1531,7 @@ complete -c cloud -n '__cloud_below \'stor\'' -a diff -d 'Show in what two direc
 complete -c cloud -n '__cloud_below \'stor\'' -a snapshot -d 'Snapshots of directories, without copying bytes'
 complete -c cloud -n '__cloud_below \'stor\'' -a sign -d 'Make URLs that work without a key until they expire'
 complete -c cloud -n '__cloud_below \'stor\'' -a roles -d 'Roles that a directory or object is tagged with: they decide which sub-users may use it'
-complete -c cloud -n '__cloud_below \'stor\'' -a run -d 'Run command lines of stor, or the steps of a plan that sync --plan wrote'
+complete -c cloud -n '__cloud_below \'stor\'' -a run -d 'Run lines of commands, or a plan of sync'
 complete -c cloud -n '__cloud_below \'stor\'' -a '(__cloud_aliases ls list \'List directories\' stat show \'Show what a path names, and its headers\' rm delete \'Delete objects, empty directories and, with -r, trees\' snapshot snapshots \'Snapshots of directories, without copying bytes\')'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s t -l time -d 'Newest first'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s S -l size -d 'Largest first'

@@ -83,9 +83,9 @@ async function confirmRemovals({ world }: Context, plan: Plan, comesOnce: boolea
 }
 
 export const run = command({
-  summary: 'Run command lines of stor, or the steps of a plan that sync --plan wrote',
+  summary: 'Run lines of commands, or a plan of sync',
   description:
-    'Command lines stand one a line, as after cloud stor, with the quotes of a shell: put a.txt docs/. For each there is a receipt, a line of JSON with its number, exit code, records and errors. A line waits for earlier ones that touch the same paths or directories above or below them; others run at the same time. Directories to put something into are best written with a slash at the end. A failing line does not keep others from running, unless --stop-on-error is given; when the reader of the receipts has gone, no line begins any more, and receipts of those that had begun are written to stderr.\n\nOf a plan, each step is done only when both sides are as they were when the plan was written, and does nothing when it was done already: the same plan can be run again. Nothing outside of the two directories that its first line names is read or changed; a directory that the plan names by a profile, PROFILE/stor:PATH, is that of its service.',
+    'Commands stand one a line as after cloud stor; each has a receipt, a line of JSON. Lines that touch the same paths run in order: end target directories with a slash. When the reader has gone the last receipts go to stderr. A step of a plan is done only when both sides are as they were, and does nothing when it was done already. Nothing outside of the two directories in the first line of the plan is read or changed.',
   arguments: { file: one('Command lines or a plan; - for stdin', { values: 'file' }) },
   options: {
     yes: flag('Do not ask before deleting; for all command lines', { short: 'y' }),
@@ -127,7 +127,7 @@ export const run = command({
     );
   },
   examples: [
-    { line: "printf 'mkdir -p %s\\nput report.pdf %s/\\n' new new | cloud stor run -", help: 'Many commands in one process' },
+    { line: "printf 'mkdir new\\nput report.pdf new/\\n' | cloud stor run -", help: 'Commands' },
     {
       line: 'cloud stor sync photos stor:photos --plan plan.jsonl && cloud stor run plan.jsonl',
       help: 'Look at the steps before they are done',
