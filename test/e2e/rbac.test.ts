@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal } from '../support/sandbox.ts';
 
@@ -155,4 +156,36 @@ test('a rule or role that gives somebody the right to everything is named by che
   );
   const { stderr } = await user.here(['rbac', 'diff', again]);
   expect(stderr).not.toContain('warning');
+});
+
+test('rules with regular expressions are imported, evaluated and exported unchanged', async () => {
+  const rules = ['CAN /^list/::regex', 'CAN getobject "/^\\/demo\\/stor/i::regexp" WHEN method = get', 'CAN  /key$/  AND putobject'];
+  const lines = rules.map((rule) => `      - ${JSON.stringify(rule)}`).join('\n');
+  const file = user.write('expressions.yaml', `version: "1"\npolicies:\n  - name: expressions\n    rules:\n${lines}\n`);
+  expect((await user.here(['rbac', 'apply', file])).code).toBe(0);
+  const { stdout } = await user.here(['rbac', 'export']);
+  const exported = (text: string): unknown =>
+    (parse(text) as { policies: { name: string; rules: string[] }[] }).policies.find(({ name }) => name === 'expressions')?.rules;
+  expect(exported(stdout)).toEqual(rules);
+  expect((await user.json<{ rules: string[] }>('policies', 'get', 'expressions')).rules).toEqual(rules);
+  // The export brings the same policy back.
+  const copy = user.write('exported.yaml', stdout);
+  expect((await user.here(['policies', 'delete', 'expressions', '-y', '--wait'])).code).toBe(0);
+  expect((await user.here(['rbac', 'apply', copy])).code).toBe(0);
+  expect(exported((await user.here(['rbac', 'export'])).stdout)).toEqual(rules);
+  expect((await user.here(['rbac', 'apply', file])).stderr).toBe('Nothing to change\n');
+  await user.json(
+    'users',
+    'create',
+    'lister',
+    '--email',
+    'l@example.com',
+    '--password-file',
+    user.write('password', 'secret123'),
+    '--wait',
+  );
+  await user.json('roles', 'create', 'listers', '--default-member', 'lister', '--policy', 'expressions', '--wait');
+  await user.json('roles', 'tags', 'set', 'users', 'listers');
+  expect(await user.json('policies', 'simulate', 'lister', 'listusers', 'users')).toMatchObject({ allowed: true });
+  expect((await user.here(['policies', 'simulate', 'lister', 'createuser', 'users'])).stdout).toContain('no');
 });

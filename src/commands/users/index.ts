@@ -22,14 +22,15 @@ const readOnly = ['id', 'created', 'updated', 'roles', 'default_roles'];
 
 type ContactValues = Partial<Record<keyof typeof contactFields, string>>;
 
-/** Contact fields from a file and from options. */
+/** Contact fields and login from a file and from options; a password, which a new user has alone, from a file. */
 async function readFields(
   { world }: Pick<Context, 'world'>,
   file: string | undefined,
   given: Readonly<Record<string, unknown>>,
-): Promise<ContactValues & { login?: string }> {
-  const { login } = operations.createUser.fields;
-  const fields = { ...contactFields, ...(login && { login }) };
+  isNew = false,
+): Promise<ContactValues & { login?: string; password?: string }> {
+  const { login, password } = operations.createUser.fields;
+  const fields = { ...contactFields, ...(login && { login }), ...(isNew && password && { password }) };
   const held = file === undefined ? {} : await readRecord(world, file, fields, { ignore: readOnly });
   const options = Object.entries(given).filter(([name, value]) => name in fields && value !== undefined);
   return { ...held, ...Object.fromEntries(options) };
@@ -50,7 +51,7 @@ async function isShown({ compute, account }: Context, written: User): Promise<bo
 const create = changeCommand({
   summary: 'Create a sub-user',
   description:
-    'The password is asked for without being shown, or read from a file or stdin. A new user may do nothing until a role says otherwise: cloud roles create.',
+    'The password is asked for without being shown, or read from a file or stdin; a record of --from may hold it too. A new user may do nothing until a role says otherwise: cloud roles create.',
   aliases: ['add'],
   arguments: { login: maybe('Login, unique within the account') },
   options: { ...contactOptions, from: text(fromHelp, { placeholder: 'FILE', values: 'file' }), ...passwordOptions, ...waitOptions },
@@ -59,13 +60,15 @@ const create = changeCommand({
   change: async (invocation) => {
     const { args, options, compute, account } = invocation;
     if (options.from === '-' && options.passwordStdin) throw new UsageError('--from - and --password-stdin both want to read stdin');
-    const { login, email, ...fields } = await readFields(invocation, options.from, { ...options, login: args.login });
+    const given = { ...options, login: args.login };
+    const { login, email, password: held, ...fields } = await readFields(invocation, options.from, given, true);
     if (login === undefined) throw new UsageError('missing argument LOGIN', { hint: 'cloud users create LOGIN --email ADDRESS' });
     if (email === undefined || email === '')
       throw new UsageError(`a user needs an e-mail address, and ${login} has none`, {
         hint: `cloud users create ${quoteShell(login)} --email ADDRESS${canAsk(invocation.world) ? '' : ' --password-stdin'}`,
       });
-    const password = await readPassword(invocation, options, login);
+    const hasOption = options.passwordStdin || options.passwordFile !== undefined;
+    const password = held === undefined || hasOption ? await readPassword(invocation, options, login) : held;
     const created = await compute.createUser({ account, ...fields, login, email, password });
     await waitForReads(invocation, options, `user ${login}`, () => isShown(invocation, created));
     return created;

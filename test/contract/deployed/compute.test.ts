@@ -200,6 +200,21 @@ describe('headers of responses to what is no request', () => {
   });
 });
 
+test('420 has a reason phrase of its own', async () => {
+  const throttled = await createTestService({ settings: { throttle: 1 } });
+  const listener = await listen({ handle: throttled.handlers.compute, host: '127.0.0.1', port: 0, trusted: true, log: () => undefined });
+  try {
+    const request = Buffer.from('GET /my HTTP/1.1\r\nHost: x\r\nAccept-Version: ~9\r\n\r\n');
+    const ask = () => exchangeRaw([request], { port: listener.port, method: 'GET', limit: 5000, ends: true });
+    const reasons: string[] = [];
+    for (let at = 0; at < 50 && !reasons.includes('420 Request Throttled'); at += 1) reasons.push((await ask()).reason);
+    expect([...new Set(reasons)].toSorted()).toEqual(['401 Unauthorized', '420 Request Throttled']);
+  } finally {
+    await listener.close(0);
+    await throttled.close();
+  }
+});
+
 describe('roles of version 9', () => {
   const member = { type: 'subuser', login: 'ann' };
   test.each<[string, unknown, string]>([

@@ -143,6 +143,8 @@ const conditions: [condition: string, outcome: Outcome][] = [
   ['overwrite IN (true, false)', yes],
   ['size::number = 42', yes],
   ['size::number = 42.0', yes],
+  ['size::number = 0x2a', yes],
+  ['size::number > 0x2A', no],
   ['size::number != 42', no],
   ['size::number > 41.5', yes],
   ['size::number < 42', no],
