@@ -6,6 +6,7 @@ import { bytes, records } from '../../output/kinds.ts';
 import { knownActions } from '../../policy/actions.ts';
 import { checkRules } from '../../policy/check.ts';
 import type { Finding } from '../../policy/finding.ts';
+import { findOmissions } from '../../policy/omissions.ts';
 import { pointAt } from '../../policy/syntax-error.ts';
 import { wantsText } from '../rbac/show.ts';
 import { readRuleFile, type RuleSet } from './rules.ts';
@@ -25,7 +26,7 @@ interface Row {
 }
 
 function checkSet({ policy, rules }: RuleSet): Row[] {
-  return checkRules(rules, knownActions()).map(({ severity, message, place, suggestion }) => ({
+  return [...checkRules(rules, knownActions()), ...findOmissions(rules)].map(({ severity, message, place, suggestion }) => ({
     severity,
     ...(policy !== undefined && { policy }),
     rule: place.rule + 1,

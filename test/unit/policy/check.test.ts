@@ -4,6 +4,7 @@ import { storage } from '../../../src/api/storage.ts';
 import { policies as guide } from '../../../src/cli/guides/policies.ts';
 import { knownActions } from '../../../src/policy/actions.ts';
 import { checkRules } from '../../../src/policy/check.ts';
+import { findOmissions } from '../../../src/policy/omissions.ts';
 
 const known = knownActions();
 
@@ -124,6 +125,18 @@ test('several findings in several rules, in order, with the index of the rule', 
     ['warning', 3, 0],
   ]);
   expect(found.at(-1)?.message).toBe('this rule says the same as rule 1');
+});
+
+test('putobject without putmetadata in the policy is said, with its place', () => {
+  const found = findOmissions(['CAN getobject', 'CAN getobject AND putobject WHEN day = mon', 'CAN (']);
+  expect(found).toEqual([
+    { severity: 'warning', message: expect.stringContaining('add putmetadata'), place: { rule: 1, offset: 18, length: 9 } },
+  ]);
+  for (const others of [['CAN putmetadata'], ['CAN put*'], ['CAN *'], ['CAN /^put/::regex']]) {
+    expect(findOmissions(['CAN putobject', ...others])).toEqual([]);
+  }
+  expect(findOmissions(['CAN NOT putobject', 'CAN *object'])).toEqual([]);
+  expect(findOmissions(['CAN putobject', 'CAN NOT putmetadata'])).toHaveLength(1);
 });
 
 test('a rule twice is an error, as the service refuses it', () => {

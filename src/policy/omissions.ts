@@ -1,0 +1,35 @@
+import { matchesIdentifier } from './evaluate.ts';
+import type { Finding } from './finding.ts';
+import { parsePlacedRule, type PlacedRule } from './parser.ts';
+import { PolicySyntaxError } from './syntax-error.ts';
+
+function readRule(text: string): PlacedRule | undefined {
+  try {
+    return parsePlacedRule(text);
+  } catch (error) {
+    if (error instanceof PolicySyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function grants({ rule: { actions, negative } }: PlacedRule, action: string): boolean {
+  return !negative && (actions.kind === 'all' || actions.items.some((identifier) => matchesIdentifier(identifier, action)));
+}
+
+/**
+ * Warns of rules of one policy that name `putobject` where none grants `putmetadata`: policies of deployed services mean both by the one word,
+ * which here grants the operation of its name alone (compute specification, section 2).
+ */
+export function findOmissions(rules: readonly string[]): Finding[] {
+  const placed = rules.map(readRule);
+  if (placed.some((each) => each !== undefined && grants(each, 'putmetadata'))) return [];
+  return placed.flatMap((each, rule) => {
+    if (each === undefined || each.rule.negative || each.rule.actions.kind === 'all') return [];
+    const named = each.rule.actions.items.filter((identifier) => identifier.kind === 'exact' && identifier.text === 'putobject');
+    return named.map((identifier): Finding => ({
+      severity: 'warning',
+      message: 'putobject stores objects and does not grant PutMetadata: where stored headers may be changed too, add putmetadata',
+      place: { ...each.placeOf(identifier), rule },
+    }));
+  });
+}
