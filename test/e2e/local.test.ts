@@ -51,7 +51,8 @@ describe('the running service', () => {
       'other',
     ]);
     expect(code).toBe(1);
-    expect(stderr).toContain(port);
+    expect(stderr).toContain(`port ${port} of`);
+    expect(stderr).toContain('hint: on free ports: cloud local start --compute-port 0 --stor-port 0\n');
     expect(stderr.split('\n').filter((line) => line !== '').length).toBeLessThanOrEqual(2);
     expect((await user.cloud(['profile', 'list', '-o', 'name'])).stdout).toBe('local\n');
   });

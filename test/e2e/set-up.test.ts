@@ -57,6 +57,20 @@ test('no current profile, an unregistered key and a path of another root name th
   ]);
 });
 
+test('profile edit without options opens the settings in an editor, and keeps none that cannot serve', async () => {
+  await user.here(['profile', 'create', 'edited', '--no-test', '--url', 'https://a.example', '--account', 'demo', '--key-id', md5]);
+  const edit = (line: string) => user.here(['profile', 'edit', 'edited'], { env: { EDITOR: line, VISUAL: '' } });
+  expect((await edit('sed -i s/a.example/c.example/')).stderr).toContain('Changed profile edited');
+  expect(await user.json('profile', 'get', 'edited')).toMatchObject({ url: 'https://c.example', account: 'demo', keyId: md5 });
+  expect((await edit('true')).stderr).toContain('Profile edited was left as it was');
+  const refused = await edit('sed -i s/https:/htp:/');
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringMatching(/"htp:\/\/c\.example" is not an address.*; your text is kept in /),
+  ]);
+  expect(await user.json('profile', 'get', 'edited')).toMatchObject({ url: 'https://c.example' });
+});
+
 test('gates show what differs, checks of policies fail with 1, and an editor nobody sits at is started twice at most', async () => {
   user.write('tree/a', 'a');
   await user.here(['stor', 'put', '-r', 'tree', 'tree', '-q']);

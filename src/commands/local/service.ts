@@ -246,7 +246,12 @@ async function launch(context: Context, dataDir: string, options: ServeOptions):
   });
   const isReady = (): boolean => readRunFile(dataDir)?.pid === child.pid;
   const done = await waitUntil(world, patience, () => exited || isReady());
-  if (exited) throw new LocalError(`the service did not start: ${explainEnd(dataDir, logFile)}`, { hint: `see ${logFile}` });
+  if (exited) {
+    const end = explainEnd(dataDir, logFile);
+    const isTaken = /port \d+ of \S+ is in use/.test(end);
+    const hint = isTaken ? 'on free ports: cloud local start --compute-port 0 --stor-port 0' : `see ${logFile}`;
+    throw new LocalError(`the service did not start: ${end}`, { hint });
+  }
   child.unref();
   const running = readRunFile(dataDir);
   if (!done || running === undefined) throw new WaitError('the service did not start in time', { hint: `see ${logFile}` });

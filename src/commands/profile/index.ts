@@ -3,7 +3,11 @@ import { flag, maybe, one, text } from '../../cli/parameters.ts';
 import { deleteCommand, listCommand } from '../../cli/shapes.ts';
 import { profileSettings, resolveSettings, settings, type Setting } from '../../config/settings.ts';
 import { UsageError } from '../../base/errors.ts';
-import { record, records, text as plainText } from '../../output/kinds.ts';
+import { record, records, text as plainText, type Output } from '../../output/kinds.ts';
+import type { Profile } from '../../config/profiles.ts';
+import { readRecord } from '../../cli/from.ts';
+import { optional, text as fieldText } from '../../api/fields.ts';
+import { editYaml } from '../rbac/editor.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { checkValues } from './check.ts';
 import { create } from './create.ts';
@@ -53,8 +57,28 @@ function chosenName({ profiles, world, settings: values }: Context, name: string
   return chosen;
 }
 
+/** All settings, as texts. */
+const fields = Object.fromEntries(profileSettings.map((name) => [name, optional(fieldText(settings[name].help))]));
+
+/** Opens the settings in the user's editor; undefined when they were left as they were. */
+async function editProfile(context: Context, name: string): Promise<Output | undefined> {
+  const { note, profiles, world } = context;
+  const edited = await editYaml(context, {
+    name: `profile-${name}`,
+    help: `Settings of the profile ${name}; there are ${profileSettings.join(', ')}.`,
+    value: profiles.read(name).values,
+    save: async (file) => {
+      const values: Profile['values'] = checkValues(world, await readRecord(world, file, fields));
+      return profiles.change(name, () => values);
+    },
+  });
+  note(edited ? `Changed profile ${name}` : `Profile ${name} was left as it was`);
+  return edited && record(showProfile(edited), { id: 'name' });
+}
+
 const edit = command({
   summary: 'Change settings of a profile',
+  description: 'Without options the settings are opened in $VISUAL or $EDITOR.',
   arguments: { name: maybe('Name; the current profile when absent', { values: 'profile' }) },
   options: { ...ownOptions, unset: text('Settings to remove: role,ca', { placeholder: 'LIST' }) },
   run: async (invocation) => {
@@ -65,8 +89,8 @@ const edit = command({
     const unknown = removed.find((name) => !profileSettings.some((known) => known === name));
     if (unknown !== undefined)
       throw new UsageError(`"${unknown}" is not a setting of a profile`, { hint: `there are ${profileSettings.join(', ')}` });
-    if (Object.keys(given).length + removed.length === 0) throw new UsageError('nothing to change', { hint: 'cloud profile edit --help' });
     const name = args.name ?? invocation.profiles.current() ?? chosenName(invocation, undefined);
+    if (Object.keys(given).length + removed.length === 0) return await editProfile(invocation, name);
     const changed = invocation.profiles.change(name, (values) =>
       Object.fromEntries(Object.entries({ ...values, ...given }).filter(([setting]) => !removed.includes(setting))),
     );
@@ -75,6 +99,7 @@ const edit = command({
   },
   examples: [
     { line: 'cloud profile edit work --stor-url https://stor.example.com', help: 'Add the object storage' },
+    { line: 'EDITOR="sed -i s/stor.example/objects.example/" cloud profile edit work', help: 'All settings, in an editor' },
     { line: 'cloud profile edit --unset ca,insecure', help: 'Remove settings of the current profile' },
   ],
 });
