@@ -29,7 +29,7 @@ function nameChunk({ moduleIds }) {
   const packages = new Set(names.filter((name) => heavy.includes(name)));
   return packages.size === 0 ? '[name]-[hash].js' : `npm-${[...packages].join('-')}-[hash].js`;
 }
-const heavy = ['jq-wasm', 'mime', 'ora', 'sshpk', 'cli-table3', 'yaml', 'kysely', 'chalk', 'commander'];
+const heavy = ['jq-wasm', 'mime', 'ora', 'sshpk', 'cli-table3', 'yaml', 'kysely', 'pg', 'chalk', 'commander'];
 
 /**
  * Modules that are always loaded together stand in one file: each file costs a third of a millisecond. What a group holds must
@@ -232,7 +232,7 @@ export default {
       },
     },
   ],
-  external: ['libsql'],
+  external: ['libsql', 'pg-native'],
   transform: {
     define: {
       'process.env.CLOUD_VERSION': JSON.stringify(version),

@@ -1,7 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
 /** One project per kind of test; `--project NAME` runs one of them. */
-function project(name: string, testTimeout: number, options: { fileParallelism?: boolean; isolate?: boolean; exclude?: string[] } = {}) {
+function project(
+  name: string,
+  testTimeout: number,
+  options: { fileParallelism?: boolean; isolate?: boolean; exclude?: string[]; include?: string[] } = {},
+) {
   const include = [`test/${name}/**/*.test.ts`];
   return { extends: true as const, test: { name, include, testTimeout, hookTimeout: 60_000, ...options } };
 }
@@ -26,6 +30,8 @@ export default defineConfig({
       project('unit', 10_000, shared),
       project('contract', 20_000, shared),
       project('e2e', 60_000, shared),
+      // The contract tests once more, on PostgreSQL, and what speaks of several gateways.
+      project('cluster', 30_000, { ...shared, include: ['test/{contract,cluster}/**/*.test.ts'] }),
       project('proof', 300_000, { ...alone, exclude: optional }),
       project('bench', 600_000, { ...alone, exclude: optional }),
     ],

@@ -23,6 +23,7 @@ _cloud_enter() {
     '/profile'|'/profiles') place='profile' ;;
     '/env') place='env' ;;
     '/local') place='local' ;;
+    '/server') place='server' ;;
     '/doctor') place='doctor' ;;
     '/version') place='version' ;;
     '/alias'|'/aliases') place='alias' ;;
@@ -176,6 +177,11 @@ _cloud_enter() {
     'local faults/list') place='local faults list' ;;
     'local faults/add') place='local faults add' ;;
     'local faults/clear') place='local faults clear' ;;
+    'server/gateway') place='server gateway' ;;
+    'server/migrate') place='server migrate' ;;
+    'server/accounts'|'server/account') place='server accounts' ;;
+    'server accounts/list'|'server accounts/ls') place='server accounts list' ;;
+    'server accounts/create') place='server accounts create' ;;
     'alias/list'|'alias/ls') place='alias list' ;;
     'alias/set'|'alias/create'|'alias/add') place='alias set' ;;
     'alias/delete'|'alias/rm') place='alias delete' ;;
@@ -189,7 +195,7 @@ _cloud_enter() {
 # What can follow command $1.
 _cloud_place() {
   case "$1" in
-    '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs ping api profile env local doctor version alias completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles alias=aliases' options="--version $_cloud_shared" ;;
+    '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs ping api profile env local server doctor version alias completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles alias=aliases' options="--version $_cloud_shared" ;;
     'account') commands='get update limits config' aliases='get=show' options="$_cloud_shared" ;;
     'account get') options="$_cloud_shared" ;;
     'account update') options="--email --company-name --first-name --last-name --address --postal-code --city --state --country --phone --cns,--no-cns $_cloud_shared" ;;
@@ -355,6 +361,12 @@ _cloud_place() {
     'local faults list') options="--data $_cloud_shared" ;;
     'local faults add') options="--data --path --from-account --count --rate --seed $_cloud_shared" ;;
     'local faults clear') options="--data $_cloud_shared" ;;
+    'server') commands='gateway migrate accounts' aliases='accounts=account' options="$_cloud_shared" ;;
+    'server gateway') options="--database --database-file --bytes --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --public-url --stor-public-url --datacenter --limit+ --allow-jobs --isolation --job-slots --job-time-limit $_cloud_shared" ;;
+    'server migrate') options="--database --database-file $_cloud_shared" ;;
+    'server accounts') commands='list create' aliases='list=ls' options="$_cloud_shared" ;;
+    'server accounts list') options="--database --database-file $_cloud_shared" ;;
+    'server accounts create') options="--database --database-file --email --public-key $_cloud_shared" ;;
     'doctor') options="--clear-cache $_cloud_shared" ;;
     'version') options="$_cloud_shared" ;;
     'alias') commands='list set delete' aliases='list=ls set=create set=add delete=rm' options="$_cloud_shared" ;;
@@ -716,6 +728,30 @@ _cloud_value() {
     'local faults add/--rate') kind=text ;;
     'local faults add/--seed') kind=text ;;
     'local faults clear/--data') kind=directory ;;
+    'server gateway/--database') kind=text ;;
+    'server gateway/--database-file') kind=file ;;
+    'server gateway/--bytes') kind=text ;;
+    'server gateway/--compute-port') kind=text ;;
+    'server gateway/--stor-port') kind=text ;;
+    'server gateway/--host') kind=text ;;
+    'server gateway/--tls-cert') kind=file ;;
+    'server gateway/--tls-key') kind=file ;;
+    'server gateway/--tls-dir') kind=directory ;;
+    'server gateway/--public-url') kind=text ;;
+    'server gateway/--stor-public-url') kind=text ;;
+    'server gateway/--datacenter') kind=text ;;
+    'server gateway/--limit') kind=text ;;
+    'server gateway/--isolation') kind=words choices='bubblewrap namespaces none' ;;
+    'server gateway/--job-slots') kind=text ;;
+    'server gateway/--job-time-limit') kind=text ;;
+    'server migrate/--database') kind=text ;;
+    'server migrate/--database-file') kind=file ;;
+    'server accounts list/--database') kind=text ;;
+    'server accounts list/--database-file') kind=file ;;
+    'server accounts create/--database') kind=text ;;
+    'server accounts create/--database-file') kind=file ;;
+    'server accounts create/--email') kind=text ;;
+    'server accounts create/--public-key') kind=file ;;
     */-o|*/--output) kind=words choices='table json jsonl yaml csv tsv name' ;;
     */--jq) kind=text ;;
     */--columns) kind=text ;;
@@ -891,6 +927,7 @@ _cloud_argument() {
     'local faults add/0') kind=action ;;
     'local faults add/1') kind=text ;;
     'local faults clear/'*) kind=text ;;
+    'server accounts create/0') kind=text ;;
     'alias set/0') kind=text ;;
     'alias set/1') kind=text ;;
     'alias delete/'*) kind=text ;;

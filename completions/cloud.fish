@@ -39,6 +39,8 @@ function __cloud_enter
             set __cloud_place 'env'
         case '/local'
             set __cloud_place 'local'
+        case '/server'
+            set __cloud_place 'server'
         case '/doctor'
             set __cloud_place 'doctor'
         case '/version'
@@ -346,6 +348,16 @@ function __cloud_enter
             set __cloud_place 'local faults add'
         case 'local faults/clear'
             set __cloud_place 'local faults clear'
+        case 'server/gateway'
+            set __cloud_place 'server gateway'
+        case 'server/migrate'
+            set __cloud_place 'server migrate'
+        case 'server/accounts' 'server/account'
+            set __cloud_place 'server accounts'
+        case 'server accounts/list' 'server accounts/ls'
+            set __cloud_place 'server accounts list'
+        case 'server accounts/create'
+            set __cloud_place 'server accounts create'
         case 'alias/list' 'alias/ls'
             set __cloud_place 'alias list'
         case 'alias/set' 'alias/create' 'alias/add'
@@ -1053,6 +1065,54 @@ function __cloud_valued
             return 0
         case 'local faults clear/--data'
             return 0
+        case 'server gateway/--database'
+            return 0
+        case 'server gateway/--database-file'
+            return 0
+        case 'server gateway/--bytes'
+            return 0
+        case 'server gateway/--compute-port'
+            return 0
+        case 'server gateway/--stor-port'
+            return 0
+        case 'server gateway/--host'
+            return 0
+        case 'server gateway/--tls-cert'
+            return 0
+        case 'server gateway/--tls-key'
+            return 0
+        case 'server gateway/--tls-dir'
+            return 0
+        case 'server gateway/--public-url'
+            return 0
+        case 'server gateway/--stor-public-url'
+            return 0
+        case 'server gateway/--datacenter'
+            return 0
+        case 'server gateway/--limit'
+            return 0
+        case 'server gateway/--isolation'
+            return 0
+        case 'server gateway/--job-slots'
+            return 0
+        case 'server gateway/--job-time-limit'
+            return 0
+        case 'server migrate/--database'
+            return 0
+        case 'server migrate/--database-file'
+            return 0
+        case 'server accounts list/--database'
+            return 0
+        case 'server accounts list/--database-file'
+            return 0
+        case 'server accounts create/--database'
+            return 0
+        case 'server accounts create/--database-file'
+            return 0
+        case 'server accounts create/--email'
+            return 0
+        case 'server accounts create/--public-key'
+            return 0
         case '*/-o' '*/--output' '*/--jq' '*/--columns' '*/--sort' '*/--color' '*/--profile' '*/--account' '*/--user' '*/--role' '*/--key-id' '*/--key-file' '*/--url' '*/--stor-url' '*/--api-version' '*/--ca' '*/--timeout' '*/--max-time' '*/--retries' '*/--max-requests-per-second'
             return 0
         case '*'
@@ -1213,6 +1273,7 @@ complete -c cloud -n '__cloud_below \'\'' -a api -d 'Send any request, signed'
 complete -c cloud -n '__cloud_below \'\'' -a profile -d 'Profiles: which cloud, which account, which key'
 complete -c cloud -n '__cloud_below \'\'' -a env -d 'Print a profile as shell exports'
 complete -c cloud -n '__cloud_below \'\'' -a local -d 'Both services on this machine, for trying and testing'
+complete -c cloud -n '__cloud_below \'\'' -a server -d 'The services on PostgreSQL, for a team'
 complete -c cloud -n '__cloud_below \'\'' -a doctor -d 'Check program, machine, profile, keys, agent, TLS, clock and both services'
 complete -c cloud -n '__cloud_below \'\'' -a version -d 'Show version, commit, Node.js, system and install path'
 complete -c cloud -n '__cloud_below \'\'' -a alias -d 'Names for command lines of your own'
@@ -2044,6 +2105,39 @@ complete -c cloud -n '__cloud_at \'local faults add\'' -l rate -x -d 'For some r
 complete -c cloud -n '__cloud_at \'local faults add\'' -l seed -x -d 'With the same seed, --rate chooses the same requests again; shown when absent'
 complete -c cloud -n '__cloud_argument \'local faults add\' 0 0' -a '(__cloud_ask action)'
 complete -c cloud -n '__cloud_at \'local faults clear\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_below \'server\'' -a gateway -d 'Serve both services over PostgreSQL and a shared folder, in the foreground'
+complete -c cloud -n '__cloud_below \'server\'' -a migrate -d 'Make the tables of a database, or those that an update of this program needs'
+complete -c cloud -n '__cloud_below \'server\'' -a accounts -d 'Accounts of the services'
+complete -c cloud -n '__cloud_below \'server\'' -a '(__cloud_aliases accounts account \'Accounts of the services\')'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l bytes -x -d 'Folder of the contents, as file:///DIR; CLOUD_SERVER_BYTES when absent'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l compute-port -x -d 'Port of the compute service; 0 for any free one'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l stor-port -x -d 'Port of the object storage; 0 for any free one'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l host -x -d 'Address to listen on; this machine only when absent'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l tls-cert -r -F -d 'Certificate in PEM, with those above it'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l tls-key -r -F -d 'Key of the certificate, PEM'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l tls-dir -x -a '(__fish_complete_directories)' -d 'Folder of an authority and a certificate, made there when it is empty'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l http -d 'Without TLS'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l public-url -x -d 'URL by which clients reach the compute service'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l stor-public-url -x -d 'URL by which clients reach the object storage'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l datacenter -x -d 'Name of the datacenter'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l limit -x -d 'Set a limit of the services; cloud help local-service lists them'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l allow-jobs -d 'Run jobs although others can reach the service'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l isolation -x -a 'bubblewrap namespaces none' -d 'Sandbox for tasks of jobs; the strongest that this machine allows when absent'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l job-slots -x -d 'Tasks of jobs that run at once; as many as there are cores when absent'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l job-time-limit -x -d 'Longest time of a task of a job; 1h when absent'
+complete -c cloud -n '__cloud_at \'server migrate\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server migrate\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_below \'server accounts\'' -a list -d 'List the accounts'
+complete -c cloud -n '__cloud_below \'server accounts\'' -a create -d 'Create an account with its first key'
+complete -c cloud -n '__cloud_below \'server accounts\'' -a '(__cloud_aliases list ls \'List the accounts\')'
+complete -c cloud -n '__cloud_at \'server accounts list\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server accounts list\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server accounts create\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server accounts create\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server accounts create\'' -l email -x -d 'E-mail address of the account'
+complete -c cloud -n '__cloud_at \'server accounts create\'' -l public-key -r -F -d 'Its first key, in OpenSSH format'
 complete -c cloud -n '__cloud_at \'doctor\'' -l clear-cache -d 'Delete the cache first: compiled code, TLS sessions and remembered answers'
 complete -c cloud -n '__cloud_below \'alias\'' -a list -d 'List aliases'
 complete -c cloud -n '__cloud_below \'alias\'' -a set -d 'Give a command line a name'

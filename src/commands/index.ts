@@ -133,6 +133,13 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import('./local/index.ts')).local,
   },
   {
+    name: 'server',
+    aliases: [],
+    summary: 'The services on PostgreSQL, for a team',
+    section: settingNouns,
+    load: async () => (await import('./server/index.ts')).server,
+  },
+  {
     name: 'doctor',
     aliases: [],
     summary: 'Check program, machine, profile, keys, agent, TLS, clock and both services',

@@ -3,7 +3,7 @@ import { compute } from '../api/compute.ts';
 import type { Headers } from '../api/message.ts';
 import { storage } from '../api/storage.ts';
 import { assertOwnDataDirectory } from '../base/data-directory.ts';
-import { prepareTls, type LocalTls } from './http/certificates.ts';
+import { listNames, prepareTls, type LocalTls } from './http/certificates.ts';
 import { computePoolLimits, createConnectionPool } from './http/connection-pool.ts';
 import { createComputeHandlers } from './compute/index.ts';
 import { createSecondHandlers } from './compute/second-images.ts';
@@ -95,13 +95,9 @@ async function writeAddresses(store: LocalStore, options: LocalOptions, listener
   });
 }
 
-async function prepareLocalTls({ http = false, dataDir, host = '127.0.0.1' }: LocalOptions, now: number): Promise<LocalTls | undefined> {
+async function prepareLocalTls({ http = false, dataDir, host }: LocalOptions, now: number): Promise<LocalTls | undefined> {
   if (http) return undefined;
-  // An address of the link has the name of its interface after it, which no certificate holds.
-  const [reached = host] = host.split('%');
-  const isEverywhere = ['0.0.0.0', '::'].includes(reached);
-  const names = [...new Set(['localhost', '127.0.0.1', '::1', ...(isEverywhere ? [] : [reached])])];
-  return prepareTls(join(dataDir, 'tls'), names, now);
+  return prepareTls(join(dataDir, 'tls'), listNames(host), now);
 }
 
 /** Options with the clock of the services, which may be set, as theirs. */
@@ -129,7 +125,7 @@ interface WaitingEngine extends JobEngine {
  * The engine of the jobs: their commands run on this machine, so there is none where others could send some, unless that is wanted. It is
  * loaded and started when the service listens: both take time in which nobody could be answered.
  */
-function prepareJobs(store: LocalStore, options: LocalOptions, url: () => string): WaitingEngine | undefined {
+export function prepareJobs(store: LocalStore, options: LocalOptions, url: () => string): WaitingEngine | undefined {
   const { dataDir, datacenter: server = defaultDatacenter, host = '127.0.0.1', allowJobs = false, now = Date.now } = options;
   const { log = () => undefined, jobSlots: slots, jobTimeLimit: timeLimit, isolation } = options;
   if (!allowJobs && !isLoopback(host)) {

@@ -38,6 +38,8 @@ const needsOther = 'an image that another account shares; test/contract/compute/
 const portReason = 'the usual ports may be in use';
 const serveReason = 'it runs until it is ended; test/e2e/local.test.ts does that';
 
+const databaseReason = 'it needs PostgreSQL; test/cluster/gateway.test.ts does that';
+
 const password = [
   [/: $/, 'Passw0rd-3\r'],
   [/again: $/, 'Passw0rd-3\r'],
@@ -165,6 +167,22 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
     },
   },
   env: { prepare: profiles },
+  server: {
+    left: {
+      'cloud server migrate --database postgresql://cloud@db.example.com/cloud': databaseReason,
+      'cloud server migrate --database-file /etc/cloud/database -o name': databaseReason,
+      'cloud server gateway --database postgresql://cloud@db.example.com/cloud --bytes file:///srv/cloud --tls-dir /srv/tls':
+        databaseReason,
+      'cloud server gateway --database-file /etc/cloud/database --bytes file:///srv/cloud --tls-cert cert.pem --tls-key key.pem --host 0.0.0.0 --public-url https://cloud.example.com --stor-public-url https://stor.example.com -j':
+        databaseReason,
+      'cloud server accounts list --database-file /etc/cloud/database': databaseReason,
+      'cloud server accounts list --database postgresql://cloud@db.example.com/cloud -o name': databaseReason,
+      'cloud server accounts create alice --email alice@example.com --public-key alice.pub --database-file /etc/cloud/database':
+        databaseReason,
+      'cloud server accounts create alice --email alice@example.com --public-key alice.pub --database postgresql://cloud@db.example.com/cloud -j':
+        databaseReason,
+    },
+  },
   local: {
     prepare: `${programs}; cloud local stop -q; cloud local start -q --data ./data --compute-port 0 --stor-port 0 > /dev/null`,
     before: {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { findSandboxes } from './job-sandboxes.ts';
+import { prepareCluster } from './cluster-database.ts';
 import { localTemplate, makeTemplate } from './local-template.ts';
 import { sharedKeys } from './rsa-keys.ts';
 import { areRequired, describeAbsent } from './witnesses.ts';
@@ -38,13 +39,15 @@ function prepareProgram(): void {
 }
 
 /** The end-to-end tests run the built program: without one they would test nothing. */
-export async function setup({ name }: TestProject): Promise<() => void> {
+export async function setup({ name }: TestProject): Promise<() => Promise<void>> {
   if (!existsSync('dist/start.js')) throw new Error('dist/start.js is missing: run npm run build');
   const absent = [describeAbsent(), await findSandboxes()].filter((line) => line !== undefined).join('') || undefined;
   if (absent !== undefined && areRequired) throw new Error(absent);
   const removeShared = makeSharedFolders();
   if (['e2e', 'proof', 'bench'].includes(name)) prepareProgram();
-  return () => {
+  const stopCluster = name === 'cluster' ? await prepareCluster() : undefined;
+  return async () => {
+    await stopCluster?.();
     removeShared();
     // Each project runs this: one says it for all.
     if (absent !== undefined && process.env[reported] === undefined) process.stdout.write(absent);

@@ -13,13 +13,14 @@ import type { JobEngine } from '../../src/server/jobs/engine.ts';
 import { seedAccount } from '../../src/server/seed/account.ts';
 import { seedCloud } from '../../src/server/seed/cloud.ts';
 import { seedMachines } from '../../src/server/seed/machines.ts';
-import { createService, type Service } from '../../src/server/http/serve.ts';
+import { createService, type Service, type ServiceOptions } from '../../src/server/http/serve.ts';
 import type { ServiceSettings } from '../../src/server/settings.ts';
 import { answerPreflight } from '../../src/server/storage/cors.ts';
 import { assertUpload } from '../../src/server/storage/uploads.ts';
 import { createStorageHandlers, entryAt } from '../../src/server/storage/index.ts';
-import { openStore, type LocalStore } from '../../src/server/store/open.ts';
+import type { LocalStore } from '../../src/server/store/open.ts';
 import type { AccountRow } from '../../src/server/store/schema.ts';
+import { openTestStore } from './cluster-database.ts';
 import { carryOverHttp } from './over-http.ts';
 import { shareRsaKey, type TestKey } from './rsa-keys.ts';
 
@@ -148,6 +149,34 @@ function createSend(service: ServiceName, handle: Service, key: TestKey): Send {
   };
 }
 
+type Shared = Pick<ServiceOptions<typeof compute>, 'store' | 'datacenter' | 'now' | 'requestTime' | 'settings' | 'log'>;
+
+/** Both services over a store. */
+function createHandlers(shared: Shared, storageHandlers: ReturnType<typeof createStorageHandlers>): Readonly<Record<ServiceName, Service>> {
+  return {
+    compute: createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() }),
+    storage: createService({
+      ...shared,
+      service: 'storage',
+      operations: storage,
+      handlers: storageHandlers,
+      entryAt,
+      answerPreflight,
+      assertUpload,
+    }),
+  };
+}
+
+function createSecond(shared: Shared): Service {
+  return createService({ ...shared, service: 'compute', operations: compute, handlers: createSecondHandlers() });
+}
+
+/** Both services over the same data as others, as a second process has them: asked as `demo`. */
+export function joinServices(store: LocalStore, key: TestKey): Pick<TestService, ServiceName> {
+  const { compute: first, storage: second } = createHandlers({ store, datacenter: 'east-1' }, createStorageHandlers(undefined));
+  return { compute: createSend('compute', first, key), storage: createSend('storage', second, key) };
+}
+
 /** How a test service differs from the plain one. */
 export interface TestOptions {
   readonly now?: () => number;
@@ -155,6 +184,8 @@ export interface TestOptions {
   readonly settings?: ServiceSettings;
   /** Whether requests to the compute service go through a socket. */
   readonly overHttp?: boolean;
+  /** Opens the store in the temporary directory of the services. */
+  readonly open?: (dir: string) => Promise<LocalStore>;
   /** Starts what runs jobs; without it no job can be created. */
   readonly startJobs?: (store: LocalStore, dir: string) => JobEngine;
 }
@@ -165,10 +196,11 @@ export async function createTestService({
   requestTime = now,
   settings = {},
   overHttp = false,
+  open = openTestStore,
   startJobs,
 }: TestOptions = {}): Promise<TestService> {
   const dir = await mkdtemp(join(tmpdir(), 'cloud-service-'));
-  const store = await openStore(dir);
+  const store = await open(dir);
   const [key, otherKey] = [shareRsaKey('demo'), shareRsaKey('other')];
   const seed = (login: string, publicKey: string): Promise<AccountRow> => seedAccount(store, { login, publicKey, keyFile: '', now: now() });
   const account = await seed('demo', key.line);
@@ -181,21 +213,9 @@ export async function createTestService({
   });
   const log: string[] = [];
   const jobs = startJobs?.(store, dir);
-  const shared = { store, datacenter: 'east-1', now, requestTime, settings, log: (line: string) => void log.push(line) };
-  const handlers = {
-    compute: createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() }),
-    storage: createService({
-      ...shared,
-      service: 'storage',
-      operations: storage,
-      handlers: createStorageHandlers(jobs),
-      entryAt,
-      answerPreflight,
-      assertUpload,
-    }),
-  };
-  const handlersOfSecond = createSecondHandlers();
-  const second = createService({ ...shared, datacenter: 'east-1-2', service: 'compute', operations: compute, handlers: handlersOfSecond });
+  const shared = { store, now, requestTime, settings, log: (line: string) => void log.push(line) };
+  const handlers = createHandlers({ ...shared, datacenter: 'east-1' }, createStorageHandlers(jobs));
+  const second = createSecond({ ...shared, datacenter: 'east-1-2' });
   const carried = overHttp ? await carryOverHttp(handlers.compute) : undefined;
   return {
     compute: createSend('compute', carried?.handle ?? handlers.compute, key),

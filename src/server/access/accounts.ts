@@ -32,7 +32,7 @@ interface KeyOwner {
 }
 
 function keysOf(db: Kysely<Schema>, { account, user }: KeyOwner) {
-  return db.selectFrom('keys').selectAll().where('account', '=', account).where('user', 'is', user);
+  return db.selectFrom('keys').selectAll().where('account', '=', account).where('user', 'is not distinct from', user);
 }
 
 const selectByFingerprint = rememberQuery(

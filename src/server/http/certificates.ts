@@ -43,6 +43,14 @@ function isUsable({ certificate }: CertifiedKey, names: readonly string[], now: 
   );
 }
 
+/** The names by which what listens at an address is reached on this machine, and that address. */
+export function listNames(host = '127.0.0.1'): string[] {
+  // An address of the link has the name of its interface after it, which no certificate holds.
+  const [reached = host] = host.split('%');
+  const isEverywhere = ['0.0.0.0', '::'].includes(reached);
+  return [...new Set(['localhost', '127.0.0.1', '::1', ...(isEverywhere ? [] : [reached])])];
+}
+
 /**
  * The certificate of the local service under an authority of its own; both are kept in `dir` and made when missing.
  * @param names DNS names and IP addresses that the certificate must be good for

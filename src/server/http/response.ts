@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { streamOf, type ByteStream, type Headers, type Reply } from '../../api/message.ts';
 import type { Download, Listing, Operation } from '../../api/operation.ts';
-import type { ApiError } from '../../base/errors.ts';
+import { ApiError } from '../../base/errors.ts';
 import { Answer } from './handler.ts';
 import { MethodNotAllowed } from './match.ts';
 
@@ -107,13 +107,24 @@ function cutInput(message: string): string {
   return cut.length > messageLimit ? `${cut.slice(0, messageLimit)}...` : cut;
 }
 
+/** Seconds after which a client is to ask again. */
+const retryAfter = 1;
+
+/** Refusal of a request that cannot be served just now, and can be repeated. */
+export class ServiceUnavailable extends ApiError {
+  constructor() {
+    super(503, 'ServiceUnavailable', 'the service cannot reach its database: ask again');
+  }
+}
+
 /** A refusal as a reply: `{code, message}`, and what some errors add. */
 export function writeError(error: ApiError): Reply {
   const { status, code } = error;
   const message = cutInput(error.message);
   const errors = error.errors.map((each) => ({ ...each, field: cutInput(each.field), message: cutInput(each.message) }));
-  const allow = error instanceof MethodNotAllowed ? { allow: error.allow } : {};
-  return writeJson(status, { code, message, ...(errors.length > 0 && { errors }) }, allow);
+  const allow: Headers = error instanceof MethodNotAllowed ? { allow: error.allow } : {};
+  const again: Headers = error instanceof ServiceUnavailable ? { 'retry-after': String(retryAfter) } : {};
+  return writeJson(status, { code, message, ...(errors.length > 0 && { errors }) }, { ...allow, ...again });
 }
 
 /** The same reply with further headers. */

@@ -24,9 +24,10 @@ import type { ServiceSettings } from '../settings.ts';
 import { chooseByEntry, createMatcher, createSelectorError, isUuid, type Match, type Matches } from './match.ts';
 import { bufferBody, readBodyParameters } from './read-parameters.ts';
 import { assertUrlCovers } from '../access/presigned.ts';
-import { addHeaders, dropBody, writeEmpty, writeError, writeResult } from './response.ts';
+import { addHeaders, dropBody, ServiceUnavailable, writeEmpty, writeError, writeResult } from './response.ts';
 import { createRequestLog, showAddress } from './request-log.ts';
 import { isDiskFull } from '../store/disk-full.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
 import type { AccountRow, EntryRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { parseTarget, type Target } from './target.ts';
@@ -303,6 +304,10 @@ function explainFailure(error: unknown, requestId: string, log: (line: string) =
   if (error instanceof Error && 'code' in error && error.code === 'ECONNRESET')
     return new ApiError(400, 'BadRequest', 'the connection ended before the body did');
   if (isDiskFull(error)) return new ApiError(507, 'NotEnoughSpace', 'the disk of the service is full');
+  if (error instanceof StoreUnavailable) {
+    log(`${requestId} ${error.message}`);
+    return new ServiceUnavailable();
+  }
   log(`${requestId} internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return new ApiError(500, 'InternalError', `an internal error occurred; the log of the service has more under ${requestId}`);
 }

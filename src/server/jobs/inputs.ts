@@ -64,7 +64,7 @@ async function numberAdder(transaction: Transaction<Schema>, job: JobRow, adder:
     .select('number')
     .where('job', '=', job.id)
     .where('account', '=', account)
-    .where('user', 'is', user)
+    .where('user', 'is not distinct from', user)
     .where('access', '=', access)
     .executeTakeFirst();
   if (known) return known.number;

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import { releaseContents, removeGarbage } from '../storage/contents.ts';
 import { placeOfAbsolute } from '../storage/paths.ts';
-import { listRows } from '../store/list-rows.ts';
+import { listRows, listValues } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
@@ -38,7 +38,7 @@ async function listNamed(transaction: Transaction<Schema>, job: string, paths: r
     .select('output')
     .where('job', '=', job)
     .where('given', '=', 1)
-    .where('output', 'in', sql<string>`(select value from ${listRows(paths)})`)
+    .where('output', 'in', sql<string>`(select value from ${listValues(transaction, JSON.stringify(paths))})`)
     .execute();
   return new Set(rows.map(({ output }) => output));
 }
@@ -46,7 +46,10 @@ async function listNamed(transaction: Transaction<Schema>, job: string, paths: r
 /** Removes objects, and takes them from the counts of their directories. @returns their contents. */
 async function removeObjects(transaction: Transaction<Schema>, paths: readonly string[]): Promise<(string | null)[]> {
   const places = paths.flatMap((path) => placeOfAbsolute(path) ?? []);
-  const pairs = listRows(places.map(({ parent, name }) => [parent, name]));
+  const pairs = listRows(
+    transaction,
+    places.map(({ parent, name }) => [parent, name]),
+  );
   const removed = await transaction
     .deleteFrom('entries')
     .where('type', '=', 'object')

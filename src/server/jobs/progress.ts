@@ -19,16 +19,24 @@ export interface PhaseInput {
 export async function addPhaseInputs(transaction: Transaction<Schema>, phase: JobPhaseRow, inputs: readonly PhaseInput[]): Promise<void> {
   const { job, phase: number, inputs: first, reducers } = phase;
   if (reducers > 0) {
-    const rows = listRows(inputs.map(({ input, adder, given, reducer }) => [input, adder, given, reducer ?? null]));
+    const rows = listRows(
+      transaction,
+      inputs.map(({ input, adder, given, reducer }) => [input, adder, given, reducer ?? null]),
+    );
     await sql`
       insert into job_reduce_inputs (job, phase, number, reducer, input, adder, given)
-      select ${job}, ${number}, ${first} + key, coalesce(value ->> 3, (${first} + key) % ${reducers}), value ->> 0, value ->> 1, value ->> 2
+      select ${job}, cast(${number} as bigint), ${first} + key, coalesce(cast(value ->> 3 as bigint), (${first} + key) % ${reducers}),
+        value ->> 0, cast(value ->> 1 as bigint), cast(value ->> 2 as bigint)
       from ${rows}`.execute(transaction);
   } else {
-    const rows = listRows(inputs.map(({ input, origin, adder, given }) => [input, origin, adder, given]));
+    const rows = listRows(
+      transaction,
+      inputs.map(({ input, origin, adder, given }) => [input, origin, adder, given]),
+    );
     await sql`
       insert into job_tasks (job, phase, number, state, input, origin, tries, adder, given)
-      select ${job}, ${number}, ${first} + key, 'waiting', value ->> 0, value ->> 1, 0, value ->> 2, value ->> 3
+      select ${job}, cast(${number} as bigint), ${first} + key, 'waiting', value ->> 0, value ->> 1, 0,
+        cast(value ->> 2 as bigint), cast(value ->> 3 as bigint)
       from ${rows}`.execute(transaction);
   }
   const added = inputs.length;

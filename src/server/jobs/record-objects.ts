@@ -32,9 +32,9 @@ export async function putObjects(transaction: Transaction<Schema>, objects: read
     const rows = group.map(({ place, content, size, md5 }) => [place.name, randomUUID(), size, md5, content]);
     await sql`
       insert into entries (parent, name, type, etag, mtime, size, md5, content, copies, headers, role_tags, children)
-      select ${parent}, value ->> 0, 'object', value ->> 1, ${now}, value ->> 2, value ->> 3, value ->> 4,
-        ${defaultCopies}, ${headers}, ${roleTags}, 0
-      from ${listRows(rows)}`.execute(transaction);
+      select ${parent}, value ->> 0, 'object', value ->> 1, cast(${now} as bigint), cast(value ->> 2 as bigint), value ->> 3, value ->> 4,
+        cast(${defaultCopies} as bigint), ${headers}, ${roleTags}, 0
+      from ${listRows(transaction, rows)}`.execute(transaction);
     if (!above) continue;
     await transaction
       .updateTable('entries')

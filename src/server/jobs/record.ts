@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import { removeGarbage, type Garbage } from '../storage/contents.ts';
-import { listRows } from '../store/list-rows.ts';
+import { listRows, listValues } from '../store/list-rows.ts';
 import type { JobTaskRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -32,7 +32,7 @@ async function setStates(
       .set({ state, ...(state === 'waiting' && { tries: sql`tries + 1` }) })
       .where('job', '=', job)
       .where('phase', '=', phase)
-      .where('number', 'in', sql<number>`(select value from ${listRows(numbers)})`)
+      .where('number', 'in', sql<number>`(select cast(value as bigint) from ${listValues(transaction, JSON.stringify(numbers))})`)
       .execute();
     if (state !== 'waiting') await updatePhase(transaction, { job, phase }, { finished: numbers.length });
   }
@@ -58,7 +58,9 @@ async function passOutputs(
       const rows = group.flatMap(({ output }) => output.outputs.map(({ path, given }) => [path, given]));
       await sql`
         insert into job_outputs (job, number, output, given)
-        select ${job.id}, ${first} + key, value ->> 0, value ->> 1 from ${listRows(rows)}`.execute(transaction);
+        select ${job.id}, ${first} + key, value ->> 0, cast(value ->> 1 as bigint) from ${listRows(transaction, rows)}`.execute(
+        transaction,
+      );
       final = rows.length;
     }
   }
@@ -84,7 +86,9 @@ async function addErrors(
   }
   await sql`
     insert into job_errors (job, number, record, input, cause)
-    select ${job.id}, ${first} + key, value ->> 0, value ->> 1, value ->> 2 from ${listRows(rows)}`.execute(transaction);
+    select ${job.id}, ${first} + key, value ->> 0, value ->> 1, cast(value ->> 2 as bigint) from ${listRows(transaction, rows)}`.execute(
+    transaction,
+  );
 }
 
 /** The causes of a job's errors so far, by what their records have in common. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDiskFull } from '../store/disk-full.ts';
 import type { Store } from '../store/store.ts';
+import { StoreUnavailable } from '../store/unavailable.ts';
 import type { ActiveJob } from './active-job.ts';
 import { describeProblem } from './problem.ts';
 import { recordResults } from './record.ts';
@@ -33,7 +34,7 @@ const batchSize = 500;
 const worthwhile = 250;
 const longestWait = 200;
 
-/** Times that a transaction is tried, unless the disk is full: that passes, however late. Milliseconds between. */
+/** Times that a transaction is tried, unless the disk is full or the database is away: that passes, however late. Milliseconds between. */
 const attempts = 10;
 const pause = 500;
 
@@ -49,7 +50,8 @@ export function createRecorder({ store, server, now, log, isClosed, expectsMore,
         for (const { task } of results) task.job.problem = undefined;
         return over;
       } catch (error) {
-        const isLast = isClosed() || (attempt >= attempts && !isDiskFull(error));
+        const isPassing = isDiskFull(error) || error instanceof StoreUnavailable;
+        const isLast = isClosed() || (attempt >= attempts && !isPassing);
         const next = isLast ? 'these tasks run again when the service is restarted' : undefined;
         for (const { task } of results) task.job.problem = describeProblem('the results of its tasks cannot be recorded', error, next);
         // A log on the same disk must not grow while that is full.

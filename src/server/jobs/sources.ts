@@ -40,7 +40,10 @@ function placeInput(path: string): Place | Failure {
 }
 
 async function findEntries(store: Store, places: readonly Place[]): Promise<ReadonlyMap<string, EntryRow>> {
-  const pairs = listRows(places.map(({ parent, name }) => [parent, name]));
+  const pairs = listRows(
+    store.db,
+    places.map(({ parent, name }) => [parent, name]),
+  );
   const rows = await store.db
     .selectFrom('entries')
     .selectAll()

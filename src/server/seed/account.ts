@@ -18,6 +18,8 @@ export interface AccountSeed {
   /** Where the private half of a key that is made goes, PEM. */
   readonly keyFile: string;
   readonly now: number;
+  /** `LOGIN@example.com` when absent. */
+  readonly email?: string | undefined;
 }
 
 /** Makes a key; its private half goes to a file. */
@@ -28,11 +30,11 @@ export async function makeKey(login: string, keyFile: string): Promise<string> {
   return publicKey;
 }
 
-function describeAccount({ login, now }: AccountSeed): AccountRow {
+function describeAccount({ login, now, email }: AccountSeed): AccountRow {
   return {
     id: randomUUID(),
     login,
-    email: `${login}@example.com`,
+    email: email ?? `${login}@example.com`,
     company_name: null,
     first_name: null,
     last_name: null,
@@ -67,7 +69,7 @@ function describeKey(account: AccountRow, line: string, now: number): Omit<Selec
  * Makes an account with one key and its directories in the object storage.
  * @throws {UsageError} when the given key or login cannot be used.
  */
-export async function seedAccount(store: Store, seed: AccountSeed): Promise<AccountRow> {
+export async function seedAccount(store: Pick<Store, 'write'>, seed: AccountSeed): Promise<AccountRow> {
   if (!/^[a-z][a-z0-9_.@-]{2,31}$/iu.test(seed.login)) {
     throw new UsageError(`account ${seed.login}: a login is a letter, then letters, digits, _ . @ -, 3 to 32 characters`);
   }

@@ -208,11 +208,14 @@ const networks = [
   { id: '62253da7-2df6-4d34-9308-7428572f2323', name: 'internal' },
 ];
 
+/** What is there stays as it is. */
+const skip = <T>(conflict: { doNothing(): T }): T => conflict.doNothing();
+
 /** Puts the sample images, packages and networks into a store that are not there. Their ids are the same in every store. */
 export async function seedCloud(transaction: Transaction<Schema>): Promise<void> {
-  await transaction.insertInto('images').orIgnore().values(imageSamples.map(makeImage)).execute();
-  await transaction.insertInto('packages').orIgnore().values(packageSamples.map(makePackage)).execute();
-  await transaction.insertInto('networks').orIgnore().values(networks).execute();
+  await transaction.insertInto('images').values(imageSamples.map(makeImage)).onConflict(skip).execute();
+  await transaction.insertInto('packages').values(packageSamples.map(makePackage)).onConflict(skip).execute();
+  await transaction.insertInto('networks').values(networks).onConflict(skip).execute();
 }
 
 /** Gives an account a few directories to look at. */

@@ -40,8 +40,8 @@ function makeMachine([id, name, image, os, brand, pkg, memory, disk]: Sample, ac
 export async function seedMachines(transaction: Transaction<Schema>, account: AccountRow, now: number): Promise<void> {
   await transaction
     .insertInto('machines')
-    .orIgnore()
     .values(samples.map((sample) => makeMachine(sample, account, now)))
+    .onConflict((conflict) => conflict.doNothing())
     .execute();
   const known = await transaction.selectFrom('limits').select('by').where('account', '=', account.id).executeTakeFirst();
   if (known) return;

@@ -4,6 +4,8 @@ import { readAll, streamOf } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { StoredBytes } from '../store/bytes.ts';
 import { isCompressed } from '../store/compressed-bytes.ts';
+import { isPostgres } from '../store/engine-of.ts';
+import { listValues } from '../store/list-rows.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
 import type { EntryRow, PieceRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -110,10 +112,22 @@ export interface Held {
 
 /** Looks up what is at a place and holds its content, however often it is replaced meanwhile. Undefined when nothing is there. */
 export async function holdEntry(store: Store, place: Pick<EntryRow, 'parent' | 'name'>): Promise<Held | undefined> {
+  for (;;) {
+    const held = await tryHold(store, place);
+    const content = held?.entry.content ?? null;
+    // Where writes do not wait for each other, another may have replaced the content before it was held, and removed its bytes.
+    if (content === null || !isPostgres(store.db) || (await hasEntry(store.db, content))) return held;
+    held?.release();
+  }
+}
+
+async function tryHold(store: Store, place: Pick<EntryRow, 'parent' | 'name'>): Promise<Held | undefined> {
   let release = (): void => undefined;
   try {
     // In the order of the writes: one that replaces the content comes later, and finds the hold when it removes the bytes.
     return await store.write(async (transaction) => {
+      // Of an attempt that is run again.
+      release();
       const entry = await findEntry(transaction, place);
       if (!entry) return undefined;
       const { content, size } = entry;
@@ -168,7 +182,7 @@ async function removeFiles(store: Store, garbage: readonly Garbage[]): Promise<v
 
 // One row for each id is enough: any number of links may have the same content.
 const selectReferenced = prepareQuery((db, { ids }: { ids: string }) =>
-  sql<{ id: string }>`select value as id from json_each(${ids})
+  sql<{ id: string }>`select value as id from ${listValues(db, ids)}
     where exists (select 1 from entries where content = value)
     or exists (select 1 from pieces where bytes = value)
     or exists (select 1 from images where content = value)`.compile(db),

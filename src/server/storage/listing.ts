@@ -4,6 +4,7 @@ import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import { listRecords } from '../http/response.ts';
+import { isPostgres } from '../store/engine-of.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import { findDirectory } from './directories.ts';
@@ -96,6 +97,8 @@ type Row = [
 
 const columns = sql<string>`json_group_array(json_array(name, type, mtime, etag, size, md5, copies, headers ->> 'content-type', headers ->> 'content-disposition'))`;
 
+const postgresColumns = sql<string>`cast(coalesce(json_agg(json_build_array(name, type, mtime, etag, size, md5, copies, cast(headers as json) ->> 'content-type', cast(headers as json) ->> 'content-disposition')), '[]') as text)`;
+
 /** Values of a query of a page. Those that its form leaves out are not used. */
 interface PageValues {
   readonly parent: string;
@@ -124,7 +127,10 @@ function findPageQuery({ type, by, reverse, start, after }: Page): PageQuery {
     const direction = reverse ? 'desc' : 'asc';
     if (by === 'mtime') page = page.orderBy('mtime', direction);
     const ordered = page.orderBy('name', direction).as('page');
-    return db.selectFrom(ordered).select(columns.as('rows')).compile();
+    return db
+      .selectFrom(ordered)
+      .select((isPostgres(db) ? postgresColumns : columns).as('rows'))
+      .compile();
   });
   pageQueries.set(form, made);
   return made;

@@ -1,6 +1,7 @@
 import { isSqliteError } from './engine.ts';
 
-const codes: readonly unknown[] = ['ENOSPC', 'EDQUOT'];
+/** Of the system, and of PostgreSQL. */
+const codes: readonly unknown[] = ['ENOSPC', 'EDQUOT', '53100'];
 
 /** Whether a file or the database could not be written for want of room. */
 export function isDiskFull(error: unknown): boolean {

@@ -1,9 +1,18 @@
-import { sql, type RawBuilder } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { isPostgres } from './engine-of.ts';
+import type { Schema } from './schema.ts';
 
 /**
- * Values as a table with the columns `key`, which counts from 0, and `value`: one parameter however many they are, so that
- * the statement is compiled once. Where each value is a list, `value ->> 0` is its first.
+ * Lists as a table with the columns `key`, which counts from 0, and `value`: one parameter however many they are, so that the statement is
+ * compiled once. `value ->> 0` is the first of a list, as text on PostgreSQL: `cast(value ->> 0 as bigint)` is a number on both engines.
  */
-export function listRows(values: readonly unknown[]): RawBuilder<unknown> {
-  return sql`json_each(${JSON.stringify(values)})`;
+export function listRows(db: Kysely<Schema>, lists: readonly (readonly unknown[])[]): RawBuilder<unknown> {
+  const json = JSON.stringify(lists);
+  if (!isPostgres(db)) return sql`json_each(${json})`;
+  return sql`(select place - 1 as key, value from json_array_elements(cast(${json} as json)) with ordinality as list (value, place)) as lists`;
+}
+
+/** Texts or whole numbers as a table with the column `value`; `cast(value as bigint)` is a number on both engines. @param json JSON array of them */
+export function listValues(db: Kysely<Schema>, json: string): RawBuilder<unknown> {
+  return isPostgres(db) ? sql`json_array_elements_text(cast(${json} as json))` : sql`json_each(${json})`;
 }

@@ -9,7 +9,7 @@ import { createFirstTables } from './tables.ts';
 import { createUploadTables } from './upload-tables.ts';
 
 /** Numbered steps that bring a database from any earlier version to this one. Steps are only ever added at the end. */
-const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
+export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createFirstTables,
   createUploadTables,
   createComputeTables,
@@ -18,7 +18,7 @@ const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createLimitIndexes,
 ];
 
-interface StepTable {
+export interface StepTable {
   steps: { number: number; done: number };
 }
 

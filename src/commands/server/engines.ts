@@ -1,0 +1,64 @@
+import type { Context } from '../../cli/command.ts';
+import { readInput } from '../../cli/input.ts';
+import { text, type Values } from '../../cli/parameters.ts';
+import { UsageError } from '../../base/errors.ts';
+
+/** Where a gateway keeps what it serves, for every command of `server`. */
+
+const databaseVariable = 'CLOUD_SERVER_DATABASE';
+const bytesVariable = 'CLOUD_SERVER_BYTES';
+
+export const databaseOptions = {
+  database: text(`PostgreSQL database, without a password; ${databaseVariable} when absent`, { placeholder: 'URL' }),
+  databaseFile: text('Read the URL of the database from this file, with a password if it needs one', {
+    placeholder: 'FILE',
+    values: 'file',
+  }),
+};
+
+export const bytesOption = {
+  bytes: text(`Folder of the contents, as file:///DIR; ${bytesVariable} when absent`, { placeholder: 'URL' }),
+};
+
+function parseUrl(given: string, url: string): URL {
+  if (URL.canParse(url) && ['postgresql:', 'postgres:'].includes(new URL(url).protocol)) return new URL(url);
+  throw new UsageError(`${given}: must be the URL of a PostgreSQL database`, {
+    hint: 'for example postgresql://cloud@db.example.com/cloud, or postgresql:///cloud?host=/run/postgresql for a socket',
+  });
+}
+
+/**
+ * The URL of the database that is meant.
+ * @throws {UsageError} when none is, when it is no URL of PostgreSQL, or when a password stands on the command line: all users see that.
+ */
+export async function readDatabase({ world }: Context, { database, databaseFile }: Values<typeof databaseOptions>): Promise<string> {
+  if (database !== undefined && databaseFile !== undefined) throw new UsageError('give one of --database and --database-file');
+  if (database !== undefined) {
+    const { password, searchParams } = parseUrl('--database', database);
+    if (password === '' && !searchParams.has('password')) return database;
+    throw new UsageError('--database has a password in it, which everybody on this machine can read', {
+      hint: `put the URL into a file of yours and give --database-file FILE, or set ${databaseVariable}, or leave the password to PGPASSFILE`,
+    });
+  }
+  const given = databaseFile === undefined ? databaseVariable : `--database-file ${databaseFile}`;
+  const url = databaseFile === undefined ? world.env[databaseVariable] : (await readInput(world, databaseFile)).toString().trim();
+  if (url === undefined || url === '') {
+    if (databaseFile !== undefined) throw new UsageError(`${given}: is empty`);
+    throw new UsageError('no database is named', {
+      hint: `--database postgresql://USER@HOST/NAME, --database-file FILE, or the variable ${databaseVariable}`,
+    });
+  }
+  parseUrl(given, url);
+  return url;
+}
+
+/** The directory of the contents. @throws {UsageError} when none is named, or it is not the URL of one */
+export function readBytes({ world }: Context, { bytes }: Values<typeof bytesOption>): string {
+  const url = bytes ?? world.env[bytesVariable] ?? '';
+  if (url === '') throw new UsageError('no place for contents is named', { hint: `--bytes file:///DIR, or the variable ${bytesVariable}` });
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed?.protocol === 'file:' && parsed.host === '' && parsed.pathname !== '/') return decodeURIComponent(parsed.pathname);
+  throw new UsageError(`${bytes === undefined ? bytesVariable : '--bytes'}: must be the URL of a folder`, {
+    hint: 'for example --bytes file:///srv/cloud, on a file system that all gateways share',
+  });
+}

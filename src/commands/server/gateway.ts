@@ -1,0 +1,112 @@
+import { command } from '../../cli/command.ts';
+import { resolvePath } from '../../cli/input.ts';
+import { choice, duration, flag, number, text, texts, type Values } from '../../cli/parameters.ts';
+import type { Context } from '../../cli/command.ts';
+import { UsageError } from '../../base/errors.ts';
+import { makeFolders } from '../../transfer/local/folders.ts';
+import { readLimits } from '../local/limits.ts';
+import { bytesOption, databaseOptions, readBytes, readDatabase } from './engines.ts';
+
+const gatewayOptions = {
+  ...databaseOptions,
+  ...bytesOption,
+  computePort: number('Port of the compute service; 0 for any free one', { range: [0, 65535], placeholder: 'PORT' }),
+  storPort: number('Port of the object storage; 0 for any free one', { range: [0, 65535], placeholder: 'PORT' }),
+  host: text('Address to listen on; this machine only when absent', { placeholder: 'ADDRESS' }),
+  tlsCert: text('Certificate in PEM, with those above it', { placeholder: 'FILE', values: 'file' }),
+  tlsKey: text('Key of the certificate, PEM', { placeholder: 'FILE', values: 'file' }),
+  tlsDir: text('Folder of an authority and a certificate, made there when it is empty', { placeholder: 'DIR', values: 'directory' }),
+  http: flag('Without TLS'),
+  publicUrl: text('URL by which clients reach the compute service', { placeholder: 'URL' }),
+  storPublicUrl: text('URL by which clients reach the object storage', { placeholder: 'URL' }),
+  datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
+  limit: texts('Set a limit of the services; cloud help local-service lists them', { placeholder: 'NAME=N' }),
+  allowJobs: flag('Run jobs although others can reach the service'),
+  isolation: choice('Sandbox for tasks of jobs; the strongest that this machine allows when absent', [
+    'bubblewrap',
+    'namespaces',
+    'none',
+  ] as const),
+  jobSlots: number('Tasks of jobs that run at once; as many as there are cores when absent', { range: [1, 1024] }),
+  jobTimeLimit: duration('Longest time of a task of a job; 1h when absent'),
+};
+type GatewayOptions = Values<typeof gatewayOptions>;
+
+type Tls = { certificate: string; key: string } | { dir: string } | undefined;
+
+/** One way of the three: a certificate, a folder that has one, or none. */
+function readTls({ world }: Context, { tlsCert, tlsKey, tlsDir, http }: GatewayOptions): Tls {
+  const hint = 'give --tls-cert FILE and --tls-key FILE, or --tls-dir DIR, or --http behind what ends TLS';
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new UsageError('--tls-cert and --tls-key belong together', { hint });
+  const ways = [tlsCert !== undefined, tlsDir !== undefined, http].filter(Boolean).length;
+  if (ways === 0) throw new UsageError('nothing says which certificate the services have', { hint });
+  if (ways > 1) throw new UsageError('more than one way of TLS is given', { hint });
+  if (tlsCert !== undefined && tlsKey !== undefined) return { certificate: resolvePath(world, tlsCert), key: resolvePath(world, tlsKey) };
+  return tlsDir === undefined ? undefined : { dir: resolvePath(world, tlsDir) };
+}
+
+function checkUrl(name: string, url: string | undefined): string | undefined {
+  if (url === undefined || (URL.canParse(url) && /^https?:$/u.test(new URL(url).protocol))) return url;
+  throw new UsageError(`${name} ${url}: must be a URL of http or https`);
+}
+
+export const gateway = command({
+  summary: 'Serve both services over PostgreSQL and a shared folder, in the foreground',
+  description:
+    'The database is made by cloud server migrate, and accounts by cloud server accounts create. What is stored is on the disk and in the database when it is acknowledged; the gateway itself keeps nothing. Logs go to stdout, with -j as lines of JSON, of which the first says where it serves. SIGTERM or Ctrl-C ends it: requests under way are finished first. While the database is away, requests are answered 503 with Retry-After.\nOne gateway serves a database at a time: a second one is refused while the first is alive, and takes its place at most 15 seconds after it was killed.',
+  options: gatewayOptions,
+  run: async (invocation) => {
+    const { options, world, global } = invocation;
+    const database = await readDatabase(invocation, options);
+    const bytes = readBytes(invocation, options);
+    const tls = readTls(invocation, options);
+    const write = (line: string): void => void world.stdout.stream.write(`${line}\n`);
+    const log = (message: string): void => {
+      const time = new Date(world.now()).toISOString();
+      write(global.json ? JSON.stringify({ time, message }) : `${time} ${message}`);
+    };
+    makeFolders(bytes, 0o700);
+    // From here on a signal ends what was begun in order.
+    const interrupted = new Promise<void>((resolve) => {
+      if (world.interrupted.aborted) resolve();
+      world.interrupted.addEventListener('abort', () => resolve(), { once: true });
+    });
+    const { startGateway } = await import('../../server/gateway.ts');
+    const started = await startGateway({
+      database,
+      bytes,
+      tls,
+      computePort: options.computePort ?? 7443,
+      storPort: options.storPort ?? 7444,
+      host: options.host,
+      datacenter: options.datacenter,
+      publicUrl: checkUrl('--public-url', options.publicUrl),
+      storPublicUrl: checkUrl('--stor-public-url', options.storPublicUrl),
+      allowJobs: options.allowJobs,
+      isolation: options.isolation,
+      jobSlots: options.jobSlots,
+      jobTimeLimit: options.jobTimeLimit,
+      settings: { serviceLimits: readLimits(options.limit) },
+      pid: world.pid,
+      now: world.now,
+      log,
+    });
+    const { computeUrl, storUrl, caFile, id, close } = started;
+    if (global.json) write(JSON.stringify({ computeUrl, storUrl, caFile, pid: world.pid, gateway: id }));
+    else log(`compute ${computeUrl}, object storage ${storUrl}, gateway ${id}`);
+    await interrupted;
+    log('stopping');
+    await close();
+    return undefined;
+  },
+  examples: [
+    {
+      line: 'cloud server gateway --database postgresql://cloud@db.example.com/cloud --bytes file:///srv/cloud --tls-dir /srv/tls',
+      help: 'On the usual ports, with a certificate made in /srv/tls',
+    },
+    {
+      line: 'cloud server gateway --database-file /etc/cloud/database --bytes file:///srv/cloud --tls-cert cert.pem --tls-key key.pem --host 0.0.0.0 --public-url https://cloud.example.com --stor-public-url https://stor.example.com -j',
+      help: 'For others, with a certificate of yours',
+    },
+  ],
+});

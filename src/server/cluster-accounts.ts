@@ -1,0 +1,89 @@
+import { UsageError } from '../base/errors.ts';
+import { findAccount } from './access/accounts.ts';
+import { seedAccount } from './seed/account.ts';
+import type { LocalStore } from './store/open.ts';
+import { assertMigrated, migratePostgres } from './store/postgres/migrate.ts';
+import { openPostgres } from './store/postgres/open.ts';
+import { createWrites } from './store/postgres/write.ts';
+import type { Store } from './store/store.ts';
+
+/** Work of operators on the database of gateways, beside gateways that run. */
+
+/** Nothing here is done by many at once. */
+const connections = 1;
+
+/** An account as operators see it. */
+export interface ListedAccount {
+  readonly id: string;
+  readonly login: string;
+  readonly email: string;
+  /** Keys of the account itself. */
+  readonly keys: number;
+  /** ISO 8601. */
+  readonly created: string;
+}
+
+async function withDatabase<T>(database: string, work: (store: Pick<LocalStore, 'db' | 'write'>) => Promise<T>): Promise<T> {
+  const db = await openPostgres(database, connections);
+  try {
+    await assertMigrated(db);
+    // One row that a gateway knows nothing of: there is no lease to have.
+    return await work({ db, write: createWrites(db, undefined).write });
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** Makes the tables of a database, or those that are missing. @returns the versions before and after */
+export async function migrateCluster(database: string, now: number): Promise<{ from: number; to: number }> {
+  const db = await openPostgres(database, connections);
+  try {
+    return await migratePostgres(db, now);
+  } finally {
+    await db.destroy();
+  }
+}
+
+async function describeAccounts({ db }: Pick<Store, 'db'>, login?: string): Promise<ListedAccount[]> {
+  let query = db
+    .selectFrom('accounts')
+    .select((of) => [
+      'id',
+      'login',
+      'email',
+      'created',
+      of
+        .selectFrom('keys')
+        .select((keys) => keys.fn.countAll<number>().as('keys'))
+        .whereRef('keys.account', '=', 'accounts.id')
+        .where('keys.user', 'is', null)
+        .as('keys'),
+    ])
+    .orderBy('login');
+  if (login !== undefined) query = query.where('login', '=', login);
+  const rows = await query.execute();
+  return rows.map((row) => ({ ...row, keys: row.keys ?? 0, created: new Date(row.created).toISOString() }));
+}
+
+/** All accounts, by login. */
+export function listAccounts(database: string): Promise<ListedAccount[]> {
+  return withDatabase(database, (store) => describeAccounts(store));
+}
+
+/**
+ * Makes an account with its first key and its directories.
+ * @throws {UsageError} when the login is taken, or login or key cannot be used.
+ */
+export function createAccount(
+  database: string,
+  account: { readonly login: string; readonly email: string; readonly publicKey: string; readonly now: number },
+): Promise<ListedAccount> {
+  const { login } = account;
+  return withDatabase(database, async (store) => {
+    if (await findAccount(store.db, 'storage', login)) throw new UsageError(`there is an account ${login} already`);
+    await seedAccount(store, { ...account, keyFile: '' });
+    const [made] = await describeAccounts(store, login);
+    if (made === undefined) throw new Error(`account ${login} was removed meanwhile`);
+    return made;
+  });
+}

@@ -1,0 +1,203 @@
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { compute as computeOperations } from '../api/compute.ts';
+import { storage as storageOperations } from '../api/storage.ts';
+import { LocalError } from '../base/errors.ts';
+import { listNames, prepareTls } from './http/certificates.ts';
+import { computePoolLimits, createConnectionPool } from './http/connection-pool.ts';
+import { listen, type Listener } from './http/listen.ts';
+import { createService } from './http/serve.ts';
+import { createComputeHandlers } from './compute/index.ts';
+import type { JobEngine } from './jobs/engine.ts';
+import { prepareJobs, type LocalOptions } from './local.ts';
+import { answerPreflight } from './storage/cors.ts';
+import { createStorageHandlers, entryAt } from './storage/index.ts';
+import { assertUpload } from './storage/uploads.ts';
+import { collectUnreferenced } from './store/collect.ts';
+import { findReferenced } from './storage/contents.ts';
+import type { LocalStore } from './store/open.ts';
+import { takeLease, type Lease } from './store/postgres/lease.ts';
+import { openClusterStore, openPostgres } from './store/postgres/open.ts';
+import type { ServiceSettings } from './settings.ts';
+
+type SharedOptions = Pick<
+  LocalOptions,
+  'computePort' | 'storPort' | 'host' | 'datacenter' | 'allowJobs' | 'isolation' | 'jobSlots' | 'jobTimeLimit' | 'now' | 'log'
+>;
+
+/** How a gateway is to run; the settings of `cloud server gateway`. */
+export interface GatewayOptions extends SharedOptions {
+  /** URL of the database, as libpq has them. */
+  readonly database: string;
+  /** Directory of the contents. */
+  readonly bytes: string;
+  /** Files of a certificate and its key in PEM, or a directory where both are made; plain HTTP, which then counts as secure, without. */
+  readonly tls: { readonly certificate: string; readonly key: string } | { readonly dir: string } | undefined;
+  /** URLs by which clients reach the services, through a balancer for one; those of the ports here when absent. */
+  readonly publicUrl?: string | undefined;
+  readonly storPublicUrl?: string | undefined;
+  readonly settings?: ServiceSettings;
+  /** Of this process, by which others are told of it. */
+  readonly pid: number;
+}
+
+/** A gateway that serves. */
+export interface Gateway {
+  readonly computeUrl: string;
+  readonly storUrl: string;
+  /** Certificate of the authority to trust, where it was made here. */
+  readonly caFile: string | undefined;
+  /** Id of its lease. */
+  readonly id: string;
+  /** Lets requests finish for up to `patience` milliseconds, then gives the lease back. */
+  close(patience?: number): Promise<void>;
+}
+
+const defaultDatacenter = 'local';
+
+/** Contents that no row names are left alone for so long, milliseconds: clocks of a shared file system may differ from this one's. */
+const orphanAge = 3_600_000;
+
+/** Connections that renew the lease, so that requests which hold all others never let it end. */
+const leaseConnections = 1;
+
+interface Tls {
+  readonly certificate: string;
+  readonly key: string;
+  readonly caFile?: string;
+}
+
+async function readPem(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new LocalError(`${file}: cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+async function openTls({ tls, host, publicUrl, storPublicUrl }: GatewayOptions, now: number): Promise<Tls | undefined> {
+  if (tls === undefined) return undefined;
+  if (!('dir' in tls)) return { certificate: await readPem(tls.certificate), key: await readPem(tls.key) };
+  const reached = [publicUrl, storPublicUrl].flatMap((url) => (url === undefined ? [] : new URL(url).hostname.replace(/^\[|\]$/gu, '')));
+  return prepareTls(tls.dir, [...new Set([...listNames(host), ...reached])], now);
+}
+
+/** The lists that the compute service shows of the cloud. */
+async function writeAddresses(store: LocalStore, datacenter: string, compute: string, storage: string): Promise<void> {
+  const services = [
+    { name: 'compute', url: compute },
+    { name: 'storage', url: storage },
+  ];
+  await store.write(async (transaction) => {
+    await transaction
+      .insertInto('datacenters')
+      .values({ name: datacenter, url: compute })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ url: compute }))
+      .execute();
+    for (const { name, url } of services) {
+      await transaction
+        .insertInto('services')
+        .values({ name, url })
+        .onConflict((conflict) => conflict.column('name').doUpdateSet({ url }))
+        .execute();
+    }
+  });
+}
+
+/** Both services, each at its port. */
+async function listenBoth(
+  store: LocalStore,
+  tls: Tls | undefined,
+  jobs: JobEngine | undefined,
+  options: GatewayOptions,
+): Promise<[Listener, Listener]> {
+  const { datacenter = defaultDatacenter, host = '127.0.0.1', now = Date.now, log = () => undefined, settings = {} } = options;
+  const shared = { store, datacenter, now, log, settings };
+  const pool = createConnectionPool(log, computePoolLimits(settings));
+  const sockets = { tls, host, log, trusted: tls === undefined, settings, pool };
+  const handlers = createComputeHandlers();
+  const compute = createService({ ...shared, service: 'compute', operations: computeOperations, handlers });
+  const storage = createService({
+    ...shared,
+    service: 'storage',
+    operations: storageOperations,
+    handlers: createStorageHandlers(jobs),
+    entryAt,
+    answerPreflight,
+    assertUpload,
+  });
+  const first = await listen({ ...sockets, handle: compute, port: options.computePort });
+  try {
+    return [first, await listen({ ...sockets, handle: storage, port: options.storPort })];
+  } catch (error) {
+    await first.close(0);
+    throw error;
+  }
+}
+
+async function serve(store: LocalStore, lease: Lease, options: GatewayOptions): Promise<Gateway> {
+  const { bytes, datacenter = defaultDatacenter, now = Date.now, log = () => undefined } = options;
+  const tls = await openTls(options, now());
+  // Tasks of jobs stand beside the contents that they read.
+  const local: LocalOptions = { ...options, datacenter, dataDir: bytes, http: tls === undefined };
+  let storUrl = '';
+  const jobs = prepareJobs(store, local, () => storUrl);
+  const [compute, storage] = await listenBoth(store, tls, jobs, options);
+  const told = { computeUrl: options.publicUrl ?? compute.url, storUrl: options.storPublicUrl ?? storage.url };
+  const stop = new AbortController();
+  const closeAll = async (patience?: number): Promise<void> => {
+    stop.abort();
+    await Promise.all([compute.close(patience), storage.close(patience), jobs?.close(), collecting]);
+  };
+  storUrl = storage.url;
+  const collecting = collectUnreferenced(store, Date.now() - orphanAge, findReferenced, stop.signal).then(
+    (removed) => (removed > 0 ? log(`removed ${removed} contents that no object refers to`) : undefined),
+    (error: unknown) => log(`collecting failed: ${String(error)}`),
+  );
+  try {
+    await writeAddresses(store, datacenter, told.computeUrl, told.storUrl);
+  } catch (error) {
+    jobs?.start();
+    await closeAll(0);
+    throw error;
+  }
+  jobs?.start();
+  return { computeUrl: compute.url, storUrl: storage.url, caFile: tls?.caFile, id: lease.id, close: closeAll };
+}
+
+/**
+ * Serves both services over a PostgreSQL database that was migrated and a directory of contents.
+ * @throws {LocalError} when the database, the directory or a port cannot be used, or another gateway serves the database.
+ */
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { database, bytes, log = () => undefined } = options;
+  const own = await openPostgres(database, leaseConnections);
+  let lease: Lease | undefined;
+  let store: LocalStore | undefined;
+  const end = async (): Promise<void> => {
+    await store?.close();
+    // Where the database is away the lease ends by itself.
+    await lease?.release().catch((error: unknown) => log(`the lease cannot be given back: ${String(error)}`));
+    await own.destroy();
+  };
+  try {
+    store = await openClusterStore({ database, bytes, admit: (transaction) => requireLease(lease).admit(transaction) });
+    lease = await takeLease(own, `process ${options.pid} of ${hostname()}`, log);
+    const gateway = await serve(store, lease, options);
+    return {
+      ...gateway,
+      close: async (patience) => {
+        await gateway.close(patience);
+        await end();
+      },
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+function requireLease(lease: Lease | undefined): Lease {
+  if (lease === undefined) throw new Error('nothing is written before the lease is taken');
+  return lease;
+}

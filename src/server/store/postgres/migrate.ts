@@ -1,0 +1,78 @@
+import { sql, type Kysely } from 'kysely';
+import { LocalError } from '../../../base/errors.ts';
+import { steps, type StepTable } from '../migrations.ts';
+import type { Schema } from '../schema.ts';
+import { createColumnTypes } from './column-types.ts';
+import { isRepeatable } from './errors.ts';
+
+/** Tables that embedded services have no use for. Who serves, and until when in the database's own time. */
+async function createClusterTables(db: Kysely<never>): Promise<void> {
+  await sql`
+    create table if not exists gateways (
+      id text collate "C" primary key, address text collate "C" not null, started timestamptz not null, until timestamptz not null
+    )`.execute(db);
+}
+
+/** The row that whoever migrates locks, before anything else is looked at. */
+const lockRow = 0;
+
+async function createStepTable(db: Kysely<StepTable>): Promise<void> {
+  try {
+    await sql`create table if not exists steps (number bigint primary key, done bigint not null)`.execute(db);
+  } catch (error) {
+    // Two that make it at once: the other one has made it.
+    if (!isRepeatable(error)) throw error;
+  }
+  const row = { number: lockRow, done: 0 };
+  await db
+    .insertInto('steps')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+function refuseNewer(done: number): LocalError {
+  return new LocalError(`the database was migrated by a newer release (version ${done}, this one knows ${steps.length})`, {
+    hint: 'use that release, or another database',
+  });
+}
+
+async function readVersion(db: Kysely<StepTable>): Promise<number> {
+  const query = db.selectFrom('steps').select((of) => of.fn.max<number>('number').as('last'));
+  return (await query.executeTakeFirstOrThrow()).last;
+}
+
+/**
+ * Brings a PostgreSQL database to the newest version: all steps that are missing in one transaction, under a lock. Any number may try at
+ * once, and again is the same.
+ * @returns the versions before and after.
+ * @throws {LocalError} when a newer release of the program has written it.
+ */
+export async function migratePostgres(database: Kysely<Schema>, now: number): Promise<{ from: number; to: number }> {
+  const db = database.withPlugin(createColumnTypes()) as unknown as Kysely<StepTable>;
+  await createStepTable(db);
+  return db.transaction().execute(async (transaction) => {
+    await transaction.selectFrom('steps').select('number').where('number', '=', lockRow).forUpdate().execute();
+    const done = await readVersion(transaction);
+    if (done > steps.length) throw refuseNewer(done);
+    for (const [index, step] of [...steps.entries()].slice(done)) {
+      await step(transaction as unknown as Kysely<never>);
+      const row = { number: index + 1, done: now };
+      await transaction.insertInto('steps').values(row).execute();
+    }
+    await createClusterTables(transaction as unknown as Kysely<never>);
+    return { from: done, to: steps.length };
+  });
+}
+
+/** @throws {LocalError} unless the database has exactly the version that this release knows */
+export async function assertMigrated(database: Kysely<Schema>): Promise<void> {
+  const db = database as unknown as Kysely<StepTable>;
+  const { rows } = await sql<{ known: boolean }>`select to_regclass('steps') is not null as known`.execute(db);
+  const done = rows[0]?.known === true ? await readVersion(db) : 0;
+  if (done > steps.length) throw refuseNewer(done);
+  if (done === steps.length) return;
+  throw new LocalError(`the database has version ${done} of the tables, and this release needs ${steps.length}`, {
+    hint: 'cloud server migrate',
+  });
+}

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kysely, Transaction } from 'kysely';
+import type { Schema } from '../schema.ts';
+import type { Store } from '../store.ts';
+import { StoreUnavailable } from '../unavailable.ts';
+import { isRepeatable } from './errors.ts';
+
+/** Milliseconds for which a write that others are in the way of is tried again, and the longest pause between. */
+const patience = 5000;
+const longestPause = 100;
+
+/** Writes of one process. */
+export interface Writes {
+  readonly write: Store['write'];
+  /** Transactions committed so far. */
+  commits(): number;
+}
+
+/**
+ * Makes what writes: each work in a serializable transaction of its own, run again when another was in its way.
+ * @param admit runs first in each transaction, and throws where this process must not write
+ */
+export function createWrites(db: Kysely<Schema>, admit: ((transaction: Transaction<Schema>) => Promise<void>) | undefined): Writes {
+  let commits = 0;
+  return {
+    async write(work) {
+      const end = performance.now() + patience;
+      for (let pause = 1; ; pause = Math.min(longestPause, pause * 2)) {
+        try {
+          const value = await db
+            .transaction()
+            .setIsolationLevel('serializable')
+            .execute(async (transaction) => {
+              await admit?.(transaction);
+              return work(transaction);
+            });
+          commits += 1;
+          return value;
+        } catch (error) {
+          if (!isRepeatable(error)) throw error;
+          if (performance.now() > end) throw new StoreUnavailable('others have written the same for too long', { cause: error });
+        }
+        await sleep(Math.random() * pause);
+      }
+    },
+    commits: () => commits,
+  };
+}

@@ -1,0 +1,197 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { takeLease } from '../../src/server/store/postgres/lease.ts';
+import { migratePostgres } from '../../src/server/store/postgres/migrate.ts';
+import { openClusterStore, openPostgres } from '../../src/server/store/postgres/open.ts';
+import { StoreUnavailable } from '../../src/server/store/unavailable.ts';
+import { createDatabase, migrateDatabase } from '../support/cluster-database.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { createTestService, type TestReply } from '../support/service.ts';
+
+/** What becomes of the services when the database is new, newer, away, or belongs to another. */
+
+let dir = '';
+/** Run after a test, the last one first. */
+const ends: (() => Promise<unknown>)[] = [];
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'cloud-database-'));
+});
+afterEach(async () => {
+  while (ends.length > 0) await ends.pop()?.();
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function create(options: { isEmpty?: boolean } = {}): Promise<string> {
+  const { url, drop } = await createDatabase(options);
+  ends.push(drop);
+  return url;
+}
+
+async function open(url: string): ReturnType<typeof openPostgres> {
+  const db = await openPostgres(url);
+  ends.push(() => db.destroy());
+  return db;
+}
+
+describe('migration', () => {
+  test('two first ones at once: both succeed, and one of them has made the tables', async () => {
+    const url = await create({ isEmpty: true });
+    const databases = await Promise.all([open(url), open(url), open(url)]);
+    const done = await Promise.all(databases.map((db) => migratePostgres(db, 1)));
+    const [{ to } = { to: 0 }] = done;
+    expect(done.map(({ from }) => from).toSorted((a, b) => a - b)).toEqual([0, to, to]);
+    const [db] = databases;
+    const steps = await sql<{ number: number }>`select number from steps order by number`.execute(db ?? (await open(url)));
+    expect(steps.rows.map(({ number }) => number)).toEqual(Array.from({ length: to + 1 }, (_, number) => number));
+  });
+
+  test('one that is cut off leaves nothing, and the next one makes everything', async () => {
+    const url = await create({ isEmpty: true });
+    const db = await open(url);
+    // The name of the last of the tables is taken: the transaction fails when most others are made.
+    await sql`create table job_causes (taken bigint)`.execute(db);
+    await expect(migratePostgres(db, 1)).rejects.toThrow('job_causes');
+    const { rows } = await sql<{ name: string }>`
+      select table_name as name from information_schema.tables where table_schema = 'public' order by 1`.execute(db);
+    expect(rows.map(({ name }) => name)).toEqual(['job_causes', 'steps']);
+    await sql`drop table job_causes`.execute(db);
+    expect(await migratePostgres(db, 1)).toMatchObject({ from: 0 });
+    await (await openClusterStore({ database: url, bytes: dir })).close();
+  });
+
+  test('tables that are missing, and those of a newer release, are refused in one line', async () => {
+    const url = await create({ isEmpty: true });
+    await expect(openClusterStore({ database: url, bytes: dir })).rejects.toThrow(/^the database has version 0 of the tables, .*$/u);
+    const db = await open(url);
+    await migratePostgres(db, 1);
+    await sql`insert into steps (number, done) values (99, 1)`.execute(db);
+    const newer = /^the database was migrated by a newer release \(version 99, .*$/u;
+    await expect(openClusterStore({ database: url, bytes: dir })).rejects.toThrow(newer);
+    await expect(migratePostgres(db, 1)).rejects.toThrow(newer);
+  });
+
+  test('texts are compared by their bytes, whatever the language of the database is', async () => {
+    const db = await open(await create());
+    const { rows } = await sql<{ name: string }>`
+      select table_name || '.' || column_name as name from information_schema.columns
+      where table_schema = 'public' and data_type = 'text' and collation_name is distinct from 'C'`.execute(db);
+    expect(rows).toEqual([]);
+  });
+});
+
+test('while the database is away requests get 503 with Retry-After, and all is well when it is back', { timeout: 120_000 }, async () => {
+  const server = await startPostgres();
+  ends.push(() => server.stop());
+  const url = await migrateDatabase(server, 'away');
+  const service = await createTestService({ open: () => openClusterStore({ database: url, bytes: dir }) });
+  ends.push(() => service.close());
+  const put = (name: string): Promise<TestReply> => service.storage('PUT', `/demo/stor/${name}`, { body: Buffer.from('x'.repeat(5000)) });
+  // Many connections are open, and some in use, when it dies.
+  expect((await Promise.all(['a', 'b', 'c', 'd'].map(put))).map(({ status }) => status)).toEqual([204, 204, 204, 204]);
+  const underWay = ['e', 'f', 'g', 'h'].map(put);
+  await server.crash();
+  const cut = await Promise.all(underWay);
+  for (const { status } of cut) expect([204, 503]).toContain(status);
+  for (const reply of [await service.storage('GET', '/demo/stor/a'), await service.compute('GET', '/my/keys'), await put('later')]) {
+    expect([reply.status, reply.code, reply.headers['retry-after']]).toEqual([503, 'ServiceUnavailable', '1']);
+    expect(reply.text).not.toMatch(/ENOENT|ECONNREFUSED|PGSQL/u);
+  }
+  await server.start();
+  // Nothing that was acknowledged is lost: the crash ends no transaction that was committed.
+  for (const [index, { status }] of cut.entries())
+    if (status === 204) expect((await service.storage('GET', `/demo/stor/${'efgh'[index]}`)).status).toBe(200);
+  expect((await service.storage('GET', '/demo/stor/a')).text).toHaveLength(5000);
+  expect((await put('after')).status).toBe(204);
+});
+
+describe('the lease', () => {
+  const log = (): void => undefined;
+  /** Milliseconds after which a lease is renewed that a test has end. */
+  const never = 1_000_000_000;
+
+  /** As after a freeze that lasted longer than the lease. */
+  async function expire(url: string): Promise<void> {
+    await sql`update gateways set until = clock_timestamp() - interval '1 second'`.execute(await open(url));
+  }
+
+  test('a second live gateway is refused, and one after the first has ended is not', async () => {
+    const db = await open(await create());
+    const first = await takeLease(db, 'first', log);
+    await expect(takeLease(db, 'second', log)).rejects.toThrow(/^another gateway serves this database: first$/u);
+    await first.release();
+    const second = await takeLease(db, 'second', log);
+    await second.release();
+  });
+
+  test('of many that start at once one gets it', async () => {
+    const db = await open(await create());
+    const tried = await Promise.allSettled(Array.from({ length: 8 }, (_, index) => takeLease(db, `gateway ${index}`, log)));
+    const got = tried.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    expect(got).toHaveLength(1);
+    await got[0]?.release();
+  });
+
+  test('a gateway that wakes after its lease commits nothing, whether another has taken over or not', async () => {
+    const url = await create();
+    const db = await open(url);
+    const lease = await takeLease(db, 'frozen', log, never);
+    const store = await openClusterStore({ database: url, bytes: dir, admit: lease.admit });
+    ends.push(() => store.close());
+    const write = (name: string): Promise<unknown> =>
+      store.write((transaction) => transaction.insertInto('networks').values({ id: name, name }).execute());
+    await write('before');
+    await expire(url);
+    await expect(write('expired')).rejects.toBeInstanceOf(StoreUnavailable);
+    const next = await takeLease(db, 'next', log);
+    await expect(write('taken')).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(await db.selectFrom('networks').select('id').execute()).toEqual([{ id: 'before' }]);
+    await next.release();
+    await lease.release();
+  });
+
+  test('whoever takes over waits for the writes under way', async () => {
+    const url = await create();
+    const db = await open(url);
+    const lease = await takeLease(db, 'slow', log, never);
+    const store = await openClusterStore({ database: url, bytes: dir, admit: lease.admit });
+    ends.push(() => store.close());
+    const order: string[] = [];
+    let go = (): void => undefined;
+    const waiting = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    let begun = (): void => undefined;
+    const running = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const writing = store.write(async (transaction) => {
+      await transaction.insertInto('networks').values({ id: 'x', name: 'x' }).execute();
+      begun();
+      await waiting;
+    });
+    await running;
+    await expire(url);
+    const taking = takeLease(db, 'next', log).then((next) => {
+      order.push('taken');
+      return next;
+    });
+    // It waits for a lock in the database, where one can see it.
+    const other = await open(url);
+    const isWaiting = async (): Promise<boolean> => {
+      const { rows } = await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(
+        other,
+      );
+      return rows.length > 0;
+    };
+    await expect.poll(isWaiting, { timeout: 20_000 }).toBe(true);
+    go();
+    await writing.then(() => order.push('written'));
+    const next = await taking;
+    expect(order).toEqual(['written', 'taken']);
+    await next.release();
+    await lease.release();
+  });
+});

@@ -1,0 +1,183 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { request } from 'node:https';
+import { chmodSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase } from '../support/cluster-database.ts';
+import { usualIsolation } from '../support/job-sandboxes.ts';
+import { runStatement } from '../support/postgres.ts';
+import { createSandbox, type Sandbox } from '../support/sandbox.ts';
+import { createRsaKey, signHeaders } from '../support/service.ts';
+
+/** The program as an operator runs it: tables, an account, a gateway, its end, and the next one. */
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly told: { computeUrl: string; storUrl: string; caFile?: string; pid: number; gateway: string };
+  /** Lines of its log so far. */
+  readonly lines: () => readonly string[];
+  readonly ended: Promise<number | null>;
+}
+
+const program = resolve(import.meta.dirname, '../../bin/cloud');
+const key = createRsaKey();
+let sandbox: Sandbox;
+let remove: () => void;
+let url = '';
+let drop: () => Promise<void>;
+const running: ChildProcess[] = [];
+
+beforeAll(async () => {
+  ({ sandbox, remove } = createSandbox());
+  ({ url, drop } = await createDatabase({ isEmpty: true }));
+  chmodSync(sandbox.write('key.pem', key.privateKey.export({ type: 'pkcs8', format: 'pem' })), 0o600);
+  sandbox.write('key.pub', key.line);
+  sandbox.write('database', `${url}\n`);
+});
+afterAll(async () => {
+  for (const child of running) child.kill('SIGKILL');
+  await drop();
+  remove();
+});
+
+const places = (): string[] => ['--database-file', join(sandbox.home, 'database'), '--bytes', `file://${sandbox.home}/bytes`];
+const isolation = usualIsolation() === 'none' ? ['--isolation', 'none'] : [];
+
+function startGateway(...words: string[]): Promise<Running> {
+  const all = ['server', 'gateway', ...places(), '--compute-port', '0', '--stor-port', '0', '-j', ...isolation, ...words];
+  const child = spawn(process.execPath, [program, ...all], { cwd: sandbox.home, env: sandbox.env });
+  running.push(child);
+  let [stdout, stderr] = ['', ''];
+  child.stderr.on('data', (piece: Buffer) => (stderr += piece.toString()));
+  const ended = new Promise<number | null>((done) => child.once('close', done));
+  return new Promise((done, failed) => {
+    child.stdout.on('data', (piece: Buffer) => {
+      stdout += piece.toString();
+      const line = stdout.split('\n').find((each) => each.startsWith('{"computeUrl"'));
+      if (line === undefined) return;
+      done({ child, ended, told: JSON.parse(line) as Running['told'], lines: () => stdout.trim().split('\n') });
+    });
+    void ended.then((code) => failed(new Error(`the gateway ended with ${code}: ${stderr}`)));
+  });
+}
+
+async function stop({ child, ended }: Running): Promise<number | null> {
+  child.kill('SIGTERM');
+  return ended;
+}
+
+async function useProfile({ told }: Running): Promise<void> {
+  const words = [
+    '--url',
+    told.computeUrl,
+    '--stor-url',
+    told.storUrl,
+    '--ca',
+    told.caFile ?? '',
+    '--key-file',
+    join(sandbox.home, 'key.pem'),
+  ];
+  await sandbox.json('profile', 'create', 'team', '--account', 'alice', ...words, '--force');
+}
+
+test('before the tables are made a gateway says what to do', async () => {
+  const { code, stderr } = await sandbox.cloud(['server', 'gateway', ...places(), '--http']);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/version 0 of the tables, .*\nhint: cloud server migrate\n$/u)]);
+});
+
+test('tables and an account are made, and made again nothing is lost', async () => {
+  const database = ['--database-file', join(sandbox.home, 'database')];
+  const { to, from } = await sandbox.json<{ from: number; to: number }>('server', 'migrate', ...database);
+  expect([from, to > 0]).toEqual([0, true]);
+  const owner = ['alice', '--email', 'alice@example.com', '--public-key', join(sandbox.home, 'key.pub')];
+  const made = await sandbox.json<{ id: string }>('server', 'accounts', 'create', ...owner, ...database);
+  expect(made).toMatchObject({ login: 'alice', email: 'alice@example.com', keys: 1 });
+  const again = await sandbox.here(['server', 'accounts', 'create', ...owner, ...database]);
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('there is an account alice already')]);
+  expect(await sandbox.json('server', 'migrate', ...database)).toEqual({ from: to, to });
+  expect(await sandbox.json('server', 'accounts', 'list', ...database)).toEqual([made]);
+});
+
+describe('words that are refused', () => {
+  const refused = async (...words: string[]): Promise<string> => {
+    const { code, stderr, stdout } = await sandbox.here(['server', ...words]);
+    expect([code, stdout]).toEqual([2, '']);
+    return stderr;
+  };
+
+  test.each(['postgresql://cloud:hush-hush@localhost/cloud', 'postgresql:///cloud?host=/run&password=hush-hush'])(
+    'a password in --database, which is not repeated: %s',
+    async (database) => {
+      const stderr = await refused('migrate', '--database', database);
+      expect(stderr).toContain('has a password in it');
+      expect(stderr).not.toContain('hush');
+    },
+  );
+
+  test('other URLs, none, two, and no certificate', async () => {
+    expect(await refused('migrate', '--database', 'mysql://localhost/cloud')).toContain('must be the URL of a PostgreSQL database');
+    expect(await refused('migrate')).toContain('CLOUD_SERVER_DATABASE');
+    expect(await refused('migrate', '--database', 'postgresql://h/d', '--database-file', 'x')).toContain('give one of');
+    const database = ['--database', 'postgresql://localhost/cloud'];
+    expect(await refused('gateway', ...database, '--http')).toContain('--bytes file:///DIR');
+    for (const bytes of ['s3://bucket', '/srv/cloud', 'file://host/srv', 'file:///'])
+      expect(await refused('gateway', ...database, '--http', '--bytes', bytes)).toContain('must be the URL of a folder');
+    const folder = [...database, '--bytes', 'file:///srv/cloud'];
+    expect(await refused('gateway', ...folder)).toContain('which certificate');
+    expect(await refused('gateway', ...folder, '--tls-cert', 'x')).toContain('belong together');
+    expect(await refused('gateway', ...folder, '--tls-dir', 'x', '--http')).toContain('more than one way');
+    expect(await refused('gateway', ...folder, '--http', '--public-url', 'cloud.example.com')).toContain('must be a URL');
+  });
+
+  test('a database that is not there', async () => {
+    const { code, stderr } = await sandbox.here(['server', 'migrate', '--database', 'postgresql://localhost:1/cloud']);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/postgresql:\/\/localhost:1\/cloud cannot be used: .*ECONNREFUSED/u)]);
+  });
+});
+
+test('an account of a gateway stores, reads and runs jobs; a second gateway is refused; the data outlives both', async () => {
+  const first = await startGateway('--tls-dir', join(sandbox.home, 'tls'));
+  expect(first.told).toMatchObject({ pid: first.child.pid, caFile: join(sandbox.home, 'tls/ca.pem') });
+  await useProfile(first);
+  sandbox.write('large', 'x'.repeat(3_000_000));
+  expect(await sandbox.shell('cloud stor put -q -p large notes/large && cloud stor cat notes/large | cmp - large')).toMatchObject({
+    code: 0,
+  });
+  const { stdout } = await sandbox.shell("cloud jobs run -q --map 'wc -c' notes/large");
+  expect(stdout).toBe('3000000\n');
+  expect(await sandbox.json('services', 'list')).toContainEqual({ name: 'storage', url: first.told.storUrl });
+  await expect(startGateway('--http')).rejects.toThrow(/ended with 1: .*another gateway serves this database: process \d+ of /u);
+  for (const line of first.lines()) expect(JSON.parse(line)).toBeTypeOf('object');
+  expect(await stop(first)).toBe(0);
+
+  const second = await startGateway('--tls-dir', join(sandbox.home, 'tls'), '--public-url', 'https://cloud.example.com');
+  await useProfile(second);
+  expect(await sandbox.shell('cloud stor cat notes/large | cmp - large')).toMatchObject({ code: 0, stderr: '' });
+  expect(await sandbox.json('services', 'list')).toContainEqual({ name: 'compute', url: 'https://cloud.example.com' });
+  second.child.kill('SIGKILL');
+  await second.ended;
+  // What was killed is forgotten when its lease ends: here that is now.
+  await expect(startGateway('--http')).rejects.toThrow(/forgotten in \d+ seconds/u);
+  await runStatement(url, "update gateways set until = clock_timestamp() - interval '1 second'");
+  expect(await stop(await startGateway('--http'))).toBe(0);
+});
+
+test('SIGTERM: a request under way is finished first', async () => {
+  // Whatever became of those before.
+  await runStatement(url, 'delete from gateways');
+  const gateway = await startGateway('--tls-dir', join(sandbox.home, 'tls'));
+  const { told } = gateway;
+  const headers = { ...signHeaders('storage', { key, keyId: `/alice/keys/${key.fingerprint}` }), 'content-length': '10' };
+  const put = request(`${told.storUrl}/alice/stor/slow`, { method: 'PUT', headers, ca: readFileSync(told.caFile ?? '') });
+  const status = new Promise<number | undefined>((done, failed) =>
+    put.on('error', failed).on('response', (reply) => done(reply.statusCode)),
+  );
+  put.write('12345');
+  // The request is under way when another, sent later, was answered and logged.
+  await useProfile(gateway);
+  await sandbox.json('stor', 'ls');
+  gateway.child.kill('SIGTERM');
+  await expect.poll(() => gateway.lines().some((line) => line.includes('"stopping"')), { timeout: 20_000 }).toBe(true);
+  put.end('67890');
+  expect([await status, await gateway.ended]).toEqual([204, 0]);
+});

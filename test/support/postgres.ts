@@ -1,0 +1,103 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+/** A PostgreSQL server of the tests' own: Debian's programs, its data in a temporary folder, reached by a socket in it. */
+export interface TestPostgres {
+  /** URL of a database, as libpq has them. */
+  url(database: string): string;
+  /** Ends it at once, as a crash of the server does; `start` begins anew with its data. */
+  crash(): Promise<void>;
+  start(): Promise<void>;
+  /** Ends it and removes its data. */
+  stop(): Promise<void>;
+}
+
+/** The user for whom it runs where the tests run for root, whom it refuses. */
+const nobody = 65534;
+
+/** Milliseconds that a start may take. */
+const patience = 60_000;
+
+function findPrograms(): string {
+  const root = '/usr/lib/postgresql';
+  const releases = existsSync(root) ? readdirSync(root).filter((each) => existsSync(join(root, each, 'bin/initdb'))) : [];
+  const newest = releases.toSorted((left, right) => Number(right) - Number(left))[0];
+  if (newest === undefined) throw new Error('PostgreSQL is not installed: apt-get install postgresql-15');
+  return join(root, newest, 'bin');
+}
+
+/** For tests alone: what was committed survives a crash of the server, and no loss of power. */
+const settings = `
+listen_addresses = ''
+fsync = off
+full_page_writes = off
+max_connections = 300
+shared_buffers = 64MB
+autovacuum = off
+log_min_messages = fatal
+`;
+
+async function isReady(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Starts a server with no databases of ours. It ends with this process, however that dies. */
+export async function startPostgres(): Promise<TestPostgres> {
+  const programs = findPrograms();
+  const folder = mkdtempSync(join(tmpdir(), 'cloud-pg-'));
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) chownSync(folder, nobody, nobody);
+  const as = ['--pdeathsig', 'KILL', ...(isRoot ? [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'] : [])];
+  const data = join(folder, 'data');
+  const make = [join(programs, 'initdb'), '-D', data, '-U', 'cloud', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '-N'];
+  execFileSync('setpriv', [...as, ...make], { stdio: ['ignore', 'ignore', 'inherit'], cwd: folder });
+  appendFileSync(join(data, 'postgresql.conf'), `${settings}unix_socket_directories = '${folder}'\n`);
+  const url = (database: string): string => `postgresql:///${database}?user=cloud&host=${folder}`;
+  let crash = async (): Promise<void> => undefined;
+  const start = async (): Promise<void> => {
+    const child = spawn('setpriv', [...as, join(programs, 'postgres'), '-D', data], { stdio: 'ignore', cwd: folder });
+    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    crash = async () => {
+      child.kill('SIGQUIT');
+      await ended;
+    };
+    for (const end = Date.now() + patience; !(await isReady(url('postgres')));) {
+      if (child.exitCode !== null || Date.now() > end) throw new Error(`PostgreSQL does not start: exit code ${child.exitCode}`);
+      await sleep(50);
+    }
+  };
+  await start();
+  return {
+    url,
+    crash: () => crash(),
+    start,
+    stop: async () => {
+      await crash();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs one statement. */
+export async function runStatement(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
