@@ -1,8 +1,9 @@
 import { command, group, type Context } from '../../cli/command.ts';
-import { many, one, some } from '../../cli/parameters.ts';
-import { NotFoundError, UsageError } from '../../base/errors.ts';
-import { record, type Output } from '../../output/kinds.ts';
-import { findTags, requestPath, resolveResource, type Resource } from '../../lookup/resource.ts';
+import { flag, many, one, some } from '../../cli/parameters.ts';
+import { checkInterrupted, NotFoundError, PartialError, UsageError } from '../../base/errors.ts';
+import { record, records, type Output } from '../../output/kinds.ts';
+import { accountWord, findTags, requestPath, resolveResource, type Resource } from '../../lookup/resource.ts';
+import { listTaggable, normalisePath, readState, toRequestPath } from '../../rbac/state.ts';
 
 const resourceHelp =
   'Path of a collection or of one member: keys, keys/laptop, images/NAME@VERSION, /my/users; account for the account itself';
@@ -23,6 +24,41 @@ async function writeTags(context: Context, resource: Resource, roles: readonly s
   const tags = written['role-tag'];
   context.note(tags.length === 0 ? `${written.name} has no role tags now` : `${written.name} has the role tags ${tags.join(', ')} now`);
   return record(written, { id: 'name' });
+}
+
+/** A resource with the role tags that it has by then. */
+interface Tagged {
+  name: string;
+  'role-tag': string[];
+}
+
+/** A resource and all below it, as requests have their paths: a collection with its members, users with their keys, the account with everything. */
+async function listTree(context: Context, { path }: Resource): Promise<string[]> {
+  const state = await readState(context, true);
+  const names = new Map(state.policies.map(({ id, name }) => [id, name]));
+  const root = normalisePath(path, state);
+  const below = listTaggable(state).filter((each) => root === accountWord || each === root || each.startsWith(`${root}/`));
+  // Of members that no list has, such as instances, the path is what it is.
+  return below.length === 0 ? [path] : below.map((each) => toRequestPath(each, names));
+}
+
+/** Sets the role tags of a tree, one resource after the other; goes on after failures. @throws {PartialError} at the end for these */
+async function* setTree(context: Context, resource: Resource, roles: readonly string[], dryRun: boolean): AsyncGenerator<Tagged> {
+  const { compute, account } = context;
+  const wanted = [...new Set(roles)];
+  const paths = await listTree(context, resource);
+  let [failed, lastCode] = [0, 0];
+  for (const path of paths) {
+    const target = requestPath({ path }, account);
+    checkInterrupted(context.world.interrupted);
+    try {
+      yield dryRun ? { name: `/${target}`, 'role-tag': wanted } : await compute.setRoleTags({ resource: target, 'role-tag': wanted });
+    } catch (error) {
+      failed += 1;
+      lastCode = await context.fail(error, `/${target}`);
+    }
+  }
+  if (failed > 0) throw new PartialError(`${failed} of ${paths.length} failed`, failed === paths.length ? { allFailed: lastCode } : {});
 }
 
 /** `cloud roles tags`. */
@@ -46,13 +82,25 @@ export const tags = group({
       summary: 'Replace the role tags of a resource',
       description: 'Without any role, all tags are removed.',
       arguments: { resource: one(resourceHelp, { values: 'resource' }), role: some('Name of a role', { values: 'role' }) },
+      options: {
+        recursive: flag('A collection with its members, users with their keys, account with everything', { short: 'r' }),
+        dryRun: flag('Only show what would be done', { short: 'n' }),
+      },
       run: async (invocation) => {
-        const resource = await resolveResource(invocation, invocation.args.resource);
+        const { args, options } = invocation;
+        const resource = await resolveResource(invocation, args.resource);
+        if (options.recursive || options.dryRun) {
+          const tagged = options.recursive
+            ? setTree(invocation, resource, args.role, options.dryRun)
+            : [{ name: `/${requestPath(resource, invocation.account)}`, 'role-tag': args.role }];
+          return records(tagged, { columns: ['name', 'role-tag'], id: 'name' });
+        }
         return await writeTags(invocation, resource, invocation.args.role);
       },
       examples: [
         { line: 'cloud roles tags set keys dev ops', help: 'Members of dev and ops may act on the list of keys, as their policies say' },
         { line: 'cloud roles tags set keys', help: 'No tags any more' },
+        { line: 'cloud roles tags set -r users dev', help: 'The list of users, every user and all of their keys' },
       ],
     }),
     add: command({

@@ -1,12 +1,22 @@
 import { command, group, type Command, type Context } from '../../cli/command.ts';
-import { many, one, some, type Argument } from '../../cli/parameters.ts';
-import { record, type Output } from '../../output/kinds.ts';
+import { flag, many, one, some, type Argument } from '../../cli/parameters.ts';
+import { runPool } from '../../base/parallel.ts';
+import { record, records, type Output } from '../../output/kinds.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { decodeValue } from '../../transfer/tree/headers.ts';
 import { pickStoredHeaders } from '../../transfer/tree/link.ts';
 import { changeMetadata } from '../../transfer/tree/metadata.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { walkRemote } from '../../transfer/tree/walk.ts';
+import { chooseParallel, createTally, type Tally } from './engine.ts';
 import { missing } from './paths.ts';
+import { dryRunOption } from './rehearse.ts';
+
+/** An entry with its roles. */
+interface Tagged {
+  path: string;
+  roles: string[];
+}
 
 function readTags(header: string | undefined): string[] {
   return (header ?? '')
@@ -19,25 +29,55 @@ function show(path: RemotePath, roles: readonly string[]): Output {
   return record({ path: printRemotePath(path), roles }, { id: 'roles', columns: ['path', 'roles'] });
 }
 
-async function changeTags(context: Context, word: string, change: (current: readonly string[]) => string[]): Promise<Output> {
-  const path = readRemotePath(word, context.account);
+type Change = (current: readonly string[]) => string[];
+
+/** Changes the roles of one entry; undefined when there is none. */
+async function changeTags({ storage, world }: Context, path: RemotePath, change: Change): Promise<Tagged | undefined> {
   let roles: string[] = [];
   const changed = await changeMetadata(
-    context.storage,
+    storage,
     path,
     (current) => {
       roles = [...new Set(change(readTags(current['role-tag'])))];
       const stored = Object.entries(pickStoredHeaders(current)).map(([name, value]) => [name, decodeValue(value)]);
       return { headers: Object.fromEntries(stored), roleTag: roles.join(',') };
     },
-    context.world.interrupted,
+    world.interrupted,
   );
-  if (!changed) throw missing(path);
-  context.note(`${printRemotePath(path)} is tagged with ${roles.length === 0 ? 'no role' : roles.join(', ')}`);
-  return show(path, roles);
+  return changed && { path: printRemotePath(path), roles };
+}
+
+/** What the roles of one entry would be. */
+async function foretellTags({ storage }: Context, path: RemotePath, change: Change): Promise<Tagged | undefined> {
+  const found = await inspect(storage, path);
+  return found && { path: printRemotePath(path), roles: [...new Set(change(readTags(found.headers['role-tag'])))] };
+}
+
+/** A directory and everything in it; the directory comes first, because what is made in it meanwhile has its roles. */
+async function* listTree(context: Context, root: RemotePath, tally: Tally): AsyncGenerator<RemotePath> {
+  yield root;
+  const walk = walkRemote(context.storage, root, { onError: (error, directory) => tally.fail(error, printRemotePath(directory)) });
+  for await (const { kind, path } of walk) if (kind !== 'leave') yield path;
+}
+
+/** Changes the roles of a tree, several entries at once, and gives each as it is by then; goes on after failures. */
+async function* changeTree(
+  context: Context,
+  root: RemotePath,
+  work: (path: RemotePath) => Promise<Tagged | undefined>,
+): AsyncGenerator<Tagged> {
+  const found = await inspect(context.storage, root);
+  if (!found) throw missing(root);
+  const tally = createTally(context);
+  const items = found.type === 'directory' ? listTree(context, root, tally) : [root];
+  const limit = chooseParallel({});
+  const attempt = (path: RemotePath): Promise<Tagged | undefined> => tally.attempt(printRemotePath(path), () => work(path));
+  for await (const tagged of runPool(items, attempt, { limit, signal: context.world.interrupted })) if (tagged) yield tagged;
+  tally.finish();
 }
 
 const path = one('Directory or object', { values: 'path' });
+const treeOptions = { recursive: flag('A directory with everything in it', { short: 'r' }), dryRun: dryRunOption };
 
 interface Verb {
   readonly summary: string;
@@ -46,11 +86,29 @@ interface Verb {
   readonly examples: readonly { line: string; help: string }[];
 }
 
-function createVerb({ summary, role, change, examples }: Verb): Command<{ path: typeof path; role: Argument<string[]> }> {
+function createVerb({
+  summary,
+  role,
+  change,
+  examples,
+}: Verb): Command<{ path: typeof path; role: Argument<string[]> }, typeof treeOptions> {
   return command({
     summary,
     arguments: { path, role },
-    run: async (invocation) => await changeTags(invocation, invocation.args.path, (current) => change(current, invocation.args.role)),
+    options: treeOptions,
+    run: async (invocation) => {
+      const { args, options, note, account } = invocation;
+      const root = readRemotePath(args.path, account);
+      const changeRoles: Change = (current) => change(current, args.role);
+      const work = (each: RemotePath): Promise<Tagged | undefined> =>
+        options.dryRun ? foretellTags(invocation, each, changeRoles) : changeTags(invocation, each, changeRoles);
+      if (options.recursive) return records(changeTree(invocation, root, work), { columns: ['path', 'roles'], id: 'path' });
+      const tagged = await work(root);
+      if (!tagged) throw missing(root);
+      const words = tagged.roles.length === 0 ? 'no role' : tagged.roles.join(', ');
+      note(`${tagged.path} ${options.dryRun ? 'would be' : 'is'} tagged with ${words}`);
+      return show(root, tagged.roles);
+    },
     examples,
   });
 }
@@ -80,6 +138,7 @@ export const roles = group({
       examples: [
         { line: 'cloud stor roles set logs operators', help: 'This one alone' },
         { line: 'cloud stor roles set logs', help: 'None' },
+        { line: 'cloud stor roles set -r photos operators', help: 'A directory with everything in it' },
       ],
     }),
     add: createVerb({

@@ -1,0 +1,68 @@
+import { beforeAll, expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+
+/** Role tags of whole trees: directories with what is in them, and collections with their members. */
+
+const user = useLocal();
+
+beforeAll(async () => {
+  for (const role of ['dev', 'ops']) await user.json('roles', 'create', role, '--wait');
+  const made = await user.shell(
+    'mkdir -p tree/a/b && echo 1 > tree/one && echo 2 > tree/a/two && echo 3 > tree/a/b/three && cloud stor put -q -r -T tree tree && cloud stor meta set -q tree/one colour=red',
+  );
+  if (made.code !== 0) throw new Error(made.stderr);
+});
+
+interface Tagged {
+  path: string;
+  roles: string[];
+}
+
+function printTags(tagged: readonly Tagged[]): string[] {
+  return tagged.map(({ path, roles }) => `${path} ${roles.join('+')}`).toSorted();
+}
+
+const tree = ['', '/a', '/a/b', '/a/b/three', '/a/two', '/one'].map((path) => `/demo/stor/tree${path}`);
+const tagsOf = async (path: string): Promise<string[]> => (await user.json<Tagged>('stor', 'roles', 'get', path)).roles;
+
+test('a directory is tagged with everything in it, and what was stored stays', async () => {
+  expect(printTags(await user.json('stor', 'roles', 'set', '-r', 'tree', 'dev'))).toEqual(tree.map((path) => `${path} dev`));
+  for (const path of tree) expect(await tagsOf(path)).toEqual(['dev']);
+  expect(await user.json('stor', 'meta', 'get', 'tree/one')).toMatchObject({ 'm-colour': 'red' });
+  expect((await user.here(['stor', 'cat', 'tree/a/b/three'])).stdout).toBe('3\n');
+  const rehearsed = await user.json<Tagged[]>('stor', 'roles', 'add', '-r', '-n', 'tree/a', 'ops');
+  expect(printTags(rehearsed)).toEqual(tree.slice(1, 5).map((path) => `${path} dev+ops`));
+  expect(await tagsOf('tree/a/two')).toEqual(['dev']);
+  await user.json('stor', 'roles', 'add', '-r', 'tree/a', 'ops');
+  expect(printTags(await user.json('stor', 'roles', 'remove', '-r', 'tree', 'dev'))).toEqual([
+    '/demo/stor/tree ',
+    ...tree.slice(1, 5).map((path) => `${path} ops`),
+    '/demo/stor/tree/one ',
+  ]);
+});
+
+test('an object, what is not there, and a role that does not exist', async () => {
+  expect(printTags(await user.json('stor', 'roles', 'set', '-r', 'tree/one', 'ops'))).toEqual(['/demo/stor/tree/one ops']);
+  const missing = await user.here(['stor', 'roles', 'set', '-r', 'nothere', 'dev']);
+  expect([missing.code, missing.stdout, missing.stderr]).toEqual([3, '', expect.stringContaining('/demo/stor/nothere')]);
+  const unknown = await user.here(['stor', 'roles', 'set', '-r', 'tree/a', 'norole']);
+  expect(unknown.code).not.toBe(0);
+  expect(unknown.stderr).toContain('4 of 4 failed');
+  expect(await tagsOf('tree/a')).toEqual(['ops']);
+});
+
+test('a collection is tagged with its members', async () => {
+  await user.here(['users', 'create', 'alice', '--email', 'a@example.com', '--password-stdin', '--wait'], { input: 'open sesame 1' });
+  const names = (tagged: readonly { name: string; 'role-tag': string[] }[]): string[] =>
+    tagged.map(({ name, 'role-tag': tags }) => `${name} ${tags.join('+')}`);
+  const all = ['/demo/users dev', '/demo/users/alice dev', '/demo/users/alice/keys dev'];
+  expect(names(await user.json('roles', 'tags', 'set', '-r', '-n', 'users', 'dev'))).toEqual(all);
+  expect(await user.json('roles', 'tags', 'get', 'users')).toMatchObject({ 'role-tag': [] });
+  expect(names(await user.json('roles', 'tags', 'set', '--recursive', 'users', 'dev'))).toEqual(all);
+  for (const path of ['users', 'users/alice', 'users/alice/keys'])
+    expect(await user.json('roles', 'tags', 'get', path)).toMatchObject({ 'role-tag': ['dev'] });
+  const unknown = await user.here(['roles', 'tags', 'set', '-r', 'users', 'norole']);
+  expect([unknown.code === 0, unknown.stderr]).toEqual([false, expect.stringContaining('3 of 3 failed')]);
+  expect(await user.json('roles', 'tags', 'set', '-n', 'keys', 'dev')).toEqual([{ name: '/demo/keys', 'role-tag': ['dev'] }]);
+  expect(await user.json('roles', 'tags', 'get', 'keys')).toMatchObject({ 'role-tag': [] });
+});
