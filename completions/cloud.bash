@@ -230,7 +230,7 @@ _cloud_place() {
     'roles delete') options="-y,--yes -n,--dry-run --wait --wait-timeout $_cloud_shared" ;;
     'roles tags') commands='get set add remove' aliases='get=show remove=rm' options="$_cloud_shared" ;;
     'roles tags get') options="$_cloud_shared" ;;
-    'roles tags set') options="$_cloud_shared" ;;
+    'roles tags set') options="-r,--recursive -n,--dry-run $_cloud_shared" ;;
     'roles tags add') options="$_cloud_shared" ;;
     'roles tags remove') options="$_cloud_shared" ;;
     'policies') commands='list get create update edit delete check simulate who-can' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
@@ -306,9 +306,9 @@ _cloud_place() {
     'stor sign') options="--expires --method+ --glob --literal --paths-from $_cloud_shared" ;;
     'stor roles') commands='get set add remove' aliases='get=show' options="$_cloud_shared" ;;
     'stor roles get') options="$_cloud_shared" ;;
-    'stor roles set') options="$_cloud_shared" ;;
-    'stor roles add') options="$_cloud_shared" ;;
-    'stor roles remove') options="$_cloud_shared" ;;
+    'stor roles set') options="-r,--recursive -n,--dry-run $_cloud_shared" ;;
+    'stor roles add') options="-r,--recursive -n,--dry-run $_cloud_shared" ;;
+    'stor roles remove') options="-r,--recursive -n,--dry-run $_cloud_shared" ;;
     'stor run') options="-y,--yes --stop-on-error --links --copies --modes --sparse --reset-headers --copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
     'mpu') commands='create upload put-part parts get commit abort list' aliases='create=add get=show abort=delete abort=rm list=ls' options="$_cloud_shared" ;;
     'mpu create') options="--type -m,--meta+ --header+ --copies $_cloud_shared" ;;
