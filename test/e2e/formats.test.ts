@@ -56,7 +56,16 @@ const records: readonly (readonly [string, Field])[] = [
 ];
 
 /** What shows nothing that a service declares: profiles of this machine, content and headers of objects. */
-const undeclared = ['alias list', 'profile list', 'profile get', 'stor get', 'stor meta get', 'stor snapshot list', 'stor roles get'];
+const undeclared = [
+  'alias list',
+  'local faults list',
+  'profile list',
+  'profile get',
+  'stor get',
+  'stor meta get',
+  'stor snapshot list',
+  'stor roles get',
+];
 
 beforeAll(async () => {
   for (const name of ['laptop', 'desk']) execFileSync('ssh-keygen', ['-q', '-t', 'ecdsa', '-N', '', '-f', join(user.home, name)]);
