@@ -174,6 +174,7 @@ _cloud_enter() {
     'local/reset') place='local reset' ;;
     'local/clock') place='local clock' ;;
     'local/faults') place='local faults' ;;
+    'local/requests') place='local requests' ;;
     'local faults/list') place='local faults list' ;;
     'local faults/add') place='local faults add' ;;
     'local faults/clear') place='local faults clear' ;;
@@ -346,7 +347,7 @@ _cloud_place() {
     'profile delete') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
     'profile import') options="--force $_cloud_shared" ;;
     'env') options="$_cloud_shared" ;;
-    'local') commands='start stop status run serve try logs seed reset clock faults' options="$_cloud_shared" ;;
+    'local') commands='start stop status run serve try logs seed reset clock faults requests' options="$_cloud_shared" ;;
     'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
     'local stop') options="--data $_cloud_shared" ;;
     'local status') options="--data $_cloud_shared" ;;
@@ -361,6 +362,7 @@ _cloud_place() {
     'local faults list') options="--data $_cloud_shared" ;;
     'local faults add') options="--data --path --from-account --count --rate --seed $_cloud_shared" ;;
     'local faults clear') options="--data $_cloud_shared" ;;
+    'local requests') options="--data --failed -f,--follow $_cloud_shared" ;;
     'server') commands='gateway migrate accounts' aliases='accounts=account' options="$_cloud_shared" ;;
     'server gateway') options="--database --database-file --bytes --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --public-url --stor-public-url --datacenter --limit+ --allow-jobs --isolation --job-slots --job-time-limit $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
@@ -728,6 +730,7 @@ _cloud_value() {
     'local faults add/--rate') kind=text ;;
     'local faults add/--seed') kind=text ;;
     'local faults clear/--data') kind=directory ;;
+    'local requests/--data') kind=directory ;;
     'server gateway/--database') kind=text ;;
     'server gateway/--database-file') kind=file ;;
     'server gateway/--bytes') kind=text ;;

@@ -342,6 +342,8 @@ function __cloud_enter
             set __cloud_place 'local clock'
         case 'local/faults'
             set __cloud_place 'local faults'
+        case 'local/requests'
+            set __cloud_place 'local requests'
         case 'local faults/list'
             set __cloud_place 'local faults list'
         case 'local faults/add'
@@ -1064,6 +1066,8 @@ function __cloud_valued
         case 'local faults add/--seed'
             return 0
         case 'local faults clear/--data'
+            return 0
+        case 'local requests/--data'
             return 0
         case 'server gateway/--database'
             return 0
@@ -2033,6 +2037,7 @@ complete -c cloud -n '__cloud_below \'local\'' -a seed -d 'Put the samples in th
 complete -c cloud -n '__cloud_below \'local\'' -a reset -d 'Delete everything that the services hold'
 complete -c cloud -n '__cloud_below \'local\'' -a clock -d 'Show or set the clock of a service that runs'
 complete -c cloud -n '__cloud_below \'local\'' -a faults -d 'Let a service that runs have failures, and end them'
+complete -c cloud -n '__cloud_below \'local\'' -a requests -d 'List what programs sent to a service that runs, and why it was refused'
 complete -c cloud -n '__cloud_at \'local start\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local start\'' -l compute-port -x -d 'Port of the compute service; 0 for any free one'
 complete -c cloud -n '__cloud_at \'local start\'' -l stor-port -x -d 'Port of the object storage; 0 for any free one'
@@ -2113,6 +2118,9 @@ complete -c cloud -n '__cloud_at \'local faults add\'' -l rate -x -d 'For some r
 complete -c cloud -n '__cloud_at \'local faults add\'' -l seed -x -d 'With the same seed, --rate chooses the same requests again; shown when absent'
 complete -c cloud -n '__cloud_argument \'local faults add\' 0 0' -a '(__cloud_ask action)'
 complete -c cloud -n '__cloud_at \'local faults clear\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_at \'local requests\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_at \'local requests\'' -l failed -d 'Only requests that were refused or failed'
+complete -c cloud -n '__cloud_at \'local requests\'' -s f -l follow -d 'Show later ones as they come, until Ctrl-C'
 complete -c cloud -n '__cloud_below \'server\'' -a gateway -d 'Serve both services over PostgreSQL and a shared folder, in the foreground'
 complete -c cloud -n '__cloud_below \'server\'' -a migrate -d 'Make the tables of a database, or those that an update of this program needs'
 complete -c cloud -n '__cloud_below \'server\'' -a accounts -d 'Accounts of the services'

@@ -56,6 +56,34 @@ export interface FaultState {
   readonly left?: number | undefined;
 }
 
+/** A request that a service got, and what came of it. */
+export interface RecordedRequest {
+  /** Counts from 1 since the service was started. */
+  readonly id: number;
+  /** By the clock of the service, ISO 8601. */
+  readonly time: string;
+  readonly service: string;
+  /** In lower case; absent where none was recognised. */
+  readonly operation?: string | undefined;
+  readonly method: string;
+  readonly path: string;
+  /** 0 when the connection was closed on command. */
+  readonly status: number;
+  /** Milliseconds until the response began. */
+  readonly duration: number;
+  /** Login of the account, or `account/user`; `-` without a valid signature. */
+  readonly caller: string;
+  readonly address: string;
+  readonly requestId: string;
+  readonly code?: string;
+  readonly message?: string;
+  /** What the service does not tell the client: which text was to be signed, which rule or tag was missing. */
+  readonly reason?: string;
+  /** Failures on command. */
+  readonly faults?: readonly string[];
+  readonly curl: string;
+}
+
 export const controlOperations = {
   /** `set` is a time in ISO 8601; `advance` and `skew` are milliseconds. Without input nothing changes. */
   clock: operation<ClockState>()('Show or set the clock', { set: 'text', advance: 'number', skew: 'number', reset: 'flag' }),
@@ -71,6 +99,11 @@ export const controlOperations = {
   }),
   /** Without `id` all of them; gives those that are gone. */
   clearFaults: operation<{ readonly faults: readonly FaultState[] }>()('Ends failures, and lets go on what they hold', { id: 'number' }),
+  /** Those after the one with the number `after`, at most the latest 1000. */
+  requests: operation<{ readonly requests: readonly RecordedRequest[]; readonly latest: number }>()('What programs sent', {
+    after: 'number',
+    failed: 'flag',
+  }),
 };
 
 export type ControlOperations = typeof controlOperations;

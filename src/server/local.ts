@@ -19,6 +19,7 @@ import { createClock, type ServiceClock } from './clock.ts';
 import { changeClock } from './control/clock.ts';
 import { listenForControl } from './control/listen.ts';
 import { createFaults, type Faults } from './faults/rules.ts';
+import { createRequestMemory, type RequestMemory } from './http/recorded-requests.ts';
 import { createService, type Service } from './http/serve.ts';
 import type { ServiceSettings } from './settings.ts';
 import { answerPreflight } from './storage/cors.ts';
@@ -101,7 +102,7 @@ async function prepareLocalTls({ http = false, dataDir, host }: LocalOptions, no
 }
 
 /** Options with the clock of the services, which may be set, as theirs. */
-type ClockedOptions = LocalOptions & { readonly now: () => number; readonly clock: ServiceClock };
+type ClockedOptions = LocalOptions & { readonly now: () => number; readonly clock: ServiceClock; readonly memory: RequestMemory };
 
 /** The same service with further headers on every reply. */
 function addHeaders(service: Service, headers: Headers): Service {
@@ -174,7 +175,7 @@ async function listenAll(
   settings: ServiceSettings,
   options: ClockedOptions,
 ): Promise<Listeners> {
-  const { datacenter = defaultDatacenter, host = '127.0.0.1', now, clock, log = () => undefined, headers = {} } = options;
+  const { datacenter = defaultDatacenter, host = '127.0.0.1', now, clock, memory, log = () => undefined, headers = {} } = options;
   const shared = { store, datacenter, now, requestTime: clock.requestTime, log, settings };
   const sockets = {
     tls,
@@ -184,7 +185,7 @@ async function listenAll(
     settings,
     pool: createConnectionPool(log, computePoolLimits(settings)),
   };
-  const plain = createService({ ...shared, service: 'compute', operations: compute, handlers: createComputeHandlers() });
+  const plain = createService({ ...shared, memory, service: 'compute', operations: compute, handlers: createComputeHandlers() });
   const secondService = createService({
     ...shared,
     datacenter: nameSecond(datacenter),
@@ -196,6 +197,7 @@ async function listenAll(
   const storageHandlers = createStorageHandlers(jobs);
   const storageService = createService({
     ...shared,
+    memory,
     service: 'storage',
     operations: storage,
     handlers: storageHandlers,
@@ -246,7 +248,8 @@ function beginCollecting(store: LocalStore, before: number, log: (line: string) 
 
 async function run(store: LocalStore, settings: LocalSettings, given: LocalOptions): Promise<LocalService> {
   const clock = createClock(given.now ?? Date.now);
-  const options: ClockedOptions = { ...given, now: clock.now, clock };
+  const memory = createRequestMemory();
+  const options: ClockedOptions = { ...given, now: clock.now, clock, memory };
   const { dataDir, now, log = () => undefined } = options;
   const startedAt = now();
   const tls = await prepareLocalTls(options, startedAt);
@@ -271,6 +274,7 @@ async function run(store: LocalStore, settings: LocalSettings, given: LocalOptio
       faults: () => ({ faults: faults.list() }),
       addFault: (input) => faults.add(input),
       clearFaults: ({ id }) => ({ faults: faults.clear(id) }),
+      requests: ({ after = 0, failed = false }) => memory.list(after, failed, { compute: computeUrl, storage: storUrl }),
     },
     log,
   );

@@ -92,6 +92,13 @@ export const local: Guide = {
       ],
     },
     {
+      title: 'What programs sent',
+      blocks: [
+        'The latest 1000 requests of a service that runs can be listed, with the reasons that a service does not tell its clients: which text should have been signed by which key, which rule or role tag was missing. The field `curl` is a line that repeats the request.',
+        { lines: ['cloud local requests --failed', 'cloud local requests --failed -j --jq ".[-1].curl"'] },
+      ],
+    },
+    {
       title: 'The clock',
       blocks: [
         'What depends on the time is tested without waiting: the clock of a service that runs can be set.',

@@ -2,6 +2,7 @@ import { group } from '../../cli/command.ts';
 import { clock } from './clock.ts';
 import { faults } from './faults.ts';
 import { logs, reset, seed, status } from './data.ts';
+import { requests } from './requests.ts';
 import { run } from './run.ts';
 import { serve, start } from './service.ts';
 import { stop } from './stop.ts';
@@ -10,5 +11,5 @@ import { tour } from './tour.ts';
 export const local = group({
   summary: 'Both services on this machine, for trying and testing',
   description: 'They need nothing else installed, check signatures as the real ones do, and keep their data in a folder of yours.',
-  commands: { start, stop, status, run, serve, try: tour, logs, seed, reset, clock, faults },
+  commands: { start, stop, status, run, serve, try: tour, logs, seed, reset, clock, faults, requests },
 });

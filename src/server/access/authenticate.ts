@@ -4,6 +4,7 @@ import { parseKeyId } from '../../auth/key-id.ts';
 import { isPresignedTarget, parsePresigned } from '../../auth/presign.ts';
 import { readPublicKey } from '../../auth/public-key.ts';
 import { isAcceptedAlgorithm, verifySignature } from '../../auth/verify.ts';
+import { ApiError } from '../../base/errors.ts';
 import type { Request } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import { findAccount, findKeys, findUser, type Key } from './accounts.ts';
@@ -111,19 +112,32 @@ function readClaim(service: ServiceName, request: Request, { now, requestTime }:
   }
 }
 
+/** The same refusal with the reason, which the client is not told: it would learn which accounts and keys there are. */
+function withReason({ status, code, message }: ApiError, reason: string): ApiError {
+  return new ApiError(status, code, message, { hint: reason });
+}
+
+/** What should have been signed, and by which key. */
+function explainSignature({ texts, algorithm, keyId }: Claim): string {
+  const [text = '', ...others] = texts.map((each) => JSON.stringify(each));
+  const either = others.length === 0 ? '' : ` or ${others.join(' or ')}`;
+  return `the signature is not one of ${text}${either} by ${algorithm} with the private key of ${keyId}`;
+}
+
 async function verifyClaim(service: ServiceName, claim: Claim, store: Store, keysTried: number): Promise<Caller> {
   const refusals = signatureRefusals[service];
   const { keyId, algorithm } = claim;
   if (!isAcceptedAlgorithm(service, algorithm)) throw refusals.algorithm(algorithm);
   const names = parseKeyId(service, keyId);
-  if (names === undefined) throw refusals.keyId(keyId);
+  if (names === undefined) throw withReason(refusals.keyId(keyId), `${keyId} is not the keyId of this service`);
   const account = await findAccount(store.db, service, names.account);
-  if (account === undefined) throw refusals.account(names.account);
+  if (account === undefined) throw withReason(refusals.account(names.account), `there is no account ${names.account}`);
   const user = names.user === undefined ? undefined : await findUser(store.db, account, names.user);
-  if (names.user !== undefined && user === undefined) throw refusals.user(names.user);
+  if (names.user !== undefined && user === undefined)
+    throw withReason(refusals.user(names.user), `the account ${names.account} has no user ${names.user}`);
   const keys = await findKeys(store.db, account, user, names.key, keysTried);
-  if (keys.length === 0) throw refusals.key(names.key);
-  if (!keys.map(compileKey).some((key) => isSignedBy(key, claim))) throw refusals.signature();
+  if (keys.length === 0) throw withReason(refusals.key(names.key), `${names.user ?? names.account} has no key ${names.key}`);
+  if (!keys.map(compileKey).some((key) => isSignedBy(key, claim))) throw withReason(refusals.signature(), explainSignature(claim));
   return user === undefined ? { kind: 'account', account } : { kind: 'user', account, user };
 }
 

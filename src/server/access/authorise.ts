@@ -1,6 +1,7 @@
 import type { Request } from '../../api/message.ts';
 import type { Operation, ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
+import { explainDecision } from '../../policy/explain.ts';
 import { isExhausted } from '../../policy/budget.ts';
 import { activateRoles, administratorRole, decide, type Decision, type DecisionInput, type DecisionResource } from '../../policy/decide.ts';
 import { isPresigned } from './authenticate.ts';
@@ -164,13 +165,14 @@ export function createAnonymousError(path: string): ApiError {
 }
 
 /** Tags are named before rules, as deployed services do. */
-function refuse({ caller, operation, path }: Attempt, isTagged: boolean): ApiError {
+function refuse({ caller, operation, path }: Attempt, judgement: Judgement | undefined): ApiError {
+  const hint = judgement && explainDecision(judgement.decision).slice(1).join(' ');
   if (caller.kind === 'anonymous') return createAnonymousError(path);
   if (operation.service === 'compute') {
-    return new ApiError(403, 'NotAuthorized', `You do not have permission to access ${path} (${operation.action})`);
+    return new ApiError(403, 'NotAuthorized', `You do not have permission to access ${path} (${operation.action})`, { hint });
   }
-  const code = isTagged ? 'AuthorizationFailed' : 'NoMatchingRoleTag';
-  return new ApiError(403, code, `${nameCaller(caller)} is not allowed to access ${path} (${operation.action})`);
+  const code = (judgement?.isTagged ?? true) ? 'AuthorizationFailed' : 'NoMatchingRoleTag';
+  return new ApiError(403, code, `${nameCaller(caller)} is not allowed to access ${path} (${operation.action})`, { hint });
 }
 
 /**
@@ -181,7 +183,7 @@ export async function authorise(attempt: Attempt): Promise<void> {
   await assertRolesNamed(attempt);
   if (readsPublic(attempt)) return;
   const judgement = await judge(attempt);
-  if (judgement?.decision.allowed !== true) throw refuse(attempt, judgement?.isTagged ?? true);
+  if (judgement?.decision.allowed !== true) throw refuse(attempt, judgement);
 }
 
 /**

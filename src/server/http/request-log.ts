@@ -24,7 +24,7 @@ function showTarget(target: string): string {
 }
 
 /** Account and user of a caller; `-` for an anonymous one. */
-function showCaller(caller: Caller | undefined): string {
+export function showCaller(caller: Caller | undefined): string {
   if (caller === undefined || caller.kind === 'anonymous') return '-';
   return caller.kind === 'user' ? `${caller.account.login}/${caller.user.login}` : caller.account.login;
 }

@@ -30,6 +30,7 @@ import { isDiskFull } from '../store/disk-full.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import type { AccountRow, EntryRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
+import type { RequestMemory } from './recorded-requests.ts';
 import { parseTarget, type Target } from './target.ts';
 import { createThrottle } from './throttle.ts';
 import { validate } from './validate.ts';
@@ -53,6 +54,8 @@ export interface ServiceOptions<T extends Operations> {
   /** Takes a line for each request, and the details of internal errors. */
   readonly log?: (line: string) => void;
   readonly settings?: ServiceSettings;
+  /** Remembers requests, for who controls the service. */
+  readonly memory?: RequestMemory;
   /** Storage: what is at a path below an account. */
   readonly entryAt?: (store: Store, login: string, path: string) => Promise<EntryRow['type'] | undefined>;
   /** Storage: throws 404 when the account has no multipart upload of the id in a path. */
@@ -74,6 +77,9 @@ interface Exchange {
   caller?: Caller;
   /** The limit that refused it. */
   limit?: LimitReached;
+  operation?: Operation;
+  /** Why it was refused. */
+  refusal?: ApiError;
   /** The failures that the service was told to have for it. */
   injection?: Injection;
 }
@@ -262,6 +268,7 @@ async function answer<T extends Operations>(
   const account = await resolveAccount(service, store, nameAccount(matches.candidates[0]), { caller, path: target.path });
   const found = await resolveEntry(options, matches, account);
   const { operation, inputs } = found;
+  exchange.operation = operation;
   if (presigned) assertUrlCovers(operation, request.headers);
   const attempt = beginAttempt(options, exchange, target, account, caller);
   await authorise({ ...attempt, operation, inputs });
@@ -365,6 +372,33 @@ function throttleStranger(admit: Tools['admit'], connection: Connection, error: 
   }
 }
 
+/** Keeps what is known of a request for who controls the service. */
+function remember<T extends Operations>(
+  { memory, service, now = Date.now }: ServiceOptions<T>,
+  exchange: Exchange,
+  status: number,
+  started: number,
+): void {
+  if (memory === undefined) return;
+  const { request, connection, caller, requestId, operation, refusal, injection } = exchange;
+  const { method, target, headers, body } = request;
+  memory.add({
+    at: now(),
+    service,
+    // Not the request itself: its body holds the connection.
+    request: { method, target, headers },
+    hasBody: body !== undefined,
+    connection: { remoteAddress: connection.remoteAddress, secure: connection.secure },
+    operation,
+    caller,
+    requestId,
+    status,
+    duration: performance.now() - started,
+    refusal,
+    faults: injection === undefined ? [] : injection.due.map(({ label }) => label),
+  });
+}
+
 /** Makes a service of its operations and their handlers. */
 export function createService<T extends Operations>(options: ServiceOptions<T>): Service {
   const { service, log = () => undefined } = options;
@@ -381,17 +415,20 @@ export function createService<T extends Operations>(options: ServiceOptions<T>):
       if (error instanceof ConnectionClosed) throw error;
       if (error instanceof LimitReached) exchange.limit = error;
       const refusal = exchange.caller === undefined ? throttleStranger(admit, exchange.connection, error) : error;
-      return writeError(explainFailure(refusal, exchange.requestId, log));
+      exchange.refusal = explainFailure(refusal, exchange.requestId, log);
+      return writeError(exchange.refusal);
     }
   };
   return async (request, connection) => {
     const started = performance.now();
     const exchange = beginExchange(service, request, connection);
     const reply = await attempt(exchange).catch((error: unknown) => {
+      remember(options, exchange, 0, started);
       logRequest(request, 0, exchange);
       throw error;
     });
     const common = writeCommonHeaders(options, exchange, started);
+    remember(options, exchange, reply.status, started);
     logRequest(request, reply.status, exchange);
     const told = { ...reply, headers: { ...common, ...reply.headers } };
     const whole = exchange.injection === undefined ? told : disturbReply(exchange.injection, told);
