@@ -55,12 +55,13 @@ const records: readonly (readonly [string, Field])[] = [
   ['images tags get debian-12', map('')],
 ];
 
-/** What shows nothing that a service declares: profiles of this machine, content and headers of objects. */
+/** What shows nothing that a service declares: profiles and faults of this machine, accounts of a server of its own, content, headers and snapshots of objects. */
 const undeclared = [
   'alias list',
   'local faults list',
   'profile list',
   'profile get',
+  'server accounts list',
   'stor get',
   'stor meta get',
   'stor snapshot list',
