@@ -60,6 +60,7 @@ const undeclared = [
   'alias list',
   'server accounts list',
   'local faults list',
+  'server accounts list',
   'profile list',
   'profile get',
   'server accounts list',
