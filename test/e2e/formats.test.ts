@@ -58,7 +58,6 @@ const records: readonly (readonly [string, Field])[] = [
 /** What shows nothing that a service declares: profiles and faults of this machine, accounts of a server of its own, content, headers and snapshots of objects. */
 const undeclared = [
   'alias list',
-  'server accounts list',
   'local faults list',
   'server accounts list',
   'profile list',
