@@ -59,10 +59,8 @@ const records: readonly (readonly [string, Field])[] = [
 const undeclared = [
   'alias list',
   'local faults list',
-  'server accounts list',
   'profile list',
   'profile get',
-  'server accounts list',
   'stor get',
   'stor meta get',
   'stor snapshot list',
