@@ -342,8 +342,8 @@ test('failures are told while the job runs; Ctrl-C leaves it alone and says how 
   expect(running.stderr).toContain('phase 0: /demo/stor/logs/a.txt: user command exited with code 3 (UserTaskError)\n  | why\n');
   expect(running.stderr).toContain(`cloud jobs wait ${id}`);
   expect(feeding).toEqual({ code: 130, stderr: expect.stringContaining(`job ${open} still waits for inputs`) });
-  const [waited] = await Promise.all([user.cloud(['jobs', 'wait', id, '--wait-timeout', '200ms']), user.cloud(['jobs', 'end', open])]);
-  expect([waited.code, waited.stderr.includes('is not done after 200ms')]).toEqual([6, true]);
+  const [waited] = await Promise.all([user.cloud(['jobs', 'wait', id, '--wait-timeout', '2s']), user.cloud(['jobs', 'end', open])]);
+  expect([waited.code, waited.stderr.includes('is not done after 2s')]).toEqual([6, true]);
   const [cancelled, done] = await Promise.all([user.cloud(['jobs', 'cancel', id, '--wait']), user.cloud(['jobs', 'wait', open])]);
   expect([cancelled.code, done.code]).toEqual([0, 0]);
 });

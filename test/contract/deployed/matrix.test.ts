@@ -64,6 +64,7 @@ describe('section 5 of the object storage', () => {
     ['a sub-user with its role', { by: 'bob', role: 'readers' }, [200], [200]],
     ['all roles', { by: 'bob', role: '*' }, [200], [200]],
     ['a role of others', { by: 'bob', role: 'strangers' }, [409, 'InvalidRole'], [409, 'InvalidRole']],
+    ['a role that exists, the account itself', { role: 'strangers' }, [200], [200]],
     ['an unknown role', { role: 'nobody' }, [409, 'InvalidRole'], [409, 'InvalidRole']],
     ['an unknown account', { keyId: '/nobody/keys/a' }, [403, 'AccountDoesNotExist'], [403, 'AccountDoesNotExist']],
     ['an unknown user', { keyId: '/demo/nobody/keys/a' }, [403, 'UserDoesNotExist'], [403, 'UserDoesNotExist']],
