@@ -32,6 +32,8 @@ export const serviceLimits = {
   jobInputs: { default: 1_000_000, help: 'Inputs of a job' },
   connections: { default: 10_000, help: 'Connections to both services; fewer where the system allows few open files' },
   handshakeMilliseconds: { default: 10_000, help: 'Milliseconds that a client has for the TLS handshake' },
+  targetBytes: { default: 16_384, help: 'Bytes of the path and query of a request' },
+  headerBytes: { default: 16_384, help: 'Bytes of the header lines of a request' },
   headerLines: { default: 500, help: 'Header lines of a request' },
   pipelinedRequests: { default: 100, help: 'Requests of a connection that wait for the response to an earlier one' },
   bodyRate: { default: 1024, help: 'Bytes a second, over a minute, at which a request body must arrive at least' },

@@ -8,12 +8,27 @@ function countHeader({ rawHeaders }: IncomingMessage, name: string): number {
   return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
 }
 
-/** Why a request that could be parsed is refused: two readers of it could understand two different requests. */
-export function findFramingError(incoming: IncomingMessage, expects: boolean, settings: ServiceSettings): ApiError | undefined {
-  const { headers, rawHeaders } = incoming;
+/** Which limit the first line or the header lines of a request are beyond. */
+function findOversize({ url = '', rawHeaders }: IncomingMessage, settings: ServiceSettings): LimitReached | undefined {
+  const longest = limitOf(settings, 'targetBytes');
+  // Node.js gives what came as one character for each byte.
+  if (url.length > longest)
+    return new LimitReached(414, 'RequestURITooLong', `path and query of a request have at most ${longest} bytes`, 'targetBytes');
   const most = limitOf(settings, 'headerLines');
   if (rawHeaders.length / 2 > most)
     return new LimitReached(431, 'RequestHeaderFieldsTooLarge', `a request has at most ${most} header lines`, 'headerLines');
+  const largest = limitOf(settings, 'headerBytes');
+  // A colon, a blank and the end of the line belong to each name with its value.
+  const size = rawHeaders.reduce((sum, { length }) => sum + length + 2, 0);
+  if (size <= largest) return undefined;
+  return new LimitReached(431, 'RequestHeaderFieldsTooLarge', `the header lines of a request have at most ${largest} bytes`, 'headerBytes');
+}
+
+/** Why a request that could be parsed is refused: two readers of it could understand two different requests. */
+export function findFramingError(incoming: IncomingMessage, expects: boolean, settings: ServiceSettings): ApiError | undefined {
+  const { headers } = incoming;
+  const oversize = findOversize(incoming, settings);
+  if (oversize) return oversize;
   if (countHeader(incoming, 'host') > 1) return new ApiError(400, 'BadRequest', 'the request has more than one Host header');
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked')

@@ -55,6 +55,11 @@ const serverOptions: ServerOptions = {
   highWaterMark: largePieces,
 };
 
+/** Options of a server that reads twice the bytes that may come: what is too long is refused by the name of its limit. */
+function limitHeads(settings: ServiceSettings): ServerOptions {
+  return { ...serverOptions, maxHeaderSize: 2 * (limitOf(settings, 'targetBytes') + limitOf(settings, 'headerBytes')) };
+}
+
 /** Resolves when more can be written, or nobody will read it. */
 function waitWritable(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
@@ -200,14 +205,15 @@ interface Watched {
 function createSocketServer(options: ListenOptions, pool: ConnectionPool): Watched {
   const { tls, settings = {} } = options;
   const handshakeTimeout = limitOf(settings, 'handshakeMilliseconds');
+  const heads = limitHeads(settings);
   if (tls === undefined) {
-    const server = createServer(serverOptions);
+    const server = createServer(heads);
     const connections = watchConnections(server, pool, options);
     answerRequests(server, options, connections);
     return { server, plain: undefined, connections };
   }
-  const server = createTlsServer({ ...serverOptions, handshakeTimeout, cert: tls.certificate, key: tls.key });
-  const plain = createServer(serverOptions);
+  const server = createTlsServer({ ...heads, handshakeTimeout, cert: tls.certificate, key: tls.key });
+  const plain = createServer(heads);
   splitPlainHttp(
     server,
     (socket) => {

@@ -182,7 +182,8 @@ describe('headers of responses to what is no request', () => {
     ['an unknown method', 'FOO /my HTTP/1.1\r\nHost: x\r\n\r\n', '400 Bad Request'],
     ['a malformed line', 'GET /my HTTP/1.1\r\nno header\r\n\r\n', '400 Bad Request'],
     ['too long a header', `GET /my HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`, '431 Request Header Fields Too Large'],
-    ['too long a target', `GET /${header.slice(3)} HTTP/1.1\r\nHost: x\r\n\r\n`, '431 Request Header Fields Too Large'],
+    ['too long a target', `GET /${header.slice(3)} HTTP/1.1\r\nHost: x\r\n\r\n`, '414 URI Too Long'],
+    ['more than is read', `GET /my HTTP/1.1\r\nHost: x\r\n${header.repeat(5)}\r\n\r\n`, '431 Request Header Fields Too Large'],
     ['no version', 'GET /my HTTP/1.1\r\nHost: x\r\n\r\n', '449 Invalid Version'],
   ])('%s', async (_, request, status) => {
     const listener = await listen({ handle: service.handlers.compute, host: '127.0.0.1', port: 0, trusted: true, log: () => undefined });
