@@ -629,9 +629,21 @@ function __cloud_valued
             return 0
         case 'stor find/--exec'
             return 0
+        case 'stor find/--include'
+            return 0
+        case 'stor find/--exclude'
+            return 0
+        case 'stor find/--exclude-from'
+            return 0
         case 'stor tree/-L' 'stor tree/--maxdepth'
             return 0
         case 'stor du/-d' 'stor du/--depth'
+            return 0
+        case 'stor du/--include'
+            return 0
+        case 'stor du/--exclude'
+            return 0
+        case 'stor du/--exclude-from'
             return 0
         case 'stor stat/--paths-from'
             return 0
@@ -692,6 +704,12 @@ function __cloud_valued
         case 'stor put/--progress-interval'
             return 0
         case 'stor rm/--paths-from'
+            return 0
+        case 'stor rm/--include'
+            return 0
+        case 'stor rm/--exclude'
+            return 0
+        case 'stor rm/--exclude-from'
             return 0
         case 'stor rm/-P' 'stor rm/--parallel'
             return 0
@@ -1618,6 +1636,9 @@ complete -c cloud -n '__cloud_at \'stor find\'' -l exec -x -d 'Run a line of the
 complete -c cloud -n '__cloud_at \'stor find\'' -l delete -d 'Delete what is found'
 complete -c cloud -n '__cloud_at \'stor find\'' -s y -l yes -d 'Do not ask before deleting'
 complete -c cloud -n '__cloud_at \'stor find\'' -s 0 -l print0 -d 'End paths with NUL instead of a newline'
+complete -c cloud -n '__cloud_at \'stor find\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
+complete -c cloud -n '__cloud_at \'stor find\'' -l exclude -x -d 'Leave out what matches, also what --include takes; with / at its end directories only'
+complete -c cloud -n '__cloud_at \'stor find\'' -l exclude-from -r -F -d 'Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'
 complete -c cloud -n '__cloud_at \'stor find\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
 complete -c cloud -n '__cloud_at \'stor find\'' -l literal -d 'Take paths as names: * and ? are characters'
 complete -c cloud -n '__cloud_argument \'stor find\' 0 100000' -a '(__cloud_ask path)'
@@ -1626,6 +1647,9 @@ complete -c cloud -n '__cloud_at \'stor tree\'' -l glob -d 'Take paths as patter
 complete -c cloud -n '__cloud_at \'stor tree\'' -l literal -d 'Take paths as names: * and ? are characters'
 complete -c cloud -n '__cloud_argument \'stor tree\' 0 100000' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_at \'stor du\'' -s d -l depth -x -d 'Also directories this deep below; 1 when absent, 0 for the sum alone'
+complete -c cloud -n '__cloud_at \'stor du\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
+complete -c cloud -n '__cloud_at \'stor du\'' -l exclude -x -d 'Leave out what matches, also what --include takes; with / at its end directories only'
+complete -c cloud -n '__cloud_at \'stor du\'' -l exclude-from -r -F -d 'Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'
 complete -c cloud -n '__cloud_at \'stor du\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
 complete -c cloud -n '__cloud_at \'stor du\'' -l literal -d 'Take paths as names: * and ? are characters'
 complete -c cloud -n '__cloud_argument \'stor du\' 0 100000' -a '(__cloud_ask path)'
@@ -1694,6 +1718,9 @@ complete -c cloud -n '__cloud_at \'stor rm\'' -s f -l missing-ok -d 'Take what d
 complete -c cloud -n '__cloud_at \'stor rm\'' -s r -l recursive -d 'Directories with everything in them'
 complete -c cloud -n '__cloud_at \'stor rm\'' -s y -l yes -d 'Do not ask'
 complete -c cloud -n '__cloud_at \'stor rm\'' -s n -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'stor rm\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
+complete -c cloud -n '__cloud_at \'stor rm\'' -l exclude -x -d 'Leave out what matches, also what --include takes; with / at its end directories only'
+complete -c cloud -n '__cloud_at \'stor rm\'' -l exclude-from -r -F -d 'Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'
 complete -c cloud -n '__cloud_at \'stor rm\'' -s P -l parallel -x -d 'Files under way at once; 16 when absent, fewer with a low --bwlimit'
 complete -c cloud -n '__cloud_argument \'stor rm\' 0 100000' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_at \'stor cp\'' -s r -l recursive -d 'Directories with everything in them'

@@ -9,7 +9,7 @@ import { makeFolder } from '../../transfer/tree/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { linkObject, linkUnlessOther, linkWhereNothingIs } from '../../transfer/tree/link.ts';
 import { parentOf, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { createFilter, type Filter } from '../../transfer/sync/tree.ts';
+import { everything, type Filter } from '../../transfer/sync/tree.ts';
 import { runPool } from '../../base/parallel.ts';
 import { removeEntry } from '../../transfer/tree/remove.ts';
 import { assertWithin, copyDown, copyUp, findDirection, isRemote } from './copy-any.ts';
@@ -31,8 +31,6 @@ interface Copied {
   readonly how: 'link' | 'copy';
   readonly etag: string;
 }
-
-const everything = createFilter([], []);
 
 interface CopyValues {
   readonly recursive: boolean;

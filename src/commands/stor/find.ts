@@ -10,10 +10,12 @@ import { createMatcher } from '../../transfer/tree/wildcard.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { drainPool } from '../../base/parallel.ts';
+import { createChooser, type Filter } from '../../transfer/sync/tree.ts';
 import { removeEntry } from '../../transfer/tree/remove.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 import { createEngine, createTally, type Tally } from './engine.ts';
 import { prepareLine } from './exec-line.ts';
+import { filterOptions, readFilter, takesRoot } from './filters.ts';
 import { readMoment } from './moment.ts';
 import { readingNames, readNames } from './names.ts';
 import { missing } from './paths.ts';
@@ -79,24 +81,38 @@ interface Search {
   readonly maxDepth: number | undefined;
   /** Directories after what is in them. */
   readonly isUpward: boolean;
+  readonly filter: Filter;
+  /** The root was named, so that its name counts. */
+  readonly isNamed: boolean;
 }
 
-async function* search(context: Context, root: RemotePath, { maxDepth, isUpward }: Search, tally: Tally): AsyncGenerator<Found> {
+/** With `isUpward` without directories that something was left out of: what is in them is not to be lost with them. */
+async function* search(
+  context: Context,
+  root: RemotePath,
+  { maxDepth, isUpward, filter, isNamed }: Search,
+  tally: Tally,
+): AsyncGenerator<Found> {
   const own = await findRoot(context, root).next();
-  if (own.done === true) return;
-  if (!isUpward) yield own.value;
+  if (own.done === true || (isNamed && !takesRoot(filter, root, own.value.type))) return;
+  const takesPart = createChooser(filter);
+  const isWanted = (type: Found['type']): boolean => type === 'object' || !filter.isChoosy;
+  if (!isUpward && isWanted(own.value.type)) yield own.value;
   if (own.value.type === 'directory' && maxDepth !== 0) {
     const visits = walkRemote(context.storage, root, {
       ...(maxDepth !== undefined && { maxDepth }),
+      prune: filter.prunes,
       onError: (error, directory) => tally.fail(error, printRemotePath(directory)),
     });
     const unwanted = isUpward ? 'enter' : 'leave';
-    for await (const { kind, entry, path } of visits) {
+    for await (const { kind, entry, path, rel } of visits) {
       const { name, type, size, mtime, etag } = entry;
-      if (kind !== unwanted) yield { path: printRemotePath(path), name, type, size, mtime, etag };
+      const isTaken = takesPart({ kind, rel });
+      if (isTaken && kind !== unwanted && isWanted(type)) yield { path: printRemotePath(path), name, type, size, mtime, etag };
     }
   }
-  if (isUpward) yield own.value;
+  const goes = own.value.type === 'object' || takesPart({ kind: 'leave', rel: '' });
+  if (isUpward && goes && isWanted(own.value.type)) yield own.value;
 }
 
 /** Runs a command line of the shell for something that was found, whose path is `$1` and `$CLOUD_PATH`: no text that the shell reads. */
@@ -156,6 +172,7 @@ export const find = command({
     delete: flag('Delete what is found'),
     yes: flag('Do not ask before deleting', { short: 'y' }),
     print0: flag('End paths with NUL instead of a newline', { short: '0' }),
+    ...filterOptions,
     ...readingNames,
   },
   run: async (invocation): Promise<Output | undefined> => {
@@ -168,10 +185,11 @@ export const find = command({
     const words = args.path.length === 0 ? [''] : args.path;
     const { paths: roots } = await readNames(invocation, words, { glob: options.glob, literal });
     const tally = createTally(invocation, roots.length === 1 && !options.delete);
+    const filter = await readFilter(invocation, options);
+    const how = { maxDepth: options.maxdepth, isUpward: options.delete, filter, isNamed: args.path.length > 0 };
     async function* found(): AsyncGenerator<Found> {
       for (const root of roots) {
-        const all = search(invocation, root, { maxDepth: options.maxdepth, isUpward: options.delete }, tally);
-        for await (const one of all) if (tests.every((test) => test(one))) yield one;
+        for await (const one of search(invocation, root, how, tally)) if (tests.every((test) => test(one))) yield one;
       }
       if (!options.delete && exec === undefined) tally.finish();
     }

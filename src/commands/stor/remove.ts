@@ -9,9 +9,11 @@ import type { Engine } from '../../transfer/engine.ts';
 import type { NameForm } from '../../transfer/tree/glob.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { createChooser, type Filter } from '../../transfer/sync/tree.ts';
 import { removeEntry, removeTree } from '../../transfer/tree/remove.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
+import { filterOptions, readFilter, takesRoot } from './filters.ts';
 import { changingNames, expandWord, explainMissing, listOption, listWords, type NameValues } from './names.ts';
 import { listFirstNames } from './nesting.ts';
 import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
@@ -69,10 +71,9 @@ function dropCovered(targets: readonly Target[], recursive: boolean): Target[] {
   return [...found.values()].filter(({ path }) => !recursive || !isCovered(path));
 }
 
-function describe(targets: readonly Target[], recursive: boolean): string {
-  const shown = targets
-    .slice(0, 5)
-    .map(({ path, type }) => `${printRemotePath(path)}${type === 'directory' && recursive ? ' and everything in it' : ''}`);
+function describe(targets: readonly Target[], recursive: boolean, isFiltered: boolean): string {
+  const inside = isFiltered ? ', what the filters choose in it' : ' and everything in it';
+  const shown = targets.slice(0, 5).map(({ path, type }) => `${printRemotePath(path)}${type === 'directory' && recursive ? inside : ''}`);
   const more = targets.length > shown.length ? ` and ${targets.length - shown.length} more` : '';
   return shown.join(', ') + more;
 }
@@ -104,21 +105,36 @@ interface Removed extends Row {
   readonly path: string;
   readonly type: Target['type'];
   readonly entries: number;
+  /** True for a directory that stays, because the filters leave out something in it. */
+  readonly remains?: true;
+}
+
+/** How targets are deleted. */
+interface Removal {
+  readonly recursive: boolean;
+  readonly filter: Filter;
 }
 
 /** Deletes an object, an empty directory or a tree; undefined when that failed, which is reported. */
-async function removeTarget(engine: Engine, { path, type }: Target, recursive: boolean, tally: Tally): Promise<Removed | undefined> {
+async function removeTarget(
+  engine: Engine,
+  { path, type }: Target,
+  { recursive, filter }: Removal,
+  tally: Tally,
+): Promise<Removed | undefined> {
   const shown = printRemotePath(path);
   if (type === 'directory' && recursive) {
     let entries = 0;
+    let isGone = false;
     const before = tally.failed;
-    await removeTree(engine, path, {
-      removed: () => {
+    await removeTree(engine, path, filter, {
+      removed: (at) => {
         entries += 1;
+        isGone ||= at === path;
       },
       failed: (error, at) => tally.fail(error, printRemotePath(at)),
     });
-    return tally.failed === before ? { path: shown, type, entries } : undefined;
+    return tally.failed === before ? { path: shown, type, entries, ...(!isGone && { remains: true }) } : undefined;
   }
   return await tally.attempt(shown, async () => {
     try {
@@ -130,20 +146,37 @@ async function removeTarget(engine: Engine, { path, type }: Target, recursive: b
   });
 }
 
-async function* rehearse(engine: Engine, targets: readonly Target[], recursive: boolean): AsyncGenerator<Rehearsed> {
+async function* rehearse(engine: Engine, targets: readonly Target[], { recursive, filter }: Removal): AsyncGenerator<Rehearsed> {
   for (const { path, type } of targets) {
     if (type === 'directory' && recursive) {
-      for await (const visit of walkRemote(engine.storage, path))
-        if (visit.kind !== 'enter') yield { action: 'delete', to: printRemotePath(visit.path) };
+      const takesPart = createChooser(filter);
+      for await (const visit of walkRemote(engine.storage, path, { prune: filter.prunes }))
+        if (takesPart(visit) && visit.kind !== 'enter') yield { action: 'delete', to: printRemotePath(visit.path) };
+      if (!takesPart({ kind: 'leave', rel: '' })) continue;
     }
     yield { action: 'delete', to: printRemotePath(path) };
   }
 }
 
+function describeRemoved({ path, type, entries, remains }: Removed, recursive: boolean): string {
+  if (remains) return entries === 0 ? `Nothing to delete in ${path}` : `Deleted ${entries} entries in ${path}`;
+  return `Deleted ${path}${type === 'directory' && recursive ? ` (${entries} entries)` : ''}`;
+}
+
+/** Without the targets that the filters leave out by their names. */
+function leaveOut({ note }: Context, targets: readonly Target[], filter: Filter): Target[] {
+  return targets.filter(({ path, type }) => {
+    const isTaken = takesRoot(filter, path, type);
+    if (!isTaken) note(`Left out ${printRemotePath(path)}`);
+    return isTaken;
+  });
+}
+
 export const remove = command({
   summary: 'Delete objects, empty directories and, with -r, trees',
   aliases: ['delete'],
-  description: 'Paths are names, whatever characters they have: patterns need --glob, and then brackets and braces count too.',
+  description:
+    'Paths are names, whatever characters they have: patterns need --glob, and then brackets and braces count too. What --exclude matches stays, and so do the directories that it is in; with --include, directories go that this empties.',
   arguments: { path: some('Object or directory; with --glob a pattern such as "logs/*.tmp"', { values: 'path' }) },
   options: {
     ...changingNames,
@@ -152,35 +185,42 @@ export const remove = command({
     recursive: flag('Directories with everything in them', { short: 'r' }),
     yes: flag('Do not ask', { short: 'y' }),
     dryRun: dryRunOption,
+    ...filterOptions,
     parallel: transferOptions.parallel,
   },
   run: async (invocation) => {
     const { args, options, note, world } = invocation;
+    const removal = { recursive: options.recursive, filter: await readFilter(invocation, options, options.recursive) };
     const words = await listWords(invocation, args.path, options);
     const search = createTally(invocation, words.length === 1);
-    const targets = dropCovered(await findTargets(invocation, words, options, search), options.recursive);
+    const found = dropCovered(await findTargets(invocation, words, options, search), options.recursive);
+    const targets = leaveOut(invocation, found, removal.filter);
     if (targets.length === 0) search.finish();
     const engine = createEngine(invocation, options, { bulk: options.recursive || targets.length > 1 });
-    if (options.dryRun) return await showRehearsal(invocation, rehearse(engine, targets, options.recursive));
+    if (options.dryRun) return await showRehearsal(invocation, rehearse(engine, targets, removal));
     const rootless = targets.find(({ path }) => !path.path.includes('/'));
     if (rootless)
       throw new UsageError(`${printRemotePath(rootless.path)} cannot be deleted: it is a root of the account`, {
         hint: `to remove what is in it: cloud stor rm -r --glob ${quoteShell(`${printRemotePath(rootless.path)}/*`)}`,
       });
     if (!options.yes && !options.recursive && targets.length === 1) await assertEmpty(invocation, targets);
-    if (!options.yes && targets.length > 0) await confirm(world, `Delete ${describe(targets, options.recursive)}?`);
+    if (!options.yes && targets.length > 0)
+      await confirm(
+        world,
+        `Delete ${describe(targets, options.recursive, options.include.length + options.exclude.length > 0 || options.excludeFrom !== undefined)}?`,
+      );
     const tally = createTally(invocation, targets.length === 1 && search.failed === 0 && !options.recursive);
     async function* remove(): AsyncGenerator<Removed> {
       for (const target of targets) {
-        const removed = await removeTarget(engine, target, options.recursive, tally);
+        const removed = await removeTarget(engine, target, removal, tally);
         if (!removed) continue;
-        note(`Deleted ${removed.path}${target.type === 'directory' && options.recursive ? ` (${removed.entries} entries)` : ''}`);
+        note(describeRemoved(removed, options.recursive));
         yield removed;
       }
       for (let at = 0; at < search.failed; at += 1) tally.skip();
       tally.finish();
     }
-    if (wantsRows(invocation)) return records(remove(), { columns: ['type', 'entries', 'path'], id: 'path' });
+    if (wantsRows(invocation)) return records(remove(), { columns: ['type', 'entries', 'path'], id: 'path', fields: ['remains'] });
     for await (const _ of remove()) void _;
     return undefined;
   },
@@ -189,5 +229,6 @@ export const remove = command({
     { line: 'cloud stor rm -y --glob "logs/*.tmp" old', help: 'By pattern, and a directory that is empty' },
     { line: 'cloud stor find logs --older 90d -0 | cloud stor rm -yf --paths-from -', help: 'What another command lists, by name' },
     { line: 'cloud stor rm -ry photos', help: 'A tree, without a question' },
+    { line: 'cloud stor rm -ry logs --include "*.gz" --exclude keep/', help: 'Some of a tree' },
   ],
 });

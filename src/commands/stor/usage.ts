@@ -5,7 +5,9 @@ import { bytes, records, type Output } from '../../output/kinds.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { walkRemote, type Visit } from '../../transfer/tree/walk.ts';
+import type { Filter } from '../../transfer/sync/tree.ts';
 import { createTally, type Tally } from './engine.ts';
+import { filterOptions, readFilter, takesRoot } from './filters.ts';
 import { readingNames, readNames } from './names.ts';
 import { missing } from './paths.ts';
 
@@ -26,20 +28,30 @@ interface UsageRow extends Usage {
   path: string;
 }
 
-async function* measure(context: Context, root: RemotePath, depth: number, tally: Tally): AsyncGenerator<UsageRow> {
+interface Measure {
+  readonly depth: number;
+  readonly filter: Filter;
+  /** The root was named, so that its name counts. */
+  readonly isNamed: boolean;
+}
+
+async function* measure(context: Context, root: RemotePath, { depth, filter, isNamed }: Measure, tally: Tally): AsyncGenerator<UsageRow> {
   const found = root.path === '' ? undefined : await inspect(context.storage, root);
   if (root.path !== '' && found === undefined) throw missing(root);
+  if (isNamed && !takesRoot(filter, root, found?.type ?? 'directory')) return;
   if (found?.type === 'object') {
     yield { size: Number(found.headers['content-length'] ?? 0), objects: 1, directories: 0, path: printRemotePath(root) };
     return;
   }
   const levels: Usage[] = [{ size: 0, objects: 0, directories: 0 }];
   const onError = (error: unknown, directory: RemotePath): Promise<void> => tally.fail(error, printRemotePath(directory));
-  for await (const visit of walkRemote(context.storage, root, { onError })) {
+  for await (const visit of walkRemote(context.storage, root, { onError, prune: filter.prunes })) {
+    if (visit.kind === 'object' ? !filter.hasFile(visit.rel) : filter.prunes(visit.rel)) continue;
     if (visit.kind === 'object') add(levels.at(-1), { size: visit.entry.size ?? 0, objects: 1, directories: 0 });
     else if (visit.kind === 'enter') levels.push({ size: 0, objects: 0, directories: 1 });
     else {
       const own = levels.pop() ?? { size: 0, objects: 0, directories: 0 };
+      if (filter.isChoosy && own.objects === 0) continue;
       add(levels.at(-1), own);
       if (visit.depth <= depth) yield { ...own, path: printRemotePath(visit.path) };
     }
@@ -52,13 +64,18 @@ export const usage = command({
   summary: 'Show how much is in directories',
   description: 'Sizes are those of the objects, not of their copies; objects that are links are counted wherever they are.',
   arguments: { path: some('Directory or object; your stor directory when absent', { values: 'path' }) },
-  options: { depth: number('Also directories this deep below; 1 when absent, 0 for the sum alone', { short: 'd' }), ...readingNames },
+  options: {
+    depth: number('Also directories this deep below; 1 when absent, 0 for the sum alone', { short: 'd' }),
+    ...filterOptions,
+    ...readingNames,
+  },
   run: async (invocation) => {
     const { args, options } = invocation;
     const { paths: roots } = await readNames(invocation, args.path.length === 0 ? [''] : args.path, options);
     const tally = createTally(invocation, roots.length === 1);
+    const how = { depth: options.depth ?? 1, filter: await readFilter(invocation, options), isNamed: args.path.length > 0 };
     async function* rows(): AsyncGenerator<UsageRow> {
-      for (const root of roots) yield* measure(invocation, root, options.depth ?? 1, tally);
+      for (const root of roots) yield* measure(invocation, root, how, tally);
       tally.finish();
     }
     return records(rows(), {
@@ -69,6 +86,7 @@ export const usage = command({
   examples: [
     { line: 'cloud stor du logs', help: 'The directory and those in it' },
     { line: 'cloud stor du -d 0 -j', help: 'The sum of everything, in bytes' },
+    { line: 'cloud stor du logs --exclude "*.gz"', help: 'Without what matches' },
   ],
 });
 

@@ -4,6 +4,7 @@ import { drainPool } from '../../base/parallel.ts';
 import type { Engine } from '../engine.ts';
 import { inspect } from '../inspect.ts';
 import { joinPath, type RemotePath } from '../path.ts';
+import { everything } from '../sync/tree.ts';
 import { removeEntry, removeTree } from '../tree/remove.ts';
 import { walkRemote } from '../tree/walk.ts';
 import { listNames, type Snapshot } from './list.ts';
@@ -87,7 +88,7 @@ export async function collectLinks(engine: Engine, home: SnapshotHome): Promise<
 /** Removes what there is of a snapshot that was not finished. */
 export async function discardSnapshot(engine: Engine, home: SnapshotHome, { name, tree }: Pick<Snapshot, 'name' | 'tree'>): Promise<void> {
   await forgetUnfinished(engine, home, { name, tree });
-  await removeTree(engine, joinPath(home.trees, tree), {
+  await removeTree(engine, joinPath(home.trees, tree), everything, {
     removed: () => undefined,
     failed: async (error) => {
       throw error;

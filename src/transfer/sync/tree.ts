@@ -7,7 +7,7 @@ import type { LinkPolicy } from '../local/links.ts';
 import { walkLocal, type LocalWalkOptions } from '../local/walk.ts';
 import type { RemotePath } from '../path.ts';
 import { isSnapshotFolder } from '../snapshot/place.ts';
-import { walkRemote } from '../tree/walk.ts';
+import { walkRemote, type Visit } from '../tree/walk.ts';
 
 /** A file, object or directory of one side. */
 export interface Item {
@@ -60,9 +60,12 @@ export interface Filter {
   readonly isChoosy: boolean;
 }
 
-/** A pattern without a slash, but for one at its end, is for names anywhere, another one for paths below the root. */
+/** No path is left out. */
+export const everything: Filter = { hasFile: () => true, prunes: () => false, isChoosy: false };
+
+/** A pattern without a slash, but for one at its end, is for names anywhere, another one, also with `./` before it, for paths below the root. */
 function createPathMatcher(pattern: string): (rel: string) => boolean {
-  const path = pattern.replace(/\/+$/, '');
+  const path = pattern.replace(/\/+$/, '').replace(/^(\.\/+)+/, '/');
   const matches = createMatcher(path.replace(/^\//, ''));
   return path.includes('/') ? matches : (rel) => matches(rel.slice(rel.lastIndexOf('/') + 1));
 }
@@ -77,6 +80,27 @@ export function createFilter(include: readonly string[], exclude: readonly strin
   const hasFile = (rel: string): boolean =>
     !unwantedFiles.some((matches) => matches(rel)) && (wanted.length === 0 || wanted.some((matches) => matches(rel)));
   return { hasFile, prunes, isChoosy: wanted.length > 0 };
+}
+
+/** Tells of each visit of a walk, in its order, whether it takes part; a directory that is left does when everything in it did. */
+export type Chooser = (visit: Pick<Visit, 'kind' | 'rel'>) => boolean;
+
+/** Where files are chosen one by one, a directory takes part only with some of them in it. The root is left as `''`, at the end. */
+export function createChooser({ hasFile, prunes, isChoosy }: Filter): Chooser {
+  // A walk leaves a directory directly after what is in it: of each kind, the latest one tells.
+  let [kept, taken]: (string | undefined)[] = [];
+  const isIn = (latest: string | undefined, rel: string): boolean => latest !== undefined && (rel === '' || latest.startsWith(`${rel}/`));
+  return ({ kind, rel }) => {
+    if (kind === 'enter') {
+      if (prunes(rel)) kept = rel;
+      return !prunes(rel);
+    }
+    const takesPart =
+      kind === 'object' ? hasFile(rel) : (rel === '' || !prunes(rel)) && !isIn(kept, rel) && (!isChoosy || isIn(taken, rel));
+    if (takesPart) taken = rel;
+    else kept = rel;
+    return takesPart;
+  };
 }
 
 /** What works at a side: the engine over the client of its service. */

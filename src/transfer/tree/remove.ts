@@ -4,6 +4,7 @@ import { drainPool } from '../../base/parallel.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 import { isConditionFailed } from '../precondition.ts';
 import { tryAgain } from '../retry.ts';
+import { createChooser, type Filter } from '../sync/tree.ts';
 import { walkRemote, type Visit } from './walk.ts';
 
 /** A directory that goes when everything in it has gone. */
@@ -12,7 +13,7 @@ interface Doomed {
   readonly parent: Doomed | undefined;
   /** Entries that are still there, and one for the walk itself. */
   rest: number;
-  /** Something in it could not be removed. */
+  /** Something in it could not be removed, or was left out. */
   isBlocked: boolean;
 }
 
@@ -37,8 +38,12 @@ export async function removeEntry(
   }
 }
 
-/** Removes a directory and everything below it, many at once, each directory after what is in it. */
-export async function removeTree(engine: Engine, root: RemotePath, report: RemovalReport): Promise<void> {
+/**
+ * Removes a directory and everything below it that takes part, many at once, each directory after what is in it. A directory with something that was left
+ * out stays; where files are chosen one by one, so does one of which nothing was removed.
+ */
+export async function removeTree(engine: Engine, root: RemotePath, filter: Filter, report: RemovalReport): Promise<void> {
+  const takesPart = createChooser(filter);
   async function removeOne(path: RemotePath): Promise<boolean> {
     try {
       await removeEntry(engine, path);
@@ -66,16 +71,24 @@ export async function removeTree(engine: Engine, root: RemotePath, report: Remov
       const level = levels.at(-1);
       if (level) level.isBlocked = true;
     };
-    for await (const visit of walkRemote(engine.storage, root, { onError })) yield* planVisit(visit);
+    for await (const visit of walkRemote(engine.storage, root, { onError, prune: filter.prunes })) yield* planVisit(visit);
     const top = levels[0];
+    if (top && !takesPart({ kind: 'leave', rel: '' })) top.isBlocked = true;
     yield () => settle(top, true);
   }
 
-  function* planVisit({ kind, path }: Visit): Generator<() => Promise<void>> {
+  function* planVisit({ kind, path, rel }: Visit): Generator<() => Promise<void>> {
     const parent = levels.at(-1);
+    const isTaken = takesPart({ kind, rel });
     if (kind === 'leave') {
+      if (filter.prunes(rel)) return;
       const left = levels.pop();
+      if (left && !isTaken) left.isBlocked = true;
       yield () => settle(left, true);
+      return;
+    }
+    if (!isTaken) {
+      if (parent) parent.isBlocked = true;
       return;
     }
     if (parent) parent.rest += 1;

@@ -6,11 +6,8 @@ import { walkLocal, type LocalWalkOptions } from '../local/walk.ts';
 import { claimFolder } from '../local/one-file.ts';
 import { joinPath, type RemotePath } from '../path.ts';
 import type { FileSource } from '../local/source.ts';
-import type { Filter } from '../sync/tree.ts';
+import { everything, type Filter } from '../sync/tree.ts';
 import { walkRemote, type WalkOptions } from './walk.ts';
-
-/** No path is left out. */
-const everything: Filter = { hasFile: () => true, prunes: () => false, isChoosy: false };
 
 /** One step of storing a tree: a directory to make, or a file to put when its directory is there. */
 export type PutStep =
