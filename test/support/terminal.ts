@@ -18,10 +18,15 @@ interface TerminalOptions {
   columns?: number;
   rows?: number;
   term?: string;
+  /** Most that is waited for something to be shown, milliseconds. */
+  limit?: number;
 }
 
 /** Runs a line of the shell at a terminal, which comes from `script` (util-linux). */
-export function openTerminal(line: string, { env, cwd, columns = 80, rows = 24, term = 'xterm' }: TerminalOptions): TerminalSession {
+export function openTerminal(
+  line: string,
+  { env, cwd, columns = 80, rows = 24, term = 'xterm', limit = 20_000 }: TerminalOptions,
+): TerminalSession {
   const start = `stty cols ${columns} rows ${rows}; ${line}`;
   const child = spawn('script', ['-qefc', start, '/dev/null'], { cwd, env: { ...env, TERM: term, SHELL: '/bin/sh' } });
   let raw = '';
@@ -36,7 +41,7 @@ export function openTerminal(line: string, { env, cwd, columns = 80, rows = 24, 
     wake();
   });
   async function wait(isEnough: () => boolean, what: string): Promise<void> {
-    const deadline = Date.now() + 20_000;
+    const deadline = Date.now() + limit;
     while (!isEnough()) {
       if (Date.now() > deadline) {
         child.kill('SIGKILL');
