@@ -20,6 +20,7 @@ _cloud_enter() {
     '/jobs'|'/job') place='jobs' ;;
     '/ping') place='ping' ;;
     '/api') place='api' ;;
+    '/url') place='url' ;;
     '/profile'|'/profiles') place='profile' ;;
     '/env') place='env' ;;
     '/local') place='local' ;;
@@ -156,6 +157,7 @@ _cloud_enter() {
     'api/call') place='api call' ;;
     'api/sign') place='api sign' ;;
     'api/'*) place='api call'; return 1 ;;
+    'url/explain') place='url explain' ;;
     'profile/list'|'profile/ls') place='profile list' ;;
     'profile/get'|'profile/show') place='profile get' ;;
     'profile/create'|'profile/add') place='profile create' ;;
@@ -196,7 +198,7 @@ _cloud_enter() {
 # What can follow command $1.
 _cloud_place() {
   case "$1" in
-    '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs ping api profile env local server doctor version alias completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles alias=aliases' options="--version $_cloud_shared" ;;
+    '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs ping api url profile env local server doctor version alias completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles alias=aliases' options="--version $_cloud_shared" ;;
     'account') commands='get update limits config' aliases='get=show' options="$_cloud_shared" ;;
     'account get') options="$_cloud_shared" ;;
     'account update') options="--email --company-name --first-name --last-name --address --postal-code --city --state --country --phone --cns,--no-cns $_cloud_shared" ;;
@@ -338,6 +340,8 @@ _cloud_place() {
     'api') commands='call sign' options="-f,--field+ -F,--json-field+ --input --header+ --service -i,--include --paginate $_cloud_shared" ;;
     'api call') options="-f,--field+ -F,--json-field+ --input --header+ --service -i,--include --paginate $_cloud_shared" ;;
     'api sign') options="--method+ --expires --service $_cloud_shared" ;;
+    'url') commands='explain' options="$_cloud_shared" ;;
+    'url explain') options="--method --service --compare --expect $_cloud_shared" ;;
     'profile') commands='list get create edit use delete import' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
     'profile list') options="$_cloud_shared" ;;
     'profile get') options="--explain $_cloud_shared" ;;
@@ -672,6 +676,10 @@ _cloud_value() {
     'api sign/--method') kind=text ;;
     'api sign/--expires') kind=text ;;
     'api sign/--service') kind=words choices='compute stor' ;;
+    'url explain/--method') kind=text ;;
+    'url explain/--service') kind=words choices='compute stor' ;;
+    'url explain/--compare') kind=file ;;
+    'url explain/--expect') kind=words choices='valid refused' ;;
     'profile create/--stor-key-id') kind=text ;;
     'profile create/--sign-window') kind=text ;;
     'profile edit/--stor-key-id') kind=text ;;
@@ -926,6 +934,7 @@ _cloud_argument() {
     'api call/0') kind=api ;;
     'api call/1') kind=api ;;
     'api sign/0') kind=api ;;
+    'url explain/0') kind=text ;;
     'profile get/0') kind=profile ;;
     'profile create/0') kind=text ;;
     'profile edit/0') kind=profile ;;

@@ -33,6 +33,8 @@ function __cloud_enter
             set __cloud_place 'ping'
         case '/api'
             set __cloud_place 'api'
+        case '/url'
+            set __cloud_place 'url'
         case '/profile' '/profiles'
             set __cloud_place 'profile'
         case '/env'
@@ -306,6 +308,8 @@ function __cloud_enter
         case 'api/*'
             set __cloud_place 'api call'
             return 1
+        case 'url/explain'
+            set __cloud_place 'url explain'
         case 'profile/list' 'profile/ls'
             set __cloud_place 'profile list'
         case 'profile/get' 'profile/show'
@@ -951,6 +955,14 @@ function __cloud_valued
             return 0
         case 'api sign/--service'
             return 0
+        case 'url explain/--method'
+            return 0
+        case 'url explain/--service'
+            return 0
+        case 'url explain/--compare'
+            return 0
+        case 'url explain/--expect'
+            return 0
         case 'profile create/--stor-key-id'
             return 0
         case 'profile create/--sign-window'
@@ -1292,6 +1304,7 @@ complete -c cloud -n '__cloud_below \'\'' -a mpu -d 'Multipart uploads: large ob
 complete -c cloud -n '__cloud_below \'\'' -a jobs -d 'Compute jobs: shell commands that run on stored objects'
 complete -c cloud -n '__cloud_below \'\'' -a ping -d 'Whether both services answer, their versions, clock and speed'
 complete -c cloud -n '__cloud_below \'\'' -a api -d 'Send any request, signed'
+complete -c cloud -n '__cloud_below \'\'' -a url -d 'Signed URLs: what they grant, for how long, and what is wrong with one'
 complete -c cloud -n '__cloud_below \'\'' -a profile -d 'Profiles: which cloud, which account, which key'
 complete -c cloud -n '__cloud_below \'\'' -a env -d 'Print a profile as shell exports'
 complete -c cloud -n '__cloud_below \'\'' -a local -d 'Both services on this machine, for trying and testing'
@@ -2024,6 +2037,11 @@ complete -c cloud -n '__cloud_at \'api sign\'' -l method -x -d 'Method that it a
 complete -c cloud -n '__cloud_at \'api sign\'' -l expires -x -d 'How long it works; 1h when absent'
 complete -c cloud -n '__cloud_at \'api sign\'' -l service -x -a 'compute stor' -d 'Which service'
 complete -c cloud -n '__cloud_argument \'api sign\' 0 0' -a '(__cloud_ask api)'
+complete -c cloud -n '__cloud_below \'url\'' -a explain -d 'Explain a signed URL: what it grants, for how long, and whether its signature is right'
+complete -c cloud -n '__cloud_at \'url explain\'' -l method -x -d 'Method of the request; otherwise those that the signature is for'
+complete -c cloud -n '__cloud_at \'url explain\'' -l service -x -a 'compute stor' -d 'Which service, where its address does not say'
+complete -c cloud -n '__cloud_at \'url explain\'' -l compare -r -F -d 'File with the text that a program signed; - for stdin'
+complete -c cloud -n '__cloud_at \'url explain\'' -l expect -x -a 'valid refused' -d 'Fail when the verdict is another'
 complete -c cloud -n '__cloud_below \'profile\'' -a list -d 'List the profiles'
 complete -c cloud -n '__cloud_below \'profile\'' -a get -d 'Show a profile'
 complete -c cloud -n '__cloud_below \'profile\'' -a create -d 'Make a profile'

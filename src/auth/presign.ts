@@ -138,6 +138,12 @@ export function isPresignedTarget(target: string): boolean {
   return query.has('signature') || query.has('keyId');
 }
 
+/** Path and query pairs of a request target. @throws {AuthorizationSyntaxError} when the query is not percent-encoded UTF-8 */
+export function splitTarget(target: string): { path: string; query: QueryPairs } {
+  const [path = '', ...search] = target.split('?');
+  return { path, query: search.join('?').split('&').filter(Boolean).map(readPair) };
+}
+
 /**
  * Reads a pre-signed URL; undefined when the request is not one (it has neither `signature` nor `keyId`).
  * @param now milliseconds since the epoch
@@ -145,16 +151,11 @@ export function isPresignedTarget(target: string): boolean {
  */
 export function parsePresigned({ method, target, host }: PresignedRequest, now: number): PresignedSignature | undefined {
   if (!isPresignedTarget(target)) return undefined;
-  const mark = target.indexOf('?');
-  const query = target
-    .slice(mark + 1)
-    .split('&')
-    .filter(Boolean)
-    .map(readPair);
+  const { path, query } = splitTarget(target);
   const [keyId, algorithm, expires, signature] = required.map((name) => takeParameter(query, name)) as [string, string, string, string];
   checkExpiry(expires, now);
   const methods = listMethods(query, method);
-  const write = (ordered: readonly string[]): string => presignedText({ methods: ordered, host, path: target.slice(0, mark), query });
+  const write = (ordered: readonly string[]): string => presignedText({ methods: ordered, host, path, query });
   const user = query.find(([name]) => name === 'user')?.[1];
   return {
     keyId,

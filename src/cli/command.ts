@@ -1,4 +1,5 @@
 import type { ServiceName } from '../api/operation.ts';
+import type { PresignedCheck } from '../auth/check-presigned.ts';
 import type { LocalKey } from '../auth/local-keys.ts';
 import type { ComputeClient, StorageClient } from '../client/client.ts';
 import type { Profile, Profiles } from '../config/profiles.ts';
@@ -18,6 +19,27 @@ export interface PresignedRequest {
   query?: readonly (readonly [name: string, value: string])[];
   /** Milliseconds for which it works. */
   lifetime: number;
+}
+
+/** A signed URL that is to be explained. */
+export interface UrlQuestion {
+  url: string;
+  /** Told by address and path when absent. */
+  service?: ServiceName | undefined;
+  /** Method of the request; those that the signature is for when absent. */
+  method?: string | undefined;
+}
+
+/** What a signed URL says, and whether its signature is that of a key of this machine. */
+export interface InspectedUrl extends PresignedCheck {
+  service: ServiceName;
+  origin: string;
+  /** As in the URL, without the query. */
+  path: string;
+  /** What stands before the paths of the service in its address. */
+  prefix: string;
+  /** Decoded; with the signature. */
+  query: readonly (readonly [name: string, value: string])[];
 }
 
 /** How a command talks on stderr while it works. A display of progress takes `say` over, so that lines do not mix with it. */
@@ -44,6 +66,8 @@ export interface Context {
   readonly bulk: (connections: number) => StorageClient;
   /** Makes a URL that needs no further signature: whoever has it can do what it says until it expires. */
   readonly presign: (service: ServiceName, request: PresignedRequest) => Promise<string>;
+  /** Explains a signed URL, without a request and without a passphrase. */
+  readonly inspectUrl: (question: UrlQuestion) => Promise<InspectedUrl>;
   /** An answer that the same service never gives otherwise, such as the id of an account: asked for once a day. */
   readonly remember: <T>(name: string, ask: () => Promise<T>) => Promise<T>;
   /** Login of the account that is acted on. */

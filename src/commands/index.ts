@@ -112,6 +112,13 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import('./api.ts')).api,
   },
   {
+    name: 'url',
+    aliases: [],
+    summary: 'Signed URLs: what they grant, for how long, and what is wrong with one',
+    section: 'Any request',
+    load: async () => (await import('./url.ts')).url,
+  },
+  {
     name: 'profile',
     aliases: ['profiles'],
     summary: 'Profiles: which cloud, which account, which key',

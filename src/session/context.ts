@@ -103,6 +103,7 @@ export function createContext(
     },
     bulk: (most) => connections.client(storage, 'storage', most),
     presign: connections.presign,
+    inspectUrl: async (question) => (await import('./inspect-url.ts')).inspectUrl(question, { world, paths, settings }),
     remember: connections.remember,
     get account() {
       const target = identity().target;

@@ -54,6 +54,8 @@ export const signing: Guide = {
         'A URL can carry its signature, so that somebody without a key can use it for a while:',
         { lines: ['cloud api sign /my/images --expires 1h', 'cloud stor sign reports/june.pdf --expires 1h'] },
         'Whoever has the URL can do with it what you can, for its methods, until it expires. It cannot be taken back but by deleting the key.',
+        'What a URL grants, for how long, and which lines were signed, without asking the service; and, for a program that signs by itself, the first line that is otherwise:',
+        { lines: ['cloud url explain "$(cloud stor sign reports/june.pdf)"', 'cloud url explain - --compare signed-text.txt < url.txt'] },
       ],
     },
     {

@@ -1,0 +1,233 @@
+import type { ServiceName } from '../api/operation.ts';
+import { AuthorizationSyntaxError } from './authorization-header.ts';
+import { parseKeyId, type KeyId } from './key-id.ts';
+import { parsePresigned, presignedText, splitTarget, type PresignedParts, type PresignedSignature, type QueryPairs } from './presign.ts';
+import type { PublicKey } from './public-key.ts';
+import { acceptedAlgorithms, isAcceptedAlgorithm, verifySignature } from './verify.ts';
+
+/** A public key at hand, and where its private half is. */
+export interface KnownKey {
+  publicKey: PublicKey;
+  /** Path of the key file, or `ssh-agent`. */
+  source: string;
+}
+
+/** A pre-signed URL as a service would get it. */
+export interface PresignedUrl {
+  service: ServiceName;
+  /** Path and query as in the request line. */
+  target: string;
+  /** As in the `Host` header. */
+  host: string;
+  /** Method of the request; each is tried when absent, as only the signature of a URL without `method` says which it is for. */
+  method?: string | undefined;
+  /** Other names of the same service, one of which the signer may have written. */
+  otherHosts: readonly string[];
+}
+
+/** A line of the text that was signed otherwise than the URL says. */
+export interface LineDifference {
+  /** 1: methods, 2: host, 3: path, 4: query. */
+  line: number;
+  signed: string;
+  url: string;
+}
+
+/** What is known of a pre-signed URL without asking the service. */
+export interface PresignedCheck {
+  keyId?: KeyId;
+  /** As the URL names it. */
+  algorithm?: string;
+  /** Milliseconds since the epoch. */
+  expires?: number;
+  /** Methods that it is for; empty when only a key that is not at hand could tell. */
+  methods: string[];
+  /** The four lines that a service verifies; none when the URL is incomplete. */
+  lines: string[];
+  /** Whether the signature is that of these lines; `unknown` when the key is not at hand. */
+  result: 'fits' | 'differs' | 'unknown';
+  /** The key that the signature was compared with. */
+  key?: KnownKey;
+  difference?: LineDifference;
+  /** Why a service would refuse it, whatever its signature is. */
+  problems: string[];
+}
+
+const methodNames = ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'POST', 'PATCH'];
+const ownParameters = new Set(['algorithm', 'expires', 'keyId', 'signature', 'user', 'method', 'role', 'as-role']);
+
+/** What the function returns, and why not: a message for each reason. */
+function attempt<T>(problems: string[], read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof AuthorizationSyntaxError)) throw error;
+    if (!problems.includes(error.message)) problems.push(error.message);
+    return undefined;
+  }
+}
+
+/** The keys that a `keyId` may mean: those with its fingerprint; all when it has a name, which only the service knows. */
+function chooseKeys(keys: readonly KnownKey[], named: KeyId | undefined): readonly KnownKey[] {
+  const word = named?.key.toLowerCase() ?? '';
+  if (!/^(?:[\da-f]{2}:){15}[\da-f]{2}$/.test(word)) return named === undefined ? [] : keys;
+  return keys.filter(({ publicKey }) => publicKey.fingerprints.md5 === word);
+}
+
+function decodeOrKeep(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Spellings of a path that programs sign by mistake: decoded, encoded otherwise, with or without slashes. */
+function listPaths(path: string): string[] {
+  const decoded = decodeOrKeep(path);
+  const bare = path.replace(/\/+$/, '');
+  return [
+    decoded,
+    encodeURI(decoded),
+    decoded.split('/').map(encodeURIComponent).join('/'),
+    path.replaceAll(/\/{2,}/g, '/'),
+    bare,
+    `${bare}/`,
+  ];
+}
+
+/** Queries that programs sign by mistake: as it stands, decoded, encoded otherwise; and without what somebody added on the way. */
+function listQueries(target: string, query: QueryPairs): string[] {
+  const own = query.filter(([name]) => name !== 'signature');
+  const raw = target
+    .slice(target.indexOf('?') + 1)
+    .split('&')
+    .filter((pair) => !/^signature=/i.test(pair));
+  const sorted = raw.toSorted();
+  const write = (pairs: QueryPairs): string => presignedText({ methods: [], host: '', path: '', query: pairs }).split('\n')[3] ?? '';
+  const added = own.filter(([name]) => !ownParameters.has(name));
+  const whole = write(own);
+  return [
+    write(own.filter(([name]) => ownParameters.has(name))),
+    ...added.map(([name]) => write(own.filter((pair) => pair[0] !== name))),
+    raw.join('&'),
+    sorted.join('&'),
+    decodeOrKeep(whole),
+    decodeOrKeep(raw.join('&')),
+    own
+      .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+      .toSorted()
+      .join('&'),
+    whole.replaceAll('%20', '+'),
+    `${whole}\n`,
+  ];
+}
+
+/** Finds the line that was signed otherwise, as far as one of the usual mistakes explains the signature. */
+function findDifference(
+  url: PresignedUrl,
+  { methods, ...parts }: PresignedParts,
+  verifies: (text: string) => boolean,
+): LineDifference | undefined {
+  const lines = presignedText({ methods, ...parts }).split('\n');
+  const candidates: readonly (readonly string[])[] = [
+    [...methodNames, methods.join(', '), methods.toReversed().join(','), methods.join(',').toLowerCase()],
+    url.otherHosts,
+    listPaths(parts.path),
+    listQueries(url.target, parts.query),
+  ];
+  for (const [at, others] of candidates.entries()) {
+    const given = lines[at] ?? '';
+    const signed = others.find((other) => other !== given && verifies(lines.with(at, other).join('\n')));
+    if (signed !== undefined) return { line: at + 1, signed, url: given };
+  }
+  return undefined;
+}
+
+interface Reading {
+  parsed: PresignedSignature;
+  methods: readonly string[];
+  verifies: (text: string, key: KnownKey) => boolean;
+}
+
+/** What the URL's signature is compared with, for each method that it may be for. */
+function readFor(url: PresignedUrl, query: QueryPairs, problems: string[]): Reading[] {
+  const listed = query
+    .find(([name]) => name === 'method')?.[1]
+    .split(',')
+    .map((name) => name.trim());
+  const first = url.method ?? listed?.[0];
+  return (first === undefined ? methodNames : [first]).flatMap((method) => {
+    const parsed = attempt(problems, () => parsePresigned({ method, target: url.target, host: url.host }, 0));
+    if (parsed === undefined) return [];
+    const verifies = (text: string, { publicKey }: KnownKey): boolean =>
+      verifySignature(publicKey.keyObject, parsed.algorithm, text, parsed.signature);
+    return [{ parsed, methods: listed ?? [method], verifies }];
+  });
+}
+
+/** Why the signature of a key is not the one in the URL, where no line explains it. */
+function explainOtherwise(readings: readonly Reading[], chosen: readonly KnownKey[], keys: readonly KnownKey[]): string | undefined {
+  for (const { parsed, verifies } of readings) {
+    const other = keys.find((key) => parsed.texts.some((text) => verifies(text, key)));
+    if (other) return `it was signed with the key ${other.publicKey.fingerprints.md5} (${other.source}), not with the one that keyId names`;
+    for (const { publicKey } of chosen) {
+      const signs = (name: string): boolean =>
+        parsed.texts.some((text) => verifySignature(publicKey.keyObject, name, text, parsed.signature));
+      const name = acceptedAlgorithms.storage.find(signs);
+      if (name !== undefined) return `it was signed with ${name}, but its algorithm is ${parsed.algorithm}`;
+    }
+  }
+  return undefined;
+}
+
+/** What the parameters say by themselves, and what is wrong with them. */
+function readParameters(url: PresignedUrl, query: QueryPairs, { parsed }: Reading, now: number, problems: string[]) {
+  const { keyId: id, algorithm } = parsed;
+  const keyId = parseKeyId(url.service, id);
+  if (keyId === undefined) problems.push(`keyId ${id} is not of the form of the ${url.service} service`);
+  if (!isAcceptedAlgorithm(url.service, algorithm)) problems.push(`the ${url.service} service does not take the algorithm ${algorithm}`);
+  const expires = Number(query.find(([name]) => name === 'expires')?.[1]) * 1000;
+  const listed = query.find(([name]) => name === 'method')?.[1];
+  const method = url.method ?? listed?.split(',')[0]?.trim() ?? 'GET';
+  attempt(problems, () => parsePresigned({ method, target: url.target, host: url.host }, now));
+  return { algorithm, expires, ...(keyId && { keyId }) };
+}
+
+/**
+ * Explains a pre-signed URL offline: the text of its signature, whether it is that of a key at hand, and what a service would refuse.
+ * @param now milliseconds since the epoch
+ */
+export function checkPresigned(url: PresignedUrl, keys: readonly KnownKey[], now: number): PresignedCheck {
+  const problems: string[] = [];
+  const { path, query } = attempt(problems, () => splitTarget(url.target)) ?? { path: '', query: [] };
+  const readings = problems.length > 0 ? [] : readFor(url, query, problems);
+  const [first] = readings;
+  if (first === undefined) return { methods: [], lines: [], result: 'unknown', problems };
+  const known = readParameters(url, query, first, now, problems);
+  const chosen = chooseKeys(keys, known.keyId);
+  const describe = (reading: Reading, text = reading.parsed.texts[0]): Pick<PresignedCheck, 'methods' | 'lines' | 'problems'> => ({
+    methods: [...reading.methods],
+    lines: text?.split('\n') ?? [],
+    problems,
+  });
+  for (const reading of readings) {
+    for (const key of chosen) {
+      const text = reading.parsed.texts.find((each) => reading.verifies(each, key));
+      if (text !== undefined) return { ...known, ...describe(reading, text), result: 'fits', key };
+    }
+  }
+  const [key] = chosen;
+  const isOpen = readings.length > 1;
+  const facts = { ...known, ...describe(first), ...(isOpen && { methods: [] }) };
+  const other = explainOtherwise(readings, chosen, keys);
+  if (other !== undefined) problems.push(other);
+  // A key of some name may be one that is not at hand.
+  if (key === undefined || chosen.length > 1) return { ...facts, result: other === undefined ? 'unknown' : 'differs' };
+  for (const { methods, verifies } of other === undefined ? readings : []) {
+    const parts = { methods: methods.toSorted(), host: url.host, path, query };
+    const difference = findDifference(url, parts, (text) => verifies(text, key));
+    if (difference) return { ...facts, result: 'differs', key, difference, methods: [...methods] };
+  }
+  return { ...facts, result: 'differs', key };
+}

@@ -1,0 +1,170 @@
+import { compute } from '../api/compute.ts';
+import type { Operation } from '../api/operation.ts';
+import { storage } from '../api/storage.ts';
+import { command, group, type InspectedUrl } from '../cli/command.ts';
+import { readInput } from '../cli/input.ts';
+import { choice, one, text } from '../cli/parameters.ts';
+import { ApiError, LocalError } from '../base/errors.ts';
+import { record, type Column } from '../output/kinds.ts';
+import { formatDuration } from '../output/units.ts';
+
+/** What one method of a URL does, as the service would read the request. */
+interface Grant {
+  method: string;
+  /** Operations that it may be: which one depends on what the path names. */
+  operations: string[];
+  summary: string;
+  /** Why the service refuses it, although it is signed. */
+  refusal?: string;
+}
+
+/** Values of a query that let somebody in, in text that was signed. */
+function hideSecrets(line: string): string {
+  return line.replaceAll(/(^|&)((?:signature|password|password_confirmation)=)[^&]*/gi, '$1$2(redacted)');
+}
+
+function describeGrant(method: string, operations: readonly Operation[]): Grant {
+  const names = operations.map(({ name }) => name.charAt(0).toUpperCase() + name.slice(1));
+  return { method, operations: names, summary: operations.map(({ summary }) => summary).join('; or: ') };
+}
+
+/** Which operations a URL reaches, and which of them a service refuses by a signed URL. */
+async function listGrants({ service, path, prefix, query, methods }: InspectedUrl): Promise<Grant[]> {
+  const [{ createMatcher }, { parseTarget }, { assertUrlCovers }] = await Promise.all([
+    import('../server/http/match.ts'),
+    import('../server/http/target.ts'),
+    import('../server/access/presigned.ts'),
+  ]);
+  const match = createMatcher(service === 'compute' ? compute : storage);
+  const own = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;
+  return methods.map((method) => {
+    let grant: Grant = { method, operations: [], summary: '' };
+    try {
+      const target = {
+        ...parseTarget(service, own),
+        query: new URLSearchParams(query.map(([name, value]): [string, string] => [name, value])),
+      };
+      const operations = match(method, target, {}).candidates.map(({ operation }) => operation);
+      grant = describeGrant(method, operations);
+      for (const operation of operations) assertUrlCovers(operation, {});
+      return grant;
+    } catch (error) {
+      if (error instanceof ApiError) return { ...grant, refusal: error.message };
+      throw error;
+    }
+  });
+}
+
+function describeSigner({ keyId }: InspectedUrl): string | undefined {
+  return keyId && [keyId.account, ...(keyId.user === undefined ? [] : [keyId.user])].join('/');
+}
+
+function describeSignature({ result, key, difference, keyId }: InspectedUrl): string {
+  if (result === 'fits') return `fits the key ${key?.publicKey.fingerprints.md5 ?? ''} (${key?.source ?? ''})`;
+  if (result === 'unknown') return `cannot be told: the key ${keyId?.key ?? ''} is not on this machine`;
+  if (difference === undefined) return 'is not one of these lines';
+  const { line, signed, url } = difference;
+  return `is one of another text: line ${line} was signed as ${JSON.stringify(hideSecrets(signed))}, not as ${JSON.stringify(hideSecrets(url))}`;
+}
+
+/** Line numbers and the first difference between what a program signed and what a service verifies. */
+function compareText(lines: readonly string[], signed: string): string | undefined {
+  const theirs = signed.replace(/\r?\n$/, '').split('\n');
+  const at = Array.from({ length: Math.max(lines.length, theirs.length) }, (_, index) => index).find(
+    (index) => lines[index] !== theirs[index],
+  );
+  if (at === undefined) return undefined;
+  const write = (line: string | undefined): string => (line === undefined ? 'absent' : JSON.stringify(hideSecrets(line)));
+  return `line ${at + 1} of the text is ${write(theirs[at])}; the service verifies ${write(lines[at])}`;
+}
+
+function judge({ result, problems }: InspectedUrl, grants: readonly Grant[]): 'valid' | 'refused' | 'unknown' {
+  const isRefused = grants.length > 0 && grants.every(({ refusal }) => refusal !== undefined);
+  if (result === 'differs' || problems.length > 0 || isRefused) return 'refused';
+  return result === 'fits' ? 'valid' : 'unknown';
+}
+
+/** The last moment that a date can have, milliseconds since the epoch; a URL may name a later one. */
+const latest = 8.64e15;
+
+const columns: readonly Column[] = [
+  { key: 'verdict' },
+  { key: 'problems', as: 'list' },
+  { key: 'service' },
+  { key: 'url' },
+  { key: 'grants', as: 'list' },
+  { key: 'signer' },
+  { key: 'roles', as: 'list' },
+  { key: 'key' },
+  { key: 'algorithm' },
+  { key: 'expires', as: 'time' },
+  { key: 'left', as: (value) => (typeof value === 'number' ? formatDuration(Math.max(0, value) * 1000) : '') },
+  { key: 'signature' },
+  { key: 'lines', as: 'list' },
+];
+
+function writeGrant({ method, operations, summary, refusal }: Grant): string {
+  const what = operations.length === 0 ? method : `${method} ${operations.join(' or ')}: ${summary}`;
+  return refusal === undefined ? what : `${what} (refused: ${refusal})`;
+}
+
+const explain = command({
+  summary: 'Explain a signed URL: what it grants, for how long, and whether its signature is right',
+  description:
+    'Works offline, with the keys of this machine, and never prints the signature. Shows the four lines that are signed (methods, host, path, query) and, where a usual mistake explains a wrong signature, the first line that was signed otherwise. --compare takes the text that a program of yours signed. The exit code is 0 whatever the verdict is, unless --expect says what it should be.',
+  arguments: { url: one('The URL in quotes; - reads it from stdin, where no other user of this machine sees it') },
+  options: {
+    method: text('Method of the request; otherwise those that the signature is for', { placeholder: 'METHOD' }),
+    service: choice('Which service, where its address does not say', ['compute', 'stor'], { placeholder: 'NAME' }),
+    compare: text('File with the text that a program signed; - for stdin', { placeholder: 'FILE', values: 'file' }),
+    expect: choice('Fail when the verdict is another', ['valid', 'refused'], { placeholder: 'VERDICT' }),
+  },
+  run: async (invocation) => {
+    const { args, options, world } = invocation;
+    const given = args.url === '-' ? (await readInput(world, '-')).toString().trim() : args.url;
+    const service = options.service === undefined ? undefined : options.service === 'stor' ? 'storage' : 'compute';
+    const found = await invocation.inspectUrl({ url: given, service, method: options.method?.toUpperCase() });
+    const grants = await listGrants(found);
+    const compared =
+      options.compare === undefined ? undefined : compareText(found.lines, (await readInput(world, options.compare)).toString());
+    const verdict = judge(found, grants);
+    const problems = [...found.problems, ...(compared === undefined ? [] : [compared])];
+    const signature = describeSignature(found);
+    if (options.expect !== undefined && options.expect !== verdict) {
+      throw new LocalError(`the verdict is ${verdict}: ${[...problems, `the signature ${signature}`].join('; ')}`);
+    }
+    const roles = found.query.find(([name]) => name === (found.service === 'compute' ? 'as-role' : 'role'))?.[1];
+    return record(
+      {
+        verdict,
+        problems,
+        service: found.service,
+        url: found.origin + found.path,
+        methods: found.methods,
+        grants: grants.map(writeGrant),
+        signer: describeSigner(found),
+        roles: roles?.split(',') ?? [],
+        key: found.keyId?.key,
+        algorithm: found.algorithm,
+        ...(found.expires !== undefined && {
+          ...(found.expires <= latest && { expires: new Date(found.expires).toISOString() }),
+          left: Math.floor((found.expires - world.now()) / 1000),
+        }),
+        fits: found.result === 'unknown' ? null : found.result === 'fits',
+        signature,
+        line: found.difference?.line,
+        lines: found.lines.map(hideSecrets),
+      },
+      { id: 'verdict', columns, fields: ['methods', 'fits', 'line'] },
+    );
+  },
+  examples: [
+    { line: 'cloud url explain "$(cloud stor sign report.pdf)"', help: 'What does it grant, and for how long?' },
+    { line: 'cloud api sign /my/images -o name | cloud url explain - --expect valid', help: 'Fail unless it works now' },
+  ],
+});
+
+export const url = group({
+  summary: 'Signed URLs: what they grant, for how long, and what is wrong with one',
+  commands: { explain },
+});

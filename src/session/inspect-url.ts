@@ -1,0 +1,99 @@
+import type { ServiceName } from '../api/operation.ts';
+import { listAgentKeys } from '../auth/agent.ts';
+import { checkPresigned, type KnownKey, type PresignedCheck } from '../auth/check-presigned.ts';
+import { readKeyFolder } from '../auth/key-folder.ts';
+import { isPresignedTarget } from '../auth/presign.ts';
+import { inspectKeyFile } from '../auth/private-key.ts';
+import { readPublicBlob, type KeyLine } from '../auth/public-key.ts';
+import { KeyError, UsageError } from '../base/errors.ts';
+import type { World } from '../base/world.ts';
+import type { InspectedUrl, UrlQuestion } from '../cli/command.ts';
+import type { Paths } from '../config/paths.ts';
+import type { Sources } from '../config/settings.ts';
+
+/** What inspecting takes. */
+export interface InspectOptions {
+  world: World;
+  paths: Paths;
+  settings: () => Sources;
+}
+
+/** Keys of a type that no service takes are left out. */
+function readKeys(lines: readonly (KeyLine & { path?: string })[]): KnownKey[] {
+  return lines.flatMap(({ blob, path }) => {
+    try {
+      return [{ publicKey: readPublicBlob(blob), source: path ?? 'ssh-agent' }];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** The public halves of this user's keys: what verifies needs no passphrase. */
+async function listKnownKeys({ world, paths, settings }: InspectOptions): Promise<KnownKey[]> {
+  const socket = world.env['SSH_AUTH_SOCK'];
+  const file = settings().keyFile?.value;
+  const known = file === undefined ? undefined : await inspectKeyFile(file).catch(() => undefined);
+  const { keys } = await readKeyFolder(paths.ssh);
+  const held = socket === undefined || socket === '' ? [] : await listAgentKeys(socket).catch(ignoreAgent);
+  const named = known?.publicKey === undefined ? [] : [{ publicKey: known.publicKey, source: known.path }];
+  return [...named, ...readKeys(keys), ...readKeys(held)];
+}
+
+/** An agent that does not answer holds no key. */
+function ignoreAgent(error: unknown): KeyLine[] {
+  if (error instanceof KeyError) return [];
+  throw error;
+}
+
+function readAddress(value: string | undefined): URL | undefined {
+  return value !== undefined && URL.canParse(value) ? new URL(value) : undefined;
+}
+
+/** The service of a URL: by its address; by its path where both or neither have it. */
+function tellService({ host, pathname }: URL, compute: URL | undefined, storage: URL | undefined): ServiceName {
+  const [isCompute, isStorage] = [compute?.host === host, storage?.host === host];
+  if (isCompute !== isStorage) return isCompute ? 'compute' : 'storage';
+  const below = pathname.slice((storage?.host === host ? storage.pathname : '/').replace(/\/+$/, '').length);
+  return /^\/[^/]+\/(?:stor|public|jobs|uploads|reports)(?:\/|$)/.test(below) ? 'storage' : 'compute';
+}
+
+/** Names of the same machine and port that a signer may have written. */
+function listHosts({ protocol, hostname, host, port }: URL, known: readonly (URL | undefined)[]): string[] {
+  const usual = protocol === 'https:' ? '443' : '80';
+  const names = new Set([hostname, ...known.flatMap((url) => url?.hostname ?? []), 'localhost', '127.0.0.1', '[::1]']);
+  const hosts = [...names].flatMap((name) => [name, `${name}:${port === '' ? usual : port}`, `${name}:443`, `${name}:80`]);
+  const all = new Set([...known.flatMap((url) => url?.host ?? []), ...hosts]);
+  return [...all].filter((each) => each !== host);
+}
+
+/** A URL and its target as it was written: `URL` would write some of it otherwise. */
+function readTarget(text: string): { url: URL; target: string } {
+  const [, target = ''] = /^https?:\/\/[^/?#]+([^#]*)/i.exec(text) ?? [];
+  if (!URL.canParse(text) || !target.startsWith('/')) {
+    throw new UsageError('this is not a URL with a path (https://HOST/PATH?...)', {
+      hint: 'put it in quotes: the shell takes & and ? otherwise',
+    });
+  }
+  if (isPresignedTarget(target)) return { url: new URL(text), target };
+  throw new UsageError('this URL is not signed: its query has neither signature nor keyId', {
+    hint: 'put it in quotes: the shell takes & otherwise\nsigned URLs are made by: cloud stor sign PATH, cloud api sign PATH',
+  });
+}
+
+/**
+ * Explains a signed URL without a request.
+ * @throws {UsageError} for what is no signed URL; the message never repeats it
+ */
+export async function inspectUrl({ url: text, service: given, method }: UrlQuestion, options: InspectOptions): Promise<InspectedUrl> {
+  const { url, target } = readTarget(text);
+  const { url: computeUrl, storUrl } = options.settings();
+  const [compute, storage] = [readAddress(computeUrl?.value), readAddress(storUrl?.value)];
+  const service = given ?? tellService(url, compute, storage);
+  const base = service === 'compute' ? compute : storage;
+  const prefix = base?.host === url.host ? base.pathname.replace(/\/+$/, '') : '';
+  const [path = ''] = target.split('?');
+  const request = { service, target, host: url.host, method, otherHosts: listHosts(url, [compute, storage]) };
+  const check: PresignedCheck = checkPresigned(request, await listKnownKeys(options), options.world.now());
+  return { ...check, service, origin: url.origin, path, prefix, query: [...new URLSearchParams(url.search)] };
+}
