@@ -154,6 +154,7 @@ cloud users keys create alice work.pem.pub --name laptop -q > /dev/null`,
   },
   ping: { prepare: profiles },
   api: { prepare: logs },
+  url: { prepare: logs },
   profile: {
     prepare: profiles,
     before: {
@@ -208,7 +209,9 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
   },
   help: {},
   version: {},
-  'cloud-signing': { prepare: `${keyFiles}${logs}\necho june | cloud stor put -q - reports/june.pdf` },
+  'cloud-signing': {
+    prepare: `${keyFiles}${logs}\necho june | cloud stor put -q - reports/june.pdf\ncloud stor sign reports/june.pdf > url.txt; cloud url explain - --jq '.lines[]' < url.txt > signed-text.txt`,
+  },
   'cloud-policies': {
     prepare: `${keyFiles}${users}\ncloud keys create work.pem.pub --name laptop -q > /dev/null`,
     left: { "echo 'CAN listkey' | cloud policies check -": 'it shows what is wrong, and fails' },
