@@ -24,10 +24,13 @@ const harmless = /^(?:password|--password-(?:file|stdin)(?:=.*)?)$/;
 /** A URL with a password in it. */
 const credentials = /:\/\/[^/?#]*:[^/?#]*@/;
 
+/** A signed URL: whoever reads it can use it. */
+const signed = /[?&]signature=/i;
+
 /** Whether a word is not repeated in messages: also what stands after an option that does not exist, and looks like one for a secret. */
 function isSecret(word: string, before = ''): boolean {
   const follows = before.startsWith('-') && secret.test(before) && !before.includes('=') && !harmless.test(before);
-  return follows || credentials.test(word) || (secret.test(word) && !harmless.test(word));
+  return follows || credentials.test(word) || signed.test(word) || (secret.test(word) && !harmless.test(word));
 }
 
 /** The command line for messages: long ones are cut, secrets left out. */

@@ -224,10 +224,11 @@ export function checkPresigned(url: PresignedUrl, keys: readonly KnownKey[], now
   if (other !== undefined) problems.push(other);
   // A key of some name may be one that is not at hand.
   if (key === undefined || chosen.length > 1) return { ...facts, result: other === undefined ? 'unknown' : 'differs' };
-  for (const { methods, verifies } of other === undefined ? readings : []) {
+  for (const reading of other === undefined ? readings : []) {
+    const { methods, verifies } = reading;
     const parts = { methods: methods.toSorted(), host: url.host, path, query };
     const difference = findDifference(url, parts, (text) => verifies(text, key));
-    if (difference) return { ...facts, result: 'differs', key, difference, methods: [...methods] };
+    if (difference) return { ...known, ...describe(reading), result: 'differs', key, difference };
   }
   return { ...facts, result: 'differs', key };
 }

@@ -61,7 +61,8 @@ function describeSigner({ keyId }: InspectedUrl): string | undefined {
 
 function describeSignature({ result, key, difference, keyId }: InspectedUrl): string {
   if (result === 'fits') return `fits the key ${key?.publicKey.fingerprints.md5 ?? ''} (${key?.source ?? ''})`;
-  if (result === 'unknown') return `cannot be told: the key ${keyId?.key ?? ''} is not on this machine`;
+  if (result === 'unknown')
+    return keyId === undefined ? 'cannot be told: the URL is incomplete' : `cannot be told: the key ${keyId.key} is not on this machine`;
   if (difference === undefined) return 'is not one of these lines';
   const { line, signed, url } = difference;
   return `is one of another text: line ${line} was signed as ${JSON.stringify(hideSecrets(signed))}, not as ${JSON.stringify(hideSecrets(url))}`;
@@ -84,6 +85,8 @@ function judge({ result, problems }: InspectedUrl, grants: readonly Grant[]): 'v
   return result === 'fits' ? 'valid' : 'unknown';
 }
 
+const lineNames = ['methods', 'host', 'path', 'query'];
+
 /** The last moment that a date can have, milliseconds since the epoch; a URL may name a later one. */
 const latest = 8.64e15;
 
@@ -100,7 +103,7 @@ const columns: readonly Column[] = [
   { key: 'expires', as: 'time' },
   { key: 'left', as: (value) => (typeof value === 'number' ? formatDuration(Math.max(0, value) * 1000) : '') },
   { key: 'signature' },
-  { key: 'lines', as: 'list' },
+  { key: 'signed', as: 'list' },
 ];
 
 function writeGrant({ method, operations, summary, refusal }: Grant): string {
@@ -111,7 +114,7 @@ function writeGrant({ method, operations, summary, refusal }: Grant): string {
 const explain = command({
   summary: 'Explain a signed URL: what it grants, for how long, and whether its signature is right',
   description:
-    'Works offline, with the keys of this machine, and never prints the signature. Shows the four lines that are signed (methods, host, path, query) and, where a usual mistake explains a wrong signature, the first line that was signed otherwise. --compare takes the text that a program of yours signed. The exit code is 0 whatever the verdict is, unless --expect says what it should be.',
+    'Works offline, with the keys of this machine, and never prints the signature. Shows the four lines that are signed (methods, host, path, query) and, where a usual mistake explains a wrong signature, the first line that was signed otherwise. Which method a URL is for may stand in its signature alone: where the key is not here, say it with --method. --compare takes the text that a program of yours signed. The exit code is 0 whatever the verdict is, unless --expect says what it should be.',
   arguments: { url: one('The URL in quotes; - reads it from stdin, where no other user of this machine sees it') },
   options: {
     method: text('Method of the request; otherwise those that the signature is for', { placeholder: 'METHOD' }),
@@ -130,6 +133,7 @@ const explain = command({
     const verdict = judge(found, grants);
     const problems = [...found.problems, ...(compared === undefined ? [] : [compared])];
     const signature = describeSignature(found);
+    const lines = found.lines.map(hideSecrets);
     if (options.expect !== undefined && options.expect !== verdict) {
       throw new LocalError(`the verdict is ${verdict}: ${[...problems, `the signature ${signature}`].join('; ')}`);
     }
@@ -153,9 +157,11 @@ const explain = command({
         fits: found.result === 'unknown' ? null : found.result === 'fits',
         signature,
         line: found.difference?.line,
-        lines: found.lines.map(hideSecrets),
+        lines,
+        // A line each in a card.
+        signed: lines.map((each, at) => `${lineNames[at] ?? ''}: ${each}`),
       },
-      { id: 'verdict', columns, fields: ['methods', 'fits', 'line'] },
+      { id: 'verdict', columns, fields: ['methods', 'fits', 'line', 'lines'] },
     );
   },
   examples: [

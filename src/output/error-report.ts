@@ -15,6 +15,11 @@ export interface ReportOptions {
   readonly err: OutputStream;
 }
 
+/** Words of the user that are repeated, without the signature of a signed URL: whoever reads it can use it. */
+function hideSignatures<T extends string | undefined>(text: T): T {
+  return text?.replaceAll(/([?&]signature=)[^&\s'"]+/gi, '$1(redacted)') as T;
+}
+
 /** `(ResourceNotFound, request 7f3a...)` after a service's error; nothing after ours. */
 function describeOrigin({ code, status, requestId }: Explanation): string {
   if (status === undefined) return '';
@@ -43,7 +48,8 @@ function writeJson({ code, message, status, requestId, hint, errors }: Explanati
  * one JSON object on one line. A stderr that takes nothing is no further error.
  */
 export async function reportError(explanation: Explanation, options: ReportOptions): Promise<void> {
-  const text = saysJson({ output: options.format }) ? writeJson(explanation) : await writeText(explanation, options);
+  const shown = { ...explanation, message: hideSignatures(explanation.message), hint: hideSignatures(explanation.hint) };
+  const text = saysJson({ output: options.format }) ? writeJson(shown) : await writeText(shown, options);
   try {
     const writer = createWriter(options.err);
     await writer.write(text);

@@ -71,6 +71,22 @@ test('the signature is never printed, by no format and no error; stdin serves as
     expect(stderr).not.toBe('');
     expectNoSecret(stderr, url);
   }
+  // Not by the command line in front of a message either, wherever the signature stands, nor by an error of another command.
+  const value = /[?&](signature=[^&]*)/.exec(url)?.[1] ?? '';
+  const first = url.replace(`&${value}`, '').replace('?', `?${value}&`);
+  for (const words of [
+    ['url', 'explain', first, '--expect', 'refused'],
+    ['url', 'explain', first, first],
+    ['url', first],
+    [first],
+    ['stor', 'put', first],
+  ]) {
+    for (const form of [[], ['-j']]) {
+      const { code, stdout, stderr } = await user.here([...words, ...form]);
+      expect([code === 0, stdout]).toEqual([false, '']);
+      expect(stderr).not.toContain(value.slice(0, 40));
+    }
+  }
   const secret = await sign('api', 'sign', '/my/users?password=tell-nobody');
   const { stdout } = await user.here(['url', 'explain', secret]);
   expect(stdout).toContain('password=(redacted)');
@@ -87,6 +103,7 @@ test('the first line that was signed otherwise', async () => {
   for (const [damaged, line, signed] of cases) {
     const found = await explain(damaged);
     expect([found.verdict, found.fits, found.line]).toEqual(['refused', false, line]);
+    expect(found.lines[0]).toBe('GET');
     expect(found.signature).toContain(`line ${line} was signed as "${signed}`);
   }
   const other = await explain(url, '--method', 'PUT');
@@ -118,6 +135,8 @@ test('what is expired, incomplete, of another key, or granted to nobody', async 
   } finally {
     stranger.remove();
   }
+  const put = await explain(fresh.replace(/\/\/[^/]*/, '//127.0.0.2:1'));
+  expect([put.line, put.methods, put.lines[0]]).toEqual([2, ['PUT'], 'PUT']);
   const job = await explain(await sign('api', 'sign', '--service', 'stor', '--method', 'POST', '/demo/jobs'));
   expect([job.verdict, job.grants.join()]).toEqual(['valid', expect.stringContaining('CreateJob')]);
   for (const wrong of ['nonsense', 'https://localhost/x', user.local.storUrl]) {
