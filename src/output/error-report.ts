@@ -16,8 +16,8 @@ export interface ReportOptions {
 }
 
 /** Words of the user that are repeated, without the signature of a signed URL: whoever reads it can use it. */
-function hideSignatures<T extends string | undefined>(text: T): T {
-  return text?.replaceAll(/([?&]signature=)[^&\s'"]+/gi, '$1(redacted)') as T;
+function hideSignatures(text: string): string {
+  return text.replaceAll(/([?&]signature=)[^&\s'"]+/gi, '$1(redacted)');
 }
 
 /** `(ResourceNotFound, request 7f3a...)` after a service's error; nothing after ours. */
@@ -48,7 +48,8 @@ function writeJson({ code, message, status, requestId, hint, errors }: Explanati
  * one JSON object on one line. A stderr that takes nothing is no further error.
  */
 export async function reportError(explanation: Explanation, options: ReportOptions): Promise<void> {
-  const shown = { ...explanation, message: hideSignatures(explanation.message), hint: hideSignatures(explanation.hint) };
+  const { message, hint } = explanation;
+  const shown = { ...explanation, message: hideSignatures(message), ...(hint !== undefined && { hint: hideSignatures(hint) }) };
   const text = saysJson({ output: options.format }) ? writeJson(shown) : await writeText(shown, options);
   try {
     const writer = createWriter(options.err);
