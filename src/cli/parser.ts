@@ -8,6 +8,7 @@ import { globalOptions } from './globals.ts';
 import { kebab } from '../config/settings.ts';
 import type { Option, Placed } from './parameters.ts';
 import { collectValues, readArguments, type Parsed } from './plain-line.ts';
+import { findLetter } from './synonyms.ts';
 
 /** Reads the text of an option's value. @throws {UsageError} naming the option. */
 function readValue(name: string, option: Option, value: string): unknown {
@@ -93,6 +94,9 @@ function toUsageError(error: CommanderError, declared: AnyCommand, line: string)
     const names = Object.keys({ ...declared.options, ...globalOptions }).map((name) => `--${kebab(name)}`);
     const word = quoted.split('=')[0] ?? quoted;
     if (quoted.includes('=') && names.includes(word)) return createValueError(word, { ...declared.options, ...globalOptions });
+    const letter =
+      findLetter(line, word) ?? (word.startsWith('-R') && names.includes('--recursive') ? 'did you mean --recursive?' : undefined);
+    if (letter !== undefined) return new UsageError(`unknown option ${word}`, { hint: letter });
     // The beginning of a name says more than a few letters in common.
     const begun = word.length > 3 ? names.filter((name) => name.startsWith(word)) : [];
     const close = begun.length === 1 ? begun[0] : nearest(word, names);

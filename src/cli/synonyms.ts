@@ -70,3 +70,22 @@ export function findSynonym(
   const verb = names.find((name) => verbs[name]?.includes(word.toLowerCase()) === true);
   return verb === undefined ? undefined : ['cloud', ...path, verb, ...rest].join(' ');
 }
+
+/** Letters of the same programs of Unix, by the command that has another way: what to type. */
+const letters: Readonly<Record<string, string>> = {
+  'cloud stor ls -1': 'one name a line: cloud stor ls -o name',
+  'cloud stor ls -a': 'names that begin with a dot are listed as all others: cloud stor ls',
+  'cloud stor ls -R': 'everything below a directory: cloud stor tree',
+  'cloud stor du -a': 'objects one by one: cloud stor find --type object -l',
+  'cloud stor du -b': 'sizes in bytes: cloud stor du -j',
+  'cloud stor du -s': 'the sum alone: cloud stor du -d 0',
+};
+
+/**
+ * What to type instead of a letter that the program of the same name has, such as the `-s` of `du`.
+ * @param line the words of the command
+ * @param word a dash and one or more letters, of which the first one is not known
+ */
+export function findLetter(line: string, word: string): string | undefined {
+  return word.startsWith('--') ? undefined : letters[`${line} ${word.slice(0, 2)}`];
+}

@@ -112,6 +112,13 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   ['stor get nothere f', '/demo/stor/nothere does not exist (ResourceNotFound)', 'cloud stor ls /demo/stor'],
   ['stor get -r one two -', 'a tree cannot be written to stdout', 'give a directory: cloud stor get -r one two .'],
   ['stor get one --range 0-1', 'unknown option --range', 'cloud stor get --help'],
+  ['stor du -sh', 'unknown option -sh', 'the sum alone: cloud stor du -d 0'],
+  ['stor du -b', 'unknown option -b', 'sizes in bytes: cloud stor du -j'],
+  ['stor du -a', 'unknown option -a', 'objects one by one: cloud stor find --type object -l'],
+  ['stor ls -1', 'unknown option -1', 'one name a line: cloud stor ls -o name'],
+  ['stor ls -l -a', 'unknown option -a', 'names that begin with a dot are listed as all others: cloud stor ls'],
+  ['stor ls -l -R', 'unknown option -R', 'everything below a directory: cloud stor tree'],
+  ['stor rm -R d -y', 'unknown option -R', 'did you mean --recursive?'],
   ['stor cat one --range x', '--range: "x" is no range', 'the first 100 bytes: --range 0-99'],
   [
     'stor mv one nodir/y',
