@@ -54,7 +54,7 @@ const relatedGuides: Readonly<Record<string, readonly string[]>> = {
   roles: ['cloud-policies'],
   policies: ['cloud-policies'],
   rbac: ['cloud-policies'],
-  local: ['cloud-local'],
+  local: ['cloud-local', 'cloud-testing'],
   env: ['cloud-scripting'],
 };
 

@@ -1,3 +1,7 @@
+import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { testing } from '../../src/cli/guides/testing.ts';
+
 /** What the examples of each noun and guide need to be there: lines of bash before all of them, and before some. */
 export interface Story {
   readonly prepare?: string;
@@ -33,6 +37,19 @@ const upload = 'cloud mpu create backups/disk.img -q -o name > upload';
 /** What programs run with services of their own. */
 const programs = `printf '{"scripts":{"test":"cloud stor ls"}}' > package.json; printf '#!/bin/sh\\ncloud stor ls\\n' > check; chmod +x check; echo text > README.md`;
 const profiles = `cp .config/cloud/profiles/local.json work.json; for p in work old older; do cp work.json .config/cloud/profiles/$p.json; done`;
+
+/** The files of the guide to tests, as it shows them. */
+const suites = ['check.sh', 'report.test.mjs', 'test_report.py', 'report_test.go']
+  .map((name) => {
+    const { blocks } = testing.sections.find((section) => section.blocks.some((block) => String(block).includes(`\`${name}\``))) ?? {
+      blocks: [],
+    };
+    const lines = blocks.flatMap((block) => (typeof block === 'object' && 'lines' in block ? [block.lines] : []))[0] ?? [];
+    return `cat > ${name} <<'END'\n${lines.join('\n')}\nEND`;
+  })
+  .join('\n');
+/** Whether a program is there that runs tests in another language. */
+const runs = (program: string, ...words: string[]): boolean => spawnSync(program, words).status === 0;
 
 const needsOther = 'an image that another account shares; test/contract/compute/image-copies.test.ts has one';
 const portReason = 'the usual ports may be in use';
@@ -237,6 +254,19 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
       'cloud local start': portReason,
       'cloud local start --add-account other': portReason,
       'cloud --profile local-other stor get /demo/stor/notes.txt': 'it shows what is refused; test/e2e/local.test.ts has it',
+    },
+  },
+  'cloud-testing': {
+    prepare: suites,
+    before: {
+      'cloud local run -- npx vitest run --no-file-parallelism': `ln -s ${resolve(import.meta.dirname, '../../node_modules')} node_modules
+sed -i "s/'node:test'/'vitest'/" report.test.mjs; export npm_config_update_notifier=false`,
+    },
+    left: {
+      ...(!runs('python3', '-m', 'pytest', '--version') && {
+        'cloud local run -- python3 -m pytest -q test_report.py': 'pytest is not installed',
+      }),
+      ...(!runs('go', 'version') && { 'cloud local run -- go test -count=1 report_test.go': 'Go is not installed' }),
     },
   },
 };

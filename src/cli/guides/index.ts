@@ -5,9 +5,10 @@ import { policies } from './policies.ts';
 import { exitCodeHelp, fileHelp } from './program.ts';
 import { scripting } from './scripting.ts';
 import { signing } from './signing.ts';
+import { testing } from './testing.ts';
 
 /** The guides that are pages of the manual. */
-export const guides: readonly Guide[] = [signing, policies, scripting, jobTools, local];
+export const guides: readonly Guide[] = [signing, policies, scripting, jobTools, local, testing];
 
 /** What `cloud help` explains beside commands: the guides, and parts of the program's own page. */
 export const topics: readonly Guide[] = [

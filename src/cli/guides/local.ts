@@ -24,7 +24,7 @@ export const local: Guide = {
     {
       title: 'In tests',
       blocks: [
-        '`cloud local run` gives a program services of its own: fresh data, free ports, and the environment by which it reaches them. When it ends, nothing is left. Test suites may run side by side.',
+        '`cloud local run` gives a program services of its own: fresh data, free ports, and the environment by which it reaches them. When it ends, nothing is left. Test suites may run side by side: `cloud help testing`.',
         { lines: ['cloud local run -- npm test', 'cloud local run --fault getobject=InternalError*2 --log requests.log -- ./check'] },
         'A service that goes on takes a folder of its own and free ports to be apart from every other. The JSON tells where it is.',
         {

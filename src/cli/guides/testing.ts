@@ -1,0 +1,165 @@
+import type { Guide } from './guide.ts';
+
+/** Suites of tests that run against services of their own. */
+export const testing: Guide = {
+  page: 'cloud-testing',
+  topic: 'testing',
+  summary: 'test suites with services of their own, failures on command and a clock',
+  sections: [
+    {
+      title: 'Description',
+      blocks: [
+        '`cloud local run` starts both services for a test suite, on free ports and with data of their own, and removes everything when the suite ends. Its exit status is that of the suite, and any number may run side by side: nothing of your profiles or of `cloud local start` is used or changed.',
+        'The suite finds the services by its environment: `CLOUD_URL`, `CLOUD_STOR_URL`, `CLOUD_ACCOUNT`, `CLOUD_KEY_ID`, `CLOUD_KEY_FILE`, the same for the older tools (`TRITON_*`, `SDC_*`, `MANTA_*`), and the authority to trust for Node.js, curl, OpenSSL, Go on Linux and Python. `CLOUD_LOCAL_DATA` names the data directory: by it `cloud local clock`, `faults` and `requests` reach the services of the suite and no others.',
+        'Tests of one run share the services: end what one switched on before the next, as the examples do, and give each its own names.',
+      ],
+    },
+    {
+      title: 'Shell',
+      blocks: [
+        'A script that stops at the first error is a test. This one is `check.sh`: a read that fails once is repeated, and a URL is no longer good after its hour.',
+        {
+          lines: [
+            'set -eu',
+            'echo June | cloud stor put -q - report.txt',
+            'cloud local faults add getobject 503 --count 1 >/dev/null',
+            'test "$(cloud stor cat report.txt)" = June',
+            'test "$(cloud local faults list --jq ".[0].injected")" = 1',
+            'cloud local faults clear -q',
+            'url=$(cloud stor sign report.txt --expires 1h)',
+            'curl -fsS "$url"',
+            'cloud local clock advance 2h >/dev/null',
+            'if curl -fsS "$url"; then exit 1; fi',
+            'cloud local clock reset >/dev/null',
+          ],
+        },
+        { lines: ['cloud local run -- sh check.sh'] },
+      ],
+    },
+    {
+      title: 'Node.js: the runner of Node.js itself',
+      blocks: [
+        'In `report.test.mjs`:',
+        {
+          lines: [
+            "import assert from 'node:assert/strict';",
+            "import { execFileSync } from 'node:child_process';",
+            "import { afterEach, test } from 'node:test';",
+            '',
+            'const cloud = (...words) =>',
+            "  execFileSync('cloud', words, { encoding: 'utf8' });",
+            '',
+            'afterEach(() => {',
+            "  cloud('local', 'faults', 'clear', '-q');",
+            "  cloud('local', 'clock', 'reset');",
+            '});',
+            '',
+            "test('a read that fails once is repeated', () => {",
+            "  const input = { input: 'June' };",
+            "  execFileSync('cloud', ['stor', 'put', '-q', '-', 'a.txt'], input);",
+            "  cloud('local', 'faults', 'add', 'getobject', '503', '--count', '1');",
+            "  assert.equal(cloud('stor', 'cat', 'a.txt'), 'June');",
+            "  const failed = cloud('local', 'requests', '--failed', '-j');",
+            '  assert.equal(JSON.parse(failed).at(-1).status, 503);',
+            '});',
+          ],
+        },
+        { lines: ['cloud local run -- node --test report.test.mjs'] },
+      ],
+    },
+    {
+      title: 'vitest',
+      blocks: [
+        'The same file is a test of vitest with `import { afterEach, test } from "vitest"`. Files that run at the same time share the services; with `--no-file-parallelism` they come one after the other, so that the faults and the clock of one are not those of another.',
+        { lines: ['cloud local run -- npx vitest run --no-file-parallelism'] },
+      ],
+    },
+    {
+      title: 'pytest',
+      blocks: [
+        'In `test_report.py`; a fixture ends what a test switched on, also when the test fails:',
+        {
+          lines: [
+            'import subprocess, pytest',
+            '',
+            'def cloud(*words, **options):',
+            '    return subprocess.run(["cloud", *words], check=True, text=True,',
+            '                          capture_output=True, **options).stdout',
+            '',
+            '@pytest.fixture(autouse=True)',
+            'def as_before():',
+            '    yield',
+            '    cloud("local", "faults", "clear", "-q")',
+            '    cloud("local", "clock", "reset")',
+            '',
+            'def test_a_read_that_fails_once_is_repeated():',
+            '    cloud("stor", "put", "-q", "-", "b.txt", input="June")',
+            '    cloud("local", "faults", "add", "getobject", "503", "--count", "1")',
+            '    assert cloud("stor", "cat", "b.txt") == "June"',
+          ],
+        },
+        { lines: ['cloud local run -- python3 -m pytest -q test_report.py'] },
+      ],
+    },
+    {
+      title: 'Go',
+      blocks: [
+        'In `report_test.go`; `-count=1` keeps Go from showing an earlier result:',
+        {
+          lines: [
+            'package report',
+            '',
+            'import (',
+            '    "os/exec"',
+            '    "testing"',
+            ')',
+            '',
+            'func cloud(t *testing.T, words ...string) string {',
+            '    t.Helper()',
+            '    out, err := exec.Command("cloud", words...).Output()',
+            '    if err != nil {',
+            '        t.Fatalf("cloud %v: %v", words, err)',
+            '    }',
+            '    return string(out)',
+            '}',
+            '',
+            'func TestReadIsRepeated(t *testing.T) {',
+            '    t.Cleanup(func() { cloud(t, "local", "faults", "clear", "-q") })',
+            '    cloud(t, "stor", "put", "-q", "report_test.go", "c.txt")',
+            '    cloud(t, "local", "faults", "add", "getobject", "503", "--count", "1")',
+            '    if cloud(t, "stor", "cat", "c.txt") == "" {',
+            '        t.Error("nothing was read")',
+            '    }',
+            '}',
+          ],
+        },
+        { lines: ['cloud local run -- go test -count=1 report_test.go'] },
+      ],
+    },
+    {
+      title: 'Failures and time',
+      blocks: [
+        'Every failure that a client must handle can be ordered, and time passes on command. `--seed` makes the same requests fail in each run. `--fault` of `cloud local run` has them from the first request on. What there is: `cloud help local-service`.',
+        {
+          lines: [
+            'cloud local run --fault getobject=503*1 -- sh check.sh',
+            'cloud local run -- sh -c \'cloud local faults add "*" close --rate 0.1 --seed 7 && cloud stor ls\'',
+            "cloud local run -- sh -c 'cloud local clock set 2027-02-28T23:59:50Z && cloud keys list'",
+          ],
+        },
+      ],
+    },
+    {
+      title: 'When a test fails',
+      blocks: [
+        'What the program under test really sent, and why the service refused it, is known until the run ends: the text that should have been signed, the rule or the role tag that was missing, and a line for curl that repeats the request. `--log` keeps a line for each request afterwards.',
+        {
+          lines: [
+            "cloud local run -- sh -c 'cloud stor ls && cloud local requests --failed -j'",
+            'cloud local run --log requests.log -- sh check.sh',
+          ],
+        },
+      ],
+    },
+  ],
+};
