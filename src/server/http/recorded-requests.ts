@@ -1,25 +1,33 @@
 import type { RecordedRequest } from '../../api/control.ts';
-import type { Request } from '../../api/message.ts';
+import type { Headers } from '../../api/message.ts';
 import type { Operation, ServiceName } from '../../api/operation.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { ApiError } from '../../base/errors.ts';
-import type { Caller, Connection } from './handler.ts';
-import { showAddress, showCaller } from './request-log.ts';
+import type { DueFault } from '../faults/rules.ts';
+import type { Connection } from './handler.ts';
+import { showAddress } from './request-log.ts';
 
-/** What a service remembers of a request: what is there anyway, so that it costs next to nothing; words are made when somebody asks. */
+/**
+ * What a service remembers of a request: one object of what is there anyway, so that it costs next to nothing; words are made when somebody asks.
+ * It holds neither bodies, connections nor rows of the database: what is held on to is what the garbage collector has to move.
+ */
 interface Remembered {
   readonly at: number;
   readonly service: ServiceName;
-  readonly request: Pick<Request, 'method' | 'target' | 'headers'>;
+  readonly method: string;
+  readonly target: string;
+  /** At most 16 KiB with the target: Node.js takes no more. */
+  readonly headers: Headers;
   readonly hasBody: boolean;
-  readonly connection: Connection;
+  readonly remoteAddress: Connection['remoteAddress'];
   readonly operation: Operation | undefined;
-  readonly caller: Caller | undefined;
+  /** As `showCaller` writes it. */
+  readonly caller: string;
   readonly requestId: string;
   readonly status: number;
   readonly duration: number;
   readonly refusal: ApiError | undefined;
-  readonly faults: readonly string[];
+  readonly faults: readonly DueFault[] | undefined;
 }
 
 /** The latest requests of both services. */
@@ -29,17 +37,13 @@ export interface RequestMemory {
   list(after: number, failedOnly: boolean, urls: Readonly<Record<ServiceName, string>>): { requests: RecordedRequest[]; latest: number };
 }
 
-/** Most requests that are remembered, and most characters of headers and target of one. */
+/** Most requests that are remembered. */
 const mostRequests = 1000;
-const mostCharacters = 16 * 1024;
 
 /** Headers that curl makes itself. */
 const ownHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect']);
 
-function writeCurl(
-  { request: { method, target, headers }, service, hasBody }: Remembered,
-  urls: Readonly<Record<ServiceName, string>>,
-): string {
+function writeCurl({ method, target, headers, service, hasBody }: Remembered, urls: Readonly<Record<ServiceName, string>>): string {
   const words = ['curl', '-sS', ...(method === 'HEAD' ? ['--head'] : ['-X', method])];
   for (const [name, value] of Object.entries(headers)) if (!ownHeaders.has(name)) words.push('-H', `${name}: ${value}`);
   if (hasBody) words.push('--data-binary', '@-');
@@ -47,22 +51,22 @@ function writeCurl(
 }
 
 function show(id: number, remembered: Remembered, urls: Readonly<Record<ServiceName, string>>): RecordedRequest {
-  const { at, service, request, connection, operation, caller, requestId, status, duration, refusal, faults } = remembered;
+  const { at, service, method, target, operation, caller, requestId, status, duration, refusal, faults } = remembered;
   return {
     id,
     time: new Date(at).toISOString(),
     service,
     operation: operation?.action,
-    method: request.method,
-    path: request.target.split('?', 1)[0] ?? '',
+    method,
+    path: target.split('?', 1)[0] ?? '',
     status,
     duration: Math.round(duration),
-    caller: showCaller(caller),
-    address: showAddress(connection),
+    caller,
+    address: showAddress(remembered),
     requestId,
     ...(refusal !== undefined && { code: refusal.code, message: refusal.message }),
     ...(refusal?.hint !== undefined && { reason: refusal.hint }),
-    ...(faults.length > 0 && { faults }),
+    ...(faults !== undefined && { faults: faults.map(({ label }) => label) }),
     curl: writeCurl(remembered, urls),
   };
 }
@@ -72,10 +76,7 @@ export function createRequestMemory(): RequestMemory {
   let count = 0;
   return {
     add: (request) => {
-      let length = request.request.target.length;
-      for (const name in request.request.headers) length += request.request.headers[name]?.length ?? 0;
-      remembered[count % mostRequests] =
-        length <= mostCharacters ? request : { ...request, request: { method: request.request.method, target: '/', headers: {} } };
+      remembered[count % mostRequests] = request;
       count += 1;
     },
     list: (after, failedOnly, urls) => {

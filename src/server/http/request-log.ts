@@ -13,7 +13,7 @@ const anonymousLines = 20;
 const period = 10_000;
 
 /** The remote address; IPv4 addresses that come in over an IPv6 socket as IPv4. */
-export function showAddress({ remoteAddress }: Connection): string {
+export function showAddress({ remoteAddress }: Pick<Connection, 'remoteAddress'>): string {
   return remoteAddress.replace(/^::ffff:(?=\d+\.)/u, '');
 }
 

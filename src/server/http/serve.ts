@@ -25,7 +25,7 @@ import { chooseByEntry, createMatcher, createSelectorError, isUuid, type Match, 
 import { bufferBody, readBodyParameters } from './read-parameters.ts';
 import { assertUrlCovers } from '../access/presigned.ts';
 import { addHeaders, dropBody, ServiceUnavailable, writeEmpty, writeError, writeResult } from './response.ts';
-import { createRequestLog, showAddress } from './request-log.ts';
+import { createRequestLog, showAddress, showCaller } from './request-log.ts';
 import { isDiskFull } from '../store/disk-full.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import type { AccountRow, EntryRow } from '../store/schema.ts';
@@ -385,17 +385,18 @@ function remember<T extends Operations>(
   memory.add({
     at: now(),
     service,
-    // Not the request itself: its body holds the connection.
-    request: { method, target, headers },
+    method,
+    target,
+    headers,
     hasBody: body !== undefined,
-    connection: { remoteAddress: connection.remoteAddress, secure: connection.secure },
+    remoteAddress: connection.remoteAddress,
     operation,
-    caller,
+    caller: showCaller(caller),
     requestId,
     status,
     duration: performance.now() - started,
     refusal,
-    faults: injection === undefined ? [] : injection.due.map(({ label }) => label),
+    faults: injection?.due,
   });
 }
 
