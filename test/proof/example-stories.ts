@@ -41,10 +41,8 @@ const profiles = `cp .config/cloud/profiles/local.json work.json; for p in work 
 /** The files of the guide to tests, as it shows them. */
 const suites = ['check.sh', 'report.test.mjs', 'test_report.py', 'report_test.go']
   .map((name) => {
-    const { blocks } = testing.sections.find((section) => section.blocks.some((block) => String(block).includes(`\`${name}\``))) ?? {
-      blocks: [],
-    };
-    const lines = blocks.flatMap((block) => (typeof block === 'object' && 'lines' in block ? [block.lines] : []))[0] ?? [];
+    const shown = testing.sections.find(({ blocks }) => blocks.some((block) => typeof block === 'string' && block.includes(`\`${name}\``)));
+    const [lines = []] = (shown?.blocks ?? []).flatMap((block) => (typeof block === 'object' && 'lines' in block ? [block.lines] : []));
     return `cat > ${name} <<'END'\n${lines.join('\n')}\nEND`;
   })
   .join('\n');
