@@ -16,7 +16,7 @@ interface Remembered {
   readonly service: ServiceName;
   readonly method: string;
   readonly target: string;
-  /** At most 16 KiB with the target: Node.js takes no more. */
+  /** None of a request that was refused for its size, so that memory has a bound: the limits of target and headers for each request. */
   readonly headers: Headers;
   readonly hasBody: boolean;
   readonly remoteAddress: Connection['remoteAddress'];
@@ -71,12 +71,18 @@ function show(id: number, remembered: Remembered, urls: Readonly<Record<ServiceN
   };
 }
 
+/** The beginning of a long target, as a text of its own: a part of another text would hold on to all of it. */
+function shorten(target: string): string {
+  return Buffer.from(target.slice(0, 1024)).toString();
+}
+
 export function createRequestMemory(): RequestMemory {
   const remembered: Remembered[] = [];
   let count = 0;
   return {
     add: (request) => {
-      remembered[count % mostRequests] = request;
+      const isTooLarge = request.status === 414 || request.status === 431;
+      remembered[count % mostRequests] = isTooLarge ? { ...request, target: shorten(request.target), headers: {} } : request;
       count += 1;
     },
     list: (after, failedOnly, urls) => {
