@@ -74,9 +74,9 @@ test('a record for --from: unknown fields are named with the nearest, and what g
 
 test('a record for --from may hold the password; an option wins, and no change takes one', async () => {
   const record = user.write('fay.yaml', 'login: fay\nemail: fay@example.com\npassword: from-record-1\n');
-  expect(await user.json('users', 'create', '--from', record)).toMatchObject({ login: 'fay' });
+  expect(await user.json('users', 'create', '--from', record, '--wait')).toMatchObject({ login: 'fay' });
   const piped = JSON.stringify({ login: 'gus', email: 'gus@example.com', password: 'from-record-1' });
-  expect((await user.here(['users', 'create', '--from', '-', '-q'], { input: piped })).code).toBe(0);
+  expect((await user.here(['users', 'create', '--from', '-', '--wait', '-q'], { input: piped })).code).toBe(0);
   const short = await user.here(['users', 'create', 'hal', '--from', record, '--password-stdin'], { input: 'short' });
   expect([short.code, short.stderr]).toEqual([1, expect.stringContaining('password')]);
   const changed = await user.here(['users', 'update', 'fay', '--from', record]);

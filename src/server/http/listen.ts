@@ -60,6 +60,18 @@ function limitHeads(settings: ServiceSettings): ServerOptions {
   return { ...serverOptions, maxHeaderSize: 2 * (limitOf(settings, 'targetBytes') + limitOf(settings, 'headerBytes')) };
 }
 
+/** Resolves when what was written has left this process, or nobody takes it. */
+function flush({ socket }: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    // Some releases of Node.js hand it to the connection in the next turn.
+    setImmediate(() => {
+      if (socket === null || socket.destroyed) return resolve();
+      socket.once('close', () => resolve());
+      socket.write('', () => resolve());
+    });
+  });
+}
+
 /** Resolves when more can be written, or nobody will read it. */
 function waitWritable(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
@@ -134,6 +146,7 @@ function createHandler({ handle, trusted = false, log, settings = {} }: ListenOp
     } catch (error) {
       if (reply !== undefined) discardBody(reply.body);
       if (response.destroyed) return;
+      if (error instanceof ConnectionClosed) await flush(response);
       // The head is gone: a broken connection is the only way left to say that the body is not whole.
       response.destroy();
       if (!(error instanceof ConnectionClosed))
