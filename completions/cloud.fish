@@ -342,12 +342,22 @@ function __cloud_enter
             set __cloud_place 'local seed'
         case 'local/reset'
             set __cloud_place 'local reset'
+        case 'local/snapshot'
+            set __cloud_place 'local snapshot'
+        case 'local/fork'
+            set __cloud_place 'local fork'
         case 'local/clock'
             set __cloud_place 'local clock'
         case 'local/faults'
             set __cloud_place 'local faults'
         case 'local/requests'
             set __cloud_place 'local requests'
+        case 'local snapshot/create'
+            set __cloud_place 'local snapshot create'
+        case 'local snapshot/list'
+            set __cloud_place 'local snapshot list'
+        case 'local snapshot/delete'
+            set __cloud_place 'local snapshot delete'
         case 'local faults/list'
             set __cloud_place 'local faults list'
         case 'local faults/add'
@@ -1037,6 +1047,10 @@ function __cloud_valued
             return 0
         case 'local run/--fault'
             return 0
+        case 'local run/--snapshot'
+            return 0
+        case 'local run/--data'
+            return 0
         case 'local run/--log'
             return 0
         case 'local serve/--data'
@@ -1078,6 +1092,50 @@ function __cloud_valued
         case 'local seed/--data'
             return 0
         case 'local reset/--data'
+            return 0
+        case 'local snapshot create/--data'
+            return 0
+        case 'local snapshot list/--data'
+            return 0
+        case 'local snapshot delete/--data'
+            return 0
+        case 'local fork/--data'
+            return 0
+        case 'local fork/--compute-port'
+            return 0
+        case 'local fork/--stor-port'
+            return 0
+        case 'local fork/--host'
+            return 0
+        case 'local fork/--isolation'
+            return 0
+        case 'local fork/--job-slots'
+            return 0
+        case 'local fork/--job-time-limit'
+            return 0
+        case 'local fork/--public-key'
+            return 0
+        case 'local fork/--datacenter'
+            return 0
+        case 'local fork/--peer'
+            return 0
+        case 'local fork/--limit'
+            return 0
+        case 'local fork/--add-account'
+            return 0
+        case 'local fork/--attestation-authority'
+            return 0
+        case 'local fork/--staleness'
+            return 0
+        case 'local fork/--throttle'
+            return 0
+        case 'local fork/--latency'
+            return 0
+        case 'local fork/--fault'
+            return 0
+        case 'local fork/--snapshot'
+            return 0
+        case 'local fork/--to'
             return 0
         case 'local clock/--data'
             return 0
@@ -2080,6 +2138,8 @@ complete -c cloud -n '__cloud_below \'local\'' -a try -d 'A guided tour of every
 complete -c cloud -n '__cloud_below \'local\'' -a logs -d 'Print what the services logged'
 complete -c cloud -n '__cloud_below \'local\'' -a seed -d 'Put the samples in that are not there'
 complete -c cloud -n '__cloud_below \'local\'' -a reset -d 'Delete everything that the services hold'
+complete -c cloud -n '__cloud_below \'local\'' -a snapshot -d 'Keep and give back all that the services hold'
+complete -c cloud -n '__cloud_below \'local\'' -a fork -d 'Start another service with the same state on other ports'
 complete -c cloud -n '__cloud_below \'local\'' -a clock -d 'Show or set the clock of a service that runs'
 complete -c cloud -n '__cloud_below \'local\'' -a faults -d 'Let a service that runs have failures, and end them'
 complete -c cloud -n '__cloud_below \'local\'' -a requests -d 'List what programs sent to a service that runs, and why it was refused'
@@ -2122,6 +2182,8 @@ complete -c cloud -n '__cloud_at \'local run\'' -l staleness -x -d 'Let reads of
 complete -c cloud -n '__cloud_at \'local run\'' -l throttle -x -d 'Answer 420 to more compute requests a second than this, like 10/s'
 complete -c cloud -n '__cloud_at \'local run\'' -l latency -x -d 'Let every reply wait'
 complete -c cloud -n '__cloud_at \'local run\'' -l fault -x -d 'Failures to have, like createkey=InternalError*2'
+complete -c cloud -n '__cloud_at \'local run\'' -l snapshot -x -d 'Begin with what this snapshot holds'
+complete -c cloud -n '__cloud_at \'local run\'' -l data -x -a '(__fish_complete_directories)' -d 'With --snapshot: folder of the data that it is of; of CLOUD_LOCAL_DATA in the environment when absent'
 complete -c cloud -n '__cloud_at \'local run\'' -l log -r -F -d 'Write the services\' log to this file'
 complete -c cloud -n '__cloud_at \'local serve\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local serve\'' -l compute-port -x -d 'Port of the compute service; 0 for any free one'
@@ -2148,6 +2210,35 @@ complete -c cloud -n '__cloud_at \'local logs\'' -l data -x -a '(__fish_complete
 complete -c cloud -n '__cloud_at \'local seed\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local reset\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local reset\'' -s y -l yes -d 'Do not ask'
+complete -c cloud -n '__cloud_below \'local snapshot\'' -a create -d 'Keep what the services hold under a name'
+complete -c cloud -n '__cloud_below \'local snapshot\'' -a list -d 'List the snapshots of the services, the oldest first'
+complete -c cloud -n '__cloud_below \'local snapshot\'' -a delete -d 'Delete a snapshot'
+complete -c cloud -n '__cloud_at \'local snapshot create\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_at \'local snapshot list\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_at \'local snapshot delete\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_at \'local fork\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_at \'local fork\'' -l compute-port -x -d 'Port of the compute service; 0 for any free one'
+complete -c cloud -n '__cloud_at \'local fork\'' -l stor-port -x -d 'Port of the object storage; 0 for any free one'
+complete -c cloud -n '__cloud_at \'local fork\'' -l http -d 'Without TLS'
+complete -c cloud -n '__cloud_at \'local fork\'' -l host -x -d 'Address to listen on; this machine only when absent'
+complete -c cloud -n '__cloud_at \'local fork\'' -l allow-jobs -d 'Run jobs although others can reach the service'
+complete -c cloud -n '__cloud_at \'local fork\'' -l isolation -x -a 'bubblewrap namespaces none' -d 'Sandbox for tasks of jobs; the strongest that this machine allows when absent, and jobs are refused where it allows none'
+complete -c cloud -n '__cloud_at \'local fork\'' -l job-slots -x -d 'Tasks of jobs that run at once; as many as there are cores when absent'
+complete -c cloud -n '__cloud_at \'local fork\'' -l job-time-limit -x -d 'Longest time of a task of a job; 1h when absent'
+complete -c cloud -n '__cloud_at \'local fork\'' -l public-key -r -F -d 'Register this public key instead of making a key'
+complete -c cloud -n '__cloud_at \'local fork\'' -l empty -d 'Without samples'
+complete -c cloud -n '__cloud_at \'local fork\'' -l datacenter -x -d 'Name of the datacenter'
+complete -c cloud -n '__cloud_at \'local fork\'' -l peer -x -d 'Images can be imported from the local service with this data, as a datacenter'
+complete -c cloud -n '__cloud_at \'local fork\'' -l limits -d 'Show provisioning limits'
+complete -c cloud -n '__cloud_at \'local fork\'' -l limit -x -d 'Set a limit of the services; cloud help local-service lists them'
+complete -c cloud -n '__cloud_at \'local fork\'' -l add-account -x -d 'Add an account with a key and a profile of its own'
+complete -c cloud -n '__cloud_at \'local fork\'' -l attestation-authority -r -F -d 'Believe attestations of keys under this certificate'
+complete -c cloud -n '__cloud_at \'local fork\'' -l staleness -x -d 'Let reads of users, roles and policies lag behind writes'
+complete -c cloud -n '__cloud_at \'local fork\'' -l throttle -x -d 'Answer 420 to more compute requests a second than this, like 10/s'
+complete -c cloud -n '__cloud_at \'local fork\'' -l latency -x -d 'Let every reply wait'
+complete -c cloud -n '__cloud_at \'local fork\'' -l fault -x -d 'Failures to have, like createkey=InternalError*2'
+complete -c cloud -n '__cloud_at \'local fork\'' -l snapshot -x -d 'What this snapshot holds, not what the service holds now'
+complete -c cloud -n '__cloud_at \'local fork\'' -l to -x -a '(__fish_complete_directories)' -d 'Folder for the data of the fork; a new one of its own when absent'
 complete -c cloud -n '__cloud_at \'local clock\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
 complete -c cloud -n '__cloud_at \'local clock\'' -l behind -d 'With skew: let the service be behind, not ahead'
 complete -c cloud -n '__cloud_argument \'local clock\' 0 0' -a 'set advance skew reset'

@@ -84,6 +84,16 @@ export interface RecordedRequest {
   readonly curl: string;
 }
 
+/** What the services held at one moment. */
+export interface SnapshotInfo {
+  readonly name: string;
+  /** ISO 8601, by the clock of the machine. */
+  readonly created: string;
+  readonly objects: number;
+  /** Bytes of the objects; links to the same content count each. */
+  readonly size: number;
+}
+
 export const controlOperations = {
   /** `set` is a time in ISO 8601; `advance` and `skew` are milliseconds. Without input nothing changes. */
   clock: operation<ClockState>()('Show or set the clock', { set: 'text', advance: 'number', skew: 'number', reset: 'flag' }),
@@ -99,6 +109,10 @@ export const controlOperations = {
   }),
   /** Without `id` all of them; gives those that are gone. */
   clearFaults: operation<{ readonly faults: readonly FaultState[] }>()('Ends failures, and lets go on what they hold', { id: 'number' }),
+  /** Makes a snapshot under a name that none has. */
+  snapshot: operation<SnapshotInfo>()('Keeps what the services hold under a name', { name: 'text' }),
+  /** `to` is an empty directory of the same user; contents are linked. */
+  copyState: operation<Record<never, never>>()('Copies what the services hold into a directory', { to: 'text' }),
   /** Those after the one with the number `after`, at most the latest 1000. */
   requests: operation<{ readonly requests: readonly RecordedRequest[]; readonly latest: number }>()('What programs sent', {
     after: 'number',

@@ -18,6 +18,7 @@ import { prepareSecret, servePeers } from './peers/peers.ts';
 import { createClock, type ServiceClock } from './clock.ts';
 import { changeClock } from './control/clock.ts';
 import { listenForControl } from './control/listen.ts';
+import { createStateHandlers } from './control/state.ts';
 import { createFaults, type Faults } from './faults/rules.ts';
 import { createRequestMemory, type RequestMemory } from './http/recorded-requests.ts';
 import { createService, type Service } from './http/serve.ts';
@@ -27,7 +28,7 @@ import { assertUpload } from './storage/uploads.ts';
 import { findReferenced } from './storage/contents.ts';
 import { createStorageHandlers, entryAt } from './storage/index.ts';
 import { collectUnreferenced } from './store/collect.ts';
-import { openStore, type LocalStore } from './store/open.ts';
+import { openStore, type FileStore, type LocalStore } from './store/open.ts';
 
 /** How the local service is to run; the settings of `cloud local start`. */
 export interface LocalOptions extends Omit<ServiceSettings, 'faults'>, AccountOptions {
@@ -246,7 +247,7 @@ function beginCollecting(store: LocalStore, before: number, log: (line: string) 
   };
 }
 
-async function run(store: LocalStore, settings: LocalSettings, given: LocalOptions): Promise<LocalService> {
+async function run(store: FileStore, settings: LocalSettings, given: LocalOptions): Promise<LocalService> {
   const clock = createClock(given.now ?? Date.now);
   const memory = createRequestMemory();
   const options: ClockedOptions = { ...given, now: clock.now, clock, memory };
@@ -274,6 +275,7 @@ async function run(store: LocalStore, settings: LocalSettings, given: LocalOptio
       faults: () => ({ faults: faults.list() }),
       addFault: (input) => faults.add(input),
       clearFaults: ({ id }) => ({ faults: faults.clear(id) }),
+      ...createStateHandlers(store, dataDir, given.now ?? Date.now),
       requests: ({ after = 0, failed = false }) => memory.list(after, failed, { compute: computeUrl, storage: storUrl }),
     },
     log,

@@ -59,6 +59,7 @@ const records: readonly (readonly [string, Field])[] = [
 const undeclared = [
   'alias list',
   'local faults list',
+  'local snapshot list',
   'server accounts list',
   'profile list',
   'profile get',

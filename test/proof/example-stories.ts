@@ -51,6 +51,8 @@ const runs = (program: string, ...words: string[]): boolean => spawnSync(program
 
 const needsOther = 'an image that another account shares; test/contract/compute/image-copies.test.ts has one';
 const portReason = 'the usual ports may be in use';
+/** Forks go on when their example has been run. */
+const stopForks = `trap 'for data in .local/share/cloud/forks/*; do cloud local stop -q --data $data; done' EXIT`;
 const serveReason = 'it runs until it is ended; test/e2e/local.test.ts does that';
 
 const databaseReason = 'it needs PostgreSQL; test/cluster/gateway.test.ts does that';
@@ -204,6 +206,11 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
     before: {
       'cloud local logs | grep " 500 "': 'echo " 500 " >> .local/share/cloud/local/service.log',
       'cloud local reset --data ./data': 'cloud local stop -q --data ./data',
+      'cloud local run --snapshot ready -- npm test': 'cloud local snapshot create ready',
+      'cloud local snapshot create ready': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
+      'cloud local snapshot create ready --data ./data': 'cloud local start -q --data ./data --compute-port 0 --stor-port 0 > /dev/null',
+      'cloud local fork --profile trial': stopForks,
+      'cloud local fork --snapshot ready -j': `cloud local snapshot create ready; ${stopForks}`,
       'cloud local faults add getobject 503 --count 1': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
       'cloud local clock advance 10m': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
     },
@@ -242,6 +249,9 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
   'cloud-local': {
     prepare: `${programs}; echo note > notes.txt`,
     before: {
+      'cloud local snapshot create ready': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
+      'cloud local fork --snapshot ready --profile trial': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
+      'cloud --profile trial stor ls': stopForks,
       'cloud local faults add getobject 503 --count 1': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
       'cloud local clock advance 10m': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
       'cloud stor put notes.txt notes.txt': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',

@@ -1,17 +1,14 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inflateRawSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
-import { findReferenced } from '../../src/server/storage/contents.ts';
-import { isCompressed } from '../../src/server/store/compressed-bytes.ts';
-import { openStore } from '../../src/server/store/open.ts';
 import { report } from '../support/figures.ts';
 import { createWorker, readComputeState, type Worker } from '../support/mixed-work.ts';
 import { createRandom } from '../support/random.ts';
 import { useLocal, type LocalInfo } from '../support/sandbox.ts';
 import { scale, seed } from '../support/scale.ts';
 import { openServices, type SignedServices } from '../support/signed.ts';
+import { assertWholeStore, countFiles, waitForRemovals } from '../support/whole-store.ts';
 
 /**
  * The service is killed at random moments of mixed work, again and again. What it acknowledged is there after each restart, what it
@@ -123,45 +120,12 @@ function createFeeder(): Worker {
   };
 }
 
-function countFiles(folder: string): number {
-  return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
-}
-
-/** Bytes of a content, also of one that is kept compressed. */
-function measureContent(bytes: string, id: string): number {
-  const file = join(bytes, id.slice(0, 2), id);
-  return isCompressed(id) ? inflateRawSync(readFileSync(file)).length : statSync(file).size;
-}
-
 /** Waits until nothing is removed any more, stops the service, and looks at its data: every content has its file, every file a row. */
 async function checkContents(): Promise<void> {
-  const bytes = join(local.dataDir, 'bytes');
-  for (let [before, after] = [-1, countFiles(bytes)]; before !== after; [before, after] = [after, countFiles(bytes)]) await sleep(1000);
+  await waitForRemovals(local.dataDir);
   await services.close();
   await user.cloud(['local', 'stop']);
-  const store = await openStore(local.dataDir);
-  const ids: string[] = [];
-  for await (const id of store.bytes.list()) ids.push(id);
-  const referenced = new Set<string>();
-  for (let at = 0; at < ids.length; at += 200) for (const id of await findReferenced(store.db, ids.slice(at, at + 200))) referenced.add(id);
-  expect(ids.filter((id) => !referenced.has(id))).toEqual([]);
-  const entries = await store.db.selectFrom('entries').select(['content', 'size']).where('content', 'is not', null).execute();
-  const pieces = await store.db.selectFrom('pieces').select(['bytes as content', 'size']).execute();
-  const wanted = [...entries, ...pieces].filter(({ content, size }) => !/^(?:pieces|inline)\//u.test(content ?? '') && size !== 0);
-  const wrong = wanted.filter(({ content, size }) => measureContent(bytes, content ?? '') !== size);
-  expect(wrong).toEqual([]);
-  // Each directory counts its entries.
-  const directories = await store.db.selectFrom('entries').select(['parent', 'name', 'children']).where('type', '=', 'directory').execute();
-  for (const { parent, name, children } of directories) {
-    const path = `${parent}/${name}`.replaceAll(/\/+/gu, '/');
-    const { count } = await store.db
-      .selectFrom('entries')
-      .select(({ fn }) => fn.countAll<number>().as('count'))
-      .where('parent', '=', path)
-      .executeTakeFirstOrThrow();
-    expect([path, count]).toEqual([path, children]);
-  }
-  await store.close();
+  await assertWholeStore(local.dataDir);
   await start();
 }
 

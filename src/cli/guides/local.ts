@@ -39,6 +39,20 @@ export const local: Guide = {
       ],
     },
     {
+      title: 'Snapshots and forks',
+      blocks: [
+        '`cloud local snapshot create` keeps all that the services hold at one moment, while they run or at rest: accounts, keys, users, images, jobs and objects. `cloud local fork` starts another service with the same state on other ports, or with that of a snapshot; `cloud local run --snapshot` gives a program one of its own. Contents of objects are shared by hard links: a copy takes the room of the database and of the names of files, and the time for that. Where the disk is another one, they are copied.',
+        {
+          lines: [
+            'cloud local snapshot create ready',
+            'cloud local fork --snapshot ready --profile trial',
+            'cloud --profile trial stor ls',
+          ],
+        },
+        'A fork knows the accounts and keys of its origin and answers under the same authority, in a folder of its own, below `forks` beside the usual data unless `--to` names one. Neither sees what the other does afterwards, and each survives the other. It is a service as any other: `cloud local stop`, `status` and `reset` take its folder as `--data`.',
+      ],
+    },
+    {
       title: 'Failures on command',
       blocks: [
         'Options of `start`, `serve` and `run` cause the failures that clients must handle:',

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { command } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { NotFoundError, UsageError } from '../../base/errors.ts';
+import { NotFoundError } from '../../base/errors.ts';
 import { bytes, record } from '../../output/kinds.ts';
 import { findLogs, logFileOf } from './log-file.ts';
 import { describeDifference, findService } from './running.ts';
 import { dataDirOf, dataOption } from './service.ts';
+import { checkData } from './state.ts';
 import { checkStopped } from './stop.ts';
 
 /** Bytes in the files of a folder, and how many files there are. */
@@ -16,12 +17,6 @@ function measureFolder(folder: string): { files: number; size: number } {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const sizes = files.map((entry) => statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0);
   return { files: files.length, size: sizes.reduce((sum, size) => sum + size, 0) };
-}
-
-/** Refuses a folder that was named by mistake: only what is a service's data is changed or removed. */
-function checkData(dataDir: string): void {
-  if (existsSync(join(dataDir, 'cloud.db'))) return;
-  throw new UsageError(`${dataDir} is not the data of a local service: left alone`, { hint: 'cloud local start' });
 }
 
 export const status = command({

@@ -4,17 +4,24 @@ import { rootCertificates } from 'node:tls';
 import { runProgram } from '../../base/run-program.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
+import { UsageError } from '../../base/errors.ts';
 import { many, text, type Values } from '../../cli/parameters.ts';
 import { settings } from '../../config/settings.ts';
 import type { LocalService } from '../../server/local.ts';
-import { controlVariable } from './control.ts';
+import { controlledDataOf, controlVariable } from './control.ts';
 import { makeScratch } from './scratch.ts';
 import { openService, serveOptions } from './service.ts';
+import { copyData } from './state.ts';
 
 const { data: _, computePort: __, storPort: ___, host: ____, allowJobs: _____, ...shared } = serveOptions;
 
 const runOptions = {
   ...shared,
+  snapshot: text('Begin with what this snapshot holds', { placeholder: 'NAME' }),
+  data: text(`With --snapshot: folder of the data that it is of; of ${controlVariable} in the environment when absent`, {
+    placeholder: 'DIR',
+    values: 'directory',
+  }),
   log: text("Write the services' log to this file", { placeholder: 'FILE', values: 'file' }),
 };
 type RunOptions = Values<typeof runOptions>;
@@ -90,9 +97,14 @@ export const run = command({
     const { args, options, world, paths } = invocation;
     const [program = '', ...words] = args.command;
     const { log, close } = openLog(world, options.log);
-    const dataDir = await makeScratch(paths, world, isUsual(invocation, options) ? makeTemplate : undefined);
+    const { snapshot, data, ...given } = options;
+    if (snapshot === undefined && data !== undefined)
+      throw new UsageError('--data of local run names the services that --snapshot is of', { hint: 'add --snapshot NAME' });
+    const isTemplate = snapshot === undefined && isUsual(invocation, options);
+    const dataDir = await makeScratch(paths, world, isTemplate ? makeTemplate : undefined);
     try {
-      const serving = { ...options, data: dataDir, computePort: 0, storPort: 0, host: undefined, allowJobs: false };
+      if (snapshot !== undefined) await copyData(world, controlledDataOf(invocation, data), snapshot, dataDir);
+      const serving = { ...given, data: dataDir, computePort: 0, storPort: 0, host: undefined, allowJobs: false };
       const { service } = await openService(invocation, serving, log);
       try {
         return { kind: 'none', exitCode: await runProgram(program, words, describeEnvironment(world, service), world) };
@@ -107,6 +119,7 @@ export const run = command({
   examples: [
     { line: 'cloud local run -- npm test', help: 'A test suite with services that forget everything' },
     { line: "cloud local run -- sh -c 'cloud stor put README.md x && cloud stor cat x'", help: 'Several commands' },
+    { line: 'cloud local run --snapshot ready -- npm test', help: 'What cloud local snapshot create has kept is there at the beginning' },
     {
       line: 'cloud local run --fault getobject=InternalError*2 --log requests.log -- ./check',
       help: 'With failures, and a log of its requests',

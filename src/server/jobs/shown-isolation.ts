@@ -85,6 +85,12 @@ export function rememberIsolation(dataDir: string, wanted: IsolationKind | undef
   }
 }
 
+/** Lets a directory on the same disk begin with what a trial for another one found, when that still counts. */
+export function inheritIsolation(from: string, to: string, wanted: IsolationKind | undefined): void {
+  const shown = recallIsolation(from, wanted);
+  if (shown !== undefined && lstatSync(from).dev === lstatSync(to).dev) rememberIsolation(to, wanted, shown);
+}
+
 /**
  * The sandbox that the last trial on the same machine found, to be shown while the trial of this start is under way; undefined when
  * there is none, or jobs were off. Only shown: tasks wait for the trial, so that a machine that lost its sandbox runs none.

@@ -115,11 +115,40 @@ function createFolderMaker(sync: () => Promise<void>): (folder: string) => Promi
   };
 }
 
+/** Removes files, or remembers which are to be removed while that is held. */
+function createRemover(fileOf: (id: string) => string): Pick<FileBytes, 'remove' | 'holdRemovals'> {
+  const waiting = new Set<string>();
+  let holds = 0;
+  return {
+    async remove(id) {
+      if (readInline(id) !== undefined) return;
+      if (holds > 0) waiting.add(id);
+      else await removeIfThere(fileOf(id));
+    },
+    holdRemovals: () => {
+      holds += 1;
+      return async () => {
+        holds -= 1;
+        if (holds > 0) return;
+        const ids = [...waiting];
+        waiting.clear();
+        for (const id of ids) await removeIfThere(fileOf(id));
+      };
+    },
+  };
+}
+
+/** Contents in files of this machine. */
+export interface FileBytes extends ByteStore {
+  /** Keeps every content that is there until the function that is returned is called, once; it removes what was to be removed meanwhile. */
+  holdRemovals(): () => Promise<void>;
+}
+
 /**
  * Contents as files `dir/bytes/ab/<id>`, where `ab` are the first letters of the id; written under `dir/tmp`, flushed and
  * renamed, so that a file under its final name is always whole. What was left in `dir/tmp` by a crash is removed at once.
  */
-export async function openFileBytes(dir: string): Promise<ByteStore> {
+export async function openFileBytes(dir: string): Promise<FileBytes> {
   const root = join(dir, 'bytes');
   const temporary = join(dir, 'tmp');
   await rm(temporary, { recursive: true, force: true });
@@ -188,9 +217,7 @@ export async function openFileBytes(dir: string): Promise<ByteStore> {
       else linkSync(fileOf(id), file);
     },
 
-    async remove(id) {
-      if (readInline(id) === undefined) await removeIfThere(fileOf(id));
-    },
+    ...createRemover(fileOf),
 
     async *list(before = Infinity) {
       for await (const folder of await opendir(root)) {

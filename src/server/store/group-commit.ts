@@ -45,6 +45,8 @@ function queueWork<T>(
 export interface GroupCommit {
   write: Store['write'];
   drain(): Promise<void>;
+  /** Does `work` while no transaction is under way; writes wait for it. */
+  pause<T>(work: () => Promise<T>): Promise<T>;
   /** Transactions committed so far. */
   commits(): number;
 }
@@ -52,6 +54,7 @@ export interface GroupCommit {
 /** Gathers writes that arrive while others are being committed and commits them together: one flush serves all. */
 export function createGroupCommit(db: Kysely<Schema>): GroupCommit {
   const queue: QueuedWork[] = [];
+  const pauses: (() => Promise<void>)[] = [];
   let running: Promise<void> | undefined;
   let commits = 0;
 
@@ -70,8 +73,9 @@ export function createGroupCommit(db: Kysely<Schema>): GroupCommit {
   async function commitAll(): Promise<void> {
     // The writes of the other requests that arrived in the same turn join the first group.
     await setImmediate();
-    while (queue.length > 0) {
-      await commitGroup(queue.splice(0));
+    while (queue.length > 0 || pauses.length > 0) {
+      for (const pause of pauses.splice(0)) await pause();
+      if (queue.length > 0) await commitGroup(queue.splice(0));
       await setImmediate();
     }
     running = undefined;
@@ -86,6 +90,11 @@ export function createGroupCommit(db: Kysely<Schema>): GroupCommit {
     drain: async () => {
       await running;
     },
+    pause: (work) =>
+      new Promise((resolve, reject) => {
+        pauses.push(() => work().then(resolve, reject));
+        running ??= commitAll();
+      }),
     commits: () => commits,
   };
 }

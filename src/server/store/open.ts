@@ -1,3 +1,4 @@
+import { copyDatabase, linkContents } from './copy-state.ts';
 import { openDatabase } from './database.ts';
 import { openFileBytes } from './file-bytes.ts';
 import { createGroupCommit } from './group-commit.ts';
@@ -10,11 +11,22 @@ export interface LocalStore extends Store {
   commits(): number;
 }
 
+/** A store whose state can be copied while it is used. */
+export interface FileStore extends LocalStore {
+  /**
+   * Puts the database into the directory `target`, and links the contents, so that a store opened there has what this one had at one moment.
+   * Reads go on; writes wait while the database is copied, removals of contents until all are linked.
+   */
+  copyTo(target: string): Promise<void>;
+  /** Keeps the contents that are there until the function that is returned is called. */
+  holdRemovals(): () => Promise<void>;
+}
+
 /**
  * Opens the data of the local service in `dir`, which is made when missing, for this process alone.
  * @throws {LocalError} when another process has it open, or a newer release has written it.
  */
-export async function openStore(dir: string): Promise<LocalStore> {
+export async function openStore(dir: string): Promise<FileStore> {
   const db = await openDatabase(dir);
   try {
     await migrate(db, dir, Date.now());
@@ -25,6 +37,16 @@ export async function openStore(dir: string): Promise<LocalStore> {
       bytes,
       write: (work) => group.write(work),
       commits: () => group.commits(),
+      holdRemovals: () => bytes.holdRemovals(),
+      copyTo: async (target) => {
+        const release = bytes.holdRemovals();
+        try {
+          await group.pause(() => copyDatabase(dir, target));
+          await linkContents(dir, target);
+        } finally {
+          await release();
+        }
+      },
       close: async () => {
         await group.drain();
         await db.destroy();

@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process';
+import { closeSync, constants, openSync, readFileSync, statfsSync } from 'node:fs';
+import { command, type Context } from '../../cli/command.ts';
+import { kebab } from '../../config/settings.ts';
+import { LocalError, WaitError } from '../../base/errors.ts';
+import { record, type Output } from '../../output/kinds.ts';
+import { withSpinner } from '../../output/spinner.ts';
+import { makeFolders } from '../../transfer/local/folders.ts';
+import { readLimits } from './limits.ts';
+import { accountProfileOf, checkProfile, writeProfile } from './profile.ts';
+import { logFileOf } from './log-file.ts';
+import { describeDifference, findRunning, readRunFile, waitUntil, type Running } from './running.ts';
+import { dataDirOf, readIsolation, serveOptions, type ServeOptions } from './service.ts';
+
+/** Longest time that a service may take to start, milliseconds. */
+const patience = 20_000;
+
+/** With less space than this, bytes, nothing can be stored. */
+const leastSpace = 64 * 1024;
+
+/** The words that make `serve` do what `start` was asked for. */
+function serveWords(dataDir: string, options: ServeOptions, account: string | undefined): string[] {
+  const words = ['local', 'serve', '--data', dataDir];
+  const jobTimeLimit = options.jobTimeLimit === undefined ? undefined : `${options.jobTimeLimit}ms`;
+  for (const [name, value] of Object.entries({ ...options, jobTimeLimit, account })) {
+    if (name === 'data' || value === undefined || value === false) continue;
+    const values = Array.isArray(value) ? value : [value];
+    for (const each of values) words.push(`--${kebab(name)}`, ...(each === true ? [] : [String(each)]));
+  }
+  return words;
+}
+
+/** What the service said last, to explain why it is not running. */
+function readLogEnd(file: string): string {
+  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  return lines.findLast((line) => line.startsWith('cloud local serve'))?.replace(/^.*?: /, '') ?? lines.at(-1) ?? '';
+}
+
+/** Why the service is not running. On a full disk it cannot even say it. */
+function explainEnd(dataDir: string, logFile: string): string {
+  const { bavail, bsize } = statfsSync(dataDir);
+  return bavail * bsize < leastSpace ? `no space left on the disk of ${dataDir}` : readLogEnd(logFile);
+}
+
+/** Starts a process of its own that serves a data directory. @throws {LocalError} with what it said last when it ends */
+export async function launch(context: Context, dataDir: string, options: ServeOptions): Promise<Running> {
+  const { world } = context;
+  makeFolders(dataDir, 0o700);
+  const logFile = logFileOf(dataDir);
+  const log = openSync(logFile, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+  const words = serveWords(dataDir, options, context.settingGiven('account'));
+  const child = spawn(world.executable, [world.program, ...words], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    cwd: world.cwd,
+    env: { ...world.env },
+  });
+  closeSync(log);
+  let exited = false;
+  child.on('exit', () => {
+    exited = true;
+  });
+  const isReady = (): boolean => readRunFile(dataDir)?.pid === child.pid;
+  const done = await waitUntil(world, patience, () => exited || isReady());
+  if (exited) {
+    const end = explainEnd(dataDir, logFile);
+    const isTaken = /port \d+ of \S+ is in use/.test(end);
+    const hint = isTaken ? 'on free ports: cloud local start --compute-port 0 --stor-port 0' : `see ${logFile}`;
+    throw new LocalError(`the service did not start: ${end}`, { hint });
+  }
+  child.unref();
+  const running = readRunFile(dataDir);
+  if (!done || running === undefined) throw new WaitError('the service did not start in time', { hint: `see ${logFile}` });
+  return running;
+}
+
+/** What `start` prints of a service, with the profiles by which it is reached, which are written; none without a name for them. */
+export function describeStarted(context: Context, running: Running, profile: string | undefined): Output {
+  const { instance: _, startedAt: __, jobsOff: ___, memoryLimit: ____, ...told } = running;
+  if (profile === undefined) return record({ ...told, accounts: running.accounts ?? [] }, { id: 'computeUrl' });
+  writeProfile(context, profile, running, running);
+  const accounts = (running.accounts ?? []).map((each) => ({ ...each, profile: accountProfileOf(profile, each.account) }));
+  for (const each of accounts) writeProfile(context, each.profile, running, each);
+  return record({ ...told, profile, ...(accounts.length > 0 && { accounts }) }, { id: 'computeUrl' });
+}
+
+export const start = command({
+  summary: 'Start both services on this machine',
+  description:
+    'The first start makes an account with a key, images, packages and directories to try, and the profile by which they are reached. Data is kept until cloud local reset. Tasks of jobs run in a sandbox: of bubblewrap where that is installed, otherwise of Linux namespaces; where neither can be made, jobs are refused, unless --isolation none (or CLOUD_LOCAL_ISOLATION=none) lets tasks run as this user without one.',
+  options: serveOptions,
+  run: async (invocation) => {
+    const { options, world, note, warn, global } = invocation;
+    const dataDir = dataDirOf(invocation, options.data);
+    const profile = invocation.settingGiven('profile') ?? 'local';
+    // Refused here rather than by the process that is started, which could only write it into its log.
+    readLimits(options.limit);
+    readIsolation(world, options.isolation);
+    for (const name of [profile, ...options.addAccount.map((login) => accountProfileOf(profile, login))])
+      checkProfile(invocation, name, dataDir);
+    const before = await findRunning(world, dataDir);
+    const running =
+      before ??
+      (await withSpinner(world.stderr, 'Starting', () => launch(invocation, dataDir, options), { quiet: global.quiet, env: world.env }));
+    const [, , , , ...asked] = serveWords(dataDir, options, invocation.settingGiven('account'));
+    const told = describeStarted(invocation, running, profile);
+    note(
+      before
+        ? `Already running${asked.length > 0 ? ', as it was started: options count when it starts' : ''}`
+        : `Running; profile ${profile}${invocation.profiles.current() === profile ? ' is the current one' : `: cloud --profile ${profile} ...`}`,
+    );
+    const difference = before && describeDifference(before);
+    if (difference !== undefined) warn(difference);
+    if (running.jobsOff !== undefined) warn(running.jobsOff);
+    return told;
+  },
+  examples: [
+    { line: 'cloud local start', help: 'Start, and make the profile "local"' },
+    {
+      line: 'cloud local start --data ./data --compute-port 0 --stor-port 0 -j',
+      help: 'For a test: own data, free ports, JSON that tells them',
+    },
+    {
+      line: 'cloud local start --add-account other',
+      help: 'A second account, with the profile "local-other"',
+    },
+    { line: 'cloud local start --isolation none', help: 'Run tasks of jobs where no sandbox can be made: in a container, on macOS' },
+    { line: 'cloud local start --limit user-keys=10,role-members=20', help: 'Test what your program does when a limit is reached' },
+  ],
+});

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SnapshotInfo } from '../../api/control.ts';
+import { assertOwnDataDirectory } from '../../base/data-directory.ts';
+import { isSystemError, NotFoundError, UsageError } from '../../base/errors.ts';
+import { readPrivate, writePrivate } from '../../base/private-files.ts';
+import { databaseFiles, linkContents } from './copy-state.ts';
+import type { FileStore } from './open.ts';
+
+/** Snapshots of a data directory: what the services held at one moment, under `snapshots/NAME` of it. Contents are shared with it by links. */
+
+/** Written last: what has no such file is no snapshot. */
+const infoFile = 'snapshot.json';
+
+/** Keys of the accounts, which their rows name. */
+const keysFolder = 'keys';
+
+function snapshotsOf(dataDir: string): string {
+  return join(dataDir, 'snapshots');
+}
+
+/** @throws {UsageError} for a name that is no plain name of a directory */
+function assertName(name: string): void {
+  if (/^[A-Za-z0-9][\w.-]{0,99}$/u.test(name)) return;
+  throw new UsageError(`"${name}" is not the name of a snapshot`, {
+    hint: 'letters, digits, ".", "_" and "-", at most 100, the first a letter or a digit',
+  });
+}
+
+/** @throws {UsageError} when there is a snapshot of that name */
+function assertNew(dataDir: string, name: string): void {
+  if (!existsSync(join(snapshotsOf(dataDir), name))) return;
+  throw new UsageError(`there is a snapshot "${name}" already`, { hint: `choose another name, or: cloud local snapshot delete ${name}` });
+}
+
+/** The directory of a snapshot. @throws {NotFoundError} */
+export function findSnapshot(dataDir: string, name: string): string {
+  assertName(name);
+  const folder = join(snapshotsOf(dataDir), name);
+  if (existsSync(join(folder, infoFile))) return folder;
+  const names = listSnapshots(dataDir).map((each) => each.name);
+  throw new NotFoundError(`there is no snapshot "${name}" of ${dataDir}`, {
+    hint: names.length === 0 ? `cloud local snapshot create ${name}` : `there is ${names.slice(-10).join(', ')}`,
+  });
+}
+
+/** A directory for something that is being made. What a crash left of others is removed: one process at a time makes any. */
+export function makeUnfinished(dataDir: string): string {
+  const snapshots = snapshotsOf(dataDir);
+  mkdirSync(snapshots, { recursive: true, mode: 0o700 });
+  assertOwnDataDirectory(snapshots);
+  for (const name of readdirSync(snapshots)) if (name.startsWith('.')) rmSync(join(snapshots, name), { recursive: true, force: true });
+  const folder = join(snapshots, `.${randomUUID()}`);
+  mkdirSync(folder, { mode: 0o700 });
+  return folder;
+}
+
+/** Copies the private keys that a service made for its accounts. */
+export function copyKeys(from: string, to: string): void {
+  const keys = join(from, keysFolder);
+  if (existsSync(keys)) cpSync(keys, join(to, keysFolder), { recursive: true });
+}
+
+async function countObjects({ db }: FileStore): Promise<Pick<SnapshotInfo, 'objects' | 'size'>> {
+  const { objects, size } = await db
+    .selectFrom('entries')
+    .select(({ fn }) => [fn.countAll<number>().as('objects'), fn.sum<number | null>('size').as('size')])
+    .where('content', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return { objects, size: size ?? 0 };
+}
+
+/**
+ * Makes a snapshot of a store that is in use, whole or not at all.
+ * @param now milliseconds since the epoch
+ * @throws {UsageError} when the name cannot be used
+ */
+export async function createSnapshot(store: FileStore, dataDir: string, name: string, now: number): Promise<SnapshotInfo> {
+  assertName(name);
+  assertNew(dataDir, name);
+  const folder = makeUnfinished(dataDir);
+  try {
+    const info = { name, created: new Date(now).toISOString(), ...(await countObjects(store)) };
+    copyKeys(dataDir, folder);
+    await store.copyTo(folder);
+    writePrivate(join(folder, infoFile), `${JSON.stringify(info)}\n`);
+    renameSync(folder, join(snapshotsOf(dataDir), name));
+    return info;
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** What a snapshot says of itself; undefined when it is deleted meanwhile. */
+function readInfo(folder: string): SnapshotInfo | undefined {
+  try {
+    return JSON.parse(readPrivate(join(folder, infoFile))) as SnapshotInfo;
+  } catch (error) {
+    if (isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code ?? '')) return undefined;
+    throw error;
+  }
+}
+
+/** The snapshots of a data directory, the oldest first. */
+export function listSnapshots(dataDir: string): SnapshotInfo[] {
+  const snapshots = snapshotsOf(dataDir);
+  const names = existsSync(snapshots) ? readdirSync(snapshots).filter((name) => !name.startsWith('.')) : [];
+  return names
+    .map((name) => readInfo(join(snapshots, name)))
+    .filter((info) => info !== undefined)
+    .toSorted((left, right) => (left.created < right.created ? -1 : 1));
+}
+
+/** Deletes a snapshot; contents that others share stay. @throws {NotFoundError} */
+export function deleteSnapshot(dataDir: string, name: string): void {
+  const folder = findSnapshot(dataDir, name);
+  // Without that file it is no snapshot any more, whatever becomes of the rest.
+  rmSync(join(folder, infoFile), { force: true });
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Puts what a snapshot holds into a directory, where a store can then be opened. Contents are linked. */
+export async function copySnapshot(dataDir: string, name: string, target: string): Promise<void> {
+  const folder = findSnapshot(dataDir, name);
+  for (const file of databaseFiles.filter((each) => existsSync(join(folder, each)))) await copyFile(join(folder, file), join(target, file));
+  copyKeys(folder, target);
+  await linkContents(folder, target);
+}

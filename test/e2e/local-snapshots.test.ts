@@ -1,0 +1,127 @@
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { useLocal, useSandbox, type LocalInfo } from '../support/sandbox.ts';
+
+/** Snapshots of what a service holds, and services that begin with one. */
+
+const user = useLocal('--http');
+const other = useSandbox();
+const forks: LocalInfo[] = [];
+
+afterAll(async () => {
+  for (const { dataDir } of forks) await user.cloud(['local', 'stop', '--data', dataDir]);
+});
+
+async function fork(...words: string[]): Promise<LocalInfo> {
+  const info = await user.json<LocalInfo>('local', 'fork', '--http', ...words);
+  forks.push(info);
+  return info;
+}
+
+/** Reads an object by way of a profile; its absence is said on stderr. */
+async function read(profile: string, path: string): Promise<string> {
+  const { stdout, stderr } = await user.here(['--profile', profile, 'stor', 'cat', path]);
+  return stdout === '' ? stderr : stdout;
+}
+
+const put = async (profile: string, path: string, text: string): Promise<unknown> =>
+  await user.here(['--profile', profile, 'stor', 'put', '-q', '-', path], { input: text.padEnd(2000, '.') });
+
+/** Files of contents below a data directory. */
+function listContents(dataDir: string): string[] {
+  const entries = readdirSync(join(dataDir, 'bytes'), { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+describe('cloud local fork', () => {
+  it('has what its origin has, shares its contents, and survives it; neither sees what the other does', async () => {
+    await put('local', 'a', 'first');
+    const copy = await fork('--profile', 'copy', '--to', 'copied');
+    expect(Object.keys(copy)).toEqual(Object.keys(user.local));
+    expect([copy.account, copy.accountId, copy.keyId, copy.profile]).toEqual(['demo', user.local.accountId, user.local.keyId, 'copy']);
+    expect(copy.keyFile.startsWith(copy.dataDir)).toBe(true);
+    const inodes = new Set(listContents(user.local.dataDir).map((file) => statSync(file).ino));
+    expect(listContents(copy.dataDir).filter((file) => !inodes.has(statSync(file).ino))).toEqual([]);
+    expect(listContents(copy.dataDir)).not.toEqual([]);
+    await put('copy', 'b', 'of the fork');
+    await user.here(['--profile', 'copy', 'stor', 'rm', '-q', 'a']);
+    expect(await read('local', 'a')).toMatch(/^first/u);
+    expect(await read('local', 'b')).toContain('does not exist');
+    await put('local', 'c', 'of the origin');
+    expect(await read('copy', 'c')).toContain('does not exist');
+    const second = await fork('--profile', 'second');
+    await user.here(['--profile', 'second', 'local', 'stop', '--data', copy.dataDir]);
+    rmSync(copy.dataDir, { recursive: true });
+    const third = await fork('--profile', 'third', '--data', second.dataDir);
+    await user.cloud(['local', 'stop', '--data', second.dataDir]);
+    rmSync(second.dataDir, { recursive: true });
+    expect(third.dataDir).toContain('/forks/');
+    expect([await read('third', 'a'), await read('third', 'c')]).toEqual([
+      expect.stringMatching(/^first/u),
+      expect.stringMatching(/^of the/u),
+    ]);
+  });
+
+  it('refuses a directory that has something in it, and leaves nothing when it fails', async () => {
+    user.write('mine/file', '');
+    expect(await user.cloud(['local', 'fork', '--to', 'mine'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is not empty: left alone') as string,
+    });
+    const missing = await user.cloud(['local', 'fork', '--snapshot', 'none', '--to', 'new']);
+    expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('there is no snapshot "none"') as string });
+    expect([existsSync(join(user.home, 'new')), existsSync(join(user.home, 'mine/file'))]).toEqual([false, true]);
+    const nothing = await other.cloud(['local', 'fork']);
+    expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('is not the data of a local service') as string });
+    expect(existsSync(join(other.home, '.local/share/cloud/forks'))).toBe(false);
+  });
+});
+
+describe('cloud local snapshot', () => {
+  it('keeps what there is, for others to begin with, while the service goes on', async () => {
+    await put('local', 'kept', 'then');
+    const made = await user.json<{ objects: number; size: number }>('local', 'snapshot', 'create', 'then');
+    expect(made).toMatchObject({ name: 'then', objects: expect.any(Number) as number });
+    expect(made.size).toBeGreaterThanOrEqual(2000);
+    await put('local', 'kept', 'now');
+    await fork('--snapshot', 'then', '--profile', 'past');
+    expect([await read('local', 'kept'), await read('past', 'kept')]).toEqual([
+      expect.stringMatching(/^now/u),
+      expect.stringMatching(/^then/u),
+    ]);
+    const { stdout } = await user.cloud(['local', 'run', '--snapshot', 'then', '--', 'sh', '-c', 'cloud stor cat kept | cut -c1-4']);
+    expect(stdout).toBe('then\n');
+    const folder = join(user.local.dataDir, 'snapshots');
+    expect([folder, join(folder, 'then')].map((each) => lstatSync(each).mode & 0o777)).toEqual([0o700, 0o700]);
+    expect((await user.here(['local', 'snapshot', 'delete', 'then'])).code).toBe(0);
+    expect(await user.json('local', 'snapshot', 'list')).toEqual([]);
+    expect(await read('past', 'kept')).toMatch(/^then/u);
+  });
+
+  it('says what is wrong', async () => {
+    await user.json('local', 'snapshot', 'create', 'one');
+    mkdirSync(join(user.local.dataDir, 'snapshots', '.left'));
+    for (const [words, code, problem] of [
+      [['create', 'one'], 2, /there is a snapshot "one" already\nhint: .*cloud local snapshot delete one/u],
+      [['create', '../one'], 2, /"\.\.\/one" is not the name of a snapshot/u],
+      [['create', '.left'], 2, /is not the name/u],
+      [['delete', 'two'], 3, /there is no snapshot "two" of .*\nhint: there is one/u],
+      [['delete', '..'], 2, /is not the name/u],
+    ] as const) {
+      expect(await user.here(['local', 'snapshot', ...words])).toMatchObject({ code, stderr: expect.stringMatching(problem) as string });
+    }
+    const { code, stderr } = await user.cloud(['local', 'run', '--data', user.local.dataDir, '--', 'true']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('add --snapshot NAME')]);
+    // What a crash left is gone with the next one.
+    await user.json('local', 'snapshot', 'create', 'two');
+    expect(readdirSync(join(user.local.dataDir, 'snapshots')).toSorted()).toEqual(['one', 'two']);
+  });
+
+  it('works on data at rest too', async () => {
+    await user.cloud(['local', 'stop']);
+    await user.json('local', 'snapshot', 'create', 'rest');
+    await fork('--profile', 'rested');
+    expect(await read('rested', 'kept')).toMatch(/^now/u);
+  });
+});
