@@ -19,6 +19,12 @@ async function fork(...words: string[]): Promise<LocalInfo> {
   return info;
 }
 
+/** Ends a service and removes its data. */
+async function end({ dataDir }: LocalInfo): Promise<void> {
+  expect(await user.cloud(['local', 'stop', '--data', dataDir])).toMatchObject({ code: 0, stderr: 'Stopped\n' });
+  rmSync(dataDir, { recursive: true });
+}
+
 /** Reads an object by way of a profile; its absence is said on stderr. */
 async function read(profile: string, path: string): Promise<string> {
   const { stdout, stderr } = await user.here(['--profile', profile, 'stor', 'cat', path]);
@@ -51,11 +57,9 @@ describe('cloud local fork', () => {
     await put('local', 'c', 'of the origin');
     expect(await read('copy', 'c')).toContain('does not exist');
     const second = await fork('--profile', 'second');
-    await user.here(['--profile', 'second', 'local', 'stop', '--data', copy.dataDir]);
-    rmSync(copy.dataDir, { recursive: true });
+    await end(copy);
     const third = await fork('--profile', 'third', '--data', second.dataDir);
-    await user.cloud(['local', 'stop', '--data', second.dataDir]);
-    rmSync(second.dataDir, { recursive: true });
+    await end(second);
     expect(third.dataDir).toContain('/forks/');
     expect([await read('third', 'a'), await read('third', 'c')]).toEqual([
       expect.stringMatching(/^first/u),
