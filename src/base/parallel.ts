@@ -21,6 +21,7 @@ export async function* runPool<T, R>(
   let running = 0;
   let isOver = false;
   let failure: { error: unknown } | undefined;
+  let isClosed = false;
   let wake = (): void => undefined;
   let fetching = false;
 
@@ -34,30 +35,34 @@ export async function* runPool<T, R>(
       .then((result) => results.push(result), fail)
       .finally(() => {
         running -= 1;
+        fetchNext();
         wake();
       });
   }
 
-  /** Takes the next item; the results of others can be given meanwhile. */
+  /** Takes the next item when there is room, whether or not somebody takes a result just now: a slow reader of results holds up no work. */
   function fetchNext(): void {
+    if (failure || isOver || fetching || running >= limit || results.length >= limit) return;
+    if (signal?.aborted === true) {
+      isOver = true;
+      return;
+    }
     fetching = true;
     Promise.resolve(source.next())
       .then((next) => {
         if (next.done === true) isOver = true;
-        else if (!failure) begin(next.value);
+        else if (!failure && !isClosed) begin(next.value);
       }, fail)
       .finally(() => {
         fetching = false;
+        fetchNext();
         wake();
       });
   }
 
   try {
     for (;;) {
-      if (!failure && !isOver && !fetching && running < limit && results.length < limit) {
-        if (signal?.aborted === true) isOver = true;
-        else fetchNext();
-      }
+      fetchNext();
       const ready = results.splice(0);
       if (ready.length > 0) {
         yield* ready;
@@ -66,11 +71,12 @@ export async function* runPool<T, R>(
       if (!fetching && running === 0 && (isOver || failure)) break;
       await new Promise<void>((resolve) => {
         wake = resolve;
-        if (results.length > 0 || (!fetching && running < limit && !isOver && !failure)) resolve();
+        if (results.length > 0) resolve();
       });
     }
   } finally {
     isOver = true;
+    isClosed = true;
     await source.return?.();
   }
   checkInterrupted(signal, failure?.error);

@@ -1,6 +1,7 @@
 import { UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import type { AnyCommand } from './command.ts';
+import { kebab } from '../config/settings.ts';
 import { globalOptions } from './globals.ts';
 import type { Option, Options } from './parameters.ts';
 
@@ -15,13 +16,17 @@ export interface Parsed {
 
 /** The values of declared options by name, and what stands for those that were not given. */
 export function collectValues(options: Options, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const defaults: Partial<Record<Option['kind'], unknown>> = { flag: false, count: 0, list: [] };
-  return Object.fromEntries(
-    Object.entries(options).map(([name, option]) => {
-      if (option.kind === 'negatable' && values[`no ${name}`] === true) return [name, false];
-      return [name, values[name] ?? (option.inOrder === true ? [] : defaults[option.kind])];
-    }),
-  );
+  const collected: Record<string, unknown> = {};
+  for (const [name, option] of Object.entries(options)) {
+    const isNegated = option.kind === 'negatable' && values[`no ${name}`] === true;
+    collected[name] = isNegated ? false : (values[name] ?? (option.inOrder === true ? [] : missing(option)));
+  }
+  return collected;
+}
+
+/** What stands for an option that was not given. */
+function missing({ kind }: Option): unknown {
+  return kind === 'flag' ? false : kind === 'count' ? 0 : kind === 'list' ? [] : undefined;
 }
 
 function checkChoices(declared: AnyCommand, args: Readonly<Record<string, unknown>>): void {
@@ -44,21 +49,62 @@ export function readArguments(declared: AnyCommand, given: readonly unknown[]): 
   return args;
 }
 
+/** The flags that a word stands for: `--recursive`, `-r`, or several letters; undefined when it is anything else. */
+function readFlags(word: string, flags: ReadonlyMap<string, string>): string[] | undefined {
+  const names = word.startsWith('--') ? [word] : Array.from(word.slice(1), (letter) => `-${letter}`);
+  const found = names.flatMap((name) => flags.get(name) ?? []);
+  return found.length > 0 && found.length === names.length ? found : undefined;
+}
+
+/** The flags of a command as they are written. A command's own option takes the letter from a global one. */
+function listFlags(declared: AnyCommand): ReadonlyMap<string, string> {
+  const flags = new Map<string, string>();
+  for (const options of [globalOptions, declared.options]) {
+    for (const [name, { short, kind }] of Object.entries(options)) {
+      if (kind === 'flag') flags.set(`--${kebab(name)}`, name);
+      if (short === undefined) continue;
+      if (kind === 'flag') flags.set(`-${short}`, name);
+      else flags.delete(`-${short}`);
+    }
+  }
+  return flags;
+}
+
+const flagsOf = new WeakMap<AnyCommand, ReadonlyMap<string, string>>();
+
+/** Takes the flags out of a line; undefined where it has other options. */
+function takeFlags(declared: AnyCommand, words: readonly string[]): { values: Record<string, true>; rest: readonly string[] } | undefined {
+  const values: Record<string, true> = {};
+  if (!words.some((word) => word.startsWith('-'))) return { values, rest: words };
+  const flags = flagsOf.get(declared) ?? listFlags(declared);
+  flagsOf.set(declared, flags);
+  const rest: string[] = [];
+  for (const word of words) {
+    const names = word.startsWith('-') ? readFlags(word, flags) : [];
+    if (names === undefined) return undefined;
+    if (names.length === 0) rest.push(word);
+    for (const name of names) values[name] = true;
+  }
+  return { values, rest };
+}
+
 /**
- * Reads a command line of nothing but arguments, as many as are declared; undefined for any other. Most lines are no more than that, and what reads
- * the others takes a tenth of a short command's time to load.
+ * Reads a command line of nothing but flags and arguments, as many as are declared; undefined for any other. Most lines are no more than that, and
+ * what reads the others takes a tenth of a short command's time to load.
  */
 export function parsePlainLine(declared: AnyCommand, words: readonly string[]): Parsed | undefined {
-  if (words.some((word) => word.startsWith('-'))) return undefined;
+  const taken = takeFlags(declared, words);
+  if (!taken) return undefined;
+  const { rest: plain, values } = taken;
   const places = Object.values(declared.arguments);
   const least = places.filter(({ optional }) => !optional).length;
   const rest = places.at(-1)?.variadic === true ? places.length - 1 : places.length;
-  if (words.length < least || (rest === places.length && words.length > rest)) return undefined;
-  const given = rest < words.length && rest < places.length ? [...words.slice(0, rest), words.slice(rest)] : words;
+  if (plain.length < least || (rest === places.length && plain.length > rest)) return undefined;
+  const given = rest < plain.length && rest < places.length ? [...plain.slice(0, rest), plain.slice(rest)] : plain;
   return {
     args: readArguments(declared, given),
-    options: collectValues(declared.options, {}),
-    globals: collectValues(globalOptions, {}),
+    options: collectValues(declared.options, values),
+    globals: collectValues(globalOptions, values),
     wantsHelp: false,
   };
 }

@@ -19,8 +19,7 @@ function readReceipts(text: string): Receipt[] {
   return text
     .split('\n')
     .filter((line) => line.startsWith('{"line"'))
-    .map((line) => JSON.parse(line) as Receipt)
-    .toSorted((a, b) => a.line - b.line);
+    .map((line) => JSON.parse(line) as Receipt);
 }
 
 async function run(lines: readonly string[], ...words: string[]) {

@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest';
 import { parseCommandLine } from '../../../src/cli/parser.ts';
 import { parsePlainLine } from '../../../src/cli/plain-line.ts';
+import type { AnyCommand } from '../../../src/cli/command.ts';
+import { globalOptions } from '../../../src/cli/globals.ts';
+import { kebab } from '../../../src/config/settings.ts';
 import { commands } from './tree.ts';
+
+/** Whether a command has the letter for an option of its own. */
+function isTaken(command: AnyCommand, letter: string): boolean {
+  return Object.values(command.options).some(({ short }) => short === letter);
+}
 
 function attempt<T>(parse: () => T): T | string {
   try {
@@ -24,6 +32,24 @@ test.each(commands)('a line of nothing but arguments means the same of %s with a
   }
 });
 
-test.each([['-'], ['--'], ['-j'], ['--name=x'], ['-vv']])('%s is left to the parser of options', (word) => {
-  for (const [, command] of commands) expect(parsePlainLine(command, ['a', word])).toBeUndefined();
+test.each(commands)('flags mean the same of %s with and without the parser of options', (path, command) => {
+  const flags = Object.entries({ ...globalOptions, ...command.options }).filter(([, { kind }]) => kind === 'flag');
+  const letters = flags.flatMap(([name, { short }]) =>
+    short === undefined || (name in globalOptions && isTaken(command, short)) ? [] : [short],
+  );
+  const choices = Object.values(command.arguments).map(({ choices: [choice] = [] }) => choice ?? 'word');
+  const clusters = letters.flatMap((letter) => letters.map((other) => `-${letter}${other}`));
+  for (const flag of [...flags.map(([name]) => `--${kebab(name)}`), ...letters.map((letter) => `-${letter}`), ...clusters]) {
+    const words = [...choices.slice(0, 1), flag, ...choices.slice(1)];
+    const plain = parsePlainLine(command, words);
+    if (plain !== undefined) expect(plain).toEqual(parseCommandLine(command, path.split(' '), words));
+    else expect(clusters).toContain(flag);
+  }
 });
+
+test.each([['-'], ['--'], ['-jx'], ['--name=x'], ['-vv'], ['--help'], ['-h'], ['--js'], ['--output'], ['-o'], ['-jo'], ['--constructor']])(
+  '%s is left to the parser of options',
+  (word) => {
+    for (const [, command] of commands) expect(parsePlainLine(command, ['a', word])).toBeUndefined();
+  },
+);

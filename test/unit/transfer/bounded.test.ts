@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { runPool } from '../../../src/base/parallel.ts';
 
@@ -36,6 +36,20 @@ test('never more than the limit at once, items are taken only when there is room
   );
   expect(most).toBe(8);
   expect(results.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, item) => item));
+});
+
+test('work goes on while nobody takes a result, until as many results wait as may be under way', async () => {
+  let done = 0;
+  const items = Array.from({ length: 100 }, (_, item) => item);
+  const results = runPool(items, async () => (done += 1), { limit: 4 });
+  await results.next();
+  for (let turn = 0; turn < 100; turn += 1) await setImmediate();
+  expect(done).toBeGreaterThan(4);
+  expect(done).toBeLessThanOrEqual(12);
+  await results.return(undefined);
+  const ended = done;
+  for (let turn = 0; turn < 100; turn += 1) await setImmediate();
+  expect(done).toBe(ended);
 });
 
 test('a failure stops new work; what is under way ends first', async () => {

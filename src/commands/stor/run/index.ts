@@ -85,7 +85,7 @@ async function confirmRemovals({ world }: Context, plan: Plan, comesOnce: boolea
 export const run = command({
   summary: 'Run lines of commands, or a plan of sync',
   description:
-    'Commands stand one a line as after cloud stor; each has a receipt, a line of JSON. Lines that touch the same paths run in order: end target directories with a slash. A step of a plan is done only when both sides are as they were, and does nothing when it was done already. Nothing outside of the two directories in the first line of the plan is read or changed.',
+    'Commands stand one a line as after cloud stor; each has a receipt, a line of JSON, in their order. Lines that touch the same paths run in order: end target directories with a slash. A step of a plan is done only when both sides are as they were, and does nothing when it was done already. Nothing outside of the two directories in the first line of the plan is read or changed.',
   arguments: { file: one('Command lines or a plan; - for stdin', { values: 'file' }) },
   options: {
     yes: flag('Do not ask before deleting; for all command lines', { short: 'y' }),

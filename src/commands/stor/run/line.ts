@@ -128,8 +128,9 @@ export async function runLine({ context, yes }: Lines, number: number, text: str
         },
       },
     };
-    const invocation = Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(context), ...own });
-    const exitCode = await collect(await declared.run(invocation as Invocation<never, never> as never), results);
+    // Members of a context are made when they are read: they are inherited, not copied, which would also cost each line more than its words.
+    const invocation = Object.create(context, own) as Invocation<never, never>;
+    const exitCode = await collect(await declared.run(invocation as never), results);
     outcome = { exitCode: failures.length > 0 ? exitCodes.partly : exitCode };
   } catch (error) {
     outcome = describe(error);

@@ -1,6 +1,6 @@
 import type { Context } from '../../../cli/command.ts';
 import { InterruptedError, PartialError } from '../../../base/errors.ts';
-import { runPool } from '../../../base/parallel.ts';
+import { runOrdered } from '../../../base/parallel.ts';
 import { escapeData } from '../../../output/escape.ts';
 import { bytes, records, type Output } from '../../../output/kinds.ts';
 import { wantsRows } from '../show.ts';
@@ -42,30 +42,39 @@ async function prepare(context: Context, text: string): Promise<{ read: () => Re
   }
 }
 
-/** Runs lines, several at once, and gives a receipt for each when it has ended. */
+/** Reads lines one by one. Whoever stops does not wait for one that may never come. */
+function openReader(lines: AsyncIterable<string>): { next: () => Promise<string | undefined>; stop: () => void } {
+  const source = lines[Symbol.asyncIterator]();
+  let stop = (): void => undefined;
+  return {
+    next: () =>
+      new Promise((resolve, reject) => {
+        stop = () => resolve(undefined);
+        source.next().then(({ done, value }) => resolve(done === true ? undefined : value), reject);
+      }),
+    stop: () => stop(),
+  };
+}
+
+/** Runs lines, several at once, and gives a receipt for each, in the order of the lines. */
 async function* runAll(context: Context, lines: AsyncIterable<string>, options: LinesOptions): AsyncGenerator<Receipt> {
   const { world } = context;
   const shared = shareConnections(context, options.parallel + 2);
   const running = new Set<Running>();
-  /** Receipts that were not handed over yet. */
+  /** Receipts that were not handed over yet: of lines that have ended, one before them not. */
   const open = new Map<number, Receipt>();
   const state = { isStopped: false, isWhole: false, failed: 0, done: 0, lastCode: 0 };
 
-  let stop = (): void => undefined;
-  const stopped = new Promise<void>((resolve) => {
-    stop = () => {
-      state.isStopped = true;
-      resolve();
-    };
-  });
+  const reader = openReader(lines);
+  const stop = (): void => {
+    state.isStopped = true;
+    reader.stop();
+  };
 
   async function* readJobs(): AsyncGenerator<Job> {
-    const source = lines[Symbol.asyncIterator]();
     for (let number = 1; ; number += 1) {
-      // The next line may never come.
-      const next = await Promise.race([source.next(), stopped]);
-      if (!next || next.done === true || state.isStopped || world.interrupted.aborted) return;
-      const text = next.value;
+      const text = await reader.next();
+      if (text === undefined || state.isStopped || world.interrupted.aborted) return;
       const line = await prepare(shared, text);
       if (!line) continue;
       const before = [...running].filter(({ touches }) => haveToWait(touches, line.touches)).map(({ ended }) => ended);
@@ -75,20 +84,21 @@ async function* runAll(context: Context, lines: AsyncIterable<string>, options: 
       });
       const entry = { touches: line.touches, ended };
       running.add(entry);
-      yield {
-        number,
-        text,
-        read: line.read,
-        before,
-        end: () => {
-          running.delete(entry);
-          end();
-        },
-      };
+      void ended.then(() => running.delete(entry));
+      yield { number, text, read: line.read, before, end };
     }
   }
 
-  async function work({ number, text, read, before, end }: Job): Promise<Receipt | undefined> {
+  /** Lines that have begun; one that was read and never began has no end. */
+  const begun = new Set<Promise<unknown>>();
+
+  function work(job: Job): Promise<Receipt | undefined> {
+    const working = runJob(job).finally(() => begun.delete(working));
+    begun.add(working);
+    return working;
+  }
+
+  async function runJob({ number, text, read, before, end }: Job): Promise<Receipt | undefined> {
     try {
       await Promise.all(before);
       if (state.isStopped || world.interrupted.aborted) return undefined;
@@ -104,7 +114,7 @@ async function* runAll(context: Context, lines: AsyncIterable<string>, options: 
   }
 
   try {
-    for await (const receipt of runPool(readJobs(), work, { limit: options.parallel })) {
+    for await (const receipt of runOrdered(readJobs(), work, { limit: options.parallel })) {
       if (!receipt) continue;
       let isTaken = false;
       try {
@@ -119,15 +129,18 @@ async function* runAll(context: Context, lines: AsyncIterable<string>, options: 
     state.isWhole = !state.isStopped;
     // Whoever reads the receipts may have gone: no line begins any more, and what has begun is told on stderr.
     stop();
-    await Promise.all([...running].map(({ ended }) => ended));
+    await Promise.all(begun);
     for (const receipt of open.values()) world.stderr.stream.write(printReceipt(receipt));
   }
   if (world.interrupted.aborted) throw new InterruptedError('interrupted: lines without a receipt were not begun');
-  const { failed, done, lastCode } = state;
-  if (failed > 0) {
-    const rest = state.isWhole ? '' : '; those without a receipt were not begun';
-    throw new PartialError(`${failed} of ${failed + done} lines failed${rest}`, done === 0 ? { allFailed: lastCode } : {});
-  }
+  assertNoneFailed(state);
+}
+
+/** @throws {PartialError} when lines failed */
+function assertNoneFailed({ failed, done, lastCode, isWhole }: { failed: number; done: number; lastCode: number; isWhole: boolean }): void {
+  if (failed === 0) return;
+  const rest = isWhole ? '' : '; those without a receipt were not begun';
+  throw new PartialError(`${failed} of ${failed + done} lines failed${rest}`, done === 0 ? { allFailed: lastCode } : {});
 }
 
 function printReceipt(receipt: Receipt): string {
