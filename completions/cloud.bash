@@ -40,6 +40,7 @@ _cloud_enter() {
     'keys/get'|'keys/show') place='keys get' ;;
     'keys/create'|'keys/add') place='keys create' ;;
     'keys/delete'|'keys/rm') place='keys delete' ;;
+    'keys/rotate') place='keys rotate' ;;
     'keys/local') place='keys local' ;;
     'users/list'|'users/ls') place='users list' ;;
     'users/get'|'users/show') place='users get' ;;
@@ -211,11 +212,12 @@ _cloud_place() {
     'account config') commands='get set' aliases='get=show' options="$_cloud_shared" ;;
     'account config get') options="$_cloud_shared" ;;
     'account config set') options="--default-network $_cloud_shared" ;;
-    'keys') commands='list get create delete local' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
+    'keys') commands='list get create delete rotate local' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
     'keys list') options="$_cloud_shared" ;;
     'keys get') options="$_cloud_shared" ;;
     'keys create') options="--name --attestation+ $_cloud_shared" ;;
     'keys delete') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
+    'keys rotate') options="-y,--yes -n,--dry-run --name --type --encrypt,--no-encrypt $_cloud_shared" ;;
     'keys local') options="$_cloud_shared" ;;
     'users') commands='list get create update password delete keys' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
     'users list') options="$_cloud_shared" ;;
@@ -414,6 +416,8 @@ _cloud_value() {
     'account config set/--default-network') kind=text ;;
     'keys create/--name') kind=text ;;
     'keys create/--attestation') kind=file ;;
+    'keys rotate/--name') kind=text ;;
+    'keys rotate/--type') kind=words choices='rsa ecdsa' ;;
     'users create/--email') kind=text ;;
     'users create/--company-name') kind=text ;;
     'users create/--first-name') kind=text ;;

@@ -73,6 +73,8 @@ function __cloud_enter
             set __cloud_place 'keys create'
         case 'keys/delete' 'keys/rm'
             set __cloud_place 'keys delete'
+        case 'keys/rotate'
+            set __cloud_place 'keys rotate'
         case 'keys/local'
             set __cloud_place 'keys local'
         case 'users/list' 'users/ls'
@@ -420,6 +422,10 @@ function __cloud_valued
         case 'keys create/--name'
             return 0
         case 'keys create/--attestation'
+            return 0
+        case 'keys rotate/--name'
+            return 0
+        case 'keys rotate/--type'
             return 0
         case 'users create/--email'
             return 0
@@ -1399,6 +1405,7 @@ complete -c cloud -n '__cloud_below \'keys\'' -a list -d 'List the SSH keys of t
 complete -c cloud -n '__cloud_below \'keys\'' -a get -d 'Show a key'
 complete -c cloud -n '__cloud_below \'keys\'' -a create -d 'Register an SSH public key'
 complete -c cloud -n '__cloud_below \'keys\'' -a delete -d 'Remove SSH keys from the account'
+complete -c cloud -n '__cloud_below \'keys\'' -a rotate -d 'Replace the key of the profile by a new one'
 complete -c cloud -n '__cloud_below \'keys\'' -a local -d 'List the keys of this machine and which of them are registered'
 complete -c cloud -n '__cloud_below \'keys\'' -a '(__cloud_aliases list ls \'List the SSH keys of the account\' get show \'Show a key\' create add \'Register an SSH public key\' delete rm \'Remove SSH keys from the account\')'
 complete -c cloud -n '__cloud_argument \'keys get\' 0 100000' -a '(__cloud_ask key)'
@@ -1408,6 +1415,12 @@ complete -c cloud -n '__cloud_argument \'keys create\' 0 0' -F
 complete -c cloud -n '__cloud_at \'keys delete\'' -s y -l yes -d 'Do not ask'
 complete -c cloud -n '__cloud_at \'keys delete\'' -s n -l dry-run -d 'Only show what would be deleted'
 complete -c cloud -n '__cloud_argument \'keys delete\' 0 100000' -a '(__cloud_ask key)'
+complete -c cloud -n '__cloud_at \'keys rotate\'' -s y -l yes -d 'Remove the old key from the account without asking'
+complete -c cloud -n '__cloud_at \'keys rotate\'' -s n -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'keys rotate\'' -l name -x -d 'Name of the new key; cloud-PROFILE-DATE when absent'
+complete -c cloud -n '__cloud_at \'keys rotate\'' -l type -x -a 'rsa ecdsa' -d 'Kind of key; that of the old one when absent'
+complete -c cloud -n '__cloud_at \'keys rotate\'' -l encrypt -d 'Ask for a passphrase for the file of the new key; as the old key has it when absent'
+complete -c cloud -n '__cloud_at \'keys rotate\'' -l no-encrypt -d 'Ask for a passphrase for the file of the new key; as the old key has it when absent'
 complete -c cloud -n '__cloud_below \'users\'' -a list -d 'List the sub-users'
 complete -c cloud -n '__cloud_below \'users\'' -a get -d 'Show a sub-user'
 complete -c cloud -n '__cloud_below \'users\'' -a create -d 'Create a sub-user'

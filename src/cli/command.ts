@@ -1,6 +1,7 @@
 import type { ServiceName } from '../api/operation.ts';
 import type { PresignedCheck } from '../auth/check-presigned.ts';
 import type { LocalKey } from '../auth/local-keys.ts';
+import type { KeyFiles, KeyWish } from '../auth/make-key.ts';
 import type { ComputeClient, StorageClient } from '../client/client.ts';
 import type { Profile, Profiles } from '../config/profiles.ts';
 import type { Paths } from '../config/paths.ts';
@@ -78,6 +79,8 @@ export interface Context {
   readonly refine: (error: unknown) => Promise<unknown>;
   /** Usable and other private keys of this machine, with that of the settings. */
   readonly localKeys: () => Promise<LocalKey[]>;
+  /** Makes a key pair; nothing of it is stored. */
+  readonly makeKey: (wish: KeyWish) => Promise<KeyFiles>;
   /** Fingerprints of the key that a profile names, in one spelling; two profiles have the same key when they share one. */
   readonly listKeyNames: (values: Profile['values']) => Promise<string[]>;
   /** The options that every command has. */

@@ -9,6 +9,7 @@ import { ApiError, KeyError, UsageError } from '../base/errors.ts';
 import { quoteShell } from '../base/quote.ts';
 import { readFlag } from '../config/settings.ts';
 import { askOrSearch, searchByName } from '../lookup/find.ts';
+import { rotate } from './rotate/index.ts';
 
 /** SHA256 fingerprint of a key in OpenSSH format, as ssh-keygen prints it. */
 function computeSha256(openssh: string): string {
@@ -240,6 +241,7 @@ export const keys = group({
         { line: 'cloud keys delete laptop work --yes', help: 'Several, without a question' },
       ],
     }),
+    rotate,
     local: listCommand({
       summary: 'List the keys of this machine and which of them are registered',
       aliases: [],

@@ -120,6 +120,7 @@ export function createContext(
       const { listLocalKeys } = await import('../auth/local-keys.ts');
       return await listLocalKeys({ agentSocket: world.env['SSH_AUTH_SOCK'], sshDir: paths.ssh, keyFile: settings().keyFile?.value });
     },
+    makeKey: async (wish) => (await import('../auth/make-key.ts')).makeKeyFiles(wish),
     listKeyNames: async (values) => {
       const { listKeyNames } = await import('../auth/local-keys.ts');
       return await listKeyNames(values, context.localKeys);

@@ -1,0 +1,42 @@
+import { generateKeyPair, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+import { derivePublicKey } from './public-key.ts';
+
+/** What a key pair is made of. */
+export interface KeyWish {
+  readonly type: 'rsa' | 'ecdsa';
+  readonly comment: string;
+  /** Encrypts the private half; without one it is stored as it is. */
+  readonly passphrase?: string | undefined;
+}
+
+/** A new key pair as OpenSSH writes it to files. */
+export interface KeyFiles {
+  /** The private half, in OpenSSH's own format: its public half is readable even when it is encrypted. */
+  readonly privateText: string;
+  /** The line of the `.pub` file, without its end. */
+  readonly publicLine: string;
+  /** MD5 fingerprint, by which the services know the key. */
+  readonly fingerprint: string;
+}
+
+async function generate(type: KeyWish['type']): Promise<KeyObject> {
+  const make = promisify(generateKeyPair);
+  if (type === 'rsa') return (await make('rsa', { modulusLength: 3072 })).privateKey;
+  return (await make('ec', { namedCurve: 'P-256' })).privateKey;
+}
+
+/** Makes an RSA key of 3072 bits or an ECDSA key on nistp256. A passphrase is stretched by bcrypt, the cipher is AES-256 in counter mode. */
+export async function makeKeyFiles({ type, comment, passphrase }: KeyWish): Promise<KeyFiles> {
+  const keyObject = await generate(type);
+  const { default: sshpk } = await import('sshpk');
+  const key = sshpk.parsePrivateKey(keyObject.export({ type: 'pkcs8', format: 'pem' }).toString(), 'pkcs8');
+  key.comment = comment;
+  const protection = passphrase === undefined ? {} : ({ passphrase, cipher: 'aes256-ctr' } as const);
+  const { openssh, fingerprints } = await derivePublicKey(keyObject, comment);
+  return {
+    privateText: key.toBuffer('ssh-private', protection).toString(),
+    publicLine: `${openssh} ${comment}`,
+    fingerprint: fingerprints.md5,
+  };
+}

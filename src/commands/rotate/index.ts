@@ -1,0 +1,266 @@
+import { readFileSync } from 'node:fs';
+import type { Key } from '../../api/resources.ts';
+import { command, type Context } from '../../cli/command.ts';
+import { choice, flag, negatable, text } from '../../cli/parameters.ts';
+import { askSecret, confirm } from '../../cli/prompt.ts';
+import { record, type Output } from '../../output/kinds.ts';
+import { ApiError, CloudError, InterruptedError, KeyError, NetworkError, NotFoundError, UsageError } from '../../base/errors.ts';
+import { quoteShell } from '../../base/quote.ts';
+import type { Profile } from '../../config/profiles.ts';
+import { chooseFolder, forgetRotation, makeNewKey, readRotation, removeNewKey } from './new-key.ts';
+import { copyRoleTags, openOwnKeys, type OwnKeys } from './owner.ts';
+import { planSwitches, requireOwnProfile, switchProfile, type NewKey, type Switch } from './profiles.ts';
+import { assertSigns } from './trial.ts';
+
+/** The key that a profile signs with, as this machine knows it. */
+interface OldKey {
+  /** MD5. */
+  readonly fingerprint: string;
+  /** Both fingerprints. */
+  readonly names: ReadonlySet<string>;
+  readonly type: string;
+  /** Its private half stands in no file unencrypted. */
+  readonly isProtected: boolean;
+}
+
+const isMd5 = (name: string): boolean => /^[\da-f]{2}(:[\da-f]{2}){15}$/.test(name);
+
+async function findOldKey({ listKeyNames, localKeys }: Context, { name, values }: Profile): Promise<OldKey> {
+  const names = await listKeyNames(values);
+  const fingerprint = names.find(isMd5);
+  const held = (await localKeys()).filter(({ md5 }) => md5 === fingerprint);
+  const [first] = held;
+  if (fingerprint === undefined || first === undefined) {
+    throw new KeyError(`profile ${name} names no key of this machine that could be replaced`, {
+      hint: `see the keys at hand with cloud keys local, then: cloud profile edit ${name} --key-id FINGERPRINT`,
+    });
+  }
+  const isProtected = held.every(({ source, encrypted }) => source === 'ssh-agent' || encrypted);
+  return { fingerprint, names: new Set(names), type: first.type, isProtected };
+}
+
+/** Finds the old key among those of the account. @throws for one that is not there, and one that a device attested */
+function requireRegistered(listed: readonly Key[], { fingerprint }: OldKey, { label }: OwnKeys): Key {
+  const found = listed.find((key) => key.fingerprint === fingerprint);
+  if (found === undefined) throw new NotFoundError(`key ${fingerprint} is not registered with ${label}`, { hint: 'cloud keys list' });
+  if (found.attested === true)
+    throw new UsageError(`key ${found.name} is attested by the device that holds it: a key made here could not take its place`, {
+      hint: 'make a key on the device, then: cloud keys create FILE --attestation CERTIFICATE',
+    });
+  return found;
+}
+
+/** The passphrase of the new key; undefined for none. */
+async function askPassphrase({ world }: Context, wanted: boolean): Promise<string | undefined> {
+  if (!wanted) return undefined;
+  const hint = 'or store it without one: --no-encrypt';
+  const passphrase = await askSecret(world, 'passphrase of the new key', hint);
+  if (passphrase === '') throw new UsageError('the passphrase is empty: nothing was done', { hint });
+  if (passphrase !== (await askSecret(world, 'the same again', hint))) throw new UsageError('the passphrases differ: nothing was done');
+  return passphrase;
+}
+
+/** Whether the service said no, and nothing that is repeated could change that. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 420 && error.status !== 429;
+}
+
+interface Registration {
+  readonly own: OwnKeys;
+  readonly profile: Profile;
+  readonly old: OldKey;
+  readonly key: NewKey;
+  readonly name: string | undefined;
+}
+
+/** Registers the new key with the role tags of the old one, unless an interrupted run has. When it is refused nothing is left of it. */
+async function register(context: Context, { own, profile, old, key, name }: Registration): Promise<void> {
+  const isRegistered = async (): Promise<boolean> => (await own.list()).some(({ fingerprint }) => fingerprint === key.fingerprint);
+  if (!(await isRegistered())) {
+    const line = readFileSync(`${key.keyFile}.pub`, 'utf8').trim();
+    try {
+      await own.create(line, name ?? line.split(' ')[2] ?? key.fingerprint);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      // The request of an interrupted run may have come through meanwhile.
+      if (!(await isRegistered())) {
+        removeNewKey(context, profile.name, key);
+        throw error;
+      }
+    }
+  }
+  await copyRoleTags(context, own, old.fingerprint, key.fingerprint);
+}
+
+/** Takes the registered key back when it does not sign, so that everything is as it was. */
+async function takeBack(context: Context, { own, profile, key }: Registration): Promise<void> {
+  await own.remove(context, key.fingerprint);
+  removeNewKey(context, profile.name, key);
+}
+
+/** What came of trying the new key. */
+interface Trials {
+  /** The own profile with the new key, which has signed. */
+  readonly signing: Context;
+  /** Other profiles that it does not serve. */
+  readonly failed: Switch[];
+}
+
+/** Tries the new key for each profile before any of them has it. */
+async function tryAll(context: Context, registration: Registration, switches: readonly Switch[]): Promise<Trials> {
+  const failed: Switch[] = [];
+  let signing = context;
+  for (const each of switches.toReversed()) {
+    try {
+      const trial = await assertSigns(context, { name: each.profile.name, values: each.next });
+      if (each.profile.name === registration.profile.name) signing = trial;
+    } catch (error) {
+      if (!(error instanceof CloudError) || error instanceof InterruptedError) throw error;
+      if (each.profile.name !== registration.profile.name) {
+        context.warn(`profile ${each.profile.name} keeps the old key, because the new one does not serve it: ${error.message}`);
+        failed.push(each);
+        continue;
+      }
+      // A service that does not answer says nothing about the key; the same command goes on with it.
+      if (!(error instanceof NetworkError)) await takeBack(context, registration);
+      throw error;
+    }
+  }
+  return { signing, failed };
+}
+
+/** Asks whether the old key may go. False where nobody can answer, and for every answer but yes. */
+async function mayRemove({ world }: Context, isSure: boolean, question: string): Promise<boolean> {
+  if (isSure) return true;
+  try {
+    await confirm(world, question);
+    return true;
+  } catch (error) {
+    if (error instanceof UsageError) return false;
+    throw error;
+  }
+}
+
+/** Removes the old key, signed by the new one. @returns whether it is gone */
+async function retire(context: Context, own: OwnKeys, from: string, isSure: boolean): Promise<boolean> {
+  const { note } = context;
+  const old = (await own.list()).find(({ fingerprint }) => fingerprint === from);
+  if (old === undefined) return true;
+  if (!(await mayRemove(context, isSure, `Remove the old key ${old.name} (${from}) from ${own.label}?`))) {
+    note(`The old key ${old.name} still signs; to remove it: ${own.removal(from)}`);
+    return false;
+  }
+  await own.remove(context, from);
+  note(`Removed the old key ${old.name} (${from}) from ${own.label}; its file is still there`);
+  return true;
+}
+
+interface RotateOptions {
+  readonly yes: boolean;
+  readonly name: string | undefined;
+  readonly type: 'rsa' | 'ecdsa' | undefined;
+  readonly encrypt: boolean | undefined;
+}
+
+/** What is shown at the end; without a new key where there is none yet. */
+function showRotation({ name }: Profile, previous: string, key: Partial<NewKey>, switched: string[], removed: boolean): Output {
+  return record(
+    { profile: name, ...key, previous, removed, switched },
+    { id: 'fingerprint', columns: ['profile', 'fingerprint', 'keyFile', 'previous', 'removed', 'switched'] },
+  );
+}
+
+/** Profiles of other accounts are left as they are. */
+function nameElsewhere({ warn }: Context, elsewhere: readonly Profile[]): void {
+  for (const { name } of elsewhere)
+    warn(`profile ${name} has the same key for another account or cloud and keeps it: cloud --profile ${quoteShell(name)} keys rotate`);
+}
+
+/** `--dry-run`. */
+async function rehearse(context: Context, profile: Profile, own: OwnKeys, current: OldKey, listed: Key): Promise<Output> {
+  const unchanged = { fingerprint: current.fingerprint, keyFile: profile.values.keyFile ?? '' };
+  const { switches, elsewhere } = await planSwitches(context, profile, current.names, unchanged);
+  nameElsewhere(context, elsewhere);
+  const names = switches.map((each) => each.profile.name);
+  for (const name of names) context.note(`Would switch profile ${name} to a new key`);
+  context.note(`Would ask whether to remove key ${listed.name} (${current.fingerprint}) from ${own.label}`);
+  return showRotation(profile, current.fingerprint, {}, names, false);
+}
+
+/** @param begun the new key of a run that was interrupted */
+async function replace(
+  context: Context & { readonly options: RotateOptions },
+  profile: Profile,
+  own: OwnKeys,
+  current: OldKey,
+  listed: Key,
+  begun: NewKey | undefined,
+): Promise<Output> {
+  const { options, note, warn } = context;
+  const from = current.fingerprint;
+  const makeKey = async (): Promise<NewKey> =>
+    await makeNewKey(context, {
+      profile: profile.name,
+      from,
+      folder: chooseFolder(context, profile.values.keyFile),
+      type: options.type ?? (current.type === 'ecdsa' ? 'ecdsa' : 'rsa'),
+      passphrase: await askPassphrase(context, options.encrypt ?? current.isProtected),
+    });
+  const key = begun ?? (await makeKey());
+  const registration = { own, profile, old: current, key, name: options.name };
+  await register(context, registration);
+  const { switches, elsewhere } = await planSwitches(context, profile, current.names, key);
+  nameElsewhere(context, elsewhere);
+  const { signing, failed } = await tryAll(context, registration, switches);
+  const done = switches.filter((each) => !failed.includes(each));
+  for (const each of done) {
+    switchProfile(context, each);
+    note(`Profile ${each.profile.name} signs with the new key ${key.fingerprint} in ${key.keyFile} now`);
+  }
+  const names = failed.map((each) => each.profile.name).join(', ');
+  if (failed.length > 0) warn(`the old key ${listed.name} stays registered, because it signs for ${names}`);
+  const removed = failed.length === 0 && (await retire(signing, openOwnKeys(signing), from, options.yes));
+  forgetRotation(context, profile.name);
+  if (current.isProtected) note(`To hold the new key in the agent: ssh-add ${quoteShell(key.keyFile)}`);
+  return showRotation(
+    profile,
+    from,
+    key,
+    done.map((each) => each.profile.name),
+    removed,
+  );
+}
+
+/** `cloud keys rotate`. */
+export const rotate = command({
+  summary: 'Replace the key of the profile by a new one',
+  description:
+    'Makes a key pair beside the old one, registers it with the role tags of the old one, waits until both services accept it, switches the profile and all profiles of the same account that have the old key, and removes the old key from the account, only after a yes. Until then both keys sign. After an interruption the same command goes on. Keys of an agent are replaced by files in ~/.ssh; where the old key had a passphrase, or was in an agent, the new one gets one too. Files of old keys are left.',
+  options: {
+    yes: flag('Remove the old key from the account without asking', { short: 'y' }),
+    dryRun: flag('Only show what would be done', { short: 'n' }),
+    name: text('Name of the new key; cloud-PROFILE-DATE when absent', { placeholder: 'NAME' }),
+    type: choice('Kind of key; that of the old one when absent', ['rsa', 'ecdsa']),
+    encrypt: negatable('Ask for a passphrase for the file of the new key; as the old key has it when absent'),
+  },
+  run: async (invocation) => {
+    const { options } = invocation;
+    const profile = requireOwnProfile(invocation);
+    const own = openOwnKeys(invocation);
+    const current = await findOldKey(invocation, profile);
+    const begun = readRotation(invocation, profile.name);
+    if (begun?.fingerprint === current.fingerprint && !options.dryRun) {
+      const removed = await retire(invocation, own, begun.from, options.yes);
+      forgetRotation(invocation, profile.name);
+      return showRotation(profile, begun.from, begun, [], removed);
+    }
+    const listed = requireRegistered(await own.list(), current, own);
+    if (options.dryRun) return await rehearse(invocation, profile, own, current, listed);
+    return await replace(invocation, profile, own, current, listed, begun?.from === current.fingerprint ? begun : undefined);
+  },
+  examples: [
+    { line: 'cloud keys rotate', help: 'Asks before the old key is removed' },
+    { line: 'cloud keys rotate --yes --name laptop-2027', help: 'Without a question' },
+    { line: 'cloud keys rotate --dry-run', help: 'Which profiles have this key?' },
+  ],
+});

@@ -1,0 +1,50 @@
+import type { Key } from '../../api/resources.ts';
+import type { Context } from '../../cli/command.ts';
+import { ApiError } from '../../base/errors.ts';
+import { findTags } from '../../lookup/resource.ts';
+
+/** The keys of whom a profile signs as: of the account, or of its sub-user. */
+export interface OwnKeys {
+  /** For messages: `account demo`, `sub-user alice of demo`. */
+  readonly label: string;
+  list: () => Promise<Key[]>;
+  create: (key: string, name: string) => Promise<Key>;
+  remove: (context: Context, fingerprint: string) => Promise<void>;
+  /** The line that removes a key. */
+  removal: (fingerprint: string) => string;
+  /** Path of a key, below the account, as role tags know it. */
+  pathOf: (fingerprint: string) => string;
+}
+
+/** The keys among which the one of the settings is registered. */
+export function openOwnKeys({ compute, account, settings }: Context): OwnKeys {
+  const user = settings().user?.value;
+  if (!user)
+    return {
+      label: `account ${account}`,
+      list: () => compute.listKeys({ account }),
+      create: (key, name) => compute.createKey({ account, key, name }),
+      remove: async (context, key) => void (await context.compute.deleteKey({ account, key })),
+      removal: (fingerprint) => `cloud keys delete ${fingerprint}`,
+      pathOf: (fingerprint) => `keys/${fingerprint}`,
+    };
+  return {
+    label: `sub-user ${user} of ${account}`,
+    list: () => compute.listUserKeys({ account, user }),
+    create: (key, name) => compute.createUserKey({ account, user, key, name }),
+    remove: async (context, key) => void (await context.compute.deleteUserKey({ account, user, key })),
+    removal: (fingerprint) => `cloud users keys delete ${user} ${fingerprint}`,
+    pathOf: (fingerprint) => `users/${user}/keys/${fingerprint}`,
+  };
+}
+
+/** Gives a key the role tags of another. A service that knows no role tags of keys has none to lose; any other failure is told. */
+export async function copyRoleTags(context: Context, { pathOf }: OwnKeys, from: string, to: string): Promise<void> {
+  try {
+    const tags = (await findTags(context, { path: pathOf(from) })) ?? [];
+    if (tags.length > 0) await context.compute.setRoleTags({ resource: `${context.account}/${pathOf(to)}`, 'role-tag': tags });
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    context.warn(`the role tags of the old key were not given to the new one: ${error.message}`);
+  }
+}

@@ -1,0 +1,104 @@
+import type { Context } from '../../cli/command.ts';
+import type { Profile } from '../../config/profiles.ts';
+import type { SettingName } from '../../config/settings.ts';
+import { UsageError } from '../../base/errors.ts';
+
+type Values = Profile['values'];
+
+/** A key that takes the place of another in profiles. */
+export interface NewKey {
+  /** MD5. */
+  readonly fingerprint: string;
+  /** Path of the private half. */
+  readonly keyFile: string;
+}
+
+/** A profile as it is, and as it is with the new key. */
+export interface Switch {
+  readonly profile: Profile;
+  readonly next: Values;
+}
+
+/** The settings that say where requests go and whose key signs them. */
+const identity = ['url', 'account', 'user', 'keyId', 'keyFile'] as const satisfies readonly SettingName[];
+
+/** The profile in use. @throws {UsageError} where there is none, or anything else says who signs: its key would not be the one that is replaced */
+export function requireOwnProfile({ settings, profiles }: Context): Profile {
+  const values = settings();
+  const name = values.profile?.value || profiles.current();
+  if (name === undefined)
+    throw new UsageError('no profile is in use, so there is none to switch to a new key', { hint: 'make one: cloud profile create NAME' });
+  const other = identity.map((setting) => values[setting]).find((each) => each !== undefined && each.source !== `profile ${name}`);
+  if (other !== undefined)
+    throw new UsageError(`${other.source} replaces what profile ${name} says: its key cannot be rotated so`, {
+      hint: 'without it, or with another profile: cloud --profile NAME keys rotate',
+    });
+  return profiles.read(name);
+}
+
+function isSameAddress(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined || !URL.canParse(one) || !URL.canParse(other)) return one === other;
+  return new URL(one).href === new URL(other).href;
+}
+
+/** Whether the key of both is registered in the same place: for the same account or sub-user of the same cloud. */
+function isSameOwner(own: Values, other: Values): boolean {
+  if (own.account !== other.account || (own.user ?? '') !== (other.user ?? '')) return false;
+  // A profile of the object storage alone has no other address.
+  return other.url === undefined ? isSameAddress(own.storUrl, other.storUrl) : isSameAddress(own.url, other.url);
+}
+
+/** Which of the two keys of a profile are the old one. */
+export interface Uses {
+  readonly main: boolean;
+  readonly storage: boolean;
+}
+
+/** @param names fingerprints of the old key */
+export async function findUses({ listKeyNames }: Context, values: Values, names: ReadonlySet<string>): Promise<Uses> {
+  const has = async (part: Values): Promise<boolean> => (await listKeyNames(part)).some((name) => names.has(name));
+  const { keyId, keyFile, storKeyId } = values;
+  const main = await has({ ...(keyId !== undefined && { keyId }), ...(keyFile !== undefined && { keyFile }) });
+  return { main, storage: storKeyId !== undefined && (await has({ keyId: storKeyId })) };
+}
+
+/** The settings with the new key where the old one was. A key in ~/.ssh is found by its fingerprint, any other by its file. */
+function replaceKey({ paths }: Context, values: Values, { main, storage }: Uses, { fingerprint, keyFile }: NewKey): Values {
+  const next = { ...values };
+  if (main && (values.keyId !== undefined || values.keyFile === undefined)) next.keyId = fingerprint;
+  if (main && (values.keyFile !== undefined || !keyFile.startsWith(`${paths.ssh}/`))) next.keyFile = keyFile;
+  if (storage) next.storKeyId = fingerprint;
+  return next;
+}
+
+/** What becomes of the profiles that have the old key. */
+export interface Switches {
+  /** The own profile is the last. */
+  readonly switches: Switch[];
+  /** Profiles of other accounts or clouds, where the old key goes on being registered. */
+  readonly elsewhere: Profile[];
+}
+
+/** Finds the profiles that have the old key. @param names its fingerprints */
+export async function planSwitches(context: Context, own: Profile, names: ReadonlySet<string>, key: NewKey): Promise<Switches> {
+  const { profiles } = context;
+  const switches: Switch[] = [];
+  const elsewhere: Profile[] = [];
+  for (const name of [...profiles.list().filter((each) => each !== own.name), own.name]) {
+    const profile = profiles.read(name);
+    const uses = await findUses(context, profile.values, names);
+    if (!uses.main && !uses.storage) continue;
+    if (!isSameOwner(own.values, profile.values)) elsewhere.push(profile);
+    else switches.push({ profile, next: replaceKey(context, profile.values, uses, key) });
+  }
+  return { switches, elsewhere };
+}
+
+/** Writes a profile with the new key. @throws {UsageError} when somebody changed it meanwhile */
+export function switchProfile({ profiles }: Context, { profile, next }: Switch): void {
+  profiles.change(profile.name, (values) => {
+    if (JSON.stringify(values) !== JSON.stringify(profile.values))
+      throw new UsageError(`profile ${profile.name} was changed meanwhile`, { hint: 'run the same command again: it goes on' });
+    return next;
+  });
+}

@@ -1,0 +1,33 @@
+import { storage } from '../../api/storage.ts';
+import type { Context } from '../../cli/command.ts';
+import { pollUntil } from '../../cli/wait.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Profile } from '../../config/profiles.ts';
+
+/** A harmless request to each service that the settings name. What is forbidden was signed well. */
+async function ask(context: Context): Promise<void> {
+  // A client is made when it is first asked for, and without an address it cannot be.
+  const { account, settings } = context;
+  const heed = (error: unknown): void => {
+    if (!(error instanceof ApiError && error.status === 403)) throw error;
+  };
+  const { url, storUrl } = settings();
+  if (url !== undefined) await context.compute.getAccount({ account }).catch(heed);
+  if (storUrl !== undefined)
+    await context.storage.answer(storage.listDirectory, { account, path: 'stor', limit: 1 }, { head: true }).catch(heed);
+}
+
+/** Waits until both services of a profile accept its signatures: a key that was just registered may not be known everywhere. @throws {WaitError} */
+export async function assertSigns(context: Context, profile: Profile): Promise<Context> {
+  const trial = context.withProfile(profile);
+  await pollUntil(context, `that the new key signs for profile ${profile.name}`, undefined, async () => {
+    try {
+      await ask(trial);
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) return false;
+      throw error;
+    }
+  });
+  return trial;
+}
