@@ -18,6 +18,7 @@ _cloud_enter() {
     '/stor'|'/storage') place='stor' ;;
     '/mpu'|'/uploads') place='mpu' ;;
     '/jobs'|'/job') place='jobs' ;;
+    '/resume') place='resume' ;;
     '/ping') place='ping' ;;
     '/api') place='api' ;;
     '/url') place='url' ;;
@@ -204,7 +205,7 @@ _cloud_enter() {
 # What can follow command $1.
 _cloud_place() {
   case "$1" in
-    '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs ping api url profile env local server doctor version alias completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles alias=aliases' options="--version $_cloud_shared" ;;
+    '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs resume ping api url profile env local server doctor version alias completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles alias=aliases' options="--version $_cloud_shared" ;;
     'account') commands='get update limits config' aliases='get=show' options="$_cloud_shared" ;;
     'account get') options="$_cloud_shared" ;;
     'account update') options="--email --company-name --first-name --last-name --address --postal-code --city --state --country --phone --cns,--no-cns $_cloud_shared" ;;
@@ -343,6 +344,7 @@ _cloud_place() {
     'jobs outputs') options="-f,--follow --cat $_cloud_shared" ;;
     'jobs failures') options="-f,--follow $_cloud_shared" ;;
     'jobs errors') options="-f,--follow --stderr $_cloud_shared" ;;
+    'resume') options="--all --list --drop $_cloud_shared" ;;
     'ping') options="$_cloud_shared" ;;
     'api') commands='call sign' options="-f,--field+ -F,--json-field+ --input --header+ --service -i,--include --paginate $_cloud_shared" ;;
     'api call') options="-f,--field+ -F,--json-field+ --input --header+ --service -i,--include --paginate $_cloud_shared" ;;
@@ -967,6 +969,7 @@ _cloud_argument() {
     'jobs outputs/0') kind=job ;;
     'jobs failures/0') kind=job ;;
     'jobs errors/0') kind=job ;;
+    'resume/'*) kind=unfinished ;;
     'api/0') kind=api ;;
     'api/1') kind=api ;;
     'api call/0') kind=api ;;

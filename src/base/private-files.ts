@@ -203,6 +203,20 @@ export function createPrivate(path: string): number {
   return openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow, 0o600);
 }
 
+/** Opens a private file for adding to its end. @returns the descriptor @throws {UntrustedFile} as `openPrivate` */
+export function openToAppend(path: string): number {
+  const file = openSync(path, constants.O_WRONLY | constants.O_APPEND | noFollow | noWait);
+  try {
+    const stats = fstatSync(file);
+    const problem = stats.isFile() ? describeExposure(stats) : 'is not a regular file';
+    if (problem !== undefined) throw new UntrustedFile(`${path} ${problem}`);
+    return file;
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}
+
 /** Removes a file; what cannot be removed stays. */
 export function removeQuietly(path: string): void {
   try {

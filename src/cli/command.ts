@@ -5,6 +5,7 @@ import type { KeyFiles, KeyWish } from '../auth/make-key.ts';
 import type { ComputeClient, StorageClient } from '../client/client.ts';
 import type { Profile, Profiles } from '../config/profiles.ts';
 import type { Paths } from '../config/paths.ts';
+import type { Entry, Journal, Unfinished } from '../config/journal.ts';
 import type { State } from '../config/state.ts';
 import type { SettingName, Sources } from '../config/settings.ts';
 import type { Output } from '../output/kinds.ts';
@@ -57,6 +58,12 @@ export interface Context {
   readonly profiles: Profiles;
   /** What was learnt or left unfinished. */
   readonly state: State;
+  /** What interruptions left to be gone on with. Loaded when it is asked for: small commands do without. */
+  readonly journal: () => Promise<Journal>;
+  /** The entry of the journal that this run goes on with; undefined for a run of its own. */
+  readonly resumed: Entry | undefined;
+  /** The context in which an entry of the journal goes on: its connection and its directory, whatever those of this run are. Its results are not shown. */
+  readonly goOn: (entry: Unfinished, claimed: Entry) => Promise<Context>;
   /** Settings with where each came from; throws when the chosen profile does not exist. */
   readonly settings: () => Sources;
   /** A global option that is a setting, only if it stands on the command line. */

@@ -24,6 +24,8 @@ export type ValueSource =
   | 'job'
   /** A multipart upload. */
   | 'upload'
+  /** Work that was interrupted. */
+  | 'unfinished'
   /** A path in the object storage. */
   | 'path'
   /** Files, and paths in the object storage. */

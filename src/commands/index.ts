@@ -98,6 +98,13 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import('./jobs/index.ts')).jobs,
   },
   {
+    name: 'resume',
+    aliases: [],
+    summary: 'What was interrupted: list it, go on with it, or clean it up',
+    section: storageNouns,
+    load: async () => (await import('./resume/index.ts')).resume,
+  },
+  {
     name: 'ping',
     aliases: [],
     summary: 'Whether both services answer, their versions, clock and speed',

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { isSystemError, UsageError } from '../base/errors.ts';
 import { findFolderProblem, parentOf, removeQuietly } from '../base/private-files.ts';
 import { lockWhile, readJsonFile, writeFileAtomically } from './files.ts';
@@ -10,6 +11,8 @@ export interface State {
   /** Replaces an object while no other process does. */
   update(name: string, change: (value: Record<string, unknown>) => object): void;
   remove(name: string): void;
+  /** Names of the objects of a folder: `uploads/4f0c...`. */
+  list(folder: string): string[];
   /** Path of a file of another form, whose name has its extension; undefined when the state folder is not used. */
   locate(name: string): string | undefined;
 }
@@ -49,6 +52,11 @@ export function openState(top: string, refuse: (problem: string) => void): State
       const path = locateJson(name);
       // What cannot be forgotten is found to be done by the next run.
       if (path !== undefined) removeQuietly(path);
+    },
+    list: (folder) => {
+      const path = locate(`${folder}/x`);
+      if (path === undefined || !existsSync(parentOf(path))) return [];
+      return readdirSync(parentOf(path)).flatMap((name) => (name.endsWith('.json') ? [`${folder}/${name.slice(0, -'.json'.length)}`] : []));
     },
     locate,
   };

@@ -4,6 +4,7 @@ import type { Context, GlobalValues, Voice } from '../cli/command.ts';
 import { pickSettings } from '../cli/globals.ts';
 import { findPaths } from '../config/paths.ts';
 import { openProfiles, type Profile } from '../config/profiles.ts';
+import type { Entry } from '../config/journal.ts';
 import { openState } from '../config/state.ts';
 import { resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
 import { explainMissing } from './endpoints.ts';
@@ -46,13 +47,24 @@ export interface Reporting {
   readonly notesAsJson: boolean;
 }
 
+/** What a context is made with instead of what the command line says. */
+interface Given {
+  readonly profile?: Profile | undefined;
+  /** Nothing else says where and as whom. */
+  readonly isAlone?: boolean;
+  /** Settings and variables of an earlier run. */
+  readonly options?: SettingInputs['options'];
+  readonly env?: SettingInputs['env'];
+  /** The entry of the journal that goes on. */
+  readonly resumed?: Entry;
+}
+
 /** What a command works with, made from the process and the global options; and how to let go of it. */
 export function createContext(
   world: World,
   globals: Readonly<Record<string, unknown>>,
   reporting: Reporting,
-  given?: Profile,
-  isAlone = false,
+  given: Given = {},
 ): { context: Context; close: () => void } {
   const paths = findPaths(world.env, world.home);
   const global = globals as unknown as GlobalValues;
@@ -65,8 +77,13 @@ export function createContext(
 
   const inputs = lazily((): SettingInputs => {
     const options = pickSettings(globals);
-    if (given && isAlone) return { options: pickRequestLimits(options), env: {}, profile: given };
-    return { options, env: world.env, profile: given ?? readChosen(profiles, options.profile ?? world.env['CLOUD_PROFILE']) };
+    if (given.isAlone === true)
+      return {
+        options: { ...given.options, ...(given.resumed ? options : pickRequestLimits(options)) },
+        env: given.env ?? {},
+        profile: given.profile,
+      };
+    return { options, env: world.env, profile: given.profile ?? readChosen(profiles, options.profile ?? world.env['CLOUD_PROFILE']) };
   });
   const settings = lazily((): Sources => resolveSettings(inputs()));
   const identity = lazily(() => resolveIdentity(inputs()));
@@ -86,7 +103,24 @@ export function createContext(
   const computeClient = lazily(() => connections.client(compute, 'compute'));
   const storageClient = lazily(() => connections.client(storage, 'storage'));
 
+  const journal = lazily(async () => {
+    const [{ openJournal }, { describeConnection }] = await Promise.all([import('../config/journal.ts'), import('./resumed.ts')]);
+    return openJournal({
+      state,
+      pid: world.pid,
+      now: world.now,
+      cwd: () => world.cwd,
+      connection: () => describeConnection(inputs(), settings(), { account: context.account, cwd: world.cwd }),
+      resumed: given.resumed,
+    });
+  });
+
   const others: (() => void)[] = [];
+  function createOther(...[otherWorld, otherGlobals, otherGiven]: [World, Readonly<Record<string, unknown>>, Given]): Context {
+    const other = createContext(otherWorld, otherGlobals, reporting, otherGiven);
+    others.push(other.close);
+    return other.context;
+  }
   const context: Context = {
     world,
     paths,
@@ -110,10 +144,15 @@ export function createContext(
       if (target === undefined) throw explainMissing(settings(), 'account', 'account');
       return target;
     },
-    withProfile: (profile, chosen) => {
-      const other = createContext(world, globals, reporting, profile, chosen?.isAlone);
-      others.push(other.close);
-      return other.context;
+    withProfile: (profile, chosen) => createOther(world, globals, { profile, isAlone: chosen?.isAlone ?? false }),
+    journal,
+    resumed: given.resumed,
+    goOn: async ({ connection, cwd }, resumed) => {
+      const { findProfile } = await import('./resumed.ts');
+      const { options, env } = connection;
+      const there = Object.create(world, { cwd: { value: cwd } }) as World;
+      const shown = { ...globals, output: undefined, json: false, jq: undefined };
+      return createOther(there, shown, { profile: findProfile(profiles, connection), options, env, isAlone: true, resumed });
     },
     refine: async (error) => (await import('./explain.ts')).explainRefusal(error, context),
     localKeys: async () => {

@@ -1,6 +1,6 @@
 import { isTransient } from '../http/network-error.ts';
 import { backOff, pause } from '../client/retry.ts';
-import { checkInterrupted, NetworkError } from '../base/errors.ts';
+import { ApiError, checkInterrupted, NetworkError, SilentServiceError } from '../base/errors.ts';
 
 /** How often, and for how long, work on one file is begun again. */
 export interface RetryLimits {
@@ -19,6 +19,11 @@ const damages = new Set(['TruncatedReply', 'DamagedReply', 'DamagedUpload', 'Unr
 /** Whether a transfer that ended so may end better when it is done again. */
 export function mayTryAgain(error: unknown): boolean {
   return isTransient(error) || (error instanceof NetworkError && damages.has(error.code));
+}
+
+/** Whether work that ended so may be done by a later run: what failed was the way, or the service for a while. */
+export function mayPass(error: unknown): boolean {
+  return mayTryAgain(error) || error instanceof SilentServiceError || (error instanceof ApiError && error.status >= 500);
 }
 
 /** Waits after failed try `attempt`, where another one may help. @throws the failure otherwise */

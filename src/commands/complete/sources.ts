@@ -103,6 +103,13 @@ const rules: Source = async ({ typed }) => {
   return (await listActions()).map((action) => ({ value: (head ?? 'CAN ') + action }));
 };
 
+/** What an interruption left; of this machine, so that no service is asked. */
+const unfinished: Source = async ({ ask }) =>
+  ask('unfinished', async ({ journal }) => {
+    const entries = (await journal()).list();
+    return entries.map(({ id, command, shown: [first] }) => ({ value: id, help: [command, ...(first ?? [])].join(' ').trim() }));
+  });
+
 const sources: Readonly<Record<string, Source>> = {
   key: keys,
   'user-key': userKeys,
@@ -124,6 +131,7 @@ const sources: Readonly<Record<string, Source>> = {
   service: fromList('services', async (compute, account) => toPlaces(await compute.listServices({ account }))),
   job: jobs,
   upload: uploads,
+  unfinished,
   path: listPaths,
   resource: async (question) => (await import('./resources.ts')).listResources(question),
   api: async (question) => (await import('./routes.ts')).listRoutes(question),

@@ -4,6 +4,7 @@ import { ClosedPipe, PartialError, SilentServiceError, UsageError } from '../../
 import { createThrottle, silent, type Engine, type Monitor } from '../../transfer/engine.ts';
 import type { ProgressMode } from '../../output/progress.ts';
 import { createHashing } from '../../transfer/hashing.ts';
+import { mayPass } from '../../transfer/retry.ts';
 import { checkPartSize } from '../../transfer/upload/multipart.ts';
 import { isAlive } from '../../base/world.ts';
 
@@ -97,6 +98,8 @@ export interface Tally {
   skip(): void;
   readonly failed: number;
   readonly done: number;
+  /** Whether some failure was one of the way, which may pass. */
+  readonly isOpen: boolean;
   /** @throws {PartialError} when something failed */
   finish(): void;
 }
@@ -106,10 +109,12 @@ export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, on
   let failed = 0;
   let done = 0;
   let lastCode = 0;
+  let isOpen = false;
   async function report(error: unknown, item?: string): Promise<void> {
     // When the reader of the output is gone, there is nobody to go on for.
     if (only || world.interrupted.aborted || error instanceof ClosedPipe) throw error;
     failed += 1;
+    isOpen ||= mayPass(error);
     const message = error instanceof Error ? error.message : '';
     lastCode = await fail(error, item === undefined || message.includes(item) ? undefined : item);
     if (error instanceof SilentServiceError) throw describeFailures('; stopped because nothing answers');
@@ -142,6 +147,9 @@ export function createTally({ fail, world }: Pick<Context, 'fail' | 'world'>, on
     },
     get done() {
       return done;
+    },
+    get isOpen() {
+      return isOpen;
     },
     finish: () => {
       if (failed > 0) throw describeFailures();

@@ -23,10 +23,11 @@ import { createEngine, createTally, transferOptions, type Tally } from './engine
 import { filterOptions, readFilter } from './filters.ts';
 import { isFolder } from './get.ts';
 import { chooseHeaders, keepProperties, storeOptions, type StoreValues } from './headers.ts';
-import { describeWithT, explainInterruption, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
+import { describeWithT, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
 import { explainCondition, explainParent } from './paths.ts';
 import { dryRunOption, rehearseFolder, rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
-import { runTransfers } from './show.ts';
+import { declarePut, putOnce, readPlaces } from './put-once.ts';
+import { runTransfers, type Transfers } from './show.ts';
 import { readMoment } from './moment.ts';
 import { createSkips, linksOption, readLinks } from './skips.ts';
 import { countAhead } from './totals.ts';
@@ -123,7 +124,7 @@ function nameStep(step: Step): string {
 
 async function putNamed(
   { world }: Context,
-  engine: Engine,
+  { engine, entry }: Pick<Transfers, 'engine' | 'entry'>,
   { label, target }: { label: string; target: RemotePath },
   options: PutValues & { parents: boolean },
 ): Promise<Stored> {
@@ -136,15 +137,21 @@ async function putNamed(
   const makes = options.parents && parent !== undefined && parent.path.includes('/');
   if (makes) await makeFolder(engine.storage, parent, { parents: true });
   const putOptions = { ...(await readPutOptions(options, source, target, makes)), ifModifiedSince: readSince(world.now(), options) };
-  return await explainParent(() => explainCondition(() => uploadObject(engine, stored, target, putOptions), target), 'cloud stor put -p');
+  return await explainParent(
+    () =>
+      explainCondition(
+        () => putOnce({ engine, entry }, source, target, putOptions, (how) => uploadObject(engine, stored, target, how)),
+        target,
+      ),
+    'cloud stor put -p',
+  );
 }
 
 /** Stores a file of a tree once its directory is there. Undefined when that could not be made, which was reported. */
 async function putInFolder(
-  engine: Engine,
+  { engine, tally, entry }: Transfers,
   step: Extract<Step, { kind: 'file' }>,
   options: PutValues,
-  tally: Tally,
 ): Promise<Stored | undefined> {
   try {
     await step.folder.ready();
@@ -158,8 +165,11 @@ async function putInFolder(
       const { target, manifest } = step;
       const source = { ...step.source, isGrowing: options.growing };
       const kept = manifest?.find(source.file);
-      if (kept) return await manifest?.store(engine, source, target, kept, putOptions, await readGiven(options));
-      return await uploadObject(engine, source, target, putOptions);
+      return await putOnce({ engine, entry }, source, target, putOptions, async (how) =>
+        manifest && kept
+          ? await manifest.store(engine, source, target, kept, how, await readGiven(options))
+          : await uploadObject(engine, source, target, how),
+      );
     } catch (error) {
       // Of a tree, what is there already is left alone without a word.
       if (options.noClobber && isConditionFailed(error)) return undefined;
@@ -212,29 +222,29 @@ export const put = command({
     ...transferOptions,
   },
   run: async (invocation) => {
-    const { args, options, account, note, world } = invocation;
-    if (args.file.length < 2) {
+    const { args, options, account, note, world, resumed } = invocation;
+    if (args.file.length < 2 && !resumed) {
       throw new UsageError('missing argument PATH', {
         hint: `cloud stor put ${options.recursive ? '-r ' : ''}${quoteShell(args.file[0] ?? '')} NAME`,
       });
     }
-    const files = args.file.slice(0, -1);
+    const files = resumed ? resumed.placed.map(([source]) => source) : args.file.slice(0, -1);
     checkContradictions(options, files.length);
     readSince(world.now(), options);
     const target = args.file.at(-1) ?? '';
     const path = readRemotePath(target, account);
-    const place = await chooseTarget(invocation, files, target, path, options.noTargetDirectory);
+    const place = resumed ? readPlaces(resumed, account) : await chooseTarget(invocation, files, target, path, options.noTargetDirectory);
     checkApart(invocation, files, place);
     const only = files.length === 1 && !options.recursive;
     const [first = ''] = files;
-    if (options.recursive && files.length === 1) await noteNested(invocation, first, target, path, place(first));
+    if (options.recursive && files.length === 1 && !resumed) await noteNested(invocation, first, target, path, place(first));
 
     const links = readLinks(options.links);
     const skips = createSkips(invocation);
     const filter = await readFilter(invocation, options, options.recursive);
     async function* plan(engine: Engine, tally: Tally): AsyncGenerator<Step> {
       if (options.parents && options.recursive && !options.dryRun) {
-        const above = files.length > 1 ? path : parentOf(place(files[0] ?? ''));
+        const above = parentOf(place(files[0] ?? ''));
         if (above?.path.includes('/') === true) await makeFolder(engine.storage, above, { parents: true });
       }
       if (!options.recursive) engine.monitor.expect(files.length, 0);
@@ -261,26 +271,33 @@ export const put = command({
     return await runTransfers(
       invocation,
       options,
-      { only, bulk: !only },
+      {
+        only,
+        bulk: !only,
+        declare: () =>
+          declarePut(
+            options,
+            files.map((file) => [file === '-' ? file : resolvePath(world, file), printRemotePath(place(file))]),
+          ),
+      },
       { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' },
-      async function* ({ engine, tally }) {
+      async function* (transfers) {
+        const { engine, tally } = transfers;
         const work = async (step: Step): Promise<Stored | undefined> => {
-          if (step.kind === 'file') return await putInFolder(engine, step, options, tally);
+          if (step.kind === 'file') return await putInFolder(transfers, step, options);
           if (step.kind === 'folder') {
             await tally.attempt(nameStep(step), () => explainParent(() => step.folder.ready(), 'cloud stor put -p'));
             return undefined;
           }
           return await tally.attempt(step.label, async () => {
-            const stored = await leaveExisting(options.noClobber, () => putNamed(invocation, engine, step, options));
+            const stored = await leaveExisting(options.noClobber, () => putNamed(invocation, transfers, step, options));
             const label = step.label === '-' ? 'stdin' : step.label;
             note(stored ? `${label} -> ${stored.path}` : `${printRemotePath(step.target)} exists: left alone`);
             return stored;
           });
         };
         const results = runPool(plan(engine, tally), work, { limit: engine.parallel, signal: engine.signal });
-        const placed = files.map((file) => ({ source: file, target: printRemotePath(place(file)) }));
-        const lines = options.recursive ? describeWithT(invocation, args.file, placed) : [];
-        for await (const stored of lines.length > 0 ? explainInterruption(invocation, lines, results) : results) if (stored) yield stored;
+        for await (const stored of results) if (stored) yield stored;
         skips.finish();
       },
     );

@@ -1,12 +1,12 @@
-import { closeSync, readSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { StringDecoder } from 'node:string_decoder';
+import { closeSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { isSystemError } from '../../base/errors.ts';
-import { createPrivate, makeMissingFolders, openPrivate, parentOf, removeQuietly, UntrustedFile } from '../../base/private-files.ts';
+import { createPrivate, makeMissingFolders, parentOf, removeQuietly } from '../../base/private-files.ts';
+import { readPrivateLines } from '../../base/private-lines.ts';
 import type { Fetched } from '../download/fetch-file.ts';
 import { comparePaths } from '../../base/order.ts';
 import { toMilliseconds } from '../local/time.ts';
 
-/** Bytes that are read or written at once. */
+/** Bytes that are written at once. */
 const pieceSize = 64 * 1024;
 
 /** What is known of an object without asking: which local modification time belongs to which version. */
@@ -53,29 +53,9 @@ function readLine(line: string): Known | undefined {
   }
 }
 
-/** The lines of a file of this user, read at once in pieces: there is one for each file of a tree. */
-function* readLines(file: string): Generator<string> {
-  let descriptor;
-  try {
-    descriptor = openPrivate(file).file;
-    const [piece, decoder] = [Buffer.allocUnsafe(pieceSize), new StringDecoder('utf8')];
-    let rest = '';
-    for (let length = readSync(descriptor, piece); length > 0; length = readSync(descriptor, piece)) {
-      const lines = (rest + decoder.write(piece.subarray(0, length))).split('\n');
-      rest = lines.pop() ?? '';
-      yield* lines;
-    }
-    yield rest;
-  } catch (error) {
-    if (!isSystemError(error) && !(error instanceof UntrustedFile)) throw error;
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
-  }
-}
-
 /** What an earlier run wrote, in the order of `comparePaths`. A line, or a file, that cannot be read is as good as none. */
 export async function* readMemory(file: string): AsyncGenerator<Known> {
-  for (const line of readLines(file)) {
+  for (const line of readPrivateLines(file)) {
     const known = readLine(line);
     if (known) yield known;
   }
@@ -150,7 +130,7 @@ function readPath(line: string): string | undefined {
 }
 
 function createOldMemory(file: string): OldMemory {
-  const lines = readLines(file);
+  const lines = readPrivateLines(file);
   let head: OldLine | undefined;
   function next(): OldLine | undefined {
     for (let { done, value } = lines.next(); done !== true; { done, value } = lines.next()) {

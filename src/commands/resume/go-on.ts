@@ -1,0 +1,56 @@
+import type { AnyCommand, Context, Invocation } from '../../cli/command.ts';
+import { ApiError, LocalError, UsageError } from '../../base/errors.ts';
+import type { Entry, Unfinished } from '../../config/journal.ts';
+import { resumable } from './table.ts';
+
+/** Hosts of this machine: a service that was started again there has another port. */
+const loopback = new Set(['127.0.0.1', '[::1]', 'localhost']);
+
+function isSamePlace(there: string, now: string): boolean {
+  if (there === now || there === '') return true;
+  try {
+    const host = new URL(there).hostname;
+    return loopback.has(host) && host === new URL(now).hostname;
+  } catch {
+    return false;
+  }
+}
+
+/** The context in which an entry goes on. @throws {UsageError} when its profile names another service or account by now */
+export async function openThere(context: Context, unfinished: Unfinished, entry: Entry): Promise<Context> {
+  const { connection, id } = unfinished;
+  const there = await context.goOn(unfinished, entry);
+  const { storUrl, url } = there.settings();
+  const service = storUrl?.value ?? url?.value ?? '';
+  // Whoever names the service now knows that it is the same one.
+  const isNamed = context.settingGiven('storUrl') !== undefined || context.settingGiven('url') !== undefined;
+  if (there.account === connection.account && (isNamed || isSamePlace(connection.service, service))) return there;
+  throw new UsageError(
+    `${id} is work for ${connection.account} at ${connection.service}, and the profile says ${there.account} at ${service} now`,
+    { hint: `if that is the same service: add --stor-url ${service}; to forget the work: cloud resume --drop ${id}` },
+  );
+}
+
+async function loadCommand({ command, id }: Unfinished): Promise<AnyCommand> {
+  const load = Object.hasOwn(resumable, command) ? resumable[command] : undefined;
+  if (load) return await load();
+  throw new LocalError(`${id} is of "${command}", which this release of cloud cannot go on with`, { hint: `cloud resume --drop ${id}` });
+}
+
+/** Runs the command of an entry again, which leaves out what is done. */
+export async function goOn(context: Context, unfinished: Unfinished, entry: Entry): Promise<void> {
+  try {
+    const declared = await loadCommand(unfinished);
+    const there = await openThere(context, unfinished, entry);
+    const invocation = Object.defineProperties(
+      {},
+      { ...Object.getOwnPropertyDescriptors(there), args: { value: unfinished.args }, options: { value: unfinished.options } },
+    );
+    await declared.run(invocation as Invocation<never, never> as never);
+    entry.close(true);
+  } catch (error) {
+    // What the source was is gone: nothing is left to go on with, and the message says what is missing.
+    entry.close(error instanceof ApiError && error.status === 404);
+    throw error;
+  }
+}

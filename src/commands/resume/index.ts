@@ -1,0 +1,92 @@
+import { command, type Context } from '../../cli/command.ts';
+import { createAbsentError } from '../../cli/named.ts';
+import { flag, some } from '../../cli/parameters.ts';
+import { createAttempts } from '../../cli/shapes.ts';
+import { createContradiction, UsageError } from '../../base/errors.ts';
+import type { Unfinished } from '../../config/journal.ts';
+import { records, type Row } from '../../output/kinds.ts';
+import { wantsRows } from '../stor/show.ts';
+import { describeUnfinished, listShape, summarize } from './describe.ts';
+import { drop } from './drop.ts';
+import { goOn } from './go-on.ts';
+
+/** The entry that a word names: its id, or the beginning of one. @throws {NotFoundError} {UsageError} */
+function findEntry(entries: readonly Unfinished[], word: string): Unfinished {
+  const found = entries.filter(({ id }) => id === word || (word.length > 2 && id.startsWith(word)));
+  const [first, ...others] = found;
+  if (first === undefined)
+    throw createAbsentError(
+      'interrupted work',
+      word,
+      entries.map(({ id }) => id),
+      'cloud resume --list',
+    );
+  if (others.length > 0)
+    throw new UsageError(`interrupted work "${word}" is ambiguous: ${found.map(({ id }) => id).join(', ')}`, { hint: 'give the full id' });
+  return first;
+}
+
+/** The entries to go on with of `--all`: what is under way, and what nobody can go on with, is told and left out. */
+function chooseAll({ note }: Context, entries: readonly Unfinished[]): Unfinished[] {
+  return entries.filter(({ id, runs, pid, obstacle }) => {
+    if (runs) note(`${id} is being worked on by process ${pid}: left out`);
+    else if (obstacle !== undefined) note(`${id} cannot be gone on with: ${obstacle}; to clean it up: cloud resume --drop ${id}`);
+    return !runs && obstacle === undefined;
+  });
+}
+
+async function goOnWith(context: Context, unfinished: Unfinished): Promise<Row> {
+  const { id, obstacle } = unfinished;
+  if (obstacle !== undefined)
+    throw new UsageError(`${id} cannot be gone on with: ${obstacle}`, { hint: `to clean it up: cloud resume --drop ${id}` });
+  const entry = (await context.journal()).claim(id);
+  // Another process has ended it since it was listed.
+  if (entry) await goOn(context, unfinished, entry);
+  context.note(`Finished ${summarize(unfinished)}`);
+  return { id, kind: unfinished.kind, outcome: 'finished' };
+}
+
+async function dropOne(context: Context, unfinished: Unfinished): Promise<Row> {
+  const entry = (await context.journal()).claim(unfinished.id);
+  if (entry) await drop(context, unfinished, entry);
+  context.note(`Dropped ${summarize(unfinished)}`);
+  return { id: unfinished.id, kind: unfinished.kind, outcome: 'dropped' };
+}
+
+export const resume = command({
+  summary: 'List what was interrupted, and go on with it or clean it up',
+  description:
+    'Uploads, downloads and trees of them, syncs, copies, moves and removals of trees, and jobs whose inputs were not all added are kept when they are interrupted: by Ctrl-C, by a network that fails, by a process that is killed or a machine that is switched off. They go on where they were begun: with the same profile, directory and options. What is done is not done again; a file that changed since is sent again, and what others have changed at its target since stays as it is. After 14 days an entry is forgotten. Without an id and without --all they are listed.',
+  arguments: { id: some('Interrupted work, by its id or the beginning of its id', { values: 'unfinished' }) },
+  options: {
+    all: flag('Everything that was interrupted'),
+    list: flag('Only list'),
+    drop: flag('Do not go on: remove what is half done here and at the service, and forget the work'),
+  },
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    if (options.list && options.drop) throw createContradiction('--list', '--drop');
+    if (options.all && args.id.length > 0) throw new UsageError('--all is for everything: leave out the ids');
+    const entries = (await invocation.journal()).list();
+    const named = args.id.length === 0 ? entries : [...new Set(args.id.map((word) => findEntry(entries, word)))];
+    if (options.list || (args.id.length === 0 && !options.all)) {
+      if (options.drop) throw new UsageError('--drop: what?', { hint: 'cloud resume --drop ID, or --drop --all' });
+      return records(named.map(describeUnfinished), listShape);
+    }
+    const chosen = options.all && !options.drop ? chooseAll(invocation, named) : named;
+    const attempts = createAttempts(invocation, chosen.length);
+    async function* rows(): AsyncGenerator<Row> {
+      for (const each of chosen)
+        yield* await attempts.each([each], (unfinished) => (options.drop ? dropOne : goOnWith)(invocation, unfinished));
+      attempts.finish();
+    }
+    if (wantsRows(invocation)) return records(rows(), { columns: ['id', 'kind', 'outcome'], id: 'id' });
+    for await (const _ of rows()) void _;
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud resume', help: 'What was interrupted, what of it is done and what is left' },
+    { line: 'cloud resume --all', help: 'Go on with everything' },
+    { line: 'cloud resume --drop --all', help: 'Clean up here and at the service' },
+  ],
+});

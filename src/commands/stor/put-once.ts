@@ -1,0 +1,95 @@
+import { statSync } from 'node:fs';
+import { ApiError } from '../../base/errors.ts';
+import type { Entry } from '../../config/journal.ts';
+import type { Placed, Work } from '../../config/journal-file.ts';
+import type { Engine } from '../../transfer/engine.ts';
+import { inspect } from '../../transfer/inspect.ts';
+import type { FileSource, Source } from '../../transfer/local/source.ts';
+import { hashFile } from '../../transfer/local/walk.ts';
+import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { isConditionFailed } from '../../transfer/precondition.ts';
+import type { PutOptions, Stored } from '../../transfer/upload/parts.ts';
+
+/** How `put` goes on: each file of an earlier run is stored once, and what others made of the object since stays. */
+
+function describeVersion({ size, mtime, ctime, ino }: FileSource): string {
+  return [size, mtime, ctime, ino].join(' ');
+}
+
+/** What an earlier run noted of a file that it stored. */
+function readNoted(text: string | undefined): { version: string; etag: string; md5: string } | undefined {
+  if (text === undefined) return undefined;
+  const [version = '', etag = '', md5 = ''] = JSON.parse(text) as string[];
+  return { version, etag, md5 };
+}
+
+/** Whether an object is what the file holds: stored by a run that was killed before it could note so. */
+async function isStoredAlready({ storage }: Engine, { file, size }: FileSource, target: RemotePath): Promise<Stored | undefined> {
+  const { headers } = (await inspect(storage, target)) ?? {};
+  const md5 = headers?.['content-md5'];
+  if (headers === undefined || md5 === undefined || Number(headers['content-length']) !== size) return undefined;
+  return (await hashFile(file)) === md5 ? { path: printRemotePath(target), size, etag: headers['etag'] ?? '', md5 } : undefined;
+}
+
+/** Stores a file, unless an earlier run did and the file has been the same since. One that was changed replaces only what that run stored. */
+export async function putOnce(
+  { engine, entry }: { readonly engine: Engine; readonly entry: Entry | undefined },
+  source: Source,
+  target: RemotePath,
+  options: PutOptions,
+  store: (options: PutOptions) => Promise<Stored>,
+): Promise<Stored> {
+  if (entry === undefined || source.kind !== 'file') return await store(options);
+  const path = printRemotePath(target);
+  const version = describeVersion(source);
+  const earlier = readNoted(entry.find(path));
+  if (earlier?.version === version) {
+    const ticket = engine.monitor.begin(path, source.size);
+    ticket.keep(source.size);
+    ticket.end('done');
+    return { path, size: source.size, etag: earlier.etag, md5: earlier.md5 };
+  }
+  const stored = await storeAgain();
+  entry.note(path, JSON.stringify([version, stored.etag, stored.md5]));
+  return stored;
+
+  async function storeAgain(): Promise<Stored> {
+    try {
+      return await store(earlier ? { ...options, ifMatch: earlier.etag, ifNoneMatch: undefined, mayUseParts: true } : options);
+    } catch (error) {
+      const there =
+        entry?.isResumed === true && source.kind === 'file' && isConditionFailed(error)
+          ? await isStoredAlready(engine, source, target)
+          : undefined;
+      if (there) return there;
+      if (!earlier || !(error instanceof ApiError) || !isConditionFailed(error)) throw error;
+      const { status, code, requestId } = error;
+      throw new ApiError(status, code, `${path} was changed since an earlier run stored it: left alone`, { requestId, cause: error });
+    }
+  }
+}
+
+/** Where the files of an earlier run go. */
+export function readPlaces({ placed }: Entry, account: string): (file: string) => RemotePath {
+  const targets = new Map(placed);
+  return (file) => readRemotePath(targets.get(file) ?? '', account);
+}
+
+/** Whether the bytes of a file come once: a pipe, a device, stdin. */
+function isStream(file: string): boolean {
+  const stats = file === '-' ? undefined : statSync(file, { throwIfNoEntry: false });
+  return stats === undefined || !(stats.isFile() || stats.isDirectory());
+}
+
+/** What `put` leaves in the journal. */
+export function declarePut(options: object, placed: readonly Placed[]): Work {
+  const stream = placed.find(([source]) => isStream(source))?.[0];
+  return {
+    command: 'stor put',
+    kind: 'upload',
+    args: { file: [] },
+    options: { ...options, noTargetDirectory: true },
+    placed,
+    obstacle: stream === undefined ? undefined : `the bytes of ${stream === '-' ? 'stdin' : stream} come only once`,
+  };
+}

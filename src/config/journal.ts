@@ -1,0 +1,270 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { closeSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { isSystemError, LocalError } from '../base/errors.ts';
+import { createPrivate, makeMissingFolders, openToAppend, parentOf, UntrustedFile } from '../base/private-files.ts';
+import { lockWhile } from './files.ts';
+import {
+  isInUse,
+  printDone,
+  printPlaced,
+  readListed,
+  readProcessStart,
+  readStored,
+  removeStored,
+  writeStored,
+  type Connection,
+  type Placed,
+  type Stored,
+  type Work,
+} from './journal-file.ts';
+import type { State } from './state.ts';
+
+/** Milliseconds after which what nobody went on with is forgotten. */
+const entryLifetime = 14 * 24 * 3_600_000;
+
+/** Milliseconds between two notes of how much is done. */
+const notePause = 1000;
+
+/** Sources that lists show. */
+const shownSources = 3;
+
+/** A piece of work under way. Whatever it notes is there after the process was killed, too. */
+export interface Entry {
+  /** Empty where nothing is kept: the state folder cannot be used. */
+  readonly id: string;
+  /** Whether an earlier run began it. */
+  readonly isResumed: boolean;
+  readonly placed: readonly Placed[];
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** Milliseconds since the epoch when an earlier run last noted anything; Infinity for a new one. */
+  readonly left: number;
+  readonly doneItems: number;
+  /** The version for which an item is done. */
+  find(key: string): string | undefined;
+  /** Notes that an item is done. Costs a write without a flush. */
+  note(key: string, version: string): void;
+  /** Counts what is done, for lists. */
+  add(items: number, bytes: number): void;
+  /** Says how much there is to do, once that is known. */
+  expect(items: number, bytes: number): void;
+  /** Keeps what the command has learnt. */
+  learn(facts: Readonly<Record<string, unknown>>): void;
+  /** Ends the run: what is done is forgotten, anything else stays for `cloud resume`. */
+  close(isDone: boolean): void;
+}
+
+/** An entry that lists show. */
+export interface Unfinished extends Stored {
+  /** The process that works on it. */
+  readonly runs: boolean;
+}
+
+/** The work of this user that is under way or was interrupted, whichever command it is of. */
+export interface Journal {
+  /** Begins an entry, or gives the one that the run goes on with. An older one of the same work goes. */
+  begin(work: Work): Entry;
+  /** All entries, the oldest first. Those that are too old are removed. */
+  list(): Unfinished[];
+  /** Takes an entry, so that no other process goes on with it. @throws {LocalError} when one does */
+  claim(id: string): Entry | undefined;
+}
+
+/** What a journal is opened with. */
+interface JournalOptions {
+  readonly state: State;
+  /** Number of this process. */
+  readonly pid: number;
+  readonly now: () => number;
+  readonly cwd: () => string;
+  readonly connection: () => Connection;
+  readonly resumed?: Entry | undefined;
+}
+
+const entryId = /^resume\/([0-9a-f]{8})$/;
+
+const unkept: Entry = {
+  id: '',
+  isResumed: false,
+  placed: [],
+  facts: {},
+  left: Infinity,
+  doneItems: 0,
+  find: () => undefined,
+  note: () => undefined,
+  add: () => undefined,
+  expect: () => undefined,
+  learn: () => undefined,
+  close: () => undefined,
+};
+
+/** Where an entry and its list are. */
+interface Files {
+  readonly entry: string;
+  readonly list: string;
+}
+
+/** Does what keeps the journal; a disk that is full or read-only is no failure of the work itself. */
+function tryToKeep(work: () => void): boolean {
+  try {
+    work();
+    return true;
+  } catch (error) {
+    if (!isSystemError(error) && !(error instanceof UntrustedFile) && !(error instanceof LocalError)) throw error;
+    return false;
+  }
+}
+
+function openEntry(files: Files, stored: Stored, now: () => number, isResumed: boolean): Entry {
+  const listed = isResumed ? readListed(files.list) : { placed: [], done: new Map<string, string>() };
+  const left = isResumed ? Math.max(stored.updated, statSync(files.list, { throwIfNoEntry: false })?.mtimeMs ?? 0) : Infinity;
+  let current = stored;
+  let { doneItems, doneBytes, items, bytes } = stored;
+  let last = performance.now();
+  let descriptor: number | undefined;
+  let isClosed = false;
+
+  function save(change: Partial<Stored> = {}): void {
+    current = { ...current, ...change, doneItems, doneBytes, items, bytes, updated: now() };
+    last = performance.now();
+    tryToKeep(() => writeStored(files.entry, current));
+  }
+  /** Whoever counts beside the work may come to an end after it. */
+  function saveNowAndThen(): void {
+    if (!isClosed && performance.now() - last > notePause) save();
+  }
+  return {
+    id: stored.id,
+    isResumed,
+    placed: listed.placed,
+    get facts() {
+      return current.facts ?? {};
+    },
+    left,
+    get doneItems() {
+      return doneItems;
+    },
+    find: (key) => listed.done.get(key),
+    note: (key, version) =>
+      void tryToKeep(() => {
+        descriptor ??= openToAppend(files.list);
+        writeSync(descriptor, printDone(key, version));
+      }),
+    add: (moreItems, moreBytes) => {
+      doneItems += moreItems;
+      doneBytes += moreBytes;
+      saveNowAndThen();
+    },
+    expect: (allItems, allBytes) => {
+      [items, bytes] = [allItems, allBytes];
+      saveNowAndThen();
+    },
+    learn: (facts) => save({ facts: { ...current.facts, ...facts } }),
+    close: (isDone) => {
+      if (isClosed) return;
+      isClosed = true;
+      if (descriptor !== undefined) closeSync(descriptor);
+      if (isDone) removeStored(files.entry, files.list);
+      else save({ pid: 0 });
+    },
+  };
+}
+
+/** An id that is the same for the same work: what is done anew replaces what was left of it. */
+function nameWork({ command, placed, args, options, key }: Work, { service, account }: Connection, folder: string): string {
+  const what = JSON.stringify([service, account, folder, command, placed, args, options, key]);
+  return createHash('sha256').update(what).digest('hex').slice(0, 8);
+}
+
+function createEntry(files: Files, stored: Stored, placed: readonly Placed[]): void {
+  removeStored(files.entry, files.list);
+  const descriptor = createPrivate(files.list);
+  try {
+    writeFileSync(descriptor, placed.map(printPlaced).join(''));
+  } finally {
+    closeSync(descriptor);
+  }
+  writeStored(files.entry, stored);
+}
+
+/** A journal with what its functions share. */
+interface Store extends JournalOptions {
+  readonly locate: (id: string) => Files | undefined;
+  /** This process, as entries name it. */
+  readonly own: Pick<Stored, 'pid' | 'processStart'>;
+}
+
+function lock<T>({ entry }: Files, work: () => T): T {
+  return lockWhile(`${entry}.lock`, work);
+}
+
+function listEntries({ state, locate, now, pid }: Store): Unfinished[] {
+  const found: Unfinished[] = [];
+  for (const name of state.list('resume')) {
+    const id = entryId.exec(name)?.[1];
+    const files = id === undefined ? undefined : locate(id);
+    const stored = files && readStored(files.entry);
+    if (files === undefined || stored?.id !== id || stored === undefined) continue;
+    const runs = isInUse(stored, pid);
+    if (!runs && now() - stored.updated > entryLifetime) removeStored(files.entry, files.list);
+    else found.push({ ...stored, runs });
+  }
+  return found.toSorted((a, b) => a.began - b.began);
+}
+
+/** An entry of the same work that another process is at keeps its name: then this one gets a name of its own. */
+function beginEntry(store: Store, { placed, ...declared }: Work): Entry {
+  const { locate, now, pid, own } = store;
+  const [connection, folder, time] = [store.connection(), store.cwd(), now()];
+  const id = nameWork({ placed, ...declared }, connection, folder);
+  const usual = locate(id);
+  if (usual === undefined) return unkept;
+  const counts = { doneItems: 0, doneBytes: 0, items: 0, bytes: 0, sources: placed.length, shown: placed.slice(0, shownSources) };
+  const stored: Stored = { ...declared, id, connection, cwd: folder, began: time, updated: time, pids: [pid], ...own, ...counts };
+  let begun: { files: Files; stored: Stored } | undefined;
+  tryToKeep(() => {
+    makeMissingFolders(parentOf(usual.entry));
+    lock(usual, () => {
+      const there = readStored(usual.entry);
+      const other = randomBytes(4).toString('hex');
+      const isFree = there === undefined || !isInUse(there, pid);
+      const chosen = isFree ? { files: usual, stored } : { files: locate(other) ?? usual, stored: { ...stored, id: other } };
+      createEntry(chosen.files, chosen.stored, placed);
+      begun = chosen;
+    });
+  });
+  return begun ? openEntry(begun.files, begun.stored, now, false) : unkept;
+}
+
+function claimEntry({ locate, now, pid, own }: Store, id: string): Entry | undefined {
+  const files = locate(id);
+  if (files === undefined) return undefined;
+  const taken = lock(files, () => {
+    const stored = readStored(files.entry);
+    if (stored === undefined) return undefined;
+    if (isInUse(stored, pid))
+      throw new LocalError(`${id} is being worked on by process ${stored.pid}`, { hint: 'wait for it to end, or interrupt it' });
+    // What is done is counted again as it is come by.
+    const mine = { ...stored, ...own, doneItems: 0, doneBytes: 0, pids: [...new Set([...stored.pids, pid])] };
+    writeStored(files.entry, mine);
+    return mine;
+  });
+  return taken && openEntry(files, taken, now, true);
+}
+
+/** Opens the journal of this user. */
+export function openJournal(options: JournalOptions): Journal {
+  const { state, pid, resumed } = options;
+  const store: Store = {
+    ...options,
+    own: { pid, processStart: readProcessStart(pid) },
+    locate: (id) => {
+      const entry = state.locate(`resume/${id}.json`);
+      return entry === undefined ? undefined : { entry, list: `${entry}l` };
+    },
+  };
+  return {
+    begin: (work) => resumed ?? beginEntry(store, work),
+    list: () => listEntries(store),
+    claim: (id) => claimEntry(store, id),
+  };
+}

@@ -1,0 +1,34 @@
+import { resolve } from 'node:path';
+import { UsageError } from '../base/errors.ts';
+import type { Connection } from '../config/journal-file.ts';
+import type { Profile, Profiles } from '../config/profiles.ts';
+import type { SettingInputs, Sources } from '../config/settings.ts';
+
+/** Settings and variables that name files. */
+const files = new Set(['keyFile', 'ca', 'CLOUD_KEY_FILE', 'CLOUD_CA']);
+
+/** What the journal keeps of a connection: not what the profile says, which may have another key by the time that the work goes on. */
+export function describeConnection(
+  { options, env, profile }: SettingInputs,
+  sources: Sources,
+  { account, cwd }: { account: string; cwd: string },
+): Connection {
+  const whole = (name: string, value: string): [string, string] => [name, files.has(name) ? resolve(cwd, value) : value];
+  const used = Object.values(sources).flatMap(({ source }) => /^environment (\S+)$/.exec(source)?.[1] ?? []);
+  const { profile: _, ...given } = options;
+  return {
+    profile: profile?.name,
+    options: Object.fromEntries(Object.entries(given).map(([name, value]) => whole(name, value))),
+    env: Object.fromEntries(used.map((name) => whole(name, env[name] ?? ''))),
+    service: sources.storUrl?.value ?? sources.url?.value ?? '',
+    account,
+  };
+}
+
+/** The profile of an entry as it is now. @throws {UsageError} when there is none of that name any more */
+export function findProfile(profiles: Profiles, { profile }: Connection): Profile | undefined {
+  if (profile === undefined) return undefined;
+  if (!profiles.exists(profile))
+    throw new UsageError(`the profile "${profile}" of this work does not exist any more`, { hint: 'make it again, or add --drop' });
+  return profiles.read(profile);
+}

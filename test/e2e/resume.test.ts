@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts';
+import { useLocal } from '../support/sandbox.ts';
+
+/** What was interrupted is listed, goes on, and is cleaned up, by `cloud resume`. */
+
+const user = useLocal('--http');
+
+interface Row {
+  id: string;
+  kind: string;
+  state: string;
+  done: number;
+  source: string;
+  target: string;
+}
+
+const list = (): Promise<Row[]> => user.json<Row[]>('resume');
+const journal = join(user.home, '.local/state/cloud/resume');
+
+beforeAll(() => {
+  for (let number = 0; number < 12; number += 1) user.write(`tree/${number % 3}/f${number}`, randomBytes(20_000));
+});
+
+let proxy: FaultProxy;
+let onRequest = (): void => undefined;
+
+beforeAll(async () => {
+  proxy = await startFaultProxy(user.local.storUrl, () => (onRequest(), 'none'), 1);
+});
+
+afterAll(() => proxy.close());
+
+/** Runs a line of which each file takes a while, and ends it when so many requests have come. */
+async function interrupt(signal: NodeJS.Signals, requests: number, ...words: string[]): Promise<string> {
+  let count = 0;
+  onRequest = () => {
+    if (++count === requests) child.kill(signal);
+  };
+  const all = ['stor', ...words, '-P', '1', '--stor-url', proxy.url];
+  const child = spawn(join(user.home, 'bin/cloud'), all, { cwd: user.home, env: user.env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const pieces: Buffer[] = [];
+  child.stderr.on('data', (piece: Buffer) => pieces.push(piece));
+  await new Promise((resolve) => void child.on('close', resolve));
+  onRequest = () => undefined;
+  expect(child.signalCode).toBe(signal);
+  return Buffer.concat(pieces).toString();
+}
+
+async function names(path: string): Promise<string[]> {
+  return (await user.here(['stor', 'find', path, '--type', 'object', '-o', 'name'])).stdout.split('\n').slice(0, -1);
+}
+
+test('a tree that was interrupted is named, listed, and goes on without what is done', { timeout: 60_000 }, async () => {
+  const said = await interrupt('SIGINT', 10, 'put', '-r', 'tree', 'one', '--bwlimit', '200K');
+  const [row] = await list();
+  expect(said).toContain(`to go on: cloud resume ${row?.id}`);
+  expect(row).toMatchObject({ kind: 'upload', state: 'interrupted', source: join(user.home, 'tree'), target: '/demo/stor/one' });
+  expect(row?.done).toBeGreaterThan(0);
+  const before = await names('one');
+  const again = await user.here(['resume', row?.id ?? '', '-v']);
+  expect(again.code).toBe(0);
+  expect(again.stderr.match(/PUT \S+\/one\/\d\/f\d+/g)).toHaveLength(12 - before.length);
+  expect([(await names('one')).length, await list(), readdirSync(journal)]).toEqual([12, [], []]);
+});
+
+test('a run that succeeds at once leaves nothing', async () => {
+  expect((await user.here(['stor', 'put', '-r', 'tree', 'quick', '-q'])).code).toBe(0);
+  expect(readdirSync(journal)).toEqual([]);
+});
+
+test('a file that changed since is sent again; what others made of its object since stays', { timeout: 60_000 }, async () => {
+  await interrupt('SIGKILL', 12, 'put', '-r', 'tree', 'two', '--bwlimit', '200K');
+  const [done = '', other = ''] = await names('two');
+  const file = (path: string): string => join(user.home, 'tree', path.replace('/demo/stor/two/', ''));
+  const kept = [done, other].map((path) => readFileSync(file(path)));
+  for (const path of [done, other]) writeFileSync(file(path), 'changed meanwhile');
+  await user.here(['stor', 'put', '-', other, '-q'], { input: 'of somebody else' });
+  const { code, stderr } = await user.here(['resume', '--all']);
+  expect([code, stderr]).toEqual([5, expect.stringContaining(other)]);
+  const content = async (path: string): Promise<string> => (await user.here(['stor', 'cat', path])).stdout;
+  expect([await content(done), await content(other), (await names('two')).length]).toEqual(['changed meanwhile', 'of somebody else', 12]);
+  [done, other].forEach((path, at) => writeFileSync(file(path), kept[at] ?? ''));
+});
+
+test('an unknown id, --drop without a word, and --all with ids are refused', async () => {
+  expect(await user.here(['resume', 'abcdef00'])).toMatchObject({ code: 3 });
+  expect(await user.here(['resume', '--drop'])).toMatchObject({ code: 2 });
+  expect(await user.here(['resume', '--all', 'abcdef00'])).toMatchObject({ code: 2 });
+});
+
+test(
+  'an entry of another service is refused, and one that nobody went on with for two weeks is forgotten',
+  { timeout: 60_000 },
+  async () => {
+    await interrupt('SIGKILL', 10, 'put', '-r', 'tree', 'three', '--bwlimit', '200K');
+    const name = readdirSync(journal).find((each) => each.endsWith('.json')) ?? '';
+    const file = join(journal, name);
+    const entry = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown> & { connection: object };
+    const write = (change: object): void => writeFileSync(file, JSON.stringify({ ...entry, ...change }));
+    write({ connection: { ...entry.connection, options: {}, service: 'https://elsewhere.example' } });
+    expect(await user.here(['resume', '--all'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the profile says demo at'),
+    });
+    const old = Date.now() - 15 * 24 * 3_600_000;
+    write({ updated: old });
+    utimesSync(file, old / 1000, old / 1000);
+    expect([await list(), readdirSync(journal)]).toEqual([[], []]);
+  },
+);
