@@ -419,7 +419,13 @@ function __cloud_valued
             return 0
         case 'account update/--phone'
             return 0
+        case 'account limits/--dc'
+            return 0
         case 'account config set/--default-network'
+            return 0
+        case 'keys list/--dc'
+            return 0
+        case 'keys get/--dc'
             return 0
         case 'keys create/--name'
             return 0
@@ -428,6 +434,8 @@ function __cloud_valued
         case 'keys rotate/--name'
             return 0
         case 'keys rotate/--type'
+            return 0
+        case 'users list/--dc'
             return 0
         case 'users create/--email'
             return 0
@@ -489,6 +497,10 @@ function __cloud_valued
             return 0
         case 'users keys create/--attestation'
             return 0
+        case 'roles list/--dc'
+            return 0
+        case 'roles get/--dc'
+            return 0
         case 'roles create/--member'
             return 0
         case 'roles create/--default-member'
@@ -518,6 +530,10 @@ function __cloud_valued
         case 'roles edit/--wait-timeout'
             return 0
         case 'roles delete/--wait-timeout'
+            return 0
+        case 'policies list/--dc'
+            return 0
+        case 'policies get/--dc'
             return 0
         case 'policies create/--rule'
             return 0
@@ -583,6 +599,10 @@ function __cloud_valued
             return 0
         case 'images list/--type'
             return 0
+        case 'images list/--dc'
+            return 0
+        case 'images get/--dc'
+            return 0
         case 'images create/--description'
             return 0
         case 'images create/--homepage'
@@ -634,6 +654,14 @@ function __cloud_valued
         case 'packages list/--vcpus'
             return 0
         case 'packages list/--brand'
+            return 0
+        case 'packages list/--dc'
+            return 0
+        case 'packages get/--dc'
+            return 0
+        case 'services list/--dc'
+            return 0
+        case 'services get/--dc'
             return 0
         case 'stor ls/--paths-from'
             return 0
@@ -1400,6 +1428,7 @@ complete -c cloud -n '__cloud_at \'account update\'' -l country -x -d 'Country; 
 complete -c cloud -n '__cloud_at \'account update\'' -l phone -x -d 'Phone number; an empty text clears it'
 complete -c cloud -n '__cloud_at \'account update\'' -l cns -d 'Whether the name service is enabled'
 complete -c cloud -n '__cloud_at \'account update\'' -l no-cns -d 'Whether the name service is enabled'
+complete -c cloud -n '__cloud_at \'account limits\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
 complete -c cloud -n '__cloud_below \'account config\'' -a get -d 'Show the settings of the account'
 complete -c cloud -n '__cloud_below \'account config\'' -a set -d 'Change the settings of the account'
 complete -c cloud -n '__cloud_below \'account config\'' -a '(__cloud_aliases get show \'Show the settings of the account\')'
@@ -1411,6 +1440,8 @@ complete -c cloud -n '__cloud_below \'keys\'' -a delete -d 'Remove SSH keys from
 complete -c cloud -n '__cloud_below \'keys\'' -a rotate -d 'Replace the key of the profile by a new one'
 complete -c cloud -n '__cloud_below \'keys\'' -a local -d 'List the keys of this machine and which of them are registered'
 complete -c cloud -n '__cloud_below \'keys\'' -a '(__cloud_aliases list ls \'List the SSH keys of the account\' get show \'Show a key\' create add \'Register an SSH public key\' delete rm \'Remove SSH keys from the account\')'
+complete -c cloud -n '__cloud_at \'keys list\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
+complete -c cloud -n '__cloud_at \'keys get\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
 complete -c cloud -n '__cloud_argument \'keys get\' 0 100000' -a '(__cloud_ask key)'
 complete -c cloud -n '__cloud_at \'keys create\'' -l name -x -d 'Name; the fingerprint when absent'
 complete -c cloud -n '__cloud_at \'keys create\'' -l attestation -r -F -d 'Attestation certificate, PEM'
@@ -1432,6 +1463,7 @@ complete -c cloud -n '__cloud_below \'users\'' -a password -d 'Change the passwo
 complete -c cloud -n '__cloud_below \'users\'' -a delete -d 'Delete sub-users with their keys and memberships'
 complete -c cloud -n '__cloud_below \'users\'' -a keys -d 'SSH keys of a sub-user, which sign its requests'
 complete -c cloud -n '__cloud_below \'users\'' -a '(__cloud_aliases list ls \'List the sub-users\' get show \'Show a sub-user\' create add \'Create a sub-user\' delete rm \'Delete sub-users with their keys and memberships\')'
+complete -c cloud -n '__cloud_at \'users list\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
 complete -c cloud -n '__cloud_at \'users get\'' -l membership -d 'With the roles of the user, and those that are active by default'
 complete -c cloud -n '__cloud_argument \'users get\' 0 0' -a '(__cloud_ask user)'
 complete -c cloud -n '__cloud_at \'users create\'' -l email -x -d 'E-mail address; an empty text clears it'
@@ -1496,6 +1528,8 @@ complete -c cloud -n '__cloud_below \'roles\'' -a edit -d 'Edit a role in your e
 complete -c cloud -n '__cloud_below \'roles\'' -a delete -d 'Delete roles'
 complete -c cloud -n '__cloud_below \'roles\'' -a tags -d 'Role tags of resources: what the members of a role may act on'
 complete -c cloud -n '__cloud_below \'roles\'' -a '(__cloud_aliases list ls \'List the roles\' get show \'Show a role\' create add \'Create a role\' delete rm \'Delete roles\')'
+complete -c cloud -n '__cloud_at \'roles list\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
+complete -c cloud -n '__cloud_at \'roles get\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
 complete -c cloud -n '__cloud_argument \'roles get\' 0 100000' -a '(__cloud_ask role)'
 complete -c cloud -n '__cloud_at \'roles create\'' -l member -x -a '(__cloud_ask user)' -d 'Who may ask for the role: login or id of a sub-user, or account:LOGIN for another account'
 complete -c cloud -n '__cloud_at \'roles create\'' -l default-member -x -a '(__cloud_ask user)' -d 'Who has the role active by default: login or id of a sub-user, or account:LOGIN for another account'
@@ -1545,6 +1579,8 @@ complete -c cloud -n '__cloud_below \'policies\'' -a check -d 'Check rules witho
 complete -c cloud -n '__cloud_below \'policies\'' -a simulate -d 'Say whether a user may do something, and why or why not'
 complete -c cloud -n '__cloud_below \'policies\'' -a who-can -d 'List everybody who may do something, and through which role, policy and rule'
 complete -c cloud -n '__cloud_below \'policies\'' -a '(__cloud_aliases list ls \'List the policies\' get show \'Show a policy\' create add \'Create a policy\' delete rm \'Delete policies\')'
+complete -c cloud -n '__cloud_at \'policies list\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
+complete -c cloud -n '__cloud_at \'policies get\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
 complete -c cloud -n '__cloud_argument \'policies get\' 0 100000' -a '(__cloud_ask policy)'
 complete -c cloud -n '__cloud_at \'policies create\'' -l rule -x -a '(__cloud_ask rule)' -d 'Rule: CAN <actions> WHEN <conditions>; @FILE for the content of a file'
 complete -c cloud -n '__cloud_at \'policies create\'' -l description -x -d 'Description'
@@ -1624,6 +1660,8 @@ complete -c cloud -n '__cloud_at \'images list\'' -l no-public -d 'Filter by vis
 complete -c cloud -n '__cloud_at \'images list\'' -l state -x -a 'active unactivated disabled creating failed all' -d 'Filter by state'
 complete -c cloud -n '__cloud_at \'images list\'' -l owner -x -d 'Filter by UUID of the owner'
 complete -c cloud -n '__cloud_at \'images list\'' -l type -x -d 'Filter by type of image'
+complete -c cloud -n '__cloud_at \'images list\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
+complete -c cloud -n '__cloud_at \'images get\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
 complete -c cloud -n '__cloud_argument \'images get\' 0 100000' -a '(__cloud_ask image)'
 complete -c cloud -n '__cloud_at \'images create\'' -l description -x -d 'Description'
 complete -c cloud -n '__cloud_at \'images create\'' -l homepage -x -d 'URL of its home page'
@@ -1675,6 +1713,8 @@ complete -c cloud -n '__cloud_at \'packages list\'' -l vcpus -x -d 'Filter by nu
 complete -c cloud -n '__cloud_at \'packages list\'' -l flexible-disk -d 'Filter by flexible disk space: with, or without by --no-flexible-disk'
 complete -c cloud -n '__cloud_at \'packages list\'' -l no-flexible-disk -d 'Filter by flexible disk space: with, or without by --no-flexible-disk'
 complete -c cloud -n '__cloud_at \'packages list\'' -l brand -x -d 'Filter by brand of instances; * matches anything'
+complete -c cloud -n '__cloud_at \'packages list\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
+complete -c cloud -n '__cloud_at \'packages get\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
 complete -c cloud -n '__cloud_argument \'packages get\' 0 100000' -a '(__cloud_ask package)'
 complete -c cloud -n '__cloud_below \'datacenters\'' -a list -d 'List the datacenters and the addresses of their services'
 complete -c cloud -n '__cloud_below \'datacenters\'' -a get -d 'Show the address of a datacenter'
@@ -1683,6 +1723,8 @@ complete -c cloud -n '__cloud_argument \'datacenters get\' 0 100000' -a '(__clou
 complete -c cloud -n '__cloud_below \'services\'' -a list -d 'List the services and their addresses'
 complete -c cloud -n '__cloud_below \'services\'' -a get -d 'Show the address of a service'
 complete -c cloud -n '__cloud_below \'services\'' -a '(__cloud_aliases list ls \'List the services and their addresses\' get show \'Show the address of a service\')'
+complete -c cloud -n '__cloud_at \'services list\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
+complete -c cloud -n '__cloud_at \'services get\'' -l dc -x -a '(__cloud_ask datacenter)' -d 'Ask these datacenters: names, or all of them; with a column DC'
 complete -c cloud -n '__cloud_argument \'services get\' 0 100000' -a '(__cloud_ask service)'
 complete -c cloud -n '__cloud_below \'stor\'' -a ls -d 'List directories'
 complete -c cloud -n '__cloud_below \'stor\'' -a find -d 'Find directories and objects'

@@ -82,6 +82,8 @@ export interface Context {
   readonly account: string;
   /** The same world with another profile in use, whether it is kept or not; with `isAlone` nothing else says where and as whom. */
   readonly withProfile: (profile: Profile, options?: { readonly isAlone: boolean }) => Context;
+  /** The same, with requests to the compute service of another datacenter of the cloud, signed by the same keys. */
+  readonly withUrl: (url: string) => Context;
   /** An error with the hint that only settings and the command line can give; everything else as it is. */
   readonly refine: (error: unknown) => Promise<unknown>;
   /** Usable and other private keys of this machine, with that of the settings. */

@@ -3,6 +3,7 @@ import { ApiError, InterruptedError, PartialError, SilentServiceError } from '..
 import { record, records, type ColumnSpec, type Output, type Row, type Rows } from '../output/kinds.ts';
 import { command, type Command, type Context, type Example, type Invocation } from './command.ts';
 import { flag, many, type Argument, type Arguments, type Options, type ValueSource } from './parameters.ts';
+import { datacenterOption, findDatacenters, readEverywhere, withDatacenter } from './datacenters.ts';
 import { confirm } from './prompt.ts';
 import { waitForReads, waitOptions } from './wait.ts';
 
@@ -35,6 +36,8 @@ interface ListSpec<O extends Options> extends Shape, Shown {
   options?: O;
   /** What tables are sorted by without `--sort`. */
   order?: string;
+  /** Other datacenters of the cloud can be asked as well: the command has `--dc`. */
+  perDatacenter?: true;
   fetch: (invocation: Invocation<Record<never, never>, O>) => Promise<Rows> | Rows;
 }
 
@@ -44,13 +47,20 @@ export function listCommand<const O extends Options = Record<never, never>>({
   id,
   shape,
   order,
+  perDatacenter,
   fetch,
   ...rest
 }: ListSpec<O>): Command<Record<never, never>, O> {
-  return command({
+  return command<Record<never, never>, O>({
     ...rest,
-    run: async (invocation) =>
-      records(await fetch(invocation), { columns, id, ...(order !== undefined && { order }), ...listFieldNames(shape) }),
+    ...(perDatacenter && { options: { ...rest.options, ...datacenterOption } as unknown as O }),
+    run: async (invocation) => {
+      const shown = { columns, id, ...(order !== undefined && { order }), ...listFieldNames(shape) };
+      const dc = findDatacenters(invocation);
+      return dc === undefined
+        ? records(await fetch(invocation), shown)
+        : records(readEverywhere(invocation, dc, fetch), withDatacenter(shown));
+    },
   });
 }
 
@@ -65,6 +75,8 @@ interface GetSpec<N extends string> extends Shape {
   /** Columns of the table that shows several. */
   listed: readonly ColumnSpec[];
   shape?: Field;
+  /** Other datacenters of the cloud can be asked as well: the command has `--dc`. */
+  perDatacenter?: true;
   fetch: (context: Context, name: string) => Promise<Row>;
 }
 
@@ -77,6 +89,7 @@ export function getCommand<const N extends string>({
   columns,
   listed,
   shape,
+  perDatacenter,
   fetch,
   ...rest
 }: GetSpec<N>): Command<Arguments> {
@@ -84,9 +97,15 @@ export function getCommand<const N extends string>({
     aliases: ['show'],
     ...rest,
     arguments: { [argument]: many(help, { ...(values && { values }) }) },
+    ...(perDatacenter && { options: datacenterOption }),
     run: async (invocation) => {
       const words = invocation.args[argument] as readonly string[];
       const [word = ''] = words;
+      const dc = findDatacenters(invocation);
+      if (dc !== undefined) {
+        const read = async (context: Context): Promise<Row[]> => await Promise.all(words.map((each) => fetch(context, each)));
+        return records(readEverywhere<Context>(invocation, dc, read), withDatacenter({ columns: listed, id, ...listFieldNames(shape) }));
+      }
       if (words.length === 1) return record(await fetch(invocation, word), { id, ...(columns && { columns }), ...listFieldNames(shape) });
       const attempts = createAttempts(invocation, words.length);
       async function* rows(): AsyncGenerator<Row> {

@@ -52,6 +52,7 @@ export const account = group({
     }),
     limits: listCommand({
       summary: 'List the provisioning limits',
+      perDatacenter: true,
       columns: ['by', 'value', 'used', 'check', 'os', 'image'],
       id: 'by',
       shape: limit,

@@ -169,6 +169,7 @@ export const keys = group({
   commands: {
     list: listCommand({
       summary: 'List the SSH keys of the account',
+      perDatacenter: true,
       aliases: ['ls'],
       columns: keyColumns,
       id: 'fingerprint',
@@ -181,6 +182,7 @@ export const keys = group({
     }),
     get: getCommand({
       summary: 'Show a key',
+      perDatacenter: true,
       argument: 'key',
       help: 'Name, or MD5 or SHA256 fingerprint',
       values: 'key',

@@ -42,6 +42,7 @@ export const packages = group({
   commands: {
     list: listCommand({
       summary: 'List packages',
+      perDatacenter: true,
       aliases: ['ls'],
       columns,
       id: 'id',
@@ -55,6 +56,7 @@ export const packages = group({
     }),
     get: getCommand({
       summary: 'Show a package',
+      perDatacenter: true,
       argument: 'package',
       help: 'Name, id, or beginning of an id',
       values: 'package',

@@ -66,6 +66,7 @@ export const services = group({
   commands: {
     list: listCommand({
       summary: 'List the services and their addresses',
+      perDatacenter: true,
       aliases: ['ls'],
       columns,
       id: 'name',
@@ -77,6 +78,7 @@ export const services = group({
     }),
     get: getCommand({
       summary: 'Show the address of a service',
+      perDatacenter: true,
       argument: 'name',
       help: 'Name of the service',
       values: 'service',

@@ -9,6 +9,7 @@ import { openState } from '../config/state.ts';
 import { resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
 import { explainMissing } from './endpoints.ts';
 import { createConnections } from './connect.ts';
+import type { SigningOptions } from './sign.ts';
 import { createNotices } from './voice.ts';
 import { lazily } from '../base/lazily.ts';
 import { writeNote, type NoteKind } from '../output/notes.ts';
@@ -65,6 +66,7 @@ export function createContext(
   globals: Readonly<Record<string, unknown>>,
   reporting: Reporting,
   given: Given = {},
+  signers: SigningOptions['signers'] = new Map(),
 ): { context: Context; close: () => void } {
   const paths = findPaths(world.env, world.home);
   const global = globals as unknown as GlobalValues;
@@ -94,6 +96,7 @@ export function createContext(
     refuseCache: refuse('cache'),
     settings,
     signer: () => identity().signer,
+    signers,
     verbose: global.verbose,
     curl: global.curl,
     warn: write('warning'),
@@ -117,7 +120,7 @@ export function createContext(
 
   const others: (() => void)[] = [];
   function createOther(...[otherWorld, otherGlobals, otherGiven]: [World, Readonly<Record<string, unknown>>, Given]): Context {
-    const other = createContext(otherWorld, otherGlobals, reporting, otherGiven);
+    const other = createContext(otherWorld, otherGlobals, reporting, otherGiven, signers);
     others.push(other.close);
     return other.context;
   }
@@ -145,6 +148,7 @@ export function createContext(
       return target;
     },
     withProfile: (profile, chosen) => createOther(world, globals, { profile, isAlone: chosen?.isAlone ?? false }),
+    withUrl: (url) => createOther(world, { ...globals, url }, { ...given, options: { ...given.options, url } }),
     journal,
     resumed: given.resumed,
     goOn: async ({ connection, cwd }, resumed) => {

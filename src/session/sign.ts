@@ -22,6 +22,8 @@ export interface SigningOptions {
   settings: () => Sources;
   /** Login that signs. */
   signer: () => string | undefined;
+  /** Keys that were opened, shared by all that work in one run: a passphrase is asked for once. */
+  signers: Map<string, Promise<Signer>>;
 }
 
 /** How requests to one service are signed. */
@@ -90,8 +92,7 @@ function createSigning(service: ServiceName, identify: () => Promise<Identified>
 
 /** Makes what signs in one run of the program. */
 export function createSignings(options: SigningOptions): Signings {
-  const { world, paths, settings, signer: signerLogin } = options;
-  const signers = new Map<string, Promise<Signer>>();
+  const { world, paths, settings, signer: signerLogin, signers } = options;
 
   function loadSigner(service: ServiceName): Promise<Signer> {
     const values = settings();

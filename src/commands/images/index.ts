@@ -68,6 +68,7 @@ export const images = group({
   commands: {
     list: listCommand({
       summary: 'List images',
+      perDatacenter: true,
       aliases: ['ls'],
       description: flagsHelp,
       columns: imageColumns,
@@ -85,10 +86,12 @@ export const images = group({
       examples: [
         { line: 'cloud images list --os linux', help: 'Linux images' },
         { line: 'cloud images list --state all -j', help: 'Every image in every state, as JSON' },
+        { line: 'cloud images list --name web --dc all', help: 'Which datacenters have it?' },
       ],
     }),
     get: getCommand({
       summary: 'Show an image',
+      perDatacenter: true,
       argument: 'image',
       help: imageHelp,
       values: 'image',

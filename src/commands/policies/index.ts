@@ -200,6 +200,7 @@ export const policies = group({
   commands: {
     list: listCommand({
       summary: 'List the policies',
+      perDatacenter: true,
       aliases: ['ls'],
       columns: ['name', 'rules', { key: 'description', long: true }, { key: 'id', long: true }],
       id: 'name',
@@ -212,6 +213,7 @@ export const policies = group({
     }),
     get: getCommand({
       summary: 'Show a policy',
+      perDatacenter: true,
       argument: 'policy',
       values: 'policy',
       help: policyHelp,

@@ -205,6 +205,7 @@ export const roles = group({
   commands: {
     list: listCommand({
       summary: 'List the roles',
+      perDatacenter: true,
       aliases: ['ls'],
       columns: columns.map((key) => (key === 'id' ? { key, long: true } : key)),
       id: 'name',
@@ -217,6 +218,7 @@ export const roles = group({
     }),
     get: getCommand({
       summary: 'Show a role',
+      perDatacenter: true,
       argument: 'role',
       values: 'role',
       help: roleHelp,

@@ -121,6 +121,7 @@ export const users = group({
   commands: {
     list: listCommand({
       summary: 'List the sub-users',
+      perDatacenter: true,
       aliases: ['ls'],
       columns: ['login', 'email', { key: 'firstName', long: true }, { key: 'lastName', long: true }, { key: 'created', as: 'time' }, 'id'],
       id: 'login',

@@ -1,0 +1,99 @@
+import { InterruptedError, PartialError, UsageError } from '../base/errors.ts';
+import type { ColumnSpec, Row, Rows } from '../output/kinds.ts';
+import type { Context } from './command.ts';
+import { createAbsentError } from './named.ts';
+import { text } from './parameters.ts';
+
+/** Option of commands that read the same from several datacenters. */
+export const datacenterOption = {
+  dc: text('Ask these datacenters: names, or all of them; with a column DC', { placeholder: 'LIST', values: 'datacenter' }),
+};
+
+/** What `--dc` says, where the command has it. */
+export function findDatacenters({ options }: { readonly options: object }): string | undefined {
+  return 'dc' in options && typeof options.dc === 'string' ? options.dc : undefined;
+}
+
+/** The datacenter comes first in tables, and is a field of each record. */
+export function withDatacenter<S extends { columns: readonly ColumnSpec[]; fields?: readonly string[] }>(shown: S): S {
+  return { ...shown, columns: ['dc', ...shown.columns], ...(shown.fields && { fields: ['dc', ...shown.fields] }) };
+}
+
+/** A datacenter of the cloud and how to reach it. */
+export interface Datacenter<C extends Context = Context> {
+  readonly name: string;
+  readonly url: string;
+  /** The same command with the requests going there. */
+  readonly context: C;
+}
+
+/** The same invocation, whose members are made when they are read, with requests going to another address. */
+function moveTo<C extends Context>(invocation: C, url: string): C {
+  const { args, options } = Object.getOwnPropertyDescriptors(invocation) as Record<string, PropertyDescriptor | undefined>;
+  const members = Object.getOwnPropertyDescriptors(invocation.withUrl(url));
+  return Object.defineProperties({}, { ...members, ...(args && { args }), ...(options && { options }) }) as C;
+}
+
+/** The datacenters that a list of names means, in its order; all of them by name for `all`. @throws {NotFoundError} for a name that none has */
+export async function chooseDatacenters<C extends Context>(invocation: C, words: string): Promise<Datacenter<C>[]> {
+  const { compute, account } = invocation;
+  const names = [
+    ...new Set(
+      words
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== ''),
+    ),
+  ];
+  if (names.length === 0) throw new UsageError('no datacenter is named', { hint: 'all, or names of: cloud datacenters list' });
+  const urls = await compute.listDatacenters({ account });
+  const known = Object.keys(urls).toSorted();
+  const chosen = words.trim() === 'all' ? known : names;
+  return chosen.map((name) => {
+    if (!known.includes(name)) throw createAbsentError('datacenter', name, known, 'cloud datacenters list');
+    const url = String(urls[name]);
+    return { name, url, context: moveTo(invocation, url) };
+  });
+}
+
+type Outcome = { readonly rows: Row[] } | { readonly error: unknown };
+
+async function collect(rows: Rows): Promise<Row[]> {
+  const collected: Row[] = [];
+  for await (const row of rows) collected.push(row);
+  return collected;
+}
+
+/**
+ * Asks all of the datacenters at the same time, and gives their rows in the order of the datacenters, each with its name as `dc`. One that fails is
+ * named, and the others are shown. @throws {PartialError} at the end when something failed
+ */
+export async function* readEverywhere<C extends Context>(
+  invocation: C,
+  words: string,
+  read: (context: C) => Promise<Rows> | Rows,
+): AsyncGenerator<Row> {
+  const datacenters = await chooseDatacenters(invocation, words);
+  const asked = datacenters.map(async ({ context }): Promise<Outcome> => {
+    try {
+      return { rows: await collect(await read(context)) };
+    } catch (error) {
+      return { error };
+    }
+  });
+  let [failed, lastCode] = [0, 0];
+  for (const [at, { name: dc }] of datacenters.entries()) {
+    const outcome = await asked[at];
+    if (outcome === undefined) continue;
+    if ('rows' in outcome) {
+      for (const row of outcome.rows) yield { dc, ...row };
+      continue;
+    }
+    if (outcome.error instanceof InterruptedError) throw outcome.error;
+    failed += 1;
+    lastCode = await invocation.fail(outcome.error, dc);
+  }
+  if (failed === 0) return;
+  const all = failed === datacenters.length;
+  throw new PartialError(`${failed} of ${datacenters.length} datacenters failed`, all ? { allFailed: lastCode } : {});
+}
