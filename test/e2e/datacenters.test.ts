@@ -32,7 +32,7 @@ test('every list and every record of several datacenters has the datacenter, in 
     const rows = await user.json<Row[]>(...west(...line.split(' '), '--dc', 'east,west'));
     const alone = await user.json<Row | Row[]>(...west(...line.split(' ')));
     const own = rows.filter(({ dc }) => dc === 'west');
-    expect([line, own]).toEqual([line, [alone].flat().map((row) => ({ dc: 'west', ...row }))]);
+    expect([line, own]).toEqual([line, [alone].flat().map((row) => Object.assign({}, row, { dc: 'west' }))]);
     const order = [...new Set(rows.map(({ dc }) => dc))];
     if (own.length > 0) expect([line, order]).toEqual([line, ['east', 'west']]);
   }
