@@ -287,10 +287,10 @@ _cloud_place() {
     'services list') options="--dc $_cloud_shared" ;;
     'services get') options="--dc $_cloud_shared" ;;
     'stor') commands='ls find tree du stat cat get put mkdir rm cp mv ln meta sync diff snapshot sign roles run' aliases='ls=list stat=show rm=delete snapshot=snapshots' options="$_cloud_shared" ;;
-    'stor ls') options="-t,--time -S,--size -r,--reverse -0,--print0 --glob --literal --paths-from $_cloud_shared" ;;
+    'stor ls') options="-t,--time -S,--size -r,--reverse -h,--human -0,--print0 --glob --literal --paths-from -o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-input --no-pager -q,--quiet -v,--verbose+ --curl --profile --account --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries --max-requests-per-second --help" ;;
     'stor find') options="--name --type --size --newer --older --maxdepth --exec --delete -y,--yes -0,--print0 --include+ --exclude+ --exclude-from --glob --literal $_cloud_shared" ;;
     'stor tree') options="-L,--maxdepth --glob --literal $_cloud_shared" ;;
-    'stor du') options="-d,--depth --include+ --exclude+ --exclude-from --glob --literal $_cloud_shared" ;;
+    'stor du') options="-d,--depth -h,--human --include+ --exclude+ --exclude-from --glob --literal -o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-input --no-pager -q,--quiet -v,--verbose+ --curl --profile --account --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries --max-requests-per-second --help" ;;
     'stor stat') options="--glob --literal --paths-from $_cloud_shared" ;;
     'stor cat') options="--glob --literal --paths-from --range --bwlimit $_cloud_shared" ;;
     'stor get') options="-r,--recursive --continue --no-clobber -n,--dry-run -T,--no-target-directory --modes --sparse --with-headers --glob --literal --paths-from --include+ --exclude+ --exclude-from -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
@@ -354,8 +354,8 @@ _cloud_place() {
     'profile') commands='list get create edit use delete import' aliases='list=ls get=show create=add delete=rm' options="$_cloud_shared" ;;
     'profile list') options="$_cloud_shared" ;;
     'profile get') options="--explain $_cloud_shared" ;;
-    'profile create') options="--stor-key-id --allow-http --stor-ecdsa --sign-window --no-test --use --force $_cloud_shared" ;;
-    'profile edit') options="--stor-key-id --allow-http --stor-ecdsa --sign-window --unset $_cloud_shared" ;;
+    'profile create') options="--stor-key-id --allow-http --stor-ecdsa --sign-window --default-output --default-columns --default-parallel --no-test --use --force $_cloud_shared" ;;
+    'profile edit') options="--stor-key-id --allow-http --stor-ecdsa --sign-window --default-output --default-columns --default-parallel --unset $_cloud_shared" ;;
     'profile use') options="$_cloud_shared" ;;
     'profile delete') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
     'profile import') options="--force $_cloud_shared" ;;
@@ -712,8 +712,14 @@ _cloud_value() {
     'url explain/--expect') kind=words choices='valid refused' ;;
     'profile create/--stor-key-id') kind=text ;;
     'profile create/--sign-window') kind=text ;;
+    'profile create/--default-output') kind=text ;;
+    'profile create/--default-columns') kind=text ;;
+    'profile create/--default-parallel') kind=text ;;
     'profile edit/--stor-key-id') kind=text ;;
     'profile edit/--sign-window') kind=text ;;
+    'profile edit/--default-output') kind=text ;;
+    'profile edit/--default-columns') kind=text ;;
+    'profile edit/--default-parallel') kind=text ;;
     'profile edit/--unset') kind=text ;;
     'local start/--data') kind=directory ;;
     'local start/--compute-port') kind=text ;;

@@ -1013,9 +1013,21 @@ function __cloud_valued
             return 0
         case 'profile create/--sign-window'
             return 0
+        case 'profile create/--default-output'
+            return 0
+        case 'profile create/--default-columns'
+            return 0
+        case 'profile create/--default-parallel'
+            return 0
         case 'profile edit/--stor-key-id'
             return 0
         case 'profile edit/--sign-window'
+            return 0
+        case 'profile edit/--default-output'
+            return 0
+        case 'profile edit/--default-columns'
+            return 0
+        case 'profile edit/--default-parallel'
             return 0
         case 'profile edit/--unset'
             return 0
@@ -1382,7 +1394,8 @@ complete -c cloud -l timeout -x -d 'Longest time without anything from the servi
 complete -c cloud -l max-time -x -d 'Longest time of a whole request; 0 for any'
 complete -c cloud -l retries -x -d 'Tries after a failed one'
 complete -c cloud -l max-requests-per-second -x -d 'Send at most so many requests per second'
-complete -c cloud -s h -l help -d 'Show help'
+complete -c cloud -n 'not __cloud_at \'stor ls\' \'stor du\'' -s h -l help -d 'Show help'
+complete -c cloud -n '__cloud_at \'stor ls\' \'stor du\'' -l help -d 'Show help'
 complete -c cloud -n '__cloud_below \'\'' -a account -d 'The account: address, limits and settings'
 complete -c cloud -n '__cloud_below \'\'' -a keys -d 'SSH keys of the account, which sign requests'
 complete -c cloud -n '__cloud_below \'\'' -a users -d 'Sub-users of the account'
@@ -1750,6 +1763,7 @@ complete -c cloud -n '__cloud_below \'stor\'' -a '(__cloud_aliases ls list \'Lis
 complete -c cloud -n '__cloud_at \'stor ls\'' -s t -l time -d 'Newest first'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s S -l size -d 'Largest first'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s r -l reverse -d 'The other way round'
+complete -c cloud -n '__cloud_at \'stor ls\'' -s h -l human -d 'Sizes with units, also with -l'
 complete -c cloud -n '__cloud_at \'stor ls\'' -s 0 -l print0 -d 'Print names alone, or paths where there are several directories, each ended by NUL'
 complete -c cloud -n '__cloud_at \'stor ls\'' -l glob -d 'Take paths as patterns with *, ?, **, [a-z] and {a,b}'
 complete -c cloud -n '__cloud_at \'stor ls\'' -l literal -d 'Take paths as names: * and ? are characters'
@@ -1776,6 +1790,7 @@ complete -c cloud -n '__cloud_at \'stor tree\'' -l glob -d 'Take paths as patter
 complete -c cloud -n '__cloud_at \'stor tree\'' -l literal -d 'Take paths as names: * and ? are characters'
 complete -c cloud -n '__cloud_argument \'stor tree\' 0 100000' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_at \'stor du\'' -s d -l depth -x -d 'Also directories this deep below; 1 when absent, 0 for the sum alone'
+complete -c cloud -n '__cloud_at \'stor du\'' -s h -l human -d 'Sizes with units, also with -l'
 complete -c cloud -n '__cloud_at \'stor du\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
 complete -c cloud -n '__cloud_at \'stor du\'' -l exclude -x -d 'Leave out what matches, also what --include takes; with / at its end directories only'
 complete -c cloud -n '__cloud_at \'stor du\'' -l exclude-from -r -F -d 'Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'
@@ -2176,6 +2191,9 @@ complete -c cloud -n '__cloud_at \'profile create\'' -l stor-key-id -x -d 'Anoth
 complete -c cloud -n '__cloud_at \'profile create\'' -l allow-http -d 'Allow plain HTTP to hosts other than this one'
 complete -c cloud -n '__cloud_at \'profile create\'' -l stor-ecdsa -d 'The object storage takes ECDSA keys'
 complete -c cloud -n '__cloud_at \'profile create\'' -l sign-window -x -d 'Seconds for which one signature is used, at most 240'
+complete -c cloud -n '__cloud_at \'profile create\'' -l default-output -x -d 'Form of lists and records where -o, -j and --jq say nothing'
+complete -c cloud -n '__cloud_at \'profile create\'' -l default-columns -x -d 'Columns of tables, CSV and TSV by command: images list=name,os;jobs list=id,name'
+complete -c cloud -n '__cloud_at \'profile create\'' -l default-parallel -x -d 'Files under way at once where -P says nothing'
 complete -c cloud -n '__cloud_at \'profile create\'' -l no-test -d 'Do not try it'
 complete -c cloud -n '__cloud_at \'profile create\'' -l use -d 'Make it the current profile'
 complete -c cloud -n '__cloud_at \'profile create\'' -l force -d 'Replace a profile of this name'
@@ -2183,6 +2201,9 @@ complete -c cloud -n '__cloud_at \'profile edit\'' -l stor-key-id -x -d 'Another
 complete -c cloud -n '__cloud_at \'profile edit\'' -l allow-http -d 'Allow plain HTTP to hosts other than this one'
 complete -c cloud -n '__cloud_at \'profile edit\'' -l stor-ecdsa -d 'The object storage takes ECDSA keys'
 complete -c cloud -n '__cloud_at \'profile edit\'' -l sign-window -x -d 'Seconds for which one signature is used, at most 240'
+complete -c cloud -n '__cloud_at \'profile edit\'' -l default-output -x -d 'Form of lists and records where -o, -j and --jq say nothing'
+complete -c cloud -n '__cloud_at \'profile edit\'' -l default-columns -x -d 'Columns of tables, CSV and TSV by command: images list=name,os;jobs list=id,name'
+complete -c cloud -n '__cloud_at \'profile edit\'' -l default-parallel -x -d 'Files under way at once where -P says nothing'
 complete -c cloud -n '__cloud_at \'profile edit\'' -l unset -x -d 'Settings to remove: role,ca'
 complete -c cloud -n '__cloud_argument \'profile edit\' 0 0' -a '(__cloud_profiles)'
 complete -c cloud -n '__cloud_argument \'profile use\' 0 0' -a '(__cloud_profiles)'

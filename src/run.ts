@@ -8,6 +8,7 @@ import type { Extension } from './cli/extend.ts';
 import { findCommand, findNoun, type Found } from './cli/tree.ts';
 import { ClosedPipe, exitCodes, explain, InterruptedError, UsageError } from './base/errors.ts';
 import { colourEnabled } from './output/colour.ts';
+import type { Sources } from './config/settings.ts';
 import type { Filter, Format, Output, RenderOptions } from './output/kinds.ts';
 import { text } from './output/kinds.ts';
 import { saysJson, writeNote } from './output/notes.ts';
@@ -130,6 +131,24 @@ async function runCommand(declared: AnyCommand, parsed: Parsed, context: Context
   return await declared.run(invocation as Invocation<never, never> as never);
 }
 
+/** The global options with the defaults of the profile. A profile that cannot be read has none: who needs more of it says so. */
+async function completeOptions(
+  globals: Readonly<Record<string, unknown>>,
+  { path }: Found,
+  output: Output,
+  { settings, warn }: Context,
+): Promise<Readonly<Record<string, unknown>>> {
+  let sources: Sources;
+  try {
+    sources = settings();
+  } catch (error) {
+    if (error instanceof UsageError) return globals;
+    throw error;
+  }
+  if (sources.defaultOutput === undefined && sources.defaultColumns === undefined) return globals;
+  return (await import('./cli/output-defaults.ts')).addOutputDefaults(globals, { path, output, sources, warn });
+}
+
 /** The alias or plugin that the first word names; undefined for a command of the program, and for what is neither. */
 async function extend(world: World): Promise<Extension | undefined> {
   const [word = ''] = world.argv;
@@ -211,7 +230,7 @@ export async function run(world: World): Promise<number> {
     close = created.close;
     refine = created.context.refine;
     const output = await runCommand(found.node, parsed, created.context);
-    if (output) await show(output, shown, world, filter);
+    if (output) await show(output, await completeOptions(shown, found, output, created.context), world, filter);
     if (failures > 0) return exitCodes.partly;
     return (output?.kind === 'none' ? output.exitCode : undefined) ?? exitCodes.done;
   } catch (error) {

@@ -121,6 +121,8 @@ export function parseCommandLine(declared: AnyCommand, path: readonly string[], 
   const line = ['cloud', ...path].join(' ');
   const commander = new Commander(line)
     .exitOverride()
+    // A command may have the letter for itself, as `du -h` has in Unix.
+    .helpOption(Object.values(declared.options).some(({ short }) => short === 'h') ? '--help' : '-h, --help')
     // The help is printed by `help.ts`.
     .configureHelp({ formatHelp: () => '' })
     .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })

@@ -36,7 +36,7 @@ async function printTableTopic(topic: string, width: number): Promise<string> {
       '',
       ...printOptionTopic('Connection options', settingOptions, width),
       '',
-      'Help of any command: -h, --help',
+      'Help of any command: --help, or -h but for those that have that letter (stor ls, du)',
     ];
     return `${lines.join('\n')}\n`;
   }

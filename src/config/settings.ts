@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
 
 /** One setting: how it is given and what it means. Options, environment, profiles, help and `--explain` read this record. */
@@ -123,9 +124,28 @@ export const settings = {
     env: 'CLOUD_MAX_REQUESTS_PER_SECOND',
     ...everywhere,
   },
+  defaultOutput: { kind: 'text', help: 'Form of lists and records where -o, -j and --jq say nothing', env: 'CLOUD_OUTPUT', ...profileOnly },
+  defaultColumns: {
+    kind: 'text',
+    help: 'Columns of tables, CSV and TSV by command: images list=name,os;jobs list=id,name',
+    env: 'CLOUD_COLUMNS',
+    ...profileOnly,
+  },
+  defaultParallel: { kind: 'number', help: 'Files under way at once where -P says nothing', env: 'CLOUD_PARALLEL', ...profileOnly },
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof settings;
+
+/** What a person wants of any service: kept where a profile is written anew. */
+export const preferences = [
+  'timeout',
+  'maxTime',
+  'retries',
+  'maxRequestsPerSecond',
+  'defaultOutput',
+  'defaultColumns',
+  'defaultParallel',
+] as const satisfies readonly SettingName[];
 export const settingNames = Object.keys(settings) as SettingName[];
 
 /** The settings that a profile may hold. */
@@ -188,6 +208,26 @@ export function resolveSettings(inputs: SettingInputs): Sources {
     delete result[rank('keyId') < rank('keyFile') ? 'keyFile' : 'keyId'];
   }
   return result;
+}
+
+/** Where relative names of files belong. */
+export interface FilePlaces {
+  readonly home: string;
+  /** The current directory, for options and the environment. */
+  readonly cwd: string;
+  /** Where profiles are kept, for what stands in one. */
+  readonly profiles: string;
+}
+
+/** Makes the files that settings name absolute; `~` is the home folder, also where no shell has replaced it. */
+export function locateFiles(sources: Sources, { home, cwd, profiles }: FilePlaces): Sources {
+  for (const name of ['keyFile', 'ca'] as const) {
+    const found = sources[name];
+    if (found === undefined || found.value === '' || found.value.startsWith('/')) continue;
+    const base = found.source.startsWith('profile ') ? profiles : cwd;
+    found.value = resolve(base, found.value.replace(/^~(?=\/|$)/, home));
+  }
+  return sources;
 }
 
 /** Who signs and whose resources are meant: `--account` names the target; the profile or environment says who signs. */

@@ -6,6 +6,8 @@ import { formatAge, formatSize } from './units.ts';
 export interface CellStyle {
   /** Dates as ages; otherwise as they are. */
   readonly ages: boolean;
+  /** Sizes in bytes; otherwise with units. */
+  readonly bytes?: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -35,9 +37,10 @@ function writeObject(value: object): string {
   return JSON.stringify(value);
 }
 
+/** A moment as an age, or in UTC to the second: listings know more of it than headers, and both are the same time. */
 function writeTime(value: string | number, { ages, now }: CellStyle): string {
   const iso = typeof value === 'string' ? value : writeMoment(value);
-  return ages ? formatAge(iso, now()) : iso;
+  return ages ? formatAge(iso, now()) : iso.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$/, '$1Z');
 }
 
 function writeMoment(milliseconds: number): string {
@@ -49,7 +52,7 @@ function writeValue(value: unknown, as: CellKind | CellWriter | undefined, style
   if (typeof as === 'function') return value === undefined || value === null ? '' : as(value);
   if (typeof value === 'string') return as === 'time' ? writeTime(value, style) : value;
   if (typeof value === 'number') {
-    if (as === 'size') return formatSize(value);
+    if (as === 'size') return style.bytes === true ? String(value) : formatSize(value);
     return as === 'time' ? writeTime(value, style) : String(value);
   }
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

@@ -23,9 +23,24 @@ export function titleOf(key: string): string {
   return escapeControl(words.toUpperCase());
 }
 
+/** Fields of the services that are moments, wherever they are shown. */
+const moments = new Set([
+  'created',
+  'updated',
+  'published_at',
+  'mtime',
+  'timeCreated',
+  'timeDone',
+  'timeArchiveStarted',
+  'timeArchiveDone',
+  'startedAt',
+  'expires',
+]);
+
 /** A column as a record. */
 export function columnOf(spec: ColumnSpec): Column {
-  return typeof spec === 'string' ? { key: spec } : spec;
+  const column = typeof spec === 'string' ? { key: spec } : spec;
+  return column.as === undefined && moments.has(column.key) ? { ...column, as: 'time' } : column;
 }
 
 /** A row with only some of its fields, in their order, under the names they were asked by; absent ones stay absent. */

@@ -40,6 +40,8 @@ export interface Records {
   readonly fields?: readonly string[];
   /** What tables are sorted by without `--sort`, where the order of the service says nothing to people. */
   readonly order?: string;
+  /** Sizes keep their units with `--long`, too. */
+  readonly humanSizes?: boolean;
 }
 
 /** One object. */
@@ -98,7 +100,7 @@ export interface RenderOptions {
   readonly sort?: readonly string[] | undefined;
   /** Whether tables, cards, CSV and TSV begin with their headings. */
   readonly header: boolean;
-  /** `--long`: more columns, and dates instead of ages. */
+  /** `--long`: more columns, dates instead of ages, and sizes in bytes. */
   readonly long: boolean;
   readonly colour: boolean;
   /** Milliseconds since the epoch, for ages. */

@@ -38,7 +38,7 @@ function listDeclared({ columns = [], fields = [] }: Pick<Single, 'columns' | 'f
 
 async function selectColumns(rows: Rows, output: Records | Single, options: RenderOptions): Promise<Selected> {
   const declared = output.columns?.map(columnOf);
-  const describe = (key: string): Column => declared?.find((column) => column.key === key) ?? { key };
+  const describe = (key: string): Column => declared?.find((column) => column.key === key) ?? columnOf(key);
   const { columns: wanted, format, long } = options;
   if (format === 'name') return { rows, columns: undefined };
   if (wanted !== undefined && wanted !== 'all') {
@@ -63,10 +63,19 @@ type Place = Pick<OutputStream, 'isTerminal' | 'columns'>;
 /** What a filter reads is written for programs. */
 const pipe: Place = { isTerminal: false, columns: () => 80 };
 
-async function chooseStyle(id: string, options: RenderOptions, out: Place): Promise<TableStyle> {
+async function chooseStyle({ id, ...output }: Records | Single, options: RenderOptions, out: Place): Promise<TableStyle> {
   const { header, long, now, colour } = options;
+  const isList = output.kind === 'records';
   const columns = out.isTerminal ? out.columns() : undefined;
-  return { header, now, id, columns, ages: out.isTerminal && !long, paint: await createPaint(colour) };
+  return {
+    header,
+    now,
+    id,
+    columns,
+    ages: isList && out.isTerminal && !long,
+    bytes: isList && long && output.humanSizes !== true,
+    paint: await createPaint(colour),
+  };
 }
 
 /** Writes what is the same for a list and for a list of one. */
@@ -99,14 +108,14 @@ async function renderRecords(output: Records, options: RenderOptions, out: Place
   const sorted = order.length === 0 ? output.rows : await sortRows(output.rows, order, listDeclared(output));
   const selected = await selectColumns(sorted, output, options);
   if (options.format !== 'table') return writeRows(selected, output.id, options, out.isTerminal, writer);
-  return writeTable(selected.rows, selected.columns ?? [], await chooseStyle(output.id, options, out), writer);
+  return writeTable(selected.rows, selected.columns ?? [], await chooseStyle(output, options, out), writer);
 }
 
 async function renderRecord(output: Single, options: RenderOptions, out: Place, writer: Writer): Promise<void> {
   const selected = await selectColumns([output.value], output, options);
   const style = { terminal: out.isTerminal };
   if (options.format === 'table') {
-    return writeCard(output.value, selected.columns ?? [], await chooseStyle(output.id, options, out), writer);
+    return writeCard(output.value, selected.columns ?? [], await chooseStyle(output, options, out), writer);
   }
   if (options.format !== 'json' && options.format !== 'yaml') return writeRows(selected, output.id, options, out.isTerminal, writer);
   const { columns } = selected;

@@ -90,8 +90,11 @@ export function parseLimit(text: string): number {
   return Math.min(parseDuration(text) || longestTimer, longestTimer);
 }
 
+/** Below this an age is in days: of things that are all a year old one sees which are newer. */
+const longestInDays = 2 * 365 * day;
+
 const ageUnits = [
-  ['y', 365 * day],
+  ['y', 365 * day, longestInDays],
   ['d', day],
   ['h', hour],
   ['m', minute],
@@ -103,8 +106,8 @@ export function formatAge(iso: string, now: number): string {
   const moment = Date.parse(iso);
   if (Number.isNaN(moment)) return iso;
   const age = Math.abs(now - moment);
-  for (const [unit, length] of ageUnits) {
-    if (age < length) continue;
+  for (const [unit, length, least = length] of ageUnits) {
+    if (age < least) continue;
     const text = `${Math.floor(age / length)}${unit}`;
     return moment > now ? `in ${text}` : text;
   }

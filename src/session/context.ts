@@ -6,7 +6,7 @@ import { findPaths } from '../config/paths.ts';
 import { openProfiles, type Profile } from '../config/profiles.ts';
 import type { Entry } from '../config/journal.ts';
 import { openState } from '../config/state.ts';
-import { resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
+import { locateFiles, resolveIdentity, resolveSettings, type SettingInputs, type Sources } from '../config/settings.ts';
 import { explainMissing } from './endpoints.ts';
 import { createConnections } from './connect.ts';
 import type { SigningOptions } from './sign.ts';
@@ -87,7 +87,9 @@ export function createContext(
       };
     return { options, env: world.env, profile: given.profile ?? readChosen(profiles, options.profile ?? world.env['CLOUD_PROFILE']) };
   });
-  const settings = lazily((): Sources => resolveSettings(inputs()));
+  const settings = lazily((): Sources =>
+    locateFiles(resolveSettings(inputs()), { home: world.home, cwd: world.cwd, profiles: `${paths.config}/profiles` }),
+  );
   const identity = lazily(() => resolveIdentity(inputs()));
   const connections = createConnections({
     world,
@@ -158,7 +160,10 @@ export function createContext(
       const shown = { ...globals, output: undefined, json: false, jq: undefined };
       return createOther(there, shown, { profile: findProfile(profiles, connection), options, env, isAlone: true, resumed });
     },
-    refine: async (error) => (await import('./explain.ts')).explainRefusal(error, context),
+    refine: async (error) => {
+      const { explainRefusal, nameNearestDirectory } = await import('./explain.ts');
+      return await nameNearestDirectory(explainRefusal(error, context), context);
+    },
     localKeys: async () => {
       const { listLocalKeys } = await import('../auth/local-keys.ts');
       return await listLocalKeys({ agentSocket: world.env['SSH_AUTH_SOCK'], sshDir: paths.ssh, keyFile: settings().keyFile?.value });

@@ -1,6 +1,7 @@
 import { ApiError, CloudError, describeSystemError, isSystemError, LocalError, UsageError, withHint } from '../base/errors.ts';
 import { adviseOnFile } from '../base/absent-file.ts';
 import { quoteShell } from '../base/quote.ts';
+import { storage as operations } from '../api/storage.ts';
 import type { Context } from '../cli/command.ts';
 import { NoProfileError } from './endpoints.ts';
 
@@ -79,6 +80,41 @@ function adviseOnCode({ code, status, message }: ApiError): string | undefined {
   if (noun !== undefined) return `cloud ${noun === 'policy' ? 'policies' : `${noun}s`} list`;
   const [, above] = status === 404 ? (/^(\/[^/\s]+\/(?:\S+\/)*)[^/\s]+ does not exist/.exec(message) ?? []) : [];
   return above === undefined ? undefined : `cloud stor ls ${quoteShell(above.replace(/\/$/, ''))}`;
+}
+
+/** What the hint at a missing path lists. */
+const listing = 'cloud stor ls ';
+
+/** What a missing path is called in a message: the account, and the names below it. */
+const missingPath = /^\/([^/]+)\/(.+) does not exist/s;
+
+/**
+ * The error for a missing path of the object storage, with the nearest directory above it that is there: a hint works as it stands.
+ * Where the service does not say, the hint stays.
+ */
+export async function nameNearestDirectory(error: unknown, context: Pick<Context, 'storage'>): Promise<unknown> {
+  if (!(error instanceof ApiError) || error.status !== 404 || error.hint?.startsWith(listing) !== true) return error;
+  const [, account, path] = missingPath.exec(error.message) ?? [];
+  if (account === undefined || path === undefined) return error;
+  const names = path.split('/').slice(0, -1);
+  try {
+    for (; names.length > 0; names.pop())
+      if (await isThere(context.storage, account, names.join('/')))
+        return setHint(error, `${listing}${quoteShell(['', account, ...names].join('/'))}`);
+  } catch (failure) {
+    if (!(failure instanceof CloudError)) throw failure;
+  }
+  return error;
+}
+
+async function isThere(storage: Context['storage'], account: string, path: string): Promise<boolean> {
+  try {
+    await storage.answer(operations.getObject, { account, path }, { head: true });
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    throw error;
+  }
 }
 
 /** A local file that does not exist, with the one that was meant or the line that shows what is there. */

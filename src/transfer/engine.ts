@@ -52,6 +52,8 @@ export interface Engine extends RetryLimits {
   readonly memory: Memory;
   /** Waits until so many bytes may move; absent: nothing holds them back. */
   readonly throttle: ((bytes: number) => Promise<void> | undefined) | undefined;
+  /** Told of each transfer that was interrupted and of which a later run finds so many bytes. */
+  readonly noteKept?: (bytes: number) => void;
   readonly hashing: Hashing;
   readonly processes: Processes;
 }

@@ -80,6 +80,47 @@ test('find streams paths and knows names, types, sizes, times, depths, and runs 
   expect((await user.here(['stor', 'ls', 'doomed'])).code).toBe(3);
 });
 
+test('-h of ls and du is that of Unix: sizes with units, also with -l, which has bytes otherwise', async () => {
+  await user.here(['stor', 'put', '-', '-pq', 'human/sized'], { input: 'x'.repeat(1536) });
+  for (const [words, size] of [
+    [['ls', 'human'], '1.5 KiB'],
+    [['ls', '-h', 'human'], '1.5 KiB'],
+    [['ls', '-l', 'human'], '1536'],
+    [['ls', '-lh', 'human'], '1.5 KiB'],
+    [['du', '-h', 'human'], '1.5 KiB'],
+    [['du', '-hd0', 'human'], '1.5 KiB'],
+    [['du', '-l', 'human'], '1536'],
+    [['du', '-lh', 'human'], '1.5 KiB'],
+  ] as const) {
+    const { code, stdout } = await user.here(['stor', ...words]);
+    expect([words, code, stdout.split('\n').filter((line) => /sized|human/.test(line) && line.includes(size)).length]).toEqual([
+      words,
+      0,
+      1,
+    ]);
+  }
+  expect((await user.here(['stor', 'ls', '--help'])).stdout).toContain('-h, --human');
+  expect((await user.here(['stor', '-h'])).stdout).toContain('Usage:');
+});
+
+test('a moment is the same text in listings, of single objects, and in cards', async () => {
+  await user.here(['stor', 'put', '-', '-pq', 'moment/one'], { input: 'x' });
+  const shown = [
+    ['ls', 'moment'],
+    ['ls', '-l', 'moment'],
+    ['ls', 'moment/one'],
+    ['stat', 'moment/one'],
+    ['find', '-l', 'moment'],
+  ];
+  const times = await Promise.all(
+    shown.map(
+      async (words) => (await user.here(['stor', ...words])).stdout.match(/\d{4}-\d\d-\d\dT[\d:.]+Z/gu)?.[words[0] === 'find' ? -1 : 0],
+    ),
+  );
+  expect(new Set(times.filter((time) => time !== undefined)).size).toBe(1);
+  expect(times[0]).toMatch(/T\d\d:\d\d:\d\dZ$/u);
+});
+
 test('ls sorts by name, time and size, in either direction, and several directories at once', async () => {
   await user.here(['stor', 'mkdir', 'sorted', 'sorted/dir', '-q']);
   for (const [name, size] of [
@@ -96,7 +137,7 @@ test('ls sorts by name, time and size, in either direction, and several director
   expect(long[0]).toEqual(['TYPE', 'SIZE', 'MTIME', 'CONTENT-TYPE', 'DURABILITY', 'ETAG', 'NAME']);
   expect(long.at(3)).toEqual([
     'object',
-    '200 B',
+    '200',
     expect.stringMatching(/^\d{4}-/u),
     'application/octet-stream',
     '2',

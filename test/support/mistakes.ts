@@ -115,6 +115,8 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   ['stor du -sh', 'unknown option -sh', 'the sum alone: cloud stor du -d 0'],
   ['stor du -b', 'unknown option -b', 'sizes in bytes: cloud stor du -j'],
   ['stor du -a', 'unknown option -a', 'objects one by one: cloud stor find --type object -l'],
+  ['stor ls nothere/deep/er', '/demo/stor/nothere/deep/er does not exist (ResourceNotFound)', 'cloud stor ls /demo/stor'],
+  ['stor get d/nothere/deep/er f', '/demo/stor/d/nothere/deep/er does not exist (ResourceNotFound)', 'cloud stor ls /demo/stor/d'],
   ['stor ls -1', 'unknown option -1', 'one name a line: cloud stor ls -o name'],
   ['stor ls -l -a', 'unknown option -a', 'names that begin with a dot are listed as all others: cloud stor ls'],
   ['stor ls -l -R', 'unknown option -R', 'everything below a directory: cloud stor tree'],
@@ -252,5 +254,5 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
     'see the fingerprints of your keys: cloud keys local',
   ],
   ['images list --profile nothere', 'profile "nothere" does not exist', 'there are: local, spare, x'],
-  ['images list --key-file nothere.pem', 'nothere.pem: no such file or directory', 'ls .'],
+  ['images list --key-file nothere.pem', 'HOME/nothere.pem: no such file or directory', 'ls .'],
 ];

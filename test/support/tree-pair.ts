@@ -21,7 +21,7 @@ export interface TreePair {
   close(): Promise<void>;
 }
 
-const leftOver = /^\.cloud-[0-9a-f]{20}-\d+-[0-9a-f]{16}\.part$/;
+const leftOver = /^\.cloud-[0-9a-f]{20}-\d+-[0-9a-f]{16}\..+\.part$/s;
 
 function readBelow(root: string, rel: string, tree: Map<string, Entry>): void {
   for (const entry of readdirSync(join(root, rel), { withFileTypes: true })) {

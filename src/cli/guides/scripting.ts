@@ -44,6 +44,7 @@ export const scripting: Guide = {
       blocks: [
         'Everything that a profile says can be said by environment variables: `CLOUD_URL`, `CLOUD_STOR_URL`, `CLOUD_ACCOUNT`, `CLOUD_KEY_ID`, `CLOUD_KEY_FILE`. `cloud env` prints those of a profile; `cloud profile get --explain` says where each value comes from.',
         { lines: ['eval "$(cloud env)"', 'cloud profile get --explain'] },
+        'A script asks for the form that it reads (`-o`, `-j`, `--jq`): a profile, or `CLOUD_OUTPUT` and `CLOUD_COLUMNS`, can give lists and records another form where the line gives none. Errors, notes and commands that print nothing are not concerned. A relative file of a key is below the current directory in an option or variable, and beside the profile in a profile; `~` is the home directory.',
       ],
     },
     {

@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/command.ts';
-import type { SettingName } from '../../config/settings.ts';
+import { preferences, type SettingName } from '../../config/settings.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { Running, RunningAccount } from './running.ts';
 
@@ -28,14 +28,16 @@ export function accountProfileOf(profile: string, login: string): string {
   return `${profile}-${login.replaceAll('@', '-')}`;
 }
 
-/** Writes the profile by which an account reaches the service; the first profile becomes the current one. */
+/** Writes the profile by which an account reaches the service, with the preferences that it had; the first profile becomes the current one. */
 export function writeProfile(
   { profiles }: Pick<Context, 'profiles'>,
   name: string,
   { computeUrl, storUrl, caFile }: Running,
   { account, keyId, keyFile }: RunningAccount,
 ): void {
+  const kept = profiles.exists(name) ? profiles.read(name).values : {};
   const values: Partial<Record<SettingName, string>> = {
+    ...Object.fromEntries(preferences.flatMap((each) => (kept[each] === undefined ? [] : [[each, kept[each]]]))),
     account,
     url: computeUrl,
     storUrl,

@@ -2,11 +2,14 @@ import { existsSync } from 'node:fs';
 import type { World } from '../../base/world.ts';
 import { UsageError } from '../../base/errors.ts';
 import { resolvePath } from '../../cli/input.ts';
+import { checkFormat, readColumns } from '../../cli/output-defaults.ts';
+import { findCommand } from '../../cli/tree.ts';
 import type { Profile } from '../../config/profiles.ts';
 import { kebab, readCount, type SettingName } from '../../config/settings.ts';
 import { parseLimit } from '../../output/units.ts';
+import { nouns } from '../index.ts';
 
-type Check = (value: string, option: string) => void;
+type Check = (value: string, option: string) => void | Promise<void>;
 
 function refuse(option: string, value: string, what: string, hint: string): never {
   throw new UsageError(`${option}: "${value}" ${what}`, { hint });
@@ -33,9 +36,19 @@ const checkFile: Check = (value, option) => {
 
 const checkNumber: Check = (value, option) => void readCount({ value, source: option });
 
+/** @throws {UsageError} for a word that names no command */
+async function checkColumns(text: string): Promise<void> {
+  const option = '--default-columns';
+  for (const command of readColumns({ value: text, source: option }).keys()) {
+    const { node, rest } = await findCommand(nouns, command.split(' '));
+    if (node?.kind === 'command' && rest.length === 0) continue;
+    refuse(option, command, 'is not a command that shows something', `such as ${option} 'images list=name,os'`);
+  }
+}
+
 const checks: Partial<Record<SettingName, Check>> = {
   account: checkLogin,
-  user: (value, option) => value === '' || checkLogin(value, option),
+  user: (value, option) => (value === '' ? undefined : checkLogin(value, option)),
   keyId: checkKeyId,
   storKeyId: checkKeyId,
   keyFile: checkFile,
@@ -46,6 +59,12 @@ const checks: Partial<Record<SettingName, Check>> = {
   maxTime: (value) => void parseLimit(value),
   retries: checkNumber,
   maxRequestsPerSecond: checkNumber,
+  defaultOutput: (value, option) => void checkFormat({ value, source: option }),
+  defaultColumns: (value) => checkColumns(value),
+  defaultParallel: (value, option) => {
+    checkNumber(value, option);
+    if (Number(value) < 1 || Number(value) > 256) refuse(option, value, 'is not a number from 1 to 256', `such as ${option} 16`);
+  },
   signWindow: (value, option) => {
     checkNumber(value, option);
     if (Number(value) > 240) refuse(option, value, 'is more than 240 seconds', `services accept signatures for 300 seconds: ${option} 240`);
@@ -53,12 +72,12 @@ const checks: Partial<Record<SettingName, Check>> = {
 };
 
 /** Values of a profile as they are stored: files by their absolute paths. @throws {UsageError} for a value that cannot serve */
-export function checkValues(world: World, values: Profile['values']): Profile['values'] {
+export async function checkValues(world: World, values: Profile['values']): Promise<Profile['values']> {
   const stored = { ...values };
   for (const name of ['keyFile', 'ca'] as const) {
     const file = stored[name];
     if (file !== undefined) stored[name] = resolvePath(world, file);
   }
-  for (const [name, value] of Object.entries(stored) as [SettingName, string][]) checks[name]?.(value, `--${kebab(name)}`);
+  for (const [name, value] of Object.entries(stored) as [SettingName, string][]) await checks[name]?.(value, `--${kebab(name)}`);
   return stored;
 }

@@ -44,7 +44,7 @@ async function askUntilValid(context: Context, name: (typeof needed)[number]): P
     const answer = await ask(context, name);
     try {
       if (answer === '') throw new UsageError(`--${kebab(name)} is needed`);
-      checkValues(context.world, { [name]: answer });
+      await checkValues(context.world, { [name]: answer });
       return answer;
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
@@ -139,8 +139,8 @@ export const create = command({
     if (profiles.exists(args.name) && !options['force']) {
       throw new UsageError(`profile "${args.name}" exists`, { hint: `change it with cloud profile edit ${args.name}, or add --force` });
     }
-    const given = checkValues(invocation.world, readGiven(invocation, options));
-    const profile = { name: args.name, values: checkValues(invocation.world, await complete(invocation, given)) };
+    const given = await checkValues(invocation.world, readGiven(invocation, options));
+    const profile = { name: args.name, values: await checkValues(invocation.world, await complete(invocation, given)) };
     if (!options['noTest']) await tryProfile(invocation, profile);
     await warnOfSharedKey(invocation, profile);
     if (profiles.exists(args.name)) profiles.write(profile);

@@ -5,6 +5,7 @@ import { profileSettings, resolveSettings, settings, type Setting } from '../../
 import { UsageError } from '../../base/errors.ts';
 import { record, records, text as plainText, type Output } from '../../output/kinds.ts';
 import type { Profile } from '../../config/profiles.ts';
+import { readColumns, writeColumns } from '../../cli/output-defaults.ts';
 import { readRecord } from '../../cli/from.ts';
 import { optional, text as fieldText } from '../../api/fields.ts';
 import { editYaml } from '../rbac/editor.ts';
@@ -68,12 +69,19 @@ async function editProfile(context: Context, name: string): Promise<Output | und
     help: `Settings of the profile ${name}; there are ${profileSettings.join(', ')}.`,
     value: profiles.read(name).values,
     save: async (file) => {
-      const values: Profile['values'] = checkValues(world, await readRecord(world, file, fields));
+      const values: Profile['values'] = await checkValues(world, await readRecord(world, file, fields));
       return profiles.change(name, () => values);
     },
   });
   note(edited ? `Changed profile ${name}` : `Profile ${name} was left as it was`);
   return edited && record(showProfile(edited), { id: 'name' });
+}
+
+/** The columns of the commands that are named, beside those of others; `images list=` has the usual ones again. */
+function joinColumns({ defaultColumns: old = '' }: Profile['values'], { defaultColumns: added }: Profile['values']): Profile['values'] {
+  if (added === undefined) return {};
+  const read = (value: string) => readColumns({ value, source: '--default-columns' });
+  return { defaultColumns: writeColumns(new Map([...new Map([...read(old), ...read(added)])].filter(([, columns]) => columns !== ''))) };
 }
 
 const edit = command({
@@ -84,7 +92,7 @@ const edit = command({
   run: async (invocation) => {
     const { args, options } = invocation;
     const { unset, ...own } = options;
-    const given = checkValues(invocation.world, readGiven(invocation, own));
+    const given = await checkValues(invocation.world, readGiven(invocation, own));
     const removed = typeof unset === 'string' ? unset.split(',') : [];
     const unknown = removed.find((name) => !profileSettings.some((known) => known === name));
     if (unknown !== undefined)
@@ -92,7 +100,11 @@ const edit = command({
     const name = args.name ?? invocation.profiles.current() ?? chosenName(invocation, undefined);
     if (Object.keys(given).length + removed.length === 0) return await editProfile(invocation, name);
     const changed = invocation.profiles.change(name, (values) =>
-      Object.fromEntries(Object.entries({ ...values, ...given }).filter(([setting]) => !removed.includes(setting))),
+      Object.fromEntries(
+        Object.entries({ ...values, ...given, ...joinColumns(values, given) }).filter(
+          ([setting, value]) => !removed.includes(setting) && !(setting === 'defaultColumns' && value === ''),
+        ),
+      ),
     );
     invocation.note(`Changed profile ${name}`);
     return record(showProfile(changed), { id: 'name' });
@@ -100,6 +112,7 @@ const edit = command({
   examples: [
     { line: 'cloud profile edit work --stor-url https://stor.example.com', help: 'Add the object storage' },
     { line: 'EDITOR="sed -i s/stor.example/objects.example/" cloud profile edit work', help: 'All settings, in an editor' },
+    { line: "cloud profile edit --default-columns 'images list=name,version,id'", help: 'Columns of tables of a command' },
     { line: 'cloud profile edit --unset ca,insecure', help: 'Remove settings of the current profile' },
   ],
 });

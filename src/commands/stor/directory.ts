@@ -12,6 +12,9 @@ import { listOption, readingNames, readNames } from './names.ts';
 import { explainParent, missing } from './paths.ts';
 import { wantsRows } from './show.ts';
 
+/** `-h` as in the programs of the same names: sizes have units anyway, but for `-l`. */
+export const humanOption = flag('Sizes with units, also with -l', { short: 'h' });
+
 /** Further fields of `stat` that an object may have. */
 const headFields = ['name', 'entries', 'etag', 'contentType', 'contentMD5', 'durability', 'role-tag'];
 
@@ -81,6 +84,7 @@ export const list = command({
     time: flag('Newest first', { short: 't' }),
     size: flag('Largest first', { short: 'S' }),
     reverse: flag('The other way round', { short: 'r' }),
+    human: humanOption,
     print0: flag('Print names alone, or paths where there are several directories, each ended by NUL', { short: '0' }),
     ...readingNames,
     ...listOption,
@@ -117,6 +121,7 @@ export const list = command({
         'name',
       ],
       id,
+      humanSizes: options.human,
       fields: ['path', 'contentMD5'],
     });
   },

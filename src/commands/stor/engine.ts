@@ -6,11 +6,15 @@ import type { ProgressMode } from '../../output/progress.ts';
 import { createHashing } from '../../transfer/hashing.ts';
 import { mayPass } from '../../transfer/retry.ts';
 import { checkPartSize } from '../../transfer/upload/multipart.ts';
+import { readCount } from '../../config/settings.ts';
 import { isAlive } from '../../base/world.ts';
+
+/** Files under way at once, at most. */
+const mostParallel = 256;
 
 /** Options of every command that moves bytes. */
 export const transferOptions = withTopic('transfer', {
-  parallel: number('Files under way at once; 16 when absent, fewer with a low --bwlimit', { short: 'P', range: [1, 256] }),
+  parallel: number('Files under way at once; 16 when absent, fewer with a low --bwlimit', { short: 'P', range: [1, mostParallel] }),
   bwlimit: size('Most bytes in a second, over all files together', { placeholder: 'RATE' }),
   partSize: size('Bytes in a part or range of a large file, at least 5 MiB'),
   progress: choice(
@@ -67,13 +71,15 @@ export function createEngine(
   if (values.partSize !== undefined) checkPartSize(values.partSize);
   if (values.bwlimit === 0)
     throw new UsageError('--bwlimit: nothing would move at 0 bytes in a second', { hint: 'for no limit, leave out --bwlimit' });
-  const parallel = chooseParallel(values);
+  const usual = settings().defaultParallel;
+  const limit = usual && Math.min(Math.max(readCount(usual), 1), mostParallel);
+  const parallel = chooseParallel({ ...values, parallel: values.parallel ?? limit });
   const storage = bulk ? context.bulk(parallel + listingConnections) : context.storage;
   return {
     service: settings().storUrl?.value ?? '',
     storage,
     parallel,
-    streams: Math.min(values.parallel ?? (inOrder ? 1 : usualStreams), usualStreams),
+    streams: Math.min(values.parallel ?? (inOrder ? 1 : (limit ?? usualStreams)), usualStreams),
     partSize: values.partSize,
     monitor: monitor ?? silent,
     memory: state,

@@ -1,3 +1,4 @@
+import { formatSize } from '../../output/units.ts';
 import type { Context } from '../../cli/command.ts';
 import { records, type Output, type Row, type Records } from '../../output/kinds.ts';
 import { monitorTransfers } from './monitor.ts';
@@ -31,6 +32,15 @@ interface TransferOptions {
   readonly declare?: () => Work;
 }
 
+/** What an interruption has left that the next run goes on with, below what is known of it already. */
+function explainKept({ files, bytes }: { files: number; bytes: number }, cause: unknown): InterruptedError {
+  const what = files === 1 ? 'the unfinished file' : `${files} unfinished files`;
+  const kept = `${formatSize(bytes)} of ${what} are kept`;
+  const known = cause instanceof InterruptedError ? cause.hint : undefined;
+  const hint = known === undefined ? `${kept}: the same command goes on from there` : `${known}\n${kept}`;
+  return new InterruptedError('interrupted', { hint, cause });
+}
+
 /**
  * Runs transfers behind a display of their progress. The rows are the output when the user asked for any; a summary ends the work. What is
  * interrupted, by the user or by the network, stays in the journal.
@@ -43,13 +53,18 @@ export async function runTransfers(
   work: (transfers: Transfers) => AsyncIterable<Row>,
 ): Promise<Output | undefined> {
   const display = await monitorTransfers(context, values);
+  const kept = { files: 0, bytes: 0 };
+  const noteKept = (bytes: number): void => {
+    kept.files += 1;
+    kept.bytes += bytes;
+  };
   const tally = createTally({ world: context.world, fail: (error, item) => display.pause(() => context.fail(error, item)) }, only);
   async function* rows(): AsyncGenerator<Row> {
     const recorder = createRecorder(context, declare, display.monitor);
     // Whoever reads the rows may stop: then the rest is not done.
     let isOver = false;
     try {
-      const engine = createEngine(context, values, { bulk, monitor: recorder.monitor });
+      const engine = { ...createEngine(context, values, { bulk, monitor: recorder.monitor }), noteKept };
       if (!only || context.resumed) await recorder.begin();
       for await (const row of work({ engine, tally, entry: recorder.entry })) {
         recorder.count();
@@ -59,7 +74,8 @@ export async function runTransfers(
       isOver = true;
     } catch (error) {
       isOver = !(error instanceof InterruptedError || mayPass(error) || tally.isOpen);
-      throw isOver ? error : recorder.explain(error);
+      const explained = isOver ? error : recorder.explain(error);
+      throw context.world.interrupted.aborted && kept.files > 0 ? explainKept(kept, explained) : explained;
     } finally {
       await recorder.close(isOver);
       display.close(tally.failed);

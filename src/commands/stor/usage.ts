@@ -6,6 +6,7 @@ import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { walkRemote, type Visit } from '../../transfer/tree/walk.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
+import { humanOption } from './directory.ts';
 import { createTally, type Tally } from './engine.ts';
 import { filterOptions, readFilter, takesRoot } from './filters.ts';
 import { readingNames, readNames } from './names.ts';
@@ -66,6 +67,7 @@ export const usage = command({
   arguments: { path: some('Directory or object; your stor directory when absent', { values: 'path' }) },
   options: {
     depth: number('Also directories this deep below; 1 when absent, 0 for the sum alone', { short: 'd' }),
+    human: humanOption,
     ...filterOptions,
     ...readingNames,
   },
@@ -81,6 +83,7 @@ export const usage = command({
     return records(rows(), {
       columns: [{ key: 'size', as: 'size' }, 'objects', { key: 'directories', long: true }, 'path'],
       id: 'path',
+      humanSizes: options.human,
     });
   },
   examples: [

@@ -6,7 +6,7 @@ import type { Opened } from './download.ts';
 import type { Engine } from '../engine.ts';
 import { writePieces, writeSize } from '../local/file-writer.ts';
 import { hashFile } from '../local/walk.ts';
-import { claim, createOwn, findLeft, sizeOfOwn, type Replaced } from '../local/partial-file.ts';
+import { claim, createOwn, findLeft, hasUnfinished, sizeOfOwn, type Replaced } from '../local/partial-file.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 
 /** What may be there of an object, and how the rest is written. */
@@ -49,6 +49,8 @@ export interface Beginning {
   readonly expected?: Uint8Array;
   /** True for a copy of the file that is continued, which the MD5 of the whole proves. */
   readonly isOwn?: boolean;
+  /** Unfinished files are beside this one; of other versions of it, they are worth nothing when it is whole. */
+  readonly hasOthers?: boolean;
 }
 
 /** Last bytes of a file that is continued: they are fetched again and compared, so that another file is detected at once. */
@@ -92,10 +94,10 @@ export async function takeBeginning(
     const length = Math.max(0, own - overlapBytes);
     return { length, expected: readEnd(unfinished, length), isOwn: true };
   }
-  if (longest === undefined || !claim(longest, unfinished)) return { length: 0 };
+  if (longest === undefined || !claim(longest, unfinished)) return { length: 0, hasOthers: hasUnfinished(file) };
   for (const useless of others) rmSync(useless, { force: true });
   const length = sizeOfOwn(unfinished);
-  return { length: length <= size ? length : 0 };
+  return { length: length <= size ? length : 0, hasOthers: true };
 }
 
 function createUnlikeError(file: string, path: RemotePath): LocalError {

@@ -24,7 +24,7 @@ import { countMoves, type Engine, type Ticket } from '../engine.ts';
 import { writePieces, writeSize } from '../local/file-writer.ts';
 import type { Hasher } from '../hashing.ts';
 import { assertApart, noteMade } from '../local/one-file.ts';
-import { createOwn, findLeft, giveName, hasUnfinished, lookAt, nameUnfinished } from '../local/partial-file.ts';
+import { createOwn, findLeft, giveName, hasUnfinished, lookAt, nameUnfinished, removeStale } from '../local/partial-file.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 import { mayTryAgain, tryAgain } from '../retry.ts';
 import { findData } from '../local/sparse.ts';
@@ -237,15 +237,19 @@ async function writeObject(engine: Engine, opened: Opened, file: string, options
     if (beginning?.isOwn !== true) await assertBeginning(file, unfinished, opened, options);
     assertApart(engine.storage, file);
     const made = noteMade(engine.storage, unfinished);
-    if (giveName(unfinished, file, replaces)) return { ...fetched, seen: { ...fetched.seen, made } };
+    if (giveName(unfinished, file, replaces)) {
+      if (beginning?.hasOthers === true || (isSmall && options.inTree !== true)) removeStale(file, engine.processes);
+      return { ...fetched, seen: { ...fetched.seen, made } };
+    }
     throw new NetworkError(`another process has taken what was written of ${file}`, { code: 'CannotResume' });
   } catch (error) {
-    counting.takeBack();
-    if (engine.signal?.aborted === true && !(error instanceof InterruptedError)) {
-      if (!isKept(new InterruptedError('interrupted'), opened, unfinished)) removeQuietly(unfinished);
-      checkInterrupted(engine.signal, error);
-    }
-    if (!isKept(error, opened, unfinished)) removeQuietly(unfinished);
+    const isInterrupted = engine.signal?.aborted === true;
+    const isLeft = isKept(isInterrupted ? new InterruptedError('interrupted') : error, opened, unfinished);
+    if (!isLeft) removeQuietly(unfinished);
+    // What moved and stays has moved.
+    if (isLeft && isInterrupted) engine.noteKept?.(sizeOf(unfinished));
+    else counting.takeBack();
+    if (!(error instanceof InterruptedError)) checkInterrupted(engine.signal, error);
     throw error;
   }
 }

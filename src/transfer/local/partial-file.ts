@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, constants, fstatSync, linkSync, lstatSync, openSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isSystemError, LocalError } from '../../base/errors.ts';
+import { removeQuietly } from '../../base/private-files.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Processes } from '../engine.ts';
 import { isSameState, readState, type FileState } from './file-state.ts';
@@ -13,7 +14,7 @@ import { isSameState, readState, type FileState } from './file-state.ts';
  */
 
 /** Files of this program that wait to be completed; no part of a tree. */
-export const unfinishedName = /^(\.cloud-[0-9a-f]{20}-(\d+)-[0-9a-f]{8})([0-9a-f]{8})\.part$/;
+export const unfinishedName = /^(\.cloud-[0-9a-f]{20}-(\d+)-[0-9a-f]{8})([0-9a-f]{8})(?:\.(.+))?\.part$/s;
 
 /** What a name ends with that this program made: hardly any other has it by chance. */
 function checkOf(start: string): string {
@@ -36,10 +37,25 @@ function nameVersion(file: string, etag: string | undefined): string {
   return `.cloud-${id}-`;
 }
 
-/** A name that only this process writes to. @param etag absent for what no later run goes on with */
+/** Bytes of a target's name that the name of its unfinished file shows: with all else, less than any file system takes. */
+const shownBytes = 60;
+
+/** The beginning of a name, cut between characters. */
+function beginOf(name: string): string {
+  let shown = '';
+  let length = 0;
+  for (const character of name) {
+    length += Buffer.byteLength(character);
+    if (length > shownBytes) break;
+    shown += character;
+  }
+  return shown;
+}
+
+/** A name that only this process writes to; it shows of which file. @param etag absent for what no later run goes on with */
 export function nameUnfinished(file: string, etag: string | undefined, { own }: Processes): string {
   const start = `${nameVersion(file, etag)}${own}-${randomBytes(4).toString('hex')}`;
-  return join(dirname(file), `${start}${checkOf(start)}.part`);
+  return join(dirname(file), `${start}${checkOf(start)}.${beginOf(basename(file))}.part`);
 }
 
 /** Bytes of a file that this user began; 0 when there is none, or what is there is a link or somebody else's. */
@@ -87,6 +103,20 @@ export function findLeft(file: string, etag: string | undefined, processes: Proc
     .filter(({ left, pid }) => sizeOfOwn(left) > 0 && isLeft(left, pid, processes))
     .map(({ left }) => left)
     .toSorted((a, b) => sizeOfOwn(b) - sizeOfOwn(a));
+}
+
+/**
+ * Removes what earlier runs have written of other versions of an object that is whole by now: nothing will go on with that.
+ * Left alone: what a living process writes, and files whose name does not show all of the target's.
+ */
+export function removeStale(file: string, processes: Processes): void {
+  const name = basename(file);
+  if (beginOf(name) !== name) return;
+  for (const each of listUnfinished(file)) {
+    const [, , pid, , target] = unfinishedName.exec(each) ?? [];
+    const left = join(dirname(file), each);
+    if (target === name && isOwnUnfinished(left) && sizeOfOwn(left) > 0 && isLeft(left, Number(pid), processes)) removeQuietly(left);
+  }
 }
 
 /** Gives a file another name. @returns false when it is gone: another process was quicker */

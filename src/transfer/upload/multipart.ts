@@ -150,7 +150,11 @@ export async function sendInParts(
     if (isHopeless(error) || !notes.areKept) {
       notes.drop();
       await abortUpload(engine.storage, upload.place);
-    } else notes.now();
+    } else {
+      notes.now();
+      const kept = Object.values(upload.parts).reduce((sum, { size }) => sum + size, 0);
+      if (engine.signal?.aborted === true && kept > 0) engine.noteKept?.(kept);
+    }
     throw error;
   }
 }

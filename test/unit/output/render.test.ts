@@ -48,7 +48,7 @@ describe('an empty list', () => {
 
 describe('a list of one', () => {
   test.each([
-    ['table', 'NAME     SIZE  CREATED                   PUBLIC\nbase  1.5 KiB  2026-03-07T11:00:00.000Z  yes\n'],
+    ['table', 'NAME     SIZE  CREATED               PUBLIC\nbase  1.5 KiB  2026-03-07T11:00:00Z  yes\n'],
     ['json', `${JSON.stringify([image])}\n`],
     ['jsonl', `${JSON.stringify(image)}\n`],
     ['csv', 'name,size,created,public\r\nbase,1536,2026-03-07T11:00:00.000Z,true\r\n'],

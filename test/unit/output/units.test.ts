@@ -115,9 +115,10 @@ test('ages have one unit', () => {
     '2026-03-10T11:57:00Z',
     '2026-03-10T07:00:00Z',
     '2026-03-07T11:00:00Z',
+    '2024-03-12',
     '2024-01-01',
     '2026-03-13T13:00:00Z',
     'never',
   ];
-  expect(ages.map((iso) => formatAge(iso, now))).toEqual(['45s', '3m', '5h', '3d', '2y', 'in 3d', 'never']);
+  expect(ages.map((iso) => formatAge(iso, now))).toEqual(['45s', '3m', '5h', '3d', '728d', '2y', 'in 3d', 'never']);
 });

@@ -1,0 +1,99 @@
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useLocal } from '../support/sandbox.ts';
+import { openTerminal } from '../support/terminal.ts';
+
+const user = useLocal();
+const run = (...words: string[]) => user.here(words);
+const file = (): string => join(user.home, '.config/cloud/profiles/local.json');
+const readProfile = (): Record<string, unknown> => JSON.parse(readFileSync(file(), 'utf8')) as Record<string, unknown>;
+const changeProfile = (values: object): void => writeFileSync(file(), JSON.stringify({ ...readProfile(), ...values }));
+
+describe('output defaults of a profile', () => {
+  beforeAll(async () => {
+    const words = ['--default-output', 'jsonl', '--default-columns', 'images list=name,os', '--default-parallel', '3'];
+    expect((await run('profile', 'edit', '-q', ...words)).code).toBe(0);
+  });
+
+  test('are the form of lists and records, and what is asked for on the line comes first', async () => {
+    const lines = (await run('images', 'list')).stdout.trimEnd().split('\n');
+    expect(lines.map((line) => Object.keys(JSON.parse(line) as object).includes('published_at'))).not.toContain(false);
+    expect(JSON.parse((await run('keys', 'get', 'demo@local')).stdout)).toMatchObject({ name: 'demo@local' });
+    expect((await run('images', 'list', '-o', 'table')).stdout).toMatch(/^NAME +OS\n/);
+    expect((await run('images', 'list', '-o', 'csv')).stdout).toMatch(/^name,os\r\n/);
+    expect((await run('images', 'list', '-o', 'table', '--columns', 'id')).stdout).toMatch(/^ID\n/);
+    expect((await run('images', 'list', '-o', 'table', '-l')).stdout).toMatch(/^ID +NAME +VERSION/);
+    expect((await run('keys', 'list', '-o', 'table')).stdout).toMatch(/^NAME +FINGERPRINT/);
+    expect((await run('keys', 'list', '-o', 'name')).stdout).toBe(`${user.local.keyId}\n`);
+    expect((await user.cloud(['images', 'list', '--jq', 'length'])).stdout).toBe('10\n');
+    expect((await openTerminal('cloud keys list', { env: user.env, cwd: user.home }).end()).text).toMatch(/^\{"name":"demo@local"/);
+  });
+
+  test('change nothing else: errors stay text, bytes stay bytes, and what says nothing goes on saying nothing', async () => {
+    expect((await run('keys', 'get', 'nobody')).stderr).toContain('\nhint: cloud keys list\n');
+    await user.here(['stor', 'put', '-', 'x'], { input: 'bytes' });
+    expect((await run('stor', 'cat', 'x')).stdout).toBe('bytes');
+    expect((await run('stor', 'mkdir', 'silent')).stdout).toBe('');
+    expect((await run('env')).stdout).toContain("export CLOUD_OUTPUT=jsonl\nexport CLOUD_COLUMNS='images list=name,os'\n");
+  });
+
+  test('come from the environment as well; what cannot serve is said and left aside', async () => {
+    const yaml = await user.here(['keys', 'list'], { env: { CLOUD_OUTPUT: 'yaml' } });
+    expect(yaml.stdout).toMatch(/^- name: demo@local/);
+    const wrong = await user.here(['keys', 'list'], { env: { CLOUD_OUTPUT: 'yamll' } });
+    expect([wrong.code, wrong.stderr]).toEqual([0, expect.stringContaining('environment CLOUD_OUTPUT: "yamll" is not one of table')]);
+    expect(wrong.stdout).toMatch(/^NAME/);
+    const sums = await user.here(['stor', 'put', '-P', '0', '-', 'y'], { input: 'x' });
+    expect(sums.code).toBe(2);
+  });
+
+  test.each([
+    ['--default-output', 'jsn', '--default-output: "jsn" is not one of table'],
+    ['--default-columns', 'images lst=name', '"lst" is not a command of cloud images'],
+    ['--default-columns', 'images=name', '"images" is not a command that shows something'],
+    ['--default-columns', 'name,os', '"name,os" is not COMMAND=COLUMNS'],
+    ['--default-parallel', '0', '"0" is not a number from 1 to 256'],
+  ])('%s %s is refused, and the profile stays', async (option, value, message) => {
+    const before = readProfile();
+    const { code, stderr } = await run('profile', 'edit', option, value);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+    expect(readProfile()).toEqual(before);
+  });
+
+  test('are joined by command, outlive a start of the service, and go one by one', async () => {
+    await run('profile', 'edit', '--default-columns', 'jobs list=id;images list=');
+    expect(readProfile()).toMatchObject({ defaultColumns: 'jobs list=id' });
+    await run('profile', 'edit', '--default-columns', 'jobs list=');
+    expect(readProfile()).not.toHaveProperty('defaultColumns');
+    expect((await user.cloud(['local', 'start', '-q'])).code).toBe(0);
+    expect(readProfile()).toMatchObject({ defaultOutput: 'jsonl', defaultParallel: 3 });
+    await run('profile', 'edit', '--unset', 'defaultOutput,defaultParallel');
+    expect((await run('keys', 'list')).stdout).toMatch(/^NAME/);
+  });
+});
+
+describe('a file of a key that is not absolute', () => {
+  const keyFile = (): string => String(readProfile()['keyFile']);
+
+  test('is below the current directory in an option and in the environment, ~ is the home', async () => {
+    mkdirSync(join(user.home, 'below/keys'), { recursive: true });
+    copyFileSync(keyFile(), join(user.home, 'below/keys/k.pem'));
+    chmodSync(join(user.home, 'below/keys/k.pem'), 0o600);
+    const there = { cwd: join(user.home, 'below') };
+    for (const file of ['keys/k.pem', '~/below/keys/k.pem']) {
+      expect((await user.here(['keys', 'list', '--key-file', file], there)).code).toBe(0);
+      expect((await user.here(['keys', 'list'], { ...there, env: { CLOUD_KEY_FILE: file } })).code).toBe(0);
+    }
+    const elsewhere = await user.here(['keys', 'list', '--key-file', 'keys/k.pem']);
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([expect.any(Number), expect.stringContaining(join(user.home, 'keys/k.pem'))]);
+  });
+
+  test('is beside the profile in a profile, wherever the command runs', async () => {
+    const { keyFile: absolute, ca } = readProfile();
+    copyFileSync(keyFile(), join(user.home, '.config/cloud/profiles/k.pem'));
+    changeProfile({ keyFile: 'k.pem', ca: `~/${String(ca).slice(user.home.length + 1)}` });
+    for (const cwd of [user.home, join(user.home, 'below')]) expect((await user.here(['keys', 'list'], { cwd })).code).toBe(0);
+    changeProfile({ keyFile: absolute, ca });
+  });
+});
