@@ -254,5 +254,5 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
     'see the fingerprints of your keys: cloud keys local',
   ],
   ['images list --profile nothere', 'profile "nothere" does not exist', 'there are: local, spare, x'],
-  ['images list --key-file nothere.pem', 'HOME/nothere.pem: no such file or directory', 'ls .'],
+  ['images list --key-file nothere.pem', 'HOME/nothere.pem: no such file or directory', 'did you mean HOME/other.pem?'],
 ];
