@@ -9,7 +9,8 @@ import { kebab, readCount, type SettingName } from '../../config/settings.ts';
 import { parseLimit } from '../../output/units.ts';
 import { nouns } from '../index.ts';
 
-type Check = (value: string, option: string) => void | Promise<void>;
+type Check = (value: string, option: string) => void;
+type LateCheck = (value: string, option: string) => void | Promise<void>;
 
 function refuse(option: string, value: string, what: string, hint: string): never {
   throw new UsageError(`${option}: "${value}" ${what}`, { hint });
@@ -46,7 +47,7 @@ async function checkColumns(text: string): Promise<void> {
   }
 }
 
-const checks: Partial<Record<SettingName, Check>> = {
+const checks: Partial<Record<SettingName, LateCheck>> = {
   account: checkLogin,
   user: (value, option) => (value === '' ? undefined : checkLogin(value, option)),
   keyId: checkKeyId,
