@@ -33,7 +33,7 @@ async function listGarbage(store: LocalStore): Promise<string[]> {
 }
 
 /**
- * Looks at the data of a service at rest: every content has its file, every directory counts its entries, and every file has a row.
+ * Looks at the data of a service at rest: every content has its file or its row, every directory counts its entries, and every file has a row.
  * @param mayHaveGarbage whether files without a row are fine
  */
 export async function assertWholeStore(dataDir: string, { mayHaveGarbage = false } = {}): Promise<void> {
@@ -42,9 +42,13 @@ export async function assertWholeStore(dataDir: string, { mayHaveGarbage = false
     if (!mayHaveGarbage) expect(await listGarbage(store)).toEqual([]);
     const entries = await store.db.selectFrom('entries').select(['content', 'size']).where('content', 'is not', null).execute();
     const pieces = await store.db.selectFrom('pieces').select(['bytes as content', 'size']).execute();
-    const wanted = [...entries, ...pieces].filter(({ content, size }) => !/^(?:pieces|inline)\//u.test(content ?? '') && size !== 0);
+    const wanted = [...entries, ...pieces].filter(({ content, size }) => !/^(?:pieces|inline|row)\//u.test(content ?? '') && size !== 0);
     const wrong = wanted.filter(({ content, size }) => measureContent(join(dataDir, 'bytes'), content ?? '') !== size);
     expect(wrong).toEqual([]);
+    const rows = new Map((await store.db.selectFrom('contents').selectAll().execute()).map(({ id, bytes }) => [id, bytes.byteLength]));
+    const inRows = entries.filter(({ content }) => content?.startsWith('row/'));
+    expect(inRows.filter(({ content, size }) => rows.get(content ?? '') !== size)).toEqual([]);
+    expect(rows.size).toBe(new Set(inRows.map(({ content }) => content)).size);
     const directories = await store.db
       .selectFrom('entries')
       .select(['parent', 'name', 'children'])

@@ -23,33 +23,22 @@ function writeJson(status: number, value: unknown, headers: Headers = {}): Reply
   };
 }
 
-/** Records that are at hand. */
-export function listRecords<T>(records: readonly T[]): AsyncIterable<T> & Iterable<T> {
-  return {
-    [Symbol.iterator]: () => records.values(),
-    async *[Symbol.asyncIterator]() {
-      yield* records;
-    },
-  };
+/** Records that somebody has written already: UTF-8, one JSON a line. */
+export class WrittenRecords<T> implements AsyncIterable<T> {
+  readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T> {
+    for (const line of Buffer.from(this.bytes).toString().split('\n')) if (line !== '') yield JSON.parse(line) as T;
+  }
 }
 
 /** Lines of text or JSON as a body. */
-export async function* joinLines<T>(
-  records: AsyncIterable<T> | (AsyncIterable<T> & Iterable<T>),
-  write: (record: T) => string,
-): ByteStream & AsyncGenerator<Uint8Array> {
+export async function* joinLines<T>(records: AsyncIterable<T>, write: (record: T) => string): ByteStream & AsyncGenerator<Uint8Array> {
   let text = '';
-  // Waiting for each record that is at hand would cost as much as the record.
-  if (Symbol.iterator in records) {
-    for (const record of records) {
-      text += `${write(record)}\n`;
-      if (text.length < pieceSize) continue;
-      yield Buffer.from(text);
-      text = '';
-    }
-    if (text !== '') yield Buffer.from(text);
-    return;
-  }
   for await (const record of records) {
     text += `${write(record)}\n`;
     if (text.length < pieceSize) continue;
@@ -77,7 +66,7 @@ export function writeResult(operation: Operation, result: unknown): Reply {
       return writeEmpty(status, { ...(value as Headers), ...answer.headers });
     case 'records': {
       const { headers, records } = value as Listing<unknown>;
-      const body = joinLines(records, (record) => JSON.stringify(record));
+      const body = records instanceof WrittenRecords ? streamOf(records.bytes) : joinLines(records, (record) => JSON.stringify(record));
       return {
         status,
         headers: { 'content-type': `application/x-json-stream; type=${operation.recordType}`, ...headers, ...answer.headers },

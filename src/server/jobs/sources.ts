@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { sql } from 'kysely';
-import type { ByteStream } from '../../api/message.ts';
+import { readAll, type ByteStream } from '../../api/message.ts';
 import { storage } from '../../api/storage.ts';
 import { ApiError, isSystemError } from '../../base/errors.ts';
 import { findAccount } from '../access/accounts.ts';
@@ -126,9 +126,13 @@ export async function resolveSources(store: Store, job: ActiveJob, wanted: reado
   return found;
 }
 
+/** Bytes up to which a file is written in one step. */
+const smallSize = 64 * 1024;
+
 /** Writes bytes to a new file. */
-async function copyBytes(body: ByteStream, file: string): Promise<void> {
-  await pipeline(body, createWriteStream(file, { mode: 0o600 }));
+async function copyBytes(body: ByteStream, size: number, file: string): Promise<void> {
+  if (size <= smallSize) await writeFile(file, await readAll(body), { mode: 0o600 });
+  else await pipeline(body, createWriteStream(file, { mode: 0o600 }));
 }
 
 /** Puts the bytes of a source at `file`; false when the object was replaced since it was looked up. */
@@ -139,7 +143,7 @@ async function placeContent(store: Store, { content, size }: Source, file: strin
   }
   if (shared && linkContent(store, content, file)) return true;
   const body = await openContent(store, content, { start: 0, end: size });
-  if (body) await copyBytes(body, file);
+  if (body) await copyBytes(body, size, file);
   return body !== undefined;
 }
 
@@ -160,10 +164,10 @@ async function placeHeld(store: Store, place: Place, file: string, shared: boole
   const held = await holdEntry(store, place);
   if (!held) return failMissing(place.path);
   try {
-    const { content, type } = held.entry;
+    const { content, type, size } = held.entry;
     if (type === 'directory') return failMissing(place.path, notObject);
     if (content !== null && shared && linkContent(store, content, file)) return undefined;
-    await copyBytes(held.read(), file);
+    await copyBytes(held.read(), size ?? 0, file);
     return undefined;
   } finally {
     held.release();

@@ -7,6 +7,7 @@ import { isCompressed } from '../store/compressed-bytes.ts';
 import { isPostgres } from '../store/engine-of.ts';
 import { listValues } from '../store/list-rows.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
+import { isRow, keepInRow, readRow, removeRow, type RowBytes } from '../store/row-bytes.ts';
 import type { EntryRow, PieceRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { findEntry } from './entries.ts';
@@ -49,14 +50,20 @@ async function assertSpace(store: Store, length: number): Promise<void> {
 }
 
 /**
- * Stores a body of at most `limit` bytes.
+ * Stores a body of at most `limit` bytes. Where `now` is given, one of a few bytes is left to the transaction that writes its entry.
  * @param length as the request declares it
  * @throws 413 `MaxContentLengthExceeded`, or what the disk fails of; nothing is kept of either, nor of a body that is cut short.
  */
-export async function storeBody(store: Store, body: Body, limit: number, length = Infinity): Promise<StoredBytes> {
+export async function storeBody(
+  store: Store,
+  body: Body,
+  { limit, length = Infinity, now }: { limit: number; length?: number | undefined; now?: number },
+): Promise<StoredBytes | RowBytes> {
   await assertSpace(store, length);
   const limited = limitBody(body instanceof Uint8Array ? streamOf(body) : body, limit);
-  return await store.bytes.write(length <= smallBody ? await readAll(limited) : limited);
+  if (length > smallBody) return store.bytes.write(limited);
+  const bytes = await readAll(limited);
+  return (now === undefined ? undefined : keepInRow(bytes, now)) ?? store.bytes.write(bytes);
 }
 
 /** Contents of this size are read in one call. */
@@ -73,6 +80,10 @@ export async function openContent(
   { start, end }: { start: number; end: number },
   isThere: () => Promise<boolean> = () => hasEntry(store.db, content),
 ): Promise<ByteStream | undefined> {
+  if (isRow(content)) {
+    const bytes = await readRow(store.db, content);
+    return bytes && streamOf(bytes.subarray(start, end));
+  }
   const release = hold(store, content);
   try {
     const pieces = await findPieces(store.db, content, start, end);
@@ -132,6 +143,10 @@ async function tryHold(store: Store, place: Pick<EntryRow, 'parent' | 'name'>): 
       if (!entry) return undefined;
       const { content, size } = entry;
       if (content === null) return { entry, read: () => readPieces(store, [], 0, 0), release };
+      if (isRow(content)) {
+        const bytes = await readRow(transaction, content);
+        return bytes && { entry, read: () => yieldBytes(bytes), release };
+      }
       release = hold(store, content);
       const pieces = await findPieces(transaction, content, 0, size ?? 0);
       return { entry, read: () => readPieces(store, pieces, 0, size ?? 0), release };
@@ -152,7 +167,11 @@ export async function releaseContents(
   for (let index = 0; index < known.length; index += batchSize) {
     const batch = known.slice(index, index + batchSize);
     const referenced = await findReferenced(transaction, batch);
-    for (const content of batch) if (!referenced.has(content)) garbage.push({ content, bytes: await releasePieces(transaction, content) });
+    for (const content of batch) {
+      if (referenced.has(content)) continue;
+      if (isRow(content)) await removeRow(transaction, content);
+      else garbage.push({ content, bytes: await releasePieces(transaction, content) });
+    }
   }
   return garbage;
 }
@@ -223,6 +242,10 @@ async function findPieces(db: Kysely<Schema>, content: string, start: number, en
     .orderBy('start')
     .execute();
   return pieces.filter((piece) => piece.start + piece.size > start);
+}
+
+async function* yieldBytes(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 async function* readPieces(store: Store, pieces: readonly Piece[], start: number, end: number): AsyncGenerator<Uint8Array> {

@@ -3,16 +3,19 @@ import type { Entry } from '../../api/objects.ts';
 import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
-import { listRecords } from '../http/response.ts';
-import { isPostgres } from '../store/engine-of.ts';
+import { WrittenRecords } from '../http/response.ts';
+import { asBytes } from '../store/as-bytes.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
+import { rememberQuery } from '../store/remembered-query.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
 import { findDirectory } from './directories.ts';
 import { findEntry } from './entries.ts';
 import { readStoredHeaders } from './headers.ts';
 import { rememberPageEnd, recallPageEnd } from './page-ends.ts';
 import { childOf, placeOf, type Place } from './paths.ts';
 import { showRoleTags } from './roles.ts';
+import { writtenPage } from './written-entries.ts';
 
 /** Entries in a reply when the request does not say, and at most: deployed clients ask for 1024 (section 8 has 1000). */
 const defaultLimit = 1000;
@@ -54,7 +57,7 @@ export const listDirectory: Handler<typeof storage.listDirectory> = async (input
   const tags = await showRoleTags(call, directory);
   return {
     headers: { ...headers, ...tags, 'result-set-size': String(directory.children) },
-    records: listRecords(await readPage(call, place, page)),
+    records: await readPage(call, place, page),
   };
 };
 
@@ -82,23 +85,6 @@ async function findStart({ store, now }: Call, place: Place, by: Page['by'], mar
   throw refuse(`marker is "${marker}": with sort=mtime it must be an entry of the directory, TIME/NAME, or a time`);
 }
 
-/** What a listing shows of an entry, and what its last one is remembered by. */
-type Row = [
-  name: string,
-  type: EntryRow['type'],
-  mtime: number,
-  etag: string | null,
-  size: number | null,
-  md5: string | null,
-  copies: number | null,
-  contentType: string | null,
-  disposition: string | null,
-];
-
-const columns = sql<string>`json_group_array(json_array(name, type, mtime, etag, size, md5, copies, headers ->> 'content-type', headers ->> 'content-disposition'))`;
-
-const postgresColumns = sql<string>`cast(coalesce(json_agg(json_build_array(name, type, mtime, etag, size, md5, copies, cast(headers as json) ->> 'content-type', cast(headers as json) ->> 'content-disposition')), '[]') as text)`;
-
 /** Values of a query of a page. Those that its form leaves out are not used. */
 interface PageValues {
   readonly parent: string;
@@ -108,64 +94,67 @@ interface PageValues {
   readonly mtime: number | null;
 }
 
-type PageQuery = (db: Kysely<Schema>, values: PageValues) => Promise<{ rows: string }[]>;
+/** A page as one text. */
+interface PageRow {
+  readonly page: Uint8Array | null;
+}
 
-/** By form: which conditions and which order. */
+type PageQuery = (db: Kysely<Schema>, values: PageValues) => Promise<PageRow[]>;
+
+/** Which conditions a query of a page has, and which order. */
+type Form = Pick<Page, 'by' | 'reverse' | 'after'> & { readonly ofType: boolean; readonly started: boolean };
+
+/** Compiled queries by their form, as JSON. */
 const pageQueries = new Map<string, PageQuery>();
 
-/** The query of pages of this form. It gives a page as one text: reading row by row from the database costs more than the rows. */
-function findPageQuery({ type, by, reverse, start, after }: Page): PageQuery {
-  const form = JSON.stringify([type !== undefined, by, reverse, start !== undefined, after]);
+function findPageQuery(form: string): PageQuery {
   const known = pageQueries.get(form);
   if (known) return known;
-  const made = prepareQuery((db, values: PageValues) => {
+  const { by, reverse, after, ofType, started } = JSON.parse(form) as Form;
+  const made: PageQuery = prepareQuery((db, values: PageValues) => {
     let page = db.selectFrom('entries').selectAll().where('parent', '=', values.parent).limit(values.limit);
-    if (type) page = page.where('type', '=', values.type as EntryRow['type']);
+    if (ofType) page = page.where('type', '=', values.type as EntryRow['type']);
     // Every name is at least the empty one; said so, the database takes the index by type and name.
-    if (type && by === 'name') page = page.where('name', '>=', '');
-    if (start) page = startAt(page, { by, reverse, after }, values);
+    if (ofType && by === 'name') page = page.where('name', '>=', '');
+    if (started) page = startAt(page, { by, reverse, after }, values);
     const direction = reverse ? 'desc' : 'asc';
     if (by === 'mtime') page = page.orderBy('mtime', direction);
     const ordered = page.orderBy('name', direction).as('page');
-    return db
-      .selectFrom(ordered)
-      .select((isPostgres(db) ? postgresColumns : columns).as('rows'))
-      .compile();
+    return db.selectFrom(ordered).select(writtenPage(db).as('page')).compile();
   });
   pageQueries.set(form, made);
   return made;
 }
 
-async function readPage({ store, now }: Call, place: Place, page: Page): Promise<Entry[]> {
+const selectPage = rememberQuery(
+  'entries',
+  (db: Kysely<Schema>, { form, ...values }: PageValues & { form: string }) => findPageQuery(form)(db, values),
+  ({ page }) => page?.byteLength ?? 0,
+);
+
+async function readPage({ store, now }: Call, place: Place, page: Page): Promise<WrittenRecords<Entry>> {
   const { type = null, start, limit, by } = page;
   const values = { parent: place.path, limit, type, name: start?.name ?? null, mtime: start?.mtime ?? null };
-  const [{ rows: text } = { rows: '[]' }] = await findPageQuery(page)(store.db, values);
-  const rows = JSON.parse(text) as Row[];
-  const [name, , mtime] = rows.at(-1) ?? [];
-  if (by === 'mtime' && name !== undefined && mtime !== undefined) rememberPageEnd(store, { parent: place.path, name, mtime }, now());
-  return rows.map(describeEntry);
+  const { reverse, after } = page;
+  const form: Form = { by, reverse, after, ofType: type !== null, started: start !== undefined };
+  const [row] = await selectPage(store.db, { form: JSON.stringify(form), ...values });
+  const records = new WrittenRecords<Entry>(asBytes(row?.page ?? new Uint8Array()));
+  if (by === 'mtime') rememberLast(store, place, records.bytes, now());
+  return records;
+}
+
+/** Remembers which entry ended a page, for the marker that names it. */
+function rememberLast(store: Store, { path }: Place, bytes: Uint8Array, now: number): void {
+  const last = Buffer.from(bytes).toString().trimEnd().split('\n').at(-1) ?? '';
+  if (last === '') return;
+  const { name, mtime } = JSON.parse(last) as Entry;
+  rememberPageEnd(store, { parent: path, name, mtime: Date.parse(mtime) }, now);
 }
 
 function startAt(query: Query, { by, reverse, after }: Pick<Page, 'by' | 'reverse' | 'after'>, { name, mtime }: PageValues): Query {
   const compare = `${reverse ? '<' : '>'}${after ? '' : '='}` as const;
   if (by === 'name') return query.where('name', compare, name);
   return query.where(sql<boolean>`(mtime, name) ${sql.raw(compare)} (${mtime}, ${name})`);
-}
-
-function describeEntry([name, type, time, etag, size, md5, copies, contentType, disposition]: Row): Entry {
-  const mtime = new Date(time).toISOString();
-  if (type === 'directory') return { name, type, mtime };
-  return {
-    name,
-    type,
-    mtime,
-    etag: etag ?? '',
-    size: size ?? 0,
-    contentType: contentType ?? undefined,
-    contentMD5: md5 ?? '',
-    durability: copies ?? 0,
-    ...(disposition !== null && { contentDisposition: disposition }),
-  };
 }
 
 function refuse(message: string): ApiError {

@@ -6,6 +6,7 @@ import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import type { Kysely, Transaction } from 'kysely';
 import type { StoredBytes } from '../store/bytes.ts';
+import { insertRow, type RowBytes } from '../store/row-bytes.ts';
 import type { Schema } from '../store/schema.ts';
 import { checkWrite } from './conditions.ts';
 import { releaseContents, removeGarbage, storeBody, type Garbage } from './contents.ts';
@@ -40,7 +41,8 @@ export const putObject: Handler<typeof storage.putObject> = async (input, call) 
   await checkPlace(store.db, await findForWriting(store.db, place));
   const headers = JSON.stringify(chooseObjectHeaders(input.headers, place));
   const copies = readCopies(input.durabilityLevel);
-  const bytes = await storeChecked(input, readLimit(input.maxContentLength, input.length), call);
+  const limit = readLimit(input.maxContentLength, input.length);
+  const bytes = await storeChecked(input, { limit, now: call.now() }, call);
   const values = {
     type: 'object' as const,
     etag: randomUUID(),
@@ -75,12 +77,15 @@ export function refuseEncoding({ 'content-encoding': encoding = '' }: Headers): 
 /** Does the work that gives stored bytes their row, and removes what it replaced; when it is refused, the bytes. */
 export async function keepBytes(
   { store }: Call,
-  bytes: StoredBytes,
+  bytes: StoredBytes | RowBytes,
   work: (transaction: Transaction<Schema>) => Promise<Garbage[]>,
 ): Promise<void> {
   let garbage: Garbage[];
   try {
-    garbage = await store.write(work);
+    garbage = await store.write(async (transaction) => {
+      if ('row' in bytes) await insertRow(transaction, bytes);
+      return work(transaction);
+    });
   } catch (error) {
     // After any other failure the row may be there all the same; the collection at the next start finds out.
     if (error instanceof ApiError) await store.bytes.remove(bytes.id);
@@ -100,18 +105,18 @@ export function readLimit(maxContentLength: string | undefined, length: number |
 }
 
 /**
- * Stores the body of a request and compares it with what its headers say of it.
+ * Stores the body of a request and compares it with what its headers say of it. Where `now` is given, few bytes may stand in a row.
  * @throws 400 `BadRequest` for a Content-MD5 that is none or a wrong length, 400 `ContentMD5Mismatch`; nothing is kept then.
  */
 export async function storeChecked(
   input: Pick<PutInput, 'body' | 'length' | 'contentMd5'>,
-  limit: number,
+  { limit, now }: { limit: number; now?: number },
   { store }: Call,
-): Promise<StoredBytes> {
+): Promise<StoredBytes | RowBytes> {
   const { contentMd5, length } = input;
   if (contentMd5 !== undefined && !isMd5(contentMd5))
     throw new ApiError(400, 'BadRequest', `content-md5 is "${contentMd5}": it must be the Base64 of 16 bytes`);
-  const bytes = await storeBody(store, input.body, limit, length);
+  const bytes = await storeBody(store, input.body, { limit, length, ...(now !== undefined && { now }) });
   if (contentMd5 !== undefined && contentMd5 !== bytes.md5) {
     await store.bytes.remove(bytes.id);
     throw new ApiError(400, 'ContentMD5Mismatch', `content-md5 is ${contentMd5}, but the MD5 of the bytes received is ${bytes.md5}`);

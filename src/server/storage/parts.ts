@@ -26,7 +26,7 @@ export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call
   if (upload.state === 'done') throw refuseState(upload, 'given a part');
   const directory = partsDirectory(call.account.login, id);
   const place = childOf(directory, String(number));
-  const bytes = await storeChecked(input, readLimit(undefined, input.length), call);
+  const bytes = await storeChecked(input, { limit: readLimit(undefined, input.length) }, call);
   const values = {
     type: 'object' as const,
     etag: randomUUID(),

@@ -9,6 +9,7 @@ import type { ByteStore, StoredBytes } from './bytes.ts';
 import { compress, isCompressed, markCompressed, readCompressed } from './compressed-bytes.ts';
 import { createDirectorySync } from './directory-sync.ts';
 import { keepInline, readInline } from './inline-bytes.ts';
+import { isRow } from './row-bytes.ts';
 import { beginDigest } from './running-digest.ts';
 
 /** Large pieces: most of the cost of a download is per piece, not per byte. */
@@ -121,7 +122,7 @@ function createRemover(fileOf: (id: string) => string): Pick<FileBytes, 'remove'
   let holds = 0;
   return {
     async remove(id) {
-      if (readInline(id) !== undefined) return;
+      if (readInline(id) !== undefined || isRow(id)) return;
       if (holds > 0) waiting.add(id);
       else await removeIfThere(fileOf(id));
     },
@@ -191,7 +192,7 @@ export async function openFileBytes(dir: string): Promise<FileBytes> {
 
     writeCompressed: (body) => write(body, markCompressed(createId())),
 
-    canLink: (id) => !isCompressed(id),
+    canLink: (id) => !isCompressed(id) && !isRow(id),
 
     keep: async (bytes) => keepInline(bytes) ?? write(bytes),
 

@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely';
 import { LocalError } from '../../base/errors.ts';
 import type { Schema } from './schema.ts';
 import { createComputeTables } from './compute-tables.ts';
+import { createContentTable } from './content-table.ts';
 import { addJobCallers } from './job-callers-tables.ts';
 import { createJobTables } from './job-tables.ts';
 import { createLimitIndexes } from './limit-indexes.ts';
@@ -16,6 +17,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createJobTables,
   addJobCallers,
   createLimitIndexes,
+  createContentTable,
 ];
 
 export interface StepTable {

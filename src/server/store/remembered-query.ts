@@ -27,6 +27,7 @@ const independentTables = new Set([
   'job_causes',
   'uploads',
   'pieces',
+  'contents',
 ]);
 
 const harmless = /^\s*(?:select|begin|commit|rollback|savepoint|release)\b/iu;
@@ -46,21 +47,25 @@ export function keepRows(db: Kysely<Schema>, counts: WriteCounts): void {
   countsOf.set(db, counts);
 }
 
-/** Queries of one kind whose rows are kept. */
+/** Queries of one kind whose rows are kept, and most bytes of them. */
 const mostKept = 1000;
+const mostKeptBytes = 4 * 1024 * 1024;
 
 interface Kept<R> {
   readonly count: number;
   readonly rows: Map<string, R[]>;
+  bytes: number;
 }
 
 /**
  * The same query, not asked again while no statement has written to the tables of `group`. Rows must not be changed. In a transaction, and
  * on a database that others write to, it is always asked; and so is one without rows.
+ * @param measure bytes of a row, where they are many
  */
 export function rememberQuery<V extends object, R extends object>(
   group: RowGroup,
   query: (db: Kysely<Schema>, values: V) => Promise<R[]>,
+  measure: (row: R) => number = () => 0,
 ): (db: Kysely<Schema>, values: V) => Promise<R[]> {
   const keptOf = new WeakMap<WriteCounts, Kept<R>>();
   return async (db, values) => {
@@ -68,14 +73,19 @@ export function rememberQuery<V extends object, R extends object>(
     if (counts === undefined) return query(db, values);
     const count = counts[group];
     const found = keptOf.get(counts);
-    const kept = found?.count === count ? found : { count, rows: new Map<string, R[]>() };
+    const kept = found?.count === count ? found : { count, rows: new Map<string, R[]>(), bytes: 0 };
     if (kept !== found) keptOf.set(counts, kept);
     const key = JSON.stringify(Object.values(values));
     const known = kept.rows.get(key);
     if (known !== undefined) return known;
     const rows = await query(db, values);
     if (rows.length === 0 || counts[group] !== count) return rows;
-    if (kept.rows.size >= mostKept) kept.rows.clear();
+    const bytes = rows.reduce((sum, row) => sum + measure(row), 0);
+    if (kept.rows.size >= mostKept || kept.bytes + bytes > mostKeptBytes) {
+      kept.rows.clear();
+      kept.bytes = 0;
+    }
+    kept.bytes += bytes;
     kept.rows.set(key, rows.map(Object.freeze) as R[]);
     return rows;
   };

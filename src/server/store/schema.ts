@@ -28,6 +28,7 @@ export interface Schema extends JobSchema {
   entries: EntryRow;
   uploads: UploadRow;
   pieces: PieceRow;
+  contents: ContentRow;
   roles: RoleRow;
   role_policies: RolePolicyRow;
   role_members: RoleMemberRow;
@@ -161,7 +162,7 @@ export interface EntryRow {
   /** Objects: MD5 of the content in Base64. */
   md5: string | null;
   /**
-   * Objects: id of the content in the byte store (`inline/<bytes>` where it needs no file); `pieces/<upload id>` when the content is the rows of `pieces` under that name.
+   * Objects: id of the content in the byte store (`inline/<bytes>` where it needs no file, `row/...` where it stands in `contents`); `pieces/<upload id>` when the content is the rows of `pieces` under that name.
    * Indexed, so that the last entry that refers to a content can be told.
    */
   content: string | null;
@@ -197,6 +198,12 @@ export interface UploadRow {
   parts: string | null;
   etag: string | null;
   md5: string | null;
+}
+
+/** A content of a few KiB. */
+export interface ContentRow {
+  id: string;
+  bytes: Uint8Array;
 }
 
 /** One piece of a content that was committed from several parts. Primary key (content, start). */

@@ -29,7 +29,7 @@ export interface TestStorage extends TestService {
   mkdir(target: string): Promise<void>;
   /** Records of a listing. */
   list(target: string): Promise<Record<string, unknown>[]>;
-  /** Number of contents in the byte store. */
+  /** Number of contents, in files and in rows. */
   countContents(): Promise<number>;
 }
 
@@ -78,7 +78,8 @@ export async function createTestStorage(options: TestOptions = {}): Promise<Test
   };
   const countContents = async (): Promise<number> => {
     const files = await readdir(join(service.dir, 'bytes'), { recursive: true, withFileTypes: true });
-    return files.filter((file) => file.isFile()).length;
+    const rows = await service.store.db.selectFrom('contents').select('id').execute();
+    return files.filter((file) => file.isFile()).length + rows.length;
   };
   const put: TestStorage['put'] = async (target, body = '', headers = {}) => {
     const answered = await ask('PUT', target, { body, headers });

@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { readdir, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { chunked, createTestStorage, md5Of, type TestStorage } from './harness.ts';
+import { chunked, createTestStorage, link, md5Of, type TestStorage } from './harness.ts';
 
 let service: TestStorage;
 beforeAll(async () => {
@@ -208,14 +209,44 @@ describe('putObject', () => {
   });
 });
 
+describe('contents of every size', () => {
+  // Up to 8 KiB they stand in rows, above in files; up to 16 KiB they are written in one step, and up to 64 KiB read in one.
+  test.each([0, 1, 8191, 8192, 8193, 16_384, 16_385, 65_536, 65_537, 300_000])(
+    '%d bytes: whole, by range, through a link, replaced, and gone',
+    async (size) => {
+      const before = await service.countContents();
+      const bytes = randomBytes(size);
+      await service.put('/demo/stor/sized', bytes);
+      await service.put('/demo/stor/sized-link', undefined, link('/demo/stor/sized'));
+      expect(await service.countContents()).toBe(before + 1);
+      const other = randomBytes(size + 1);
+      await service.put('/demo/stor/sized', other);
+      for (const [target, expected] of [
+        ['/demo/stor/sized', other],
+        ['/demo/stor/sized-link', bytes],
+      ] as const) {
+        const got = await service.ask('GET', target);
+        expect([got.status, md5Of(got.bytes), got.headers['content-md5']]).toEqual([200, md5Of(expected), md5Of(expected)]);
+        if (expected.length < 3) continue;
+        const range = await service.ask('GET', target, { headers: { range: 'bytes=1-2' } });
+        expect([range.status, range.bytes]).toEqual([206, expected.subarray(1, 3)]);
+      }
+      await service.ask('DELETE', '/demo/stor/sized');
+      expect(md5Of((await service.ask('GET', '/demo/stor/sized-link')).bytes)).toBe(md5Of(bytes));
+      await service.ask('DELETE', '/demo/stor/sized-link');
+      expect(await service.countContents()).toBe(before);
+    },
+  );
+});
+
 describe('getObject', () => {
   test('an object whose bytes are damaged: HEAD answers, GET fails, and PUT stores it again', async () => {
     const before = new Set(await readdir(join(service.dir, 'bytes'), { recursive: true }));
-    await service.put('/demo/stor/damaged', 'x'.repeat(1000));
+    await service.put('/demo/stor/damaged', 'x'.repeat(10_000));
     const added = (await readdir(join(service.dir, 'bytes'), { recursive: true })).filter((name) => !before.has(name));
     for (const name of added) await truncate(join(service.dir, 'bytes', name), 5).catch(() => undefined);
     expect((await service.ask('GET', '/demo/stor/damaged')).status).toBe(500);
-    expect(await service.ask('HEAD', '/demo/stor/damaged')).toMatchObject({ status: 200, headers: { 'content-length': '1000' } });
+    expect(await service.ask('HEAD', '/demo/stor/damaged')).toMatchObject({ status: 200, headers: { 'content-length': '10000' } });
     await service.put('/demo/stor/damaged', 'y');
     expect(await service.ask('GET', '/demo/stor/damaged')).toMatchObject({ status: 200, text: 'y' });
   });

@@ -14,10 +14,12 @@ const text = RawNode.createWithSql('text collate "C"');
 /** Sizes and milliseconds are too long for `integer`. */
 const integer = DataTypeNode.create('bigint');
 const counted = DataTypeNode.create('bigserial');
+const bytes = DataTypeNode.create('bytea');
 
 function chooseType(type: OperationNode, isCounted: boolean): OperationNode {
   if (!DataTypeNode.is(type)) return type;
   if (type.dataType === 'text') return text;
+  if (type.dataType === 'blob') return bytes;
   if (type.dataType !== 'integer') return type;
   return isCounted ? counted : integer;
 }

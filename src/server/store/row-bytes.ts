@@ -1,0 +1,64 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Kysely, Transaction } from 'kysely';
+import type { StoredBytes } from './bytes.ts';
+import { asBytes } from './as-bytes.ts';
+import { prepareQuery } from './prepared-query.ts';
+import { rememberQuery } from './remembered-query.ts';
+import type { Schema } from './schema.ts';
+
+/**
+ * Contents of a few KiB stand in rows of their own instead of files: they are on disk with the entry that names them, by one flush that
+ * many writes share, and gone with the last entry that does. Making, flushing and naming a file costs more than all else of such a write.
+ */
+
+/** Most bytes of such a content. */
+const mostBytes = 8 * 1024;
+
+const prefix = 'row/';
+
+/** Bytes that `insertRow` is still to write. */
+export interface RowBytes extends StoredBytes {
+  readonly row: Uint8Array;
+}
+
+/** An id that sorts behind those given out before, so that rows lie beside each other in the order in which they were written. */
+function createId(now: number): string {
+  return `${prefix}${now.toString(16).padStart(12, '0')}-${randomUUID()}`;
+}
+
+/** The bytes as a content that stands in a row; undefined when they are too many. @param now milliseconds since the epoch */
+export function keepInRow(bytes: Uint8Array, now: number): RowBytes | undefined {
+  const size = bytes.length;
+  if (size > mostBytes || size === 0) return undefined;
+  return { id: createId(now), size, md5: createHash('md5').update(bytes).digest('base64'), row: bytes };
+}
+
+/** Whether a content stands in a row. */
+export function isRow(id: string): boolean {
+  return id.startsWith(prefix);
+}
+
+const insert = prepareQuery((db, row: { id: string; bytes: Uint8Array }) => db.insertInto('contents').values(row).compile());
+
+// A row is written and removed with an entry.
+const select = rememberQuery(
+  'entries',
+  prepareQuery((db, { id }: { id: string }) => db.selectFrom('contents').select('bytes').where('id', '=', id).compile()),
+  ({ bytes }) => bytes.byteLength,
+);
+
+/** Writes the row of a content, in the transaction that writes the entry which names it. */
+export async function insertRow(transaction: Transaction<Schema>, { id, row: bytes }: RowBytes): Promise<void> {
+  await insert(transaction, { id, bytes });
+}
+
+/** The bytes of a content that stands in a row; undefined when no entry has it any more. */
+export async function readRow(db: Kysely<Schema>, id: string): Promise<Uint8Array | undefined> {
+  const [row] = await select(db, { id });
+  return row && asBytes(row.bytes);
+}
+
+/** Removes the row of a content, in the transaction that removes the last entry which names it. */
+export async function removeRow(transaction: Transaction<Schema>, id: string): Promise<void> {
+  await transaction.deleteFrom('contents').where('id', '=', id).execute();
+}
