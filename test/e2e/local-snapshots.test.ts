@@ -32,7 +32,7 @@ async function read(profile: string, path: string): Promise<string> {
 }
 
 const put = async (profile: string, path: string, text: string): Promise<unknown> =>
-  await user.here(['--profile', profile, 'stor', 'put', '-q', '-', path], { input: text.padEnd(2000, '.') });
+  await user.here(['--profile', profile, 'stor', 'put', '-q', '-', path], { input: text.padEnd(10_000, '.') });
 
 /** Files of contents below a data directory. */
 function listContents(dataDir: string): string[] {

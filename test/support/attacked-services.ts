@@ -108,7 +108,8 @@ function create({ isolation, isNobody }: Kind): Attacked & { start(): Promise<vo
       const told = JSON.parse(stdout) as { isolation: string; pid: number };
       ({ pid } = told);
       if (told.isolation !== isolation) throw new Error(`there is no ${isolation} here: ${stderr}`);
-      writeFileSync(join(home, 'input'), `${'input '.repeat(200)}\n`, { mode: 0o644 });
+      // Too long for a row of the database: tasks get a link of the stored file.
+      writeFileSync(join(home, 'input'), `${'input '.repeat(2000)}\n`, { mode: 0o644 });
       const put = await cloud('stor', 'put', 'input', '/demo/stor/input', '-q');
       if (put.code !== 0) throw new Error(put.stderr);
     },
