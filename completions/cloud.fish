@@ -165,6 +165,8 @@ function __cloud_enter
             set __cloud_place 'images export'
         case 'images/clone'
             set __cloud_place 'images clone'
+        case 'images/promote'
+            set __cloud_place 'images promote'
         case 'images/update'
             set __cloud_place 'images update'
         case 'images/share'
@@ -616,6 +618,10 @@ function __cloud_valued
         case 'images create/--acl'
             return 0
         case 'images create/--wait-timeout'
+            return 0
+        case 'images promote/--to'
+            return 0
+        case 'images promote/--from'
             return 0
         case 'images update/--name'
             return 0
@@ -1658,6 +1664,7 @@ complete -c cloud -n '__cloud_below \'images\'' -a create -d 'Create an image fr
 complete -c cloud -n '__cloud_below \'images\'' -a import -d 'Copy an image with its origins from another datacenter'
 complete -c cloud -n '__cloud_below \'images\'' -a export -d 'Write an image with its manifest into the object storage'
 complete -c cloud -n '__cloud_below \'images\'' -a clone -d 'Make an own copy of an image that is shared with you'
+complete -c cloud -n '__cloud_below \'images\'' -a promote -d 'Bring an image with its origins to other datacenters'
 complete -c cloud -n '__cloud_below \'images\'' -a update -d 'Change fields of an image'
 complete -c cloud -n '__cloud_below \'images\'' -a share -d 'Let other accounts use an image'
 complete -c cloud -n '__cloud_below \'images\'' -a unshare -d 'Do not let other accounts use an image any more'
@@ -1688,6 +1695,10 @@ complete -c cloud -n '__cloud_argument \'images import\' 0 0' -a '(__cloud_ask d
 complete -c cloud -n '__cloud_argument \'images export\' 0 0' -a '(__cloud_ask image)'
 complete -c cloud -n '__cloud_argument \'images export\' 1 1' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_argument \'images clone\' 0 0' -a '(__cloud_ask image)'
+complete -c cloud -n '__cloud_at \'images promote\'' -l to -x -a '(__cloud_ask datacenter)' -d 'Datacenters, or all others'
+complete -c cloud -n '__cloud_at \'images promote\'' -l from -x -a '(__cloud_ask datacenter)' -d 'Name of the datacenter that the profile names; found by its address when absent'
+complete -c cloud -n '__cloud_at \'images promote\'' -s n -l dry-run -d 'Only show what is missing where'
+complete -c cloud -n '__cloud_argument \'images promote\' 0 0' -a '(__cloud_ask image)'
 complete -c cloud -n '__cloud_at \'images update\'' -l name -x -d 'New name'
 complete -c cloud -n '__cloud_at \'images update\'' -l version -x -d 'New version'
 complete -c cloud -n '__cloud_at \'images update\'' -l description -x -d 'Description'

@@ -1,0 +1,164 @@
+import type { Image } from '../../api/resources.ts';
+import { command, type Context } from '../../cli/command.ts';
+import { chooseDatacenters, type Datacenter } from '../../cli/datacenters.ts';
+import { flag, one, text } from '../../cli/parameters.ts';
+import { ApiError, checkInterrupted, InterruptedError, PartialError, UsageError } from '../../base/errors.ts';
+import { findImage } from '../../lookup/images.ts';
+import { imageHelp } from './change.ts';
+import { waitForState } from './creation.ts';
+import { keepInJournal, showOrSay } from './kept.ts';
+
+/** An image in a datacenter, and what became of it there. */
+export interface Promoted {
+  readonly dc: string;
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly outcome: 'imported' | 'present' | 'missing';
+}
+
+/** How what is promoted is shown. */
+export const promotedShape = { columns: ['dc', 'id', 'name', 'version', 'outcome'], id: 'id' };
+
+/** The name of the datacenter that the requests of a context go to. @throws {UsageError} where its address is none of the list's */
+async function nameOwn({ compute, account, settings }: Context, given: string | undefined): Promise<string> {
+  if (given !== undefined) return given;
+  const own = new URL(settings().url?.value ?? '').href;
+  const places = Object.entries(await compute.listDatacenters({ account }));
+  const found = places.find(([, url]) => URL.canParse(String(url)) && new URL(String(url)).href === own);
+  if (found) return found[0];
+  throw new UsageError(`no datacenter of the cloud has the address ${own}`, {
+    hint: `say what its name is: --from NAME, one of ${places.map(([name]) => name).join(', ')}`,
+  });
+}
+
+/** An image and the images that it builds on, the last origin first. */
+async function collectChain({ compute, account }: Context, image: Image): Promise<Image[]> {
+  const chain = [image];
+  for (let origin = image.origin; origin !== undefined && !chain.some(({ id }) => id === origin); origin = chain[0]?.origin)
+    chain.unshift(await compute.getImage({ account, id: origin }));
+  return chain;
+}
+
+async function findThere({ compute, account }: Context, id: string): Promise<Image | undefined> {
+  try {
+    return await compute.getImage({ account, id });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** Imports one image, unless another run was quicker. */
+async function importOne(context: Context, datacenter: string, id: string): Promise<Image> {
+  const { compute, account } = context;
+  try {
+    return await compute.importImageFromDatacenter({ account, datacenter, id });
+  } catch (error) {
+    const there = error instanceof ApiError && error.code === 'ImageUuidAlreadyExistsError' ? await findThere(context, id) : undefined;
+    if (there === undefined) throw error;
+    return there;
+  }
+}
+
+/** What is promoted: an image with its origins. */
+export interface Promotion {
+  readonly from: string;
+  readonly chain: readonly Image[];
+  readonly waitTimeout?: number | undefined;
+}
+
+/** What a promotion needs to know of the datacenter that it comes from. */
+export async function preparePromotion(context: Context, image: Image, from: string | undefined): Promise<Promotion> {
+  return { from: await nameOwn(context, from), chain: await collectChain(context, image) };
+}
+
+/** Brings a chain to a datacenter, the last origin first: each image is there before the next builds on it. */
+async function* promoteTo(
+  { name: dc, context }: Datacenter,
+  { from, chain, waitTimeout }: Promotion,
+  dryRun: boolean,
+): AsyncGenerator<Promoted> {
+  for (const { id, name, version } of chain) {
+    checkInterrupted(context.world.interrupted);
+    const there = await findThere(context, id);
+    if (there === undefined && dryRun) {
+      yield { dc, id, name, version, outcome: 'missing' };
+      continue;
+    }
+    const image = there ?? (await importOne(context, from, id));
+    if (!dryRun) await waitForState(context, image, ['active'], waitTimeout);
+    yield { dc, id, name, version, outcome: there ? 'present' : 'imported' };
+  }
+}
+
+/** Brings an image with its origins to several datacenters, one after the other. @throws {PartialError} at the end for those that failed */
+export async function* promoteEverywhere(context: Context, to: string, promotion: Promotion, dryRun: boolean): AsyncGenerator<Promoted> {
+  const datacenters = await chooseDatacenters(context, to);
+  const targets = datacenters.filter(({ name }) => name !== promotion.from);
+  let [failed, lastCode] = [0, 0];
+  for (const target of targets) {
+    try {
+      yield* promoteTo(target, promotion, dryRun);
+    } catch (error) {
+      if (error instanceof InterruptedError) throw error;
+      failed += 1;
+      lastCode = await context.fail(error, target.name);
+    }
+  }
+  if (failed === 0) return;
+  throw new PartialError(`${failed} of ${targets.length} datacenters failed`, failed === targets.length ? { allFailed: lastCode } : {});
+}
+
+const verbs = { imported: 'Imported', present: 'There already:', missing: 'Would import' };
+
+/** What became of an image, in words. */
+export function describePromoted({ dc, id, name, version, outcome }: Promoted): string {
+  return `${dc}: ${verbs[outcome]} image ${name}@${version} (${id})`;
+}
+
+/** Options of commands that promote. */
+export const promotionOptions = {
+  from: text('Name of the datacenter that the profile names; found by its address when absent', {
+    placeholder: 'NAME',
+    values: 'datacenter',
+  }),
+};
+
+/** `cloud images promote`. */
+export const promote = command({
+  summary: 'Bring an image with its origins to other datacenters',
+  description:
+    'The images that it builds on come first, each is waited for, and what is there already is left as it is. An interrupted run goes on by the same command or by cloud resume. A datacenter that fails is named, and the others get the image (exit code 5). Images of the operator are not imported: they have to be there.',
+  arguments: { image: one(imageHelp, { values: 'image' }) },
+  options: {
+    to: text('Datacenters, or all others', { placeholder: 'LIST', values: 'datacenter' }),
+    ...promotionOptions,
+    dryRun: flag('Only show what is missing where', { short: 'n' }),
+  },
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    const { to } = options;
+    if (to === undefined) throw new UsageError('--to is needed: the datacenters', { hint: 'all, or names of: cloud datacenters list' });
+    const image = await findImage(invocation, args.image);
+    const promotion = await preparePromotion(invocation, image, options.from);
+    const run = (): AsyncIterable<Promoted> => promoteEverywhere(invocation, to, promotion, options.dryRun);
+    if (options.dryRun) return await showOrSay(invocation, run(), promotedShape, describePromoted);
+    const work = {
+      command: 'images promote',
+      kind: 'images' as const,
+      // By its id, because a newer image may have the name by then.
+      args: { image: image.id },
+      options: { to, from: promotion.from, dryRun: false },
+      placed: [[`${image.name}@${image.version}`, to]] as const,
+    };
+    return await showOrSay(invocation, keepInJournal(invocation, work, run), promotedShape, describePromoted);
+  },
+  examples: [
+    { line: 'cloud images promote debian-12 --to all --dry-run', help: 'Where is it missing?' },
+    {
+      line: 'cloud --url "$(cloud datacenters get local-2 -o name)" images promote inventory --to local',
+      help: 'From local-2, with the images that it builds on',
+    },
+  ],
+});
