@@ -70,6 +70,7 @@ export async function copyUp(context: Context, words: string[], options: CopyVal
     growing: false,
     links: undefined,
     withoutHeaders: false,
+    untar: false,
   };
   const values = { ...options, ...unused, meta: [], header: [] };
   return await put.run(invokeWith<typeof put.arguments, typeof put.options>(context, { args: { file: words }, options: values }));
@@ -80,6 +81,6 @@ export async function copyDown(context: Context, words: string[], options: CopyV
   const target = words.at(-1) ?? '';
   if (options.type !== undefined) throw new UsageError('--type is for objects, not for files');
   if (options.parents && target !== '-') makeFolders(resolvePath(context.world, target.endsWith('/') ? target : dirname(target)));
-  const values = { ...options, continue: false, sparse: false, withHeaders: false };
+  const values = { ...options, continue: false, sparse: false, tar: false, withHeaders: false };
   return await get.run(invokeWith<typeof get.arguments, typeof get.options>(context, { args: { path: words }, options: values }));
 }

@@ -28,6 +28,7 @@ import { missing } from './paths.ts';
 import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { rememberTrees, type FetchResult, type FetchStep } from './remember.ts';
 import { runTransfers } from './show.ts';
+import { checkTar, getTar } from './tar.ts';
 import { countAhead } from './totals.ts';
 
 /** Objects one after the other, as one stream. */
@@ -253,6 +254,7 @@ export const get = command({
     noTargetDirectory,
     modes: flag('Give files the permission bits that were kept with put --modes'),
     sparse: sparseOption,
+    tar: flag('With -r: write a tar archive of all arguments to stdout'),
     withHeaders: flag(`With -r: keep types, headers and links in ${manifestName} at the root, for put -r and sync`),
     ...readingNames,
     ...listOption,
@@ -264,6 +266,10 @@ export const get = command({
     if (options.withHeaders && !options.recursive) throw new UsageError('--with-headers is for trees', { hint: 'add -r' });
     if (options.continue && options.noClobber) throw createContradiction('--continue', '--no-clobber');
     const hasList = options.pathsFrom !== undefined;
+    if (options.tar) {
+      checkTar(options);
+      return await getTar(invocation, (await readNames(invocation, args.path, options)).paths, options);
+    }
     const { sources: words, local } = readTarget(invocation, args.path, options.recursive, hasList);
     const { paths: sources, isMatch } = await readNames(invocation, words, options);
     if (local === undefined) {
@@ -329,5 +335,6 @@ export const get = command({
     { line: 'cloud stor get logs/a.gz | zcat', help: 'Into a pipe' },
     { line: 'cloud stor get photos/1.jpg photos/2.jpg .', help: 'Into files of this folder' },
     { line: 'cloud stor get -r photos ./photos', help: 'A tree, many files at once' },
+    { line: 'cloud stor get -r photos --tar > photos.tar', help: 'A tree as an archive' },
   ],
 });

@@ -28,6 +28,7 @@ import { explainCondition, explainParent } from './paths.ts';
 import { dryRunOption, rehearseFolder, rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { declarePut, putOnce, readPlaces } from './put-once.ts';
 import { runTransfers, type Transfers } from './show.ts';
+import { putTar } from './tar.ts';
 import { readMoment } from './moment.ts';
 import { createSkips, linksOption, readLinks } from './skips.ts';
 import { countAhead } from './totals.ts';
@@ -216,6 +217,7 @@ export const put = command({
     dryRun: dryRunOption,
     maxSize: size('Most bytes to take from stdin'),
     growing: flag('Store what files have when they are opened, though they grow meanwhile'),
+    untar: flag('Store what is in tar archives, not the archives'),
     links: linksOption,
     ...filterOptions,
     withoutHeaders: flag(`With -r: take no headers from ${manifestName} of get --with-headers`),
@@ -228,11 +230,12 @@ export const put = command({
         hint: `cloud stor put ${options.recursive ? '-r ' : ''}${quoteShell(args.file[0] ?? '')} NAME`,
       });
     }
+    const target = args.file.at(-1) ?? '';
+    const path = readRemotePath(target, account);
+    if (options.untar) return await putTar(invocation, args.file.slice(0, -1), path, options);
     const files = resumed ? resumed.placed.map(([source]) => source) : args.file.slice(0, -1);
     checkContradictions(options, files.length);
     readSince(world.now(), options);
-    const target = args.file.at(-1) ?? '';
-    const path = readRemotePath(target, account);
     const place = resumed ? readPlaces(resumed, account) : await chooseTarget(invocation, files, target, path, options.noTargetDirectory);
     checkApart(invocation, files, place);
     const only = files.length === 1 && !options.recursive;
@@ -306,5 +309,6 @@ export const put = command({
     { line: 'cloud stor put report.pdf docs/', help: 'A file into a directory' },
     { line: 'tar cz src | cloud stor put - backups/src.tgz -p', help: 'What comes from a pipe' },
     { line: 'cloud stor put -r photos pictures', help: 'A tree, many files at once' },
+    { line: 'tar c src | cloud stor put --untar - backups --modes', help: 'The files of an archive' },
   ],
 });

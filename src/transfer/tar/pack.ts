@@ -1,0 +1,146 @@
+import { NetworkError } from '../../base/errors.ts';
+import { runOrdered } from '../../base/parallel.ts';
+import { openObject, readObject, readSmallObject, type Opened } from '../download/download.ts';
+import type { Engine } from '../engine.ts';
+import { closeBody } from '../close-body.ts';
+import { readTime } from '../local/time.ts';
+import { printRemotePath, type RemotePath } from '../path.ts';
+import { tryAgain } from '../retry.ts';
+import type { Filter } from '../sync/tree.ts';
+import { readMode } from '../tree/headers.ts';
+import { walkRemote } from '../tree/walk.ts';
+import { archiveEnd, encodeHeader, paddingOf } from './header.ts';
+
+/** Objects of at most this size are fetched while others before them are written, bytes. */
+const smallObject = 1024 * 1024;
+
+/** Permission bits of what kept none. */
+const usualFileMode = 0o644;
+const usualFolderMode = 0o755;
+
+/** A tree or an object, and its name in the archive; without one, what is in the tree stands at the top. */
+export interface PackRoot {
+  readonly path: RemotePath;
+  readonly type: 'object' | 'directory';
+  readonly name: string;
+}
+
+export interface PackOptions {
+  readonly filter: Filter;
+  /** Called for a directory that cannot be listed; the rest is packed. */
+  readonly onError: (error: unknown) => Promise<void> | void;
+  /** Does the work of one object; undefined when that failed, which was reported. */
+  readonly attempt: <T>(label: string, work: () => Promise<T>) => Promise<T | undefined>;
+}
+
+/** Something that is to be in the archive. */
+interface PackStep {
+  readonly kind: 'object' | 'directory';
+  readonly path: RemotePath;
+  readonly name: string;
+  /** Milliseconds since the epoch. */
+  readonly mtime: number;
+  readonly size: number | undefined;
+}
+
+async function* planPack(engine: Engine, roots: readonly PackRoot[], { filter, onError }: PackOptions): AsyncGenerator<PackStep> {
+  for (const { path, type, name } of roots) {
+    if (type === 'object') {
+      yield { kind: 'object', path, name, mtime: 0, size: undefined };
+      continue;
+    }
+    if (name !== '' && !filter.isChoosy) yield { kind: 'directory', path, name, mtime: 0, size: undefined };
+    for await (const visit of walkRemote(engine.storage, path, { onError, prune: filter.prunes })) {
+      const { kind, entry, rel } = visit;
+      const takes = kind === 'object' ? filter.hasFile(rel) : kind === 'enter' && !filter.isChoosy && !filter.prunes(rel);
+      if (!takes) continue;
+      const mtime = Date.parse(entry.mtime);
+      const step = { path: visit.path, name: name === '' ? rel : `${name}/${rel}`, mtime: Number.isNaN(mtime) ? 0 : mtime };
+      yield { ...step, kind: kind === 'object' ? 'object' : 'directory', size: entry.size };
+    }
+  }
+}
+
+/** The header of an object that has been asked for. @throws {NetworkError} when its size is not known, which stands before the bytes */
+function describeObject({ name }: PackStep, { path, headers, size }: Opened): Buffer {
+  if (size === undefined)
+    throw new NetworkError(`the service does not say how large ${printRemotePath(path)} is`, { code: 'UnreadableReply' });
+  const kept = readTime(headers['m-mtime'])?.time;
+  const changed = Date.parse(headers['last-modified'] ?? '');
+  const mtime = kept ?? BigInt(Number.isNaN(changed) ? 0 : changed) * 1_000_000n;
+  return encodeHeader({ type: 'file', name, size, mtime, mode: readMode(headers['m-mode']) ?? usualFileMode });
+}
+
+/** What was fetched ahead of time. */
+interface Packed {
+  readonly step: PackStep;
+  /** Absent for an object that is too large to be held. */
+  readonly blocks?: readonly Buffer[];
+}
+
+async function fetchSmall(engine: Engine, step: PackStep): Promise<Packed> {
+  if (step.size === undefined || step.size > smallObject) return { step };
+  return await tryAgain(async () => {
+    const opened = await openObject(engine, step.path);
+    if (opened.size !== undefined && opened.size > smallObject) {
+      await closeBody(opened.body);
+      return { step };
+    }
+    const header = describeObject(step, opened);
+    const ticket = engine.monitor.begin(printRemotePath(step.path), opened.size);
+    try {
+      const content = await readSmallObject(engine, opened, ticket);
+      ticket.end('done');
+      return { step, blocks: [header, content, paddingOf(content.length)] };
+    } catch (error) {
+      ticket.end('failed');
+      throw error;
+    }
+  }, engine);
+}
+
+/** The blocks of an object as they come. An error after its header ends the archive: what was announced did not come. */
+async function* streamObject(engine: Engine, opened: Opened, header: Buffer): AsyncGenerator<Uint8Array> {
+  const ticket = engine.monitor.begin(printRemotePath(opened.path), opened.size);
+  let isDone = false;
+  try {
+    yield header;
+    yield* readObject(engine, opened, { ticket });
+    yield paddingOf(opened.size ?? 0);
+    isDone = true;
+  } finally {
+    ticket.end(isDone ? 'done' : 'failed');
+  }
+}
+
+/**
+ * A tar archive of trees and objects, in order: small objects are fetched ahead of time, several at once, larger ones pass through.
+ * What cannot be read is reported and left out.
+ */
+export async function* packTrees(engine: Engine, roots: readonly PackRoot[], options: PackOptions): AsyncGenerator<Uint8Array> {
+  const { attempt } = options;
+  const fetch = async (step: PackStep): Promise<Packed | undefined> => {
+    if (step.kind === 'directory') return { step };
+    return await attempt(printRemotePath(step.path), () => fetchSmall(engine, step));
+  };
+  const window = engine.parallel * 2;
+  for await (const packed of runOrdered(planPack(engine, roots, options), fetch, {
+    limit: engine.parallel,
+    window,
+    signal: engine.signal,
+  })) {
+    if (!packed) continue;
+    const { step, blocks } = packed;
+    if (step.kind === 'directory') {
+      yield encodeHeader({ type: 'directory', name: step.name, size: 0, mtime: BigInt(step.mtime) * 1_000_000n, mode: usualFolderMode });
+    } else if (blocks) yield Buffer.concat(blocks);
+    else {
+      const begun = await attempt(printRemotePath(step.path), async () => {
+        const opened = await openObject(engine, step.path);
+        return { opened, header: describeObject(step, opened) };
+      });
+      if (begun) yield* streamObject(engine, begun.opened, begun.header);
+    }
+  }
+  yield archiveEnd;
+}

@@ -1,0 +1,228 @@
+import type { ByteStream } from '../../api/message.ts';
+import { readTime } from '../local/time.ts';
+import { ArchiveError, blockSize, paddingOf, readHeader, readRecords, type RawHeader } from './header.ts';
+
+/** Something that an archive has, with its names as they stand there. */
+export interface ArchiveEntry {
+  readonly type: 'file' | 'directory' | 'hard link' | 'symbolic link' | 'special';
+  readonly name: Buffer;
+  /** What a link leads to. */
+  readonly link: Buffer;
+  readonly size: number;
+  /** Nanoseconds since the epoch. */
+  readonly mtime: bigint;
+  readonly mode: number;
+  /** The bytes, once, before the next entry is asked for; what is not read is skipped. */
+  readonly body: () => ByteStream;
+}
+
+/** Longest header of names and the like, bytes: longer ones would fill the memory. */
+const longestHeader = 1024 * 1024;
+
+/** Zeros that may come after the end, bytes: programs fill their last record. */
+const longestEnd = 1024 * 1024;
+
+const types: Readonly<Record<string, ArchiveEntry['type']>> = {
+  '\0': 'file',
+  '0': 'file',
+  '7': 'file',
+  '1': 'hard link',
+  '2': 'symbolic link',
+  '3': 'special',
+  '4': 'special',
+  '5': 'directory',
+  '6': 'special',
+};
+
+/** How compressed archives begin, and what reads them. */
+const compressions: readonly (readonly [start: string, program: string])[] = [
+  ['1f8b', 'zcat'],
+  ['425a68', 'bzcat'],
+  ['fd377a585a', 'xzcat'],
+  ['28b52ffd', 'zstdcat'],
+];
+
+/** The bytes of an archive, by number. */
+interface ByteReader {
+  /** Exactly so many; undefined where nothing comes any more. @throws {ArchiveError} when only some come */
+  readonly read: (count: number) => Promise<Buffer | undefined>;
+  /** So many, in pieces as they come. @throws {ArchiveError} when fewer come */
+  readonly take: (count: number) => AsyncGenerator<Uint8Array>;
+  /** What is left, in pieces. */
+  readonly rest: () => AsyncGenerator<Uint8Array>;
+  /** Lets go of the source. */
+  readonly close: () => Promise<void>;
+}
+
+function createByteReader(source: AsyncIterable<Uint8Array>, cut: () => ArchiveError): ByteReader {
+  const pieces = source[Symbol.asyncIterator]();
+  let held: Uint8Array = new Uint8Array();
+  let failure: { error: unknown } | undefined;
+  async function fill(): Promise<boolean> {
+    while (held.length === 0) {
+      // A source that has failed would look as if it had ended.
+      if (failure) throw failure.error;
+      const next = await pieces.next().catch((error: unknown) => {
+        failure = { error };
+        throw error;
+      });
+      if (next.done === true) return false;
+      held = next.value;
+    }
+    return true;
+  }
+  async function* take(count: number): AsyncGenerator<Uint8Array> {
+    for (let left = count; left > 0;) {
+      if (!(await fill())) throw cut();
+      const piece = held.subarray(0, left);
+      held = held.subarray(piece.length);
+      left -= piece.length;
+      yield piece;
+    }
+  }
+  return {
+    take,
+    read: async (count) => {
+      if (!(await fill())) return undefined;
+      if (held.length < count) {
+        const parts = [];
+        for await (const piece of take(count)) parts.push(piece);
+        return Buffer.concat(parts);
+      }
+      const bytes = Buffer.from(held.subarray(0, count));
+      held = held.subarray(count);
+      return bytes;
+    },
+    rest: async function* rest() {
+      while (await fill()) {
+        const piece = held;
+        held = new Uint8Array();
+        yield piece;
+      }
+    },
+    close: async () => void (await pieces.return?.()),
+  };
+}
+
+/** What headers before an entry say of it. */
+interface Extra {
+  name?: Buffer | undefined;
+  link?: Buffer | undefined;
+  size?: bigint | undefined;
+  mtime?: bigint | undefined;
+}
+
+function isZero(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0);
+}
+
+/** Reads the pax records that matter here. */
+function readExtra(bytes: Buffer, fail: (problem: string) => ArchiveError): Extra {
+  const records = readRecords(bytes);
+  if (!records) throw fail('has a damaged pax header');
+  if ([...records.keys()].some((key) => key.startsWith('GNU.sparse.'))) throw fail('has a sparse file: make it without --sparse');
+  const [size, mtime] = ['size', 'mtime'].map((key) => records.get(key)?.toString('latin1'));
+  const extra: Extra = { name: records.get('path'), link: records.get('linkpath') };
+  if (size !== undefined && !/^\d{1,20}$/.test(size)) throw fail('has a damaged pax header');
+  if (size !== undefined) extra.size = BigInt(size);
+  const time = readTime(mtime)?.time;
+  if (time !== undefined) extra.mtime = time;
+  return extra;
+}
+
+/** Reads the end of an archive to the end of its stream. */
+async function readEnd(reader: ByteReader, fail: (problem: string) => ArchiveError): Promise<void> {
+  let size = 0;
+  for await (const piece of reader.rest()) {
+    size += piece.length;
+    if (!isZero(piece)) throw fail('goes on after its end');
+    if (size > longestEnd) throw fail('has no end of zeros after its end');
+  }
+}
+
+/** The error of a first block that is no header. */
+function explainStart(block: Buffer, label: string): ArchiveError {
+  const [, program] = compressions.find(([start]) => block.toString('hex').startsWith(start)) ?? [];
+  if (program === undefined) return new ArchiveError(`${label} is not a tar archive`);
+  return new ArchiveError(`${label} is compressed`, {
+    hint: `${program} ${label === 'stdin' ? '' : `${label} `}| cloud stor put --untar - ...`,
+  });
+}
+
+function readSize(header: RawHeader, extra: Extra, fail: (problem: string) => ArchiveError): number {
+  const size = extra.size ?? header.size;
+  if (size < 0n || size > BigInt(Number.MAX_SAFE_INTEGER)) throw fail('has an entry of an impossible size');
+  return Number(size);
+}
+
+/**
+ * The entries of an archive as they come: ustar, pax, GNU tar and older. A header is held, and of bytes what the source gives at once.
+ * @throws {ArchiveError} for what is damaged, cut or no archive at all
+ */
+export async function* readArchive(source: AsyncIterable<Uint8Array>, label: string): AsyncGenerator<ArchiveEntry> {
+  let current = '';
+  const fail = (problem: string): ArchiveError => new ArchiveError(`${label} ${problem}${current === '' ? '' : ` (after ${current})`}`);
+  const reader = createByteReader(source, () => fail('ends in the middle'));
+  let extra: Extra = {};
+  let globalTime: bigint | undefined;
+  let isFirst = true;
+
+  /** The content of a header that belongs to the next entry. */
+  async function readLong(size: number): Promise<Buffer> {
+    if (size > longestHeader) throw fail(`has a header of ${size} bytes, more than any name needs`);
+    const parts = [];
+    for await (const piece of reader.take(size + paddingOf(size).length)) parts.push(piece);
+    return Buffer.concat(parts).subarray(0, size);
+  }
+
+  /** Takes what stands before an entry; false when the header is that of an entry. */
+  async function takeExtra(header: RawHeader): Promise<boolean> {
+    if (!'xgLK'.includes(header.type)) return false;
+    const bytes = await readLong(readSize(header, {}, fail));
+    const name = bytes.subarray(0, bytes.indexOf(0) < 0 ? bytes.length : bytes.indexOf(0));
+    if (header.type === 'L') extra.name ??= name;
+    else if (header.type === 'K') extra.link ??= name;
+    else if (header.type === 'x') extra = { ...extra, ...readExtra(bytes, fail) };
+    else {
+      const { name, link, size, mtime } = readExtra(bytes, fail);
+      if (name ?? link ?? size) throw fail('has a name or a size for all of its entries');
+      globalTime = mtime ?? globalTime;
+    }
+    return true;
+  }
+
+  try {
+    for (;;) {
+      const block = await reader.read(blockSize);
+      if (!block) throw fail(isFirst ? 'is empty: not a tar archive' : 'ends without its last block: it may be cut');
+      if (isZero(block)) {
+        await readEnd(reader, fail);
+        return;
+      }
+      const header = readHeader(block);
+      if (!header) throw isFirst ? explainStart(block, label) : fail('is damaged: a header is wrong');
+      isFirst = false;
+      if (await takeExtra(header)) continue;
+      const type = types[header.type];
+      if (type === undefined) throw fail(`has an entry of the type ${JSON.stringify(header.type)}, which is not known here`);
+      const { name = header.name, link = header.link, mtime = globalTime ?? header.mtime * 1_000_000_000n } = extra;
+      // Only files have bytes; some programs give links the size of what they lead to.
+      const isFile = type === 'file' && !name.toString('latin1').endsWith('/');
+      const size = type === 'file' ? readSize(header, extra, fail) : 0;
+      extra = {};
+      let left = size;
+      async function* body(): AsyncGenerator<Uint8Array> {
+        for await (const piece of reader.take(left)) {
+          left -= piece.length;
+          yield piece;
+        }
+      }
+      yield { type: type === 'file' && !isFile ? 'directory' : type, name, link, size: isFile ? size : 0, mtime, mode: header.mode, body };
+      current = JSON.stringify(name.toString());
+      for await (const piece of reader.take(left)) void piece;
+      for await (const piece of reader.take(paddingOf(size).length)) void piece;
+    }
+  } finally {
+    await reader.close();
+  }
+}
