@@ -7,6 +7,8 @@ export interface TerminalSession {
   type(keys: string): void;
   /** Waits until a pattern is shown, and returns all that was shown so far. */
   until(pattern: RegExp): Promise<string>;
+  /** Closes the terminal, as closing its window does. */
+  hangUp(): void;
   /** Waits for the end. */
   end(): Promise<{ code: number | null; text: string; raw: string }>;
 }
@@ -59,6 +61,7 @@ export function openTerminal(
   const read = (): string => stripVTControlCharacters(raw).replaceAll('\r\n', '\n');
   return {
     type: (keys) => void child.stdin.write(keys),
+    hangUp: () => void child.kill('SIGKILL'),
     until: async (pattern) => {
       await wait(() => pattern.test(read()) || code !== undefined, `"${pattern.source}"`);
       if (!pattern.test(read())) throw new Error(`${line} ended without "${pattern.source}": ${JSON.stringify(raw)}`);
