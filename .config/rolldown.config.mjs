@@ -43,7 +43,7 @@ const groups = [
     'run',
     'base/(build|errors|nearest|quote|world)',
     'commands/index',
-    'cli/(exact-arguments|tree|globals|parameters|plain-line)',
+    'cli/(exact-arguments|tree|globals|parameters|plain-line|synonyms)',
     'session/(curl|redact)',
     'config/settings',
     'output/(colour|kinds|escape|field|notes|units|width|writer)',
@@ -51,7 +51,7 @@ const groups = [
   // Every noun.
   group(
     'nouns',
-    'cli/(command|shapes|prompt|input|wait|from)',
+    'cli/(command|shapes|prompt|input|wait|from|filters|named)',
     'lookup/(find|role|images)',
     'output/(units|field|spinner)',
     'api/(compute|fields|objects|resources|storage)',
@@ -114,6 +114,19 @@ function escapeWide(bundle) {
 function separateExports(bundle) {
   for (const chunk of Object.values(bundle))
     if (chunk.type === 'chunk') chunk.code = chunk.code.replace(/([;,])(?=exports\.|Object\.defineProperty\(exports,)/g, '$1\n');
+}
+
+/** The few functions of the bundler stand in the file that is always loaded, not in one of their own, which every command would have to read. */
+function joinRuntime(bundle) {
+  const find = (wanted) => Object.values(bundle).find(({ type, isEntry, name }) => type === 'chunk' && !isEntry && name === wanted);
+  const [runtime, start] = [find('rolldown-runtime'), find('start')];
+  const load = (file) => `require("./${file}")`;
+  for (const chunk of Object.values(bundle)) {
+    if (chunk.type !== 'chunk' || !chunk.code.includes(load(runtime.fileName))) continue;
+    const own = `exports.runtime=(function(exports){${runtime.code}\nreturn exports})({})`;
+    chunk.code = chunk.code.replace(load(runtime.fileName), () => (chunk === start ? own : `${load(start.fileName)}.runtime`));
+  }
+  delete bundle[runtime.fileName];
 }
 
 /**
@@ -208,6 +221,7 @@ export default {
     { name: 'defer-builtins', renderChunk: deferBuiltins },
     { name: 'shorten-names', renderChunk: shortenNames },
     { name: 'separate-exports', generateBundle: (_, bundle) => separateExports(bundle) },
+    { name: 'join-runtime', generateBundle: (_, bundle) => joinRuntime(bundle) },
     { name: 'escape-wide', generateBundle: (_, bundle) => escapeWide(bundle) },
     {
       name: 'make-runnable',

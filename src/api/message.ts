@@ -25,6 +25,19 @@ export interface Reply {
   body: ByteStream;
 }
 
+/** A body that has come whole: whoever wants all of it need not wait for its pieces, each of which costs several turns. */
+export class WholeBody implements AsyncIterable<Uint8Array> {
+  readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    return streamOf(this.bytes);
+  }
+}
+
 /** One piece of bytes as a stream. */
 export async function* streamOf(...pieces: Uint8Array[]): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) if (piece.length > 0) yield piece;
@@ -39,7 +52,8 @@ export class BodyTooLarge extends Error {
 const smallestBuffer = 4096;
 
 /** Reads a body to its end. @throws {BodyTooLarge} when it has more than `limit` bytes. */
-export async function readAll(body: Body | undefined, limit = Infinity): Promise<Uint8Array> {
+export async function readAll(given: Body | undefined, limit = Infinity): Promise<Uint8Array> {
+  const body = given instanceof WholeBody ? given.bytes : given;
   if (body === undefined) return new Uint8Array();
   if (body instanceof Uint8Array) {
     if (body.length > limit) throw new BodyTooLarge(`more than ${limit} bytes`);

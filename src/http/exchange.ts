@@ -1,4 +1,4 @@
-import type { Reply } from '../api/message.ts';
+import { WholeBody, type Reply } from '../api/message.ts';
 import { shelfLife, type Connection } from './connection.ts';
 import { createInbox } from './inbox.ts';
 import { createFailure, toNetworkError } from './network-error.ts';
@@ -41,6 +41,7 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
   const [reply, over] = [createPromise<Reply>(), createPromise<number>()];
   let head: ReplyHead | undefined;
   let isReusable = false;
+  let isDelivered = false;
   let answering: NodeJS.Timeout | undefined;
 
   function end(mayBeUsed: boolean): void {
@@ -92,7 +93,6 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
       clearTimeout(answering);
       inbox.expect(came.length);
       if (isRefused()) writer.wake();
-      reply.resolve({ status: came.status, headers: came.headers, body: read() });
     },
     body: inbox.add,
     end: (rest) => {
@@ -102,10 +102,20 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
     },
   });
 
+  /** Gives the response to who waits for it, once its headers have come; what has come of its body with them is not waited for. */
+  function deliver(): void {
+    if (isDelivered || head === undefined) return;
+    isDelivered = true;
+    const whole = state.exchange === 'over' ? inbox.takeWhole() : undefined;
+    reply.resolve({ status: head.status, headers: head.headers, body: whole ? new WholeBody(whole) : read() });
+  }
+
   function takeBytes(bytes: Uint8Array): boolean {
     try {
       parser.push(bytes);
+      deliver();
     } catch (error) {
+      deliver();
       fail(error);
     }
     return state.response === 'complete' || inbox.hasRoom();

@@ -32,25 +32,18 @@ export interface Inbox {
   readonly hasRoom: () => boolean;
   /** The bytes, in larger pieces than they came in. To be read once. */
   readonly pieces: () => AsyncGenerator<Uint8Array>;
+  /** All bytes, instead of `pieces`, when they have come in order to their end; undefined otherwise. */
+  readonly takeWhole: () => Uint8Array | undefined;
 }
 
-/** Makes an inbox. Memory of each piece is its own: whoever reads may keep it. */
-export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
-  let full: Uint8Array[] = [];
-  let waiting = 0;
-  let isLong = false;
+/** Fills large pieces with small ones. */
+function createGatherer(give: (piece: Uint8Array) => void): { gather: (bytes: Uint8Array, size: number) => void; cut: () => void } {
   let piece = Buffer.alloc(0);
   let [start, end] = [0, 0];
-  const last: { isThere: boolean; failure?: { error: unknown } } = { isThere: false };
-  let wake: (() => void) | undefined;
 
-  function wakeReader(): void {
-    wake?.();
-    wake = undefined;
-  }
   /** What the large piece has so far becomes a piece; the rest of it is still to be filled. */
   function cut(): void {
-    if (end > start) full.push(piece.subarray(start, end));
+    if (end > start) give(piece.subarray(start, end));
     start = end;
   }
   function gather(bytes: Uint8Array, size: number): void {
@@ -65,6 +58,22 @@ export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
       end += part.length;
       rest = rest.subarray(part.length);
     }
+  }
+  return { gather, cut };
+}
+
+/** Makes an inbox. Memory of each piece is its own: whoever reads may keep it. */
+export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
+  let full: Uint8Array[] = [];
+  let waiting = 0;
+  let isLong = false;
+  const { gather, cut } = createGatherer((piece) => void full.push(piece));
+  const last: { isThere: boolean; failure?: { error: unknown } } = { isThere: false };
+  let wake: (() => void) | undefined;
+
+  function wakeReader(): void {
+    wake?.();
+    wake = undefined;
   }
   function add(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
@@ -84,14 +93,18 @@ export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
     last.isThere = true;
     wakeReader();
   }
+  function takeAll(): Uint8Array[] {
+    cut();
+    const taken = full;
+    full = [];
+    waiting = 0;
+    return taken;
+  }
   async function* pieces(): AsyncGenerator<Uint8Array> {
     try {
       while (waiting > 0 || !last.isThere) {
         if (waiting > 0) {
-          cut();
-          const taken = full;
-          full = [];
-          waiting = 0;
+          const taken = takeAll();
           if (!last.isThere) resume();
           yield* taken;
         } else {
@@ -105,6 +118,11 @@ export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
       if (!last.isThere) leave();
     }
   }
+  function takeWhole(): Uint8Array | undefined {
+    if (!last.isThere || last.failure) return undefined;
+    const taken = takeAll();
+    return taken.length === 1 ? taken[0] : Buffer.concat(taken);
+  }
   return {
     expect: (length) => (isLong = length !== undefined && length >= longBody),
     add,
@@ -115,5 +133,6 @@ export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
     },
     hasRoom: () => waiting < mostWaiting,
     pieces,
+    takeWhole,
   };
 }

@@ -54,13 +54,25 @@ const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 /** A size, and extensions that nobody knows. */
 const chunkLine = new RegExp(String.raw`^([\da-fA-F]{1,12})(?:;${token}(?:=(?:${token}|"[\t !#-[\]-~]*"))?)*$`);
 
+/** A text without the blanks and tabs around it. */
+function trimBlanks(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && (text[start] === ' ' || text[start] === '\t')) start += 1;
+  while (end > start && (text[end - 1] === ' ' || text[end - 1] === '\t')) end -= 1;
+  return text.slice(start, end);
+}
+
 /** Names and values in turn. */
 function readFields(lines: readonly string[]): string[] {
-  return lines.flatMap((line) => {
-    const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(line) ?? [];
+  const fields: string[] = [];
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(0, colon));
+    const value = line.slice(colon + 1);
     if (!isToken(name) || !isFieldValue(value)) refuse('a header is malformed', 'HPE_INVALID_HEADER_TOKEN');
-    return [name, value.replace(/^[\t ]+/, '').replace(/[\t ]+$/, '')];
-  });
+    fields.push(name, trimBlanks(value));
+  }
+  return fields;
 }
 
 function readLength(value: string | undefined): number | undefined {

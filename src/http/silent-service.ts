@@ -1,4 +1,4 @@
-import type { Body, ByteStream, Reply } from '../api/message.ts';
+import { WholeBody, type Body, type ByteStream, type Reply } from '../api/message.ts';
 import { NetworkError, SilentServiceError } from '../base/errors.ts';
 import { isTransient } from './network-error.ts';
 import type { Outgoing, Send } from './send.ts';
@@ -112,16 +112,13 @@ export function createSilenceGuard(idleTimeout: number, now: () => number): (sen
       let giveUp: ((error: SilentServiceError) => void) | undefined;
       beginWait();
       try {
-        const sent = send({ ...outgoing, body: countBody(outgoing.body) });
-        const reply = await Promise.race([
-          sent,
-          new Promise<never>((_, reject) => {
-            giveUp = reject;
-            giveUps.add(reject);
-          }),
-        ]);
+        const reply = await new Promise<Reply>((resolve, reject) => {
+          giveUp = reject;
+          giveUps.add(reject);
+          send({ ...outgoing, body: countBody(outgoing.body) }).then(resolve, reject);
+        });
         markAlive();
-        return { ...reply, body: countReceived(reply.body, outgoing.mayPause === true) };
+        return reply.body instanceof WholeBody ? reply : { ...reply, body: countReceived(reply.body, outgoing.mayPause === true) };
       } catch (error) {
         throw judge(error, false);
       } finally {

@@ -92,13 +92,17 @@ export function createSocketSender(options: SendOptions): Sender {
     }
   }
 
-  async function send(outgoing: Outgoing): Promise<Reply> {
-    const { url, signal } = outgoing;
-    const pool = find(url);
+  function waitForOne(pool: Pool, url: URL, signal: AbortSignal | undefined): Promise<Connection> {
     const acquired = acquire(pool, url).catch((error: unknown) => {
       throw toNetworkError(error, url);
     });
-    const connection = await (signal ? abandon(acquired, signal, (unused) => release(pool, unused)) : acquired);
+    return signal ? abandon(acquired, signal, (unused) => release(pool, unused)) : acquired;
+  }
+
+  async function send(outgoing: Outgoing): Promise<Reply> {
+    const { url, signal } = outgoing;
+    const pool = find(url);
+    const connection = (signal?.aborted === true ? undefined : takeIdle(pool)) ?? (await waitForOne(pool, url, signal));
     connection.socket.ref();
     const { reply, over } = startExchange(connection, outgoing, options.idleTimeout);
     void over.then((patience) => {

@@ -205,7 +205,7 @@ function describeFetched({ path, headers, size = 0, etag, md5 }: Opened, file: s
 
 async function writeObject(engine: Engine, opened: Opened, file: string, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
   const there = lstatSync(file, { throwIfNoEntry: false });
-  if (options.inTree === true) checkPlace(file, there);
+  if (options.inTree === true && there !== undefined) checkPlace(file, there);
   options.onHeaders?.(opened.headers);
   const mtime = readTime(opened.headers['m-mtime'])?.time;
   const fetched = describeFetched(opened, file, mtime);

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 import { closeSync, constants, fstatSync, linkSync, lstatSync, openSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isSystemError, LocalError } from '../../base/errors.ts';
@@ -27,9 +27,23 @@ function checkOf(start: string): string {
 /** Milliseconds after which a file that nobody wrote to is taken for left, though its process seems to live: numbers are used again. */
 const longestSilence = 600_000;
 
+/** Random bytes for the names to come: to ask for a few takes as long as for many. */
+const entropy = Buffer.alloc(2048);
+let used = entropy.length;
+
+/** So many random bytes, in hexadecimal digits. */
+function randomHex(bytes: number): string {
+  if (used + bytes > entropy.length) {
+    randomFillSync(entropy);
+    used = 0;
+  }
+  used += bytes;
+  return entropy.toString('hex', used - bytes, used);
+}
+
 /** What the names of all unfinished files of one version of an object begin with; the same for every run, where the version is known. */
 function nameVersion(file: string, etag: string | undefined): string {
-  if (etag === undefined) return `.cloud-${randomBytes(10).toString('hex')}-`;
+  if (etag === undefined) return `.cloud-${randomHex(10)}-`;
   const id = createHash('sha256')
     .update(`${basename(file)}\n${etag}`)
     .digest('hex')
@@ -54,7 +68,7 @@ function beginOf(name: string): string {
 
 /** A name that only this process writes to; it shows of which file. @param etag absent for what no later run goes on with */
 export function nameUnfinished(file: string, etag: string | undefined, { own }: Processes): string {
-  const start = `${nameVersion(file, etag)}${own}-${randomBytes(4).toString('hex')}`;
+  const start = `${nameVersion(file, etag)}${own}-${randomHex(4)}`;
   return join(dirname(file), `${start}${checkOf(start)}.${beginOf(basename(file))}.part`);
 }
 
