@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { constants, brotliCompressSync } from 'node:zlib';
 import { minifySync, transformSync } from 'rolldown/experimental';
+import { parseAst } from 'rolldown/parseAst';
 
 const { version, engines } = JSON.parse(readFileSync('package.json', 'utf8'));
 const oldest = engines.node.replace('>=', '');
@@ -41,7 +42,7 @@ const groups = [
     'start',
     'main',
     'run',
-    'base/(build|errors|nearest|quote|world)',
+    'base/(build|errors|lazily|nearest|quote|world)',
     'commands/index',
     'cli/(exact-arguments|tree|globals|parameters|plain-line|synonyms)',
     'session/(curl|redact)',
@@ -51,7 +52,7 @@ const groups = [
   // Every noun.
   group(
     'nouns',
-    'cli/(command|shapes|prompt|input|wait|from|filters|named)',
+    'cli/(command|datacenters|shapes|prompt|input|wait|from|filters|named)',
     'lookup/(find|role|images)',
     'output/(units|field|spinner)',
     'api/(compute|fields|objects|resources|storage)',
@@ -70,7 +71,6 @@ const groups = [
   group(
     'session',
     'session/(context|connect|endpoints|sign|trace|voice)',
-    'base/lazily',
     'client/[a-z-]+',
     'http/[a-z-]+',
     'auth/(authorization|der|find|fingerprint|key-folder|key-id|private-key|public-key|signer|wire|openssh-file)',
@@ -108,6 +108,49 @@ function shortenNames(code, chunk) {
 function escapeWide(bundle) {
   const escape = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   for (const chunk of Object.values(bundle)) if (chunk.type === 'chunk') chunk.code = chunk.code.replace(/[^\0-\x7f]/g, escape);
+}
+
+/** Names that are assigned to after their declaration, whichever scope they belong to. */
+function findAssigned(tree) {
+  const names = new Set();
+  const take = (target) => {
+    if (target?.type === 'Identifier') names.add(target.name);
+    else if (target?.type !== 'MemberExpression') for (const part of Object.values(target ?? {})) if (typeof part === 'object') take(part);
+  };
+  const visit = (node) => {
+    if (node === null || typeof node !== 'object') return;
+    if (node.type === 'AssignmentExpression' || node.type === 'ForOfStatement' || node.type === 'ForInStatement') take(node.left);
+    if (node.type === 'UpdateExpression') take(node.argument);
+    Object.values(node).forEach(visit);
+  };
+  visit(tree);
+  return names;
+}
+
+/** The name of a variable, and that under which it is given, where this is what gives it: an accessor. */
+function readAccessor({ type, callee, arguments: given }) {
+  if (type !== 'CallExpression' || callee.type !== 'MemberExpression' || callee.property.name !== 'defineProperty') return undefined;
+  const get = given[2]?.properties?.find(({ key }) => key.name === 'get')?.value;
+  const value = get?.body?.body[0]?.argument;
+  return given[0].name === 'exports' && value?.type === 'Identifier' ? { name: given[1].value, variable: value.name } : undefined;
+}
+
+/**
+ * What a file gives at its end, as plain properties: an accessor takes ten times as long to make, and is called for each use. Only what is
+ * never assigned to again may have one; files do not load each other in a circle (`refuseCircles`), so that nobody can look before the end.
+ */
+function giveValues(code) {
+  const tree = parseAst(code, { lang: 'js', sourceType: 'script' });
+  const assigned = findAssigned(tree);
+  const expressions = ({ expression }) =>
+    expression?.type === 'SequenceExpression' ? expression.expressions : expression ? [expression] : [];
+  const isGiving = (statement) => expressions(statement).length > 0 && expressions(statement).every((each) => readAccessor(each));
+  const end = tree.body.slice(tree.body.findLastIndex((statement) => !isGiving(statement)) + 1);
+  return end.flatMap(expressions).reduceRight((rest, each) => {
+    const { name, variable } = readAccessor(each);
+    if (assigned.has(variable)) return rest;
+    return `${rest.slice(0, each.start)}exports.${name}=${variable}${rest.slice(each.end)}`;
+  }, code);
 }
 
 /** What a file gives begins a line, where the check of the package finds it: it takes the slashes of an address for a comment. */
@@ -220,6 +263,7 @@ export default {
     ownCopy,
     { name: 'defer-builtins', renderChunk: deferBuiltins },
     { name: 'shorten-names', renderChunk: shortenNames },
+    { name: 'give-values', renderChunk: giveValues },
     { name: 'separate-exports', generateBundle: (_, bundle) => separateExports(bundle) },
     { name: 'join-runtime', generateBundle: (_, bundle) => joinRuntime(bundle) },
     { name: 'escape-wide', generateBundle: (_, bundle) => escapeWide(bundle) },

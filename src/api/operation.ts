@@ -203,20 +203,42 @@ class Declared implements Operation {
   }
 }
 
+/** What an operation is declared with; a class, for the same reason. */
+class Declaring {
+  readonly #route: string;
+  readonly #spec: Spec<Fields>;
+
+  constructor(route: string, spec: Spec<Fields>) {
+    this.#route = route;
+    this.#spec = spec;
+  }
+
+  returning(shape: Field): Declared {
+    return new Declared(this.#route, this.#spec, 'json', 200, shape);
+  }
+  answering(): Declared {
+    return new Declared(this.#route, this.#spec, 'empty', 204);
+  }
+  listing(shape: Field, recordType?: string): Declared {
+    return new Declared(this.#route, this.#spec, 'records', 200, shape, recordType);
+  }
+  lines(): Declared {
+    return new Declared(this.#route, this.#spec, 'lines', 200);
+  }
+  bytes(): Declared {
+    return new Declared(this.#route, this.#spec, 'bytes', 200);
+  }
+}
+
 /** Declares an operation by its route and what it takes; the builder's last call says what it answers. */
 export function operation<const R extends string, const S extends Spec<Fields>>(
   route: R,
   spec: S,
 ): Builder<Input<R, S extends { fields: infer F extends Fields } ? F : Record<never, never>, S>, PathOf<R>> {
-  const finish = <T>(result: ResultKind, status: number, shape?: Field, recordType?: string): Operation<never, T, PathOf<R>> =>
-    new Declared(route, spec, result, status, shape, recordType) as Operation as Operation<never, T, PathOf<R>>;
-  return {
-    returning: <T>(shape: Field<T>) => finish<T>('json', 200, shape),
-    answering: () => finish<Headers>('empty', 204),
-    listing: <T>(shape: Field<T>, recordType?: string) => finish<Listing<T>>('records', 200, shape, recordType),
-    lines: () => finish<Listing<string>>('lines', 200),
-    bytes: () => finish<Download>('bytes', 200),
-  };
+  return new Declaring(route, spec) as unknown as Builder<
+    Input<R, S extends { fields: infer F extends Fields } ? F : Record<never, never>, S>,
+    PathOf<R>
+  >;
 }
 
 /** A service's table of operations: gives each its name, its policy action and its service. */

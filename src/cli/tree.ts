@@ -1,4 +1,5 @@
 import { UsageError } from '../base/errors.ts';
+import { lazily } from '../base/lazily.ts';
 import { nearest } from '../base/nearest.ts';
 import { quoteShell } from '../base/quote.ts';
 import type { AnyCommand, Group, Noun } from './command.ts';
@@ -24,10 +25,13 @@ export function takesValue(option: Option): boolean {
 }
 
 /** Global options that are followed by their value, in both spellings. */
-const valued = new Set(
-  Object.entries(globalOptions).flatMap(([name, option]) =>
-    takesValue(option) ? [`--${kebab(name)}`, ...(option.short === undefined ? [] : [`-${option.short}`])] : [],
-  ),
+const valued = lazily(
+  () =>
+    new Set(
+      Object.entries(globalOptions).flatMap(([name, option]) =>
+        takesValue(option) ? [`--${kebab(name)}`, ...(option.short === undefined ? [] : [`-${option.short}`])] : [],
+      ),
+    ),
 );
 
 /** A noun with what it loads. */
@@ -72,7 +76,7 @@ export async function findCommand(nouns: readonly Noun[], argv: readonly string[
     if (word.startsWith('-') && word !== '-') {
       if (word === '-h' || word === '--help') found.wantsHelp = true;
       else if (word === '--version' && found.node === undefined) found.wantsVersion = true;
-      else found.rest.push(...(valued.has(word) ? argv.slice(at, (at += 1) + 1) : [word]));
+      else found.rest.push(...(valued().has(word) ? argv.slice(at, (at += 1) + 1) : [word]));
       continue;
     }
     if (!(await descend(nouns, found, word, argv.slice(at + 1)))) {
