@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { startAgentProxy } from '../support/agent-proxy.ts';
@@ -103,16 +103,24 @@ test.each(largeSizes)('%d bytes down and up, as curl does it with the same URLs 
     ours: own,
     theirs: rate(size, checked),
     ratio: checked / ours,
-    ...(isLargest && { least: 0.8 }),
+    ...(isLargest && { least: 0.95 }),
   });
-  const up = await race('sync', `cloud stor put large${size} by-cloud -q`, `${curl} -T large${size} '${put.stdout.trim()}'`);
-  const [sent = 0, theirs = 0] = up.seconds;
+  const upload = `${curl} -T large${size} '${put.stdout.trim()}'`;
+  const up = await race('sync', `cloud stor put large${size} by-cloud -q`, upload, `${upload} && openssl md5 -binary large${size} > sum`);
+  const [sent = 0, unchecked = 0, hashed = 0] = up.seconds;
+  const sending = `${rate(size, sent)}, ${inMemory(up.peak)}`;
   report('bench', {
     name: `put ${what}, MD5 checked; curl, unchecked`,
-    ours: `${rate(size, sent)}, ${inMemory(up.peak)}`,
-    theirs: rate(size, theirs),
-    ratio: theirs / sent,
-    ...(isLargest && { least: 0.8 }),
+    ours: sending,
+    theirs: rate(size, unchecked),
+    ratio: unchecked / sent,
+  });
+  report('bench', {
+    name: `put ${what}, MD5 checked; curl and then openssl md5`,
+    ours: sending,
+    theirs: rate(size, hashed),
+    ratio: hashed / sent,
+    ...(isLargest && { least: 0.9 }),
   });
 });
 
@@ -121,13 +129,12 @@ test.each(fileCounts)(
   { timeout: 1_800_000 },
   async (count) => {
     const services = await openServices(user.local, concurrency);
-    const load = (method: 'PUT' | 'GET', body?: Uint8Array): Promise<number> =>
+    const load = (folder: string, method: 'PUT' | 'GET', body?: Uint8Array): Promise<number> =>
       generateLoad({ count, concurrency }, async (number) => {
-        const path = `/${user.local.account}/stor/load/file%20${number}`;
+        const path = `/${user.local.account}/stor/${folder}/file%20${number}`;
         const { status } = await services.send('storage', method, path, body && { body });
         expect(status).toBe(method === 'PUT' ? 204 : 200);
       });
-    await user.cloud(['stor', 'mkdir', '-p', 'load']);
     const rates: Record<'put' | 'get', { ours: number[]; theirs: number[]; peak: number }> = {
       put: { ours: [], theirs: [], peak: 0 },
       get: { ours: [], theirs: [], peak: 0 },
@@ -138,12 +145,15 @@ test.each(fileCounts)(
       rates[kind].peak = Math.max(rates[kind].peak, peak);
     }
     for (let round = 0; round < rounds; round += 1) {
-      rates.put.theirs.push(await load('PUT', randomBytes(4096)));
+      // Nothing is replaced or removed on the way: where files have just been removed ext4 looks at each of them before it makes another,
+      // which takes 0.6 ms for each new one instead of 0.02.
+      const folder = `load${count}-${round}`;
+      await user.cloud(['stor', 'mkdir', folder]);
+      rates.put.theirs.push(await load(folder, 'PUT', randomBytes(4096)));
       await run('put', `many${count} many${count}-${round}`);
-      rates.get.theirs.push(await load('GET'));
-      await run('get', `many${count}-${round} tree`);
-      expect((await user.shell(`diff -r many${count} tree`)).stdout).toBe('');
-      rmSync(join(user.home, 'tree'), { recursive: true });
+      rates.get.theirs.push(await load(folder, 'GET'));
+      await run('get', `many${count}-${round} tree${count}-${round}`);
+      expect((await user.shell(`diff -r many${count} tree${count}-${round}`)).stdout).toBe('');
     }
     await services.close();
     for (const [kind, { ours, theirs, peak }] of Object.entries(rates)) {

@@ -10,6 +10,8 @@ export interface MeasuredRun {
   readonly seconds: number;
   /** Most memory of the program, bytes. */
   readonly peak: number;
+  /** Processor time of the program in all its threads, seconds. */
+  readonly busy: number;
 }
 
 /** Most memory of a process, bytes; unlike what the system tells a parent, without that of the process that started it. */
@@ -29,14 +31,16 @@ export function peakOfService(user: Sandbox): number {
 export async function measureRun(user: Sandbox, line: string): Promise<MeasuredRun> {
   const hook = join(user.home, 'peak.cjs');
   const file = join(user.home, 'peak');
-  const write = `require('fs').writeFileSync(${JSON.stringify(file)}, require('fs').readFileSync('/proc/self/status'))`;
+  const content = `require('fs').readFileSync('/proc/self/status', 'utf8') + JSON.stringify(process.cpuUsage())`;
+  const write = `require('fs').writeFileSync(${JSON.stringify(file)}, ${content})`;
   writeFileSync(hook, `require('node:worker_threads').isMainThread && process.on('exit', () => ${write});`);
   rmSync(file, { force: true });
   const started = performance.now();
   const { code, stdout, stderr } = await user.shell(`set -o pipefail; ${line}`, { env: { NODE_OPTIONS: `--require "${hook}"` } });
   const seconds = (performance.now() - started) / 1000;
   expect([line, code, stderr.slice(0, 2000)]).toEqual([line, 0, '']);
-  return { stdout, seconds, peak: readPeak(file) };
+  const { user: own, system } = JSON.parse(readFileSync(file, 'utf8').trimEnd().split('\n').at(-1) ?? '') as NodeJS.CpuUsage;
+  return { stdout, seconds, peak: readPeak(file), busy: (own + system) / 1_000_000 };
 }
 
 /** A request as the log of the local service has it. */

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { earlierProgram, startBeside } from '../support/earlier.ts';
+import { median, report } from '../support/figures.ts';
+import { measureRun, type MeasuredRun } from '../support/measured-run.ts';
+import { useLocal } from '../support/sandbox.ts';
+import { scale } from '../support/scale.ts';
+
+/**
+ * Trees of small files against an earlier release in the same run, in turn: each with services of its own, and both against the services of
+ * this release, where the difference is the client's alone.
+ */
+
+const user = useLocal();
+const mebibyte = 1024 * 1024;
+const count = scale(100, 1000);
+const rounds = scale(1, 7);
+const concurrency = 16;
+
+/** Whose client works with whose services. */
+interface Side {
+  readonly name: string;
+  /** The line up to the command; what a release remembers is read by itself alone. */
+  readonly start: string;
+}
+
+type Kind = 'put' | 'get' | 'sync';
+
+/** The lines of a round, by what they measure. Nothing is replaced or removed on the way. */
+function makeLines({ name, start }: Side, round: number): Record<Kind, string> {
+  const tree = `${name}-${round}`;
+  return {
+    put: `${start} stor put -r many ${tree} -P ${concurrency} -q`,
+    get: `${start} stor get -r ${tree} ${tree} -P ${concurrency} -q`,
+    sync: `${start} stor sync many stor:${name}-0 -q`,
+  };
+}
+
+async function measure(sides: readonly Side[]): Promise<MeasuredRun[][][]> {
+  const kinds: Kind[] = ['put', 'get', 'sync'];
+  const runs = sides.map(() => kinds.map((): MeasuredRun[] => []));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [at, kind] of kinds.entries()) {
+      for (const [index, side] of sides.entries()) {
+        const line = makeLines(side, round)[kind];
+        // What the first finds out is remembered by the others.
+        if (kind === 'sync' && round === 0) await measureRun(user, line);
+        runs[index]?.[at]?.push(await measureRun(user, line));
+      }
+    }
+  }
+  return runs;
+}
+
+test.runIf(earlierProgram !== undefined)(
+  'trees of small files cost no more than with an earlier release',
+  { timeout: 1_800_000 },
+  async () => {
+    mkdirSync(join(user.home, 'many'));
+    for (let number = 0; number < count; number += 1) writeFileSync(join(user.home, 'many', `file ${number}`), randomBytes(4096));
+    await startBeside(user, earlierProgram ?? '');
+    const old = `XDG_STATE_HOME='${join(user.home, 'old-state')}' '${earlierProgram}'`;
+    const sides = [
+      { name: 'ours', start: 'cloud' },
+      { name: 'theirs', start: old },
+      { name: 'beside', start: `${old} --profile beside` },
+    ];
+    const [ours = [], client = [], whole = []] = await measure(sides);
+    await user.shell(`'${earlierProgram}' local stop --data beside -q`);
+    expect((await user.shell(`diff -r many ours-0 && diff -r many theirs-0 && diff -r many beside-0`)).stdout).toBe('');
+    for (const [at, name] of [
+      `put -r of ${count} files`,
+      `get -r of ${count} files`,
+      `sync of ${count} files with nothing to do`,
+    ].entries()) {
+      const middle = (runs: readonly MeasuredRun[] | undefined, read: (run: MeasuredRun) => number): number =>
+        median((runs ?? []).map(read));
+      const [own, other, complete] = [ours[at], client[at], whole[at]];
+      const seconds = ({ seconds: taken }: MeasuredRun): number => taken;
+      const describe = (runs: readonly MeasuredRun[] | undefined): string =>
+        `${Math.round(middle(runs, seconds) * 1000)} ms, ${Math.round(middle(runs, ({ peak }) => peak) / mebibyte)} MiB of memory`;
+      report('bench', {
+        name: `${name}: rate; an earlier release (690770e) with its own services`,
+        ours: describe(own),
+        theirs: describe(complete),
+        ratio: middle(complete, seconds) / middle(own, seconds),
+        least: 1,
+      });
+      const busy = (run: MeasuredRun): number => run.busy * 1000;
+      report('bench', {
+        name: `${name}: processor time of the client; an earlier release (690770e) with the same service`,
+        ours: `${Math.round(middle(own, busy))} ms`,
+        theirs: `${Math.round(middle(other, busy))} ms`,
+        ratio: middle(own, busy) / middle(other, busy),
+        most: 1.03,
+      });
+    }
+  },
+);
