@@ -75,7 +75,7 @@ function describeObject({ name }: PackStep, { path, headers, size }: Opened): Bu
 interface Packed {
   readonly step: PackStep;
   /** Absent for an object that is too large to be held. */
-  readonly blocks?: readonly Buffer[];
+  readonly blocks?: readonly Uint8Array[];
 }
 
 async function fetchSmall(engine: Engine, step: PackStep): Promise<Packed> {
