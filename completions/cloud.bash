@@ -86,6 +86,7 @@ _cloud_enter() {
     'images/import') place='images import' ;;
     'images/export') place='images export' ;;
     'images/clone') place='images clone' ;;
+    'images/pipeline') place='images pipeline' ;;
     'images/promote') place='images promote' ;;
     'images/update') place='images update' ;;
     'images/share') place='images share' ;;
@@ -262,13 +263,14 @@ _cloud_place() {
     'rbac impact') options="--delete-role+ --prune --at --source $_cloud_shared" ;;
     'rbac graph') options="-o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-input --no-pager -q,--quiet -v,--verbose+ --curl --profile --account --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries --max-requests-per-second -h,--help" ;;
     'rbac schema') options="$_cloud_shared" ;;
-    'images') commands='list get create import export clone promote update share unshare tags wait delete' aliases='list=ls get=show delete=rm' options="$_cloud_shared" ;;
+    'images') commands='list get create import export clone pipeline promote update share unshare tags wait delete' aliases='list=ls get=show delete=rm' options="$_cloud_shared" ;;
     'images list') options="--name --os --version --public,--no-public --state --owner --type --dc $_cloud_shared" ;;
     'images get') options="--dc $_cloud_shared" ;;
     'images create') options="--description --homepage --eula --tag+ --from --acl+ --wait --wait-timeout $_cloud_shared" ;;
     'images import') options="$_cloud_shared" ;;
     'images export') options="$_cloud_shared" ;;
     'images clone') options="$_cloud_shared" ;;
+    'images pipeline') options="--description --homepage --eula --tag+ --to --from --path --wait-timeout -n,--dry-run $_cloud_shared" ;;
     'images promote') options="--to --from -n,--dry-run $_cloud_shared" ;;
     'images update') options="--name --version --description --homepage --eula --tag+ --from --acl+ $_cloud_shared" ;;
     'images share') options="$_cloud_shared" ;;
@@ -516,6 +518,14 @@ _cloud_value() {
     'images create/--from') kind=file ;;
     'images create/--acl') kind=text ;;
     'images create/--wait-timeout') kind=text ;;
+    'images pipeline/--description') kind=text ;;
+    'images pipeline/--homepage') kind=text ;;
+    'images pipeline/--eula') kind=text ;;
+    'images pipeline/--tag') kind=text ;;
+    'images pipeline/--to') kind=datacenter ;;
+    'images pipeline/--from') kind=datacenter ;;
+    'images pipeline/--path') kind=path ;;
+    'images pipeline/--wait-timeout') kind=text ;;
     'images promote/--to') kind=datacenter ;;
     'images promote/--from') kind=datacenter ;;
     'images update/--name') kind=text ;;
@@ -913,6 +923,9 @@ _cloud_argument() {
     'images export/0') kind=image ;;
     'images export/1') kind=path ;;
     'images clone/0') kind=image ;;
+    'images pipeline/0') kind=text ;;
+    'images pipeline/1') kind=text ;;
+    'images pipeline/2') kind=text ;;
     'images promote/0') kind=image ;;
     'images update/0') kind=image ;;
     'images share/0') kind=image ;;

@@ -165,6 +165,8 @@ function __cloud_enter
             set __cloud_place 'images export'
         case 'images/clone'
             set __cloud_place 'images clone'
+        case 'images/pipeline'
+            set __cloud_place 'images pipeline'
         case 'images/promote'
             set __cloud_place 'images promote'
         case 'images/update'
@@ -618,6 +620,22 @@ function __cloud_valued
         case 'images create/--acl'
             return 0
         case 'images create/--wait-timeout'
+            return 0
+        case 'images pipeline/--description'
+            return 0
+        case 'images pipeline/--homepage'
+            return 0
+        case 'images pipeline/--eula'
+            return 0
+        case 'images pipeline/--tag'
+            return 0
+        case 'images pipeline/--to'
+            return 0
+        case 'images pipeline/--from'
+            return 0
+        case 'images pipeline/--path'
+            return 0
+        case 'images pipeline/--wait-timeout'
             return 0
         case 'images promote/--to'
             return 0
@@ -1664,6 +1682,7 @@ complete -c cloud -n '__cloud_below \'images\'' -a create -d 'Create an image fr
 complete -c cloud -n '__cloud_below \'images\'' -a import -d 'Copy an image with its origins from another datacenter'
 complete -c cloud -n '__cloud_below \'images\'' -a export -d 'Write an image with its manifest into the object storage'
 complete -c cloud -n '__cloud_below \'images\'' -a clone -d 'Make an own copy of an image that is shared with you'
+complete -c cloud -n '__cloud_below \'images\'' -a pipeline -d 'Create an image, export it, verify the copy and bring it to other datacenters'
 complete -c cloud -n '__cloud_below \'images\'' -a promote -d 'Bring an image with its origins to other datacenters'
 complete -c cloud -n '__cloud_below \'images\'' -a update -d 'Change fields of an image'
 complete -c cloud -n '__cloud_below \'images\'' -a share -d 'Let other accounts use an image'
@@ -1695,6 +1714,15 @@ complete -c cloud -n '__cloud_argument \'images import\' 0 0' -a '(__cloud_ask d
 complete -c cloud -n '__cloud_argument \'images export\' 0 0' -a '(__cloud_ask image)'
 complete -c cloud -n '__cloud_argument \'images export\' 1 1' -a '(__cloud_ask path)'
 complete -c cloud -n '__cloud_argument \'images clone\' 0 0' -a '(__cloud_ask image)'
+complete -c cloud -n '__cloud_at \'images pipeline\'' -l description -x -d 'Description'
+complete -c cloud -n '__cloud_at \'images pipeline\'' -l homepage -x -d 'URL of its home page'
+complete -c cloud -n '__cloud_at \'images pipeline\'' -l eula -x -d 'URL of its licence'
+complete -c cloud -n '__cloud_at \'images pipeline\'' -l tag -x -d 'A tag: KEY=VALUE, or KEY:=JSON for a number or true or false'
+complete -c cloud -n '__cloud_at \'images pipeline\'' -l to -x -a '(__cloud_ask datacenter)' -d 'Datacenters that get the image, or all others'
+complete -c cloud -n '__cloud_at \'images pipeline\'' -l from -x -a '(__cloud_ask datacenter)' -d 'Name of the datacenter that the profile names; found by its address when absent'
+complete -c cloud -n '__cloud_at \'images pipeline\'' -l path -x -a '(__cloud_ask path)' -d 'Directory of the object storage for the copy, made when missing; images when absent'
+complete -c cloud -n '__cloud_at \'images pipeline\'' -l wait-timeout -x -d 'Longest time to wait for an image; an hour when absent'
+complete -c cloud -n '__cloud_at \'images pipeline\'' -s n -l dry-run -d 'Only show what would be done'
 complete -c cloud -n '__cloud_at \'images promote\'' -l to -x -a '(__cloud_ask datacenter)' -d 'Datacenters, or all others'
 complete -c cloud -n '__cloud_at \'images promote\'' -l from -x -a '(__cloud_ask datacenter)' -d 'Name of the datacenter that the profile names; found by its address when absent'
 complete -c cloud -n '__cloud_at \'images promote\'' -s n -l dry-run -d 'Only show what is missing where'

@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process';
-import { resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { killAtFault } from '../support/kill-at-fault.ts';
 import { useTwoDatacenters } from '../support/two-datacenters.ts';
 
 interface Image {
@@ -20,7 +18,6 @@ interface Promoted {
 }
 
 const user = useTwoDatacenters();
-const program = resolve(import.meta.dirname, '../../bin/cloud');
 const west = (...words: string[]): string[] => ['--profile', 'west', ...words];
 const east = (...words: string[]): string[] => ['--profile', 'east', ...words];
 /** The images that are built into the second datacenter of west: each is the origin of the next. */
@@ -50,19 +47,12 @@ test('an image comes to another datacenter with all that it builds on, by the sa
 test('killed while an image is imported, it goes on by cloud resume, and the chain is whole at the end', { timeout: 60_000 }, async () => {
   for (const id of chain.toReversed()) await user.json(...east('images', 'delete', id, '-y'));
   // The last of the chain is asked for again and again.
-  await user.cloud(['local', 'faults', 'add', 'getimage', '503', '--path', `*/${chain[2]}`, '--data', 'east', '-q']);
-  const child = spawn(process.execPath, [program, ...west('images', 'promote', 'inventory', '--to', 'east')], {
-    env: user.env,
-    stdio: 'ignore',
-  });
-  const ended = new Promise((done) => child.once('exit', done));
-  const isHeld = async (): Promise<boolean> =>
-    (await user.json<{ injected: number }[]>('local', 'faults', 'list', '--data', 'east')).some(({ injected }) => injected > 0);
-  while (child.exitCode === null && !(await isHeld())) await sleep(50);
-  child.kill('SIGKILL');
-  await ended;
-  expect(child.signalCode).toBe('SIGKILL');
-  await user.cloud(['local', 'faults', 'clear', '--data', 'east', '-q']);
+  await killAtFault(
+    user,
+    west('images', 'promote', 'inventory', '--to', 'east'),
+    ['getimage', '503', '--path', `*/${chain[2]}`],
+    ['--data', 'east'],
+  );
   const partly = await listed(...east());
   expect(chain.map((id) => partly.some((image) => image.id === id))).toEqual([true, true, false]);
   const [left] = await user.json<{ kind: string; state: string; source: string; target: string }[]>('resume');

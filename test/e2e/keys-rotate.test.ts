@@ -1,8 +1,8 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
+import { killAtFault } from '../support/kill-at-fault.ts';
 import { openTerminal } from '../support/terminal.ts';
 import { useLocal } from '../support/sandbox.ts';
 
@@ -26,7 +26,6 @@ interface Profile {
 }
 
 const user = useLocal();
-const program = resolve(import.meta.dirname, '../../bin/cloud');
 const read = (name: string): Promise<Profile> => user.json<Profile>('profile', 'get', name);
 const registered = async (): Promise<string[]> =>
   (await user.json<{ fingerprint: string }[]>('keys', 'list')).map((key) => key.fingerprint);
@@ -174,21 +173,6 @@ test('what is not the key of the profile is not rotated', async () => {
   }
 });
 
-/** Ends a rotation by SIGKILL while the service holds a request of it. */
-async function killAt(profile: string, operation: string, failure: string): Promise<void> {
-  await user.cloud(['local', 'faults', 'add', operation, failure, '-q']);
-  const words = [program, '--profile', profile, 'keys', 'rotate', '-y', '--type', 'ecdsa'];
-  const child = spawn(process.execPath, words, { env: user.env, stdio: 'ignore' });
-  const ended = new Promise((done) => child.once('exit', done));
-  const isHeld = async (): Promise<boolean> =>
-    (await user.json<{ injected: number }[]>('local', 'faults', 'list')).some(({ injected }) => injected > 0);
-  while (child.exitCode === null && !(await isHeld())) await sleep(50);
-  child.kill('SIGKILL');
-  await ended;
-  expect([operation, failure, child.signalCode]).toEqual([operation, failure, 'SIGKILL']);
-  await user.cloud(['local', 'faults', 'clear', '-q']);
-}
-
 test('killed at any request, the profile still signs, and the same command goes on with the same key', { timeout: 120_000 }, async () => {
   const moments = [
     ['before-registered', 'createkey', 'latency:600s'],
@@ -201,7 +185,7 @@ test('killed at any request, the profile still signs, and the same command goes 
   for (const [name, operation, failure] of moments) {
     await makeProfile(name, ...byFile(name));
     const before = await registered();
-    await killAt(name, operation, failure);
+    await killAtFault(user, ['--profile', name, 'keys', 'rotate', '-y', '--type', 'ecdsa'], [operation, failure]);
     await expectSigned(name);
     const rotated = await user.json<Rotated>('--profile', name, 'keys', 'rotate', '-y');
     expect([name, rotated.removed]).toEqual([name, true]);

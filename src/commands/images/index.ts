@@ -7,6 +7,7 @@ import { createAttempts, deleteCommand, getCommand, listCommand, listFieldNames 
 import { records, type ColumnSpec } from '../../output/kinds.ts';
 import { clone, create, exportImage, imageHelp, importImage, oneImageHelp, share, tags, unshare, update } from './change.ts';
 import { imageStates, waitForState } from './creation.ts';
+import { pipeline } from './pipeline.ts';
 import { promote } from './promote.ts';
 import { createImageList, findImage, findOneImage } from '../../lookup/images.ts';
 import { findAccountId, flagsHelp, listFlags } from './flags.ts';
@@ -110,6 +111,7 @@ export const images = group({
     import: importImage,
     export: exportImage,
     clone,
+    pipeline,
     promote,
     update,
     share,

@@ -1,0 +1,167 @@
+import type { Image } from '../../api/resources.ts';
+import { command, type Context, type Invocation } from '../../cli/command.ts';
+import { duration, flag, one, text } from '../../cli/parameters.ts';
+import { ApiError, checkInterrupted, LocalError, UsageError } from '../../base/errors.ts';
+import type { Entry } from '../../config/journal.ts';
+import { isUuid } from '../../lookup/find.ts';
+import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
+import { makeFolder } from '../../transfer/tree/folders.ts';
+import { waitForState } from './creation.ts';
+import { imageOptions, readFields } from './fields.ts';
+import { findAccountId } from './flags.ts';
+import { keepInJournal, showOrSay } from './kept.ts';
+import { preparePromotion, promoteEverywhere, promotionOptions } from './promote.ts';
+import { verifyExported, type Exported } from './verify.ts';
+
+/** A step that is done, was done before, or would be done. */
+interface Step {
+  readonly step: 'create' | 'wait' | 'export' | 'verify' | 'import';
+  readonly outcome: 'done' | 'present' | 'missing' | 'imported';
+  readonly name: string;
+  readonly version: string;
+  readonly id?: string;
+  readonly dc?: string;
+  readonly path?: string;
+}
+
+const stepShape = { columns: ['step', 'outcome', 'dc', 'name', 'version', 'id', 'path'], id: 'id' };
+
+const { from: _file, ...describing } = imageOptions;
+const args = { machine: one('UUID of the instance'), name: one('Name of the image'), version: one('Version of the image') };
+const options = {
+  ...describing,
+  to: text('Datacenters that get the image, or all others', { placeholder: 'LIST', values: 'datacenter' }),
+  ...promotionOptions,
+  path: text('Directory of the object storage for the copy, made when missing; images when absent', {
+    placeholder: 'PATH',
+    values: 'path',
+  }),
+  waitTimeout: duration('Longest time to wait for an image; an hour when absent'),
+  dryRun: flag('Only show what would be done', { short: 'n' }),
+};
+type Pipeline = Invocation<typeof args, typeof options>;
+
+/** The own image of this name and version. @throws {UsageError} when there are several */
+async function findMade(context: Context, name: string, version: string): Promise<Image | undefined> {
+  const { compute, account } = context;
+  const owner = await findAccountId(context);
+  const listed = await compute.listImages({ account, name, version, state: 'all' });
+  const own = listed.filter((image) => image.owner === owner);
+  const [made, ...others] = own;
+  if (others.length === 0) return made;
+  throw new UsageError(`${own.length} images are ${name}@${version}: ${own.map(({ id }) => id).join(', ')}`, {
+    hint: 'choose another version, or delete those that are not wanted',
+  });
+}
+
+/** The image of an earlier run, as the journal knows it. */
+async function findBegun({ compute, account }: Context, entry: Entry): Promise<Image | undefined> {
+  const { image } = entry.facts;
+  if (typeof image !== 'string') return undefined;
+  try {
+    return await compute.getImage({ account, id: image });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+function readExported({ facts }: Entry): Exported | undefined {
+  const { imagePath: image, manifestPath: manifest } = facts;
+  return typeof image === 'string' && typeof manifest === 'string' ? { image, manifest } : undefined;
+}
+
+/** Whether the copy of an earlier run is whole. */
+async function isVerified(context: Context, image: Image, exported: Exported): Promise<boolean> {
+  try {
+    await verifyExported(context, image, exported);
+    return true;
+  } catch (error) {
+    if (error instanceof LocalError || (error instanceof ApiError && error.status === 404)) return false;
+    throw error;
+  }
+}
+
+async function* exportChecked(context: Pipeline, image: Image, entry: Entry): AsyncGenerator<Step> {
+  const { compute, account, storage } = context;
+  const { id, name, version } = image;
+  const before = readExported(entry);
+  const isThere = before !== undefined && (await isVerified(context, image, before));
+  const folder = readRemotePath(context.options.path ?? 'images', account);
+  let exported = before ?? { image: '', manifest: '' };
+  if (!isThere) {
+    await makeFolder(storage, folder, { parents: true });
+    const location = await compute.exportImage({ account, id, storage_path: printRemotePath(folder) });
+    exported = { image: location.image_path, manifest: location.manifest_path };
+    entry.learn({ imagePath: exported.image, manifestPath: exported.manifest });
+  }
+  yield { step: 'export', outcome: isThere ? 'present' : 'done', name, version, id, path: exported.image };
+  if (!isThere) await verifyExported(context, image, exported);
+  yield { step: 'verify', outcome: 'done', name, version, id, path: exported.manifest };
+}
+
+/** All steps. What an earlier run has done is not done again. */
+async function* runPipeline(context: Pipeline, entry: Entry): AsyncGenerator<Step> {
+  const { compute, account, options: values, world } = context;
+  const { machine, name, version } = context.args;
+  const made = (await findBegun(context, entry)) ?? (await findMade(context, name, version));
+  const fields = await readFields(context, { ...values, from: undefined });
+  const begun = made ?? (await compute.createImageFromMachine({ account, ...fields, machine, name, version }));
+  entry.learn({ image: begun.id });
+  yield { step: 'create', outcome: made ? 'present' : 'done', name, version, id: begun.id };
+  const image = await waitForState(context, begun, ['active'], values.waitTimeout);
+  yield { step: 'wait', outcome: 'done', name, version, id: image.id };
+  checkInterrupted(world.interrupted);
+  yield* exportChecked(context, image, entry);
+  if (values.to === undefined) return;
+  const promotion = { ...(await preparePromotion(context, image, values.from)), waitTimeout: values.waitTimeout };
+  for await (const row of promoteEverywhere(context, values.to, promotion, false)) yield { step: 'import', ...row };
+}
+
+/** `--dry-run`. */
+async function* rehearse(context: Pipeline): AsyncGenerator<Step> {
+  const { name, version } = context.args;
+  const made = await findMade(context, name, version);
+  const path = printRemotePath(readRemotePath(context.options.path ?? 'images', context.account));
+  yield { step: 'create', outcome: made ? 'present' : 'missing', name, version, ...(made && { id: made.id }) };
+  yield { step: 'export', outcome: 'missing', name, version, path };
+  const { to } = context.options;
+  if (to === undefined) return;
+  const { chooseDatacenters } = await import('../../cli/datacenters.ts');
+  for (const { name: dc } of await chooseDatacenters(context, to)) yield { step: 'import', outcome: 'missing', name, version, dc };
+}
+
+const verbs = { done: 'done', present: 'done before', missing: 'would be done', imported: 'done' };
+
+function describeStep({ step, outcome, dc, name, version, id, path }: Step): string {
+  const place = path ?? dc ?? id ?? '';
+  return `${step} ${name}@${version}: ${verbs[outcome]}${place === '' ? '' : ` (${place})`}`;
+}
+
+/** `cloud images pipeline`. */
+export const pipeline = command({
+  summary: 'Create an image, export it, verify the copy and bring it to other datacenters',
+  description:
+    'The steps: create from a prepared and stopped instance, wait until it is active, export into the object storage, read the copy back and compare manifest, size and SHA-1, and import into the datacenters of --to with the images that it builds on. Interrupted, it goes on where it was by the same command or by cloud resume: an own image of this name and version is taken for the one that was begun.',
+  arguments: args,
+  options,
+  run: async (invocation) => {
+    const { machine, name, version } = invocation.args;
+    if (!isUuid(machine))
+      throw new UsageError(`"${machine}" is not the UUID of an instance`, { hint: 'those of cloud local: cloud help local-service' });
+    if (invocation.options.dryRun) return await showOrSay(invocation, rehearse(invocation), stepShape, describeStep);
+    const work = {
+      command: 'images pipeline',
+      kind: 'images' as const,
+      args: invocation.args,
+      options: invocation.options,
+      placed: [[machine, `${name}@${version}`]] as const,
+    };
+    const rows = keepInJournal(invocation, work, (entry) => runPipeline(invocation, entry));
+    return await showOrSay(invocation, rows, stepShape, describeStep);
+  },
+  examples: [
+    { line: 'cloud images pipeline 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 2.0.0 --dry-run', help: 'What would be done?' },
+    { line: 'cloud images pipeline 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 2.0.0 --path images/web', help: 'With a verified copy' },
+  ],
+});

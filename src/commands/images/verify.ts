@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import type { Image } from '../../api/resources.ts';
+import type { Context } from '../../cli/command.ts';
+import { LocalError } from '../../base/errors.ts';
+import { downloadObject } from '../../transfer/download/download.ts';
+import { readRemotePath } from '../../transfer/path.ts';
+import { createEngine } from '../stor/engine.ts';
+
+/** Where an exported image is, as whole paths. */
+export interface Exported {
+  readonly image: string;
+  readonly manifest: string;
+}
+
+/** No manifest is larger. */
+const largestManifest = 1024 * 1024;
+
+function createDamage(path: string, what: string): LocalError {
+  return new LocalError(`${path}: ${what}`, { hint: 'export the image again: cloud images export IMAGE PATH' });
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+async function readManifest(context: Context, path: string): Promise<Record<string, unknown>> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  const engine = createEngine(context, {}, { bulk: false });
+  for await (const piece of downloadObject(engine, readRemotePath(path, context.account))) {
+    size += piece.length;
+    if (size > largestManifest) throw createDamage(path, `a manifest has at most ${largestManifest} bytes`);
+    pieces.push(piece);
+  }
+  try {
+    const value: unknown = JSON.parse(Buffer.concat(pieces).toString());
+    if (isObject(value)) return value;
+  } catch {
+    // Said below.
+  }
+  throw createDamage(path, 'is not a manifest');
+}
+
+/**
+ * Reads an exported image back: the manifest has to be that of the image, and the file has to have the size and SHA-1 that both say. Flat in memory.
+ * @throws {LocalError} that says what differs
+ */
+export async function verifyExported(context: Context, { id, name, version, files }: Image, exported: Exported): Promise<void> {
+  const manifest = await readManifest(context, exported.manifest);
+  for (const [field, value] of Object.entries({ uuid: id, name, version }))
+    if (manifest[field] !== value) throw createDamage(exported.manifest, `${field} is ${JSON.stringify(manifest[field])}, not ${value}`);
+  const [file] = Array.isArray(manifest['files']) ? (manifest['files'] as unknown[]) : [];
+  const [said] = files ?? [];
+  if (!isObject(file) || (said && (file['sha1'] !== said.sha1 || file['size'] !== said.size)))
+    throw createDamage(exported.manifest, 'its file is not that of the image');
+  const hash = createHash('sha1');
+  let size = 0;
+  const engine = createEngine(context, {}, { bulk: false });
+  for await (const piece of downloadObject(engine, readRemotePath(exported.image, context.account))) {
+    hash.update(piece);
+    size += piece.length;
+  }
+  const sha1 = hash.digest('hex');
+  if (size !== file['size']) throw createDamage(exported.image, `has ${size} bytes, and its manifest says ${String(file['size'])}`);
+  if (sha1 !== file['sha1']) throw createDamage(exported.image, `its SHA-1 is ${sha1}, and its manifest says ${String(file['sha1'])}`);
+}

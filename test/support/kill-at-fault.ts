@@ -1,0 +1,26 @@
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import type { Sandbox } from './sandbox.ts';
+
+const program = resolve(import.meta.dirname, '../../bin/cloud');
+
+/** Ends a command by SIGKILL when the service with this data has had a failure for it, which goes on until then. */
+export async function killAtFault(
+  user: Sandbox,
+  words: readonly string[],
+  fault: readonly string[],
+  data: readonly string[] = [],
+): Promise<void> {
+  await user.cloud(['local', 'faults', 'add', ...fault, ...data, '-q']);
+  const child = spawn(process.execPath, [program, ...words], { cwd: user.home, env: user.env, stdio: 'ignore' });
+  const ended = new Promise((done) => child.once('exit', done));
+  const isHeld = async (): Promise<boolean> =>
+    (await user.json<{ injected: number }[]>('local', 'faults', 'list', ...data)).some(({ injected }) => injected > 0);
+  while (child.exitCode === null && !(await isHeld())) await sleep(50);
+  child.kill('SIGKILL');
+  await ended;
+  expect([fault, child.signalCode]).toEqual([fault, 'SIGKILL']);
+  await user.cloud(['local', 'faults', 'clear', ...data, '-q']);
+}
