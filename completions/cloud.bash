@@ -185,6 +185,7 @@ _cloud_enter() {
     'local/requests') place='local requests' ;;
     'local snapshot/create') place='local snapshot create' ;;
     'local snapshot/list') place='local snapshot list' ;;
+    'local snapshot/restore') place='local snapshot restore' ;;
     'local snapshot/delete') place='local snapshot delete' ;;
     'local faults/list') place='local faults list' ;;
     'local faults/add') place='local faults add' ;;
@@ -374,9 +375,10 @@ _cloud_place() {
     'local logs') options="--data $_cloud_shared" ;;
     'local seed') options="--data $_cloud_shared" ;;
     'local reset') options="--data -y,--yes $_cloud_shared" ;;
-    'local snapshot') commands='create list delete' options="$_cloud_shared" ;;
+    'local snapshot') commands='create list restore delete' options="$_cloud_shared" ;;
     'local snapshot create') options="--data $_cloud_shared" ;;
     'local snapshot list') options="--data $_cloud_shared" ;;
+    'local snapshot restore') options="--data $_cloud_shared" ;;
     'local snapshot delete') options="--data $_cloud_shared" ;;
     'local fork') options="--data --compute-port --stor-port --http --host --allow-jobs --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault --snapshot --to $_cloud_shared" ;;
     'local clock') options="--data --behind $_cloud_shared" ;;
@@ -792,6 +794,7 @@ _cloud_value() {
     'local reset/--data') kind=directory ;;
     'local snapshot create/--data') kind=directory ;;
     'local snapshot list/--data') kind=directory ;;
+    'local snapshot restore/--data') kind=directory ;;
     'local snapshot delete/--data') kind=directory ;;
     'local fork/--data') kind=directory ;;
     'local fork/--compute-port') kind=text ;;
@@ -1023,6 +1026,7 @@ _cloud_argument() {
     'env/0') kind=profile ;;
     'local run/'*) kind=text ;;
     'local snapshot create/0') kind=text ;;
+    'local snapshot restore/0') kind=text ;;
     'local snapshot delete/0') kind=text ;;
     'local clock/0') kind=words choices='set advance skew reset' ;;
     'local clock/1') kind=text ;;

@@ -364,6 +364,8 @@ function __cloud_enter
             set __cloud_place 'local snapshot create'
         case 'local snapshot/list'
             set __cloud_place 'local snapshot list'
+        case 'local snapshot/restore'
+            set __cloud_place 'local snapshot restore'
         case 'local snapshot/delete'
             set __cloud_place 'local snapshot delete'
         case 'local faults/list'
@@ -1168,6 +1170,8 @@ function __cloud_valued
         case 'local snapshot create/--data'
             return 0
         case 'local snapshot list/--data'
+            return 0
+        case 'local snapshot restore/--data'
             return 0
         case 'local snapshot delete/--data'
             return 0
@@ -2331,14 +2335,16 @@ complete -c cloud -n '__cloud_at \'local serve\'' -l throttle -x -d 'Answer 420 
 complete -c cloud -n '__cloud_at \'local serve\'' -l latency -x -d 'Let every reply wait'
 complete -c cloud -n '__cloud_at \'local serve\'' -l fault -x -d 'Failures to have, like createkey=InternalError*2'
 complete -c cloud -n '__cloud_at \'local logs\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
-complete -c cloud -n '__cloud_at \'local seed\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
-complete -c cloud -n '__cloud_at \'local reset\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
+complete -c cloud -n '__cloud_at \'local seed\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_at \'local reset\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
 complete -c cloud -n '__cloud_at \'local reset\'' -s y -l yes -d 'Do not ask'
 complete -c cloud -n '__cloud_below \'local snapshot\'' -a create -d 'Keep what the services hold under a name'
 complete -c cloud -n '__cloud_below \'local snapshot\'' -a list -d 'List the snapshots of the services, the oldest first'
+complete -c cloud -n '__cloud_below \'local snapshot\'' -a restore -d 'Give the services back what a snapshot holds'
 complete -c cloud -n '__cloud_below \'local snapshot\'' -a delete -d 'Delete a snapshot'
 complete -c cloud -n '__cloud_at \'local snapshot create\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
 complete -c cloud -n '__cloud_at \'local snapshot list\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_at \'local snapshot restore\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
 complete -c cloud -n '__cloud_at \'local snapshot delete\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
 complete -c cloud -n '__cloud_at \'local fork\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
 complete -c cloud -n '__cloud_at \'local fork\'' -l compute-port -x -d 'Port of the compute service; 0 for any free one'

@@ -84,6 +84,13 @@ export interface RecordedRequest {
   readonly curl: string;
 }
 
+/** How many samples of each kind were put in. */
+export interface Seeded {
+  readonly images: number;
+  readonly packages: number;
+  readonly instances: number;
+}
+
 /** What the services held at one moment. */
 export interface SnapshotInfo {
   readonly name: string;
@@ -111,6 +118,12 @@ export const controlOperations = {
   clearFaults: operation<{ readonly faults: readonly FaultState[] }>()('Ends failures, and lets go on what they hold', { id: 'number' }),
   /** Makes a snapshot under a name that none has. */
   snapshot: operation<SnapshotInfo>()('Keeps what the services hold under a name', { name: 'text' }),
+  /** Everything is as the snapshot has it; requests wait meanwhile. Clock, faults and addresses stay. */
+  restore: operation<Record<never, never>>()('Replaces what the services hold by a snapshot', { name: 'text' }),
+  /** Everything is as after the first start, with the accounts and keys of this one. */
+  reset: operation<Record<never, never>>()('Begins anew with the same accounts and keys', {}),
+  /** `account` is a login; the first account when absent. Gives how many were put in. */
+  seed: operation<Seeded>()('Adds missing samples', { account: 'text' }),
   /** `to` is an empty directory of the same user; contents are linked. */
   copyState: operation<Record<never, never>>()('Copies what the services hold into a directory', { to: 'text' }),
   /** Those after the one with the number `after`, at most the latest 1000. */

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { useLocal, useSandbox, type LocalInfo } from '../support/sandbox.ts';
@@ -33,6 +35,20 @@ async function read(profile: string, path: string): Promise<string> {
 
 const put = async (profile: string, path: string, text: string): Promise<unknown> =>
   await user.here(['--profile', profile, 'stor', 'put', '-q', '-', path], { input: text.padEnd(10_000, '.') });
+
+/** A connection that stays open: asks for something on it, and tells whether it was closed. */
+async function openConnection(): Promise<{ body: (line: string) => Promise<string>; closed: () => boolean }> {
+  const socket = connect(Number(new URL(user.local.computeUrl).port), '127.0.0.1');
+  await once(socket, 'connect');
+  return {
+    body: async (line) => {
+      socket.write(`${line}\r\nHost: x\r\n\r\n`);
+      const [bytes] = (await once(socket, 'data')) as [Buffer];
+      return bytes.toString();
+    },
+    closed: () => socket.closed,
+  };
+}
 
 /** Files of contents below a data directory. */
 function listContents(dataDir: string): string[] {
@@ -122,10 +138,54 @@ describe('cloud local snapshot', () => {
     expect(readdirSync(join(user.local.dataDir, 'snapshots')).toSorted()).toEqual(['one', 'two']);
   });
 
+  it('is given back while the service runs: connections, addresses, clock and faults stay', async () => {
+    const { body, closed } = await openConnection();
+    await put('local', 'mine', 'before');
+    const words = ['users', 'create', 'kim', '--email', 'kim@example.com', '--password-stdin', '-q'];
+    expect(await user.here(words, { input: 'open sesame 1\n' })).toMatchObject({ code: 0 });
+    await user.json('local', 'snapshot', 'create', 'before');
+    await put('local', 'mine', 'after');
+    await put('local', 'new', 'after');
+    await user.here(['users', 'delete', 'kim', '-y', '-q']);
+    await user.json('local', 'clock', 'advance', '1h');
+    await user.json('local', 'faults', 'add', 'getpackage', '503');
+    expect(await user.cloud(['local', 'snapshot', 'restore', 'before'])).toMatchObject({ code: 0, stderr: 'Restored snapshot before\n' });
+    expect([await read('local', 'mine'), await read('local', 'new')]).toEqual([
+      expect.stringMatching(/^before/u),
+      expect.stringContaining('does not exist'),
+    ]);
+    expect(await user.json('users', 'list')).toMatchObject([{ login: 'kim' }]);
+    expect([await body('GET / HTTP/1.1'), closed()]).toEqual([expect.stringContaining('HTTP/1.1 '), false]);
+    expect(await user.json('local', 'clock', 'reset')).toMatchObject({ offset: 0 });
+    expect(await user.json('local', 'faults', 'list')).toHaveLength(1);
+    await user.here(['local', 'faults', 'clear', '-q']);
+    expect(await user.json('local', 'status')).toMatchObject({ pid: user.local.pid });
+    expect((await user.cloud(['local', 'snapshot', 'restore', 'none'])).code).toBe(3);
+    expect(await read('local', 'mine')).toMatch(/^before/u);
+  });
+
+  it('outlives a reset, after which the services begin anew with the same accounts and keys', async () => {
+    expect(await user.cloud(['local', 'reset', '-y'])).toMatchObject({
+      code: 0,
+      stderr: 'The services hold what their first start made\n',
+    });
+    expect(await read('local', 'mine')).toContain('does not exist');
+    expect(await user.json('account', 'get')).toMatchObject({ id: user.local.accountId, login: 'demo' });
+    expect([await user.json('users', 'list'), (await user.json<unknown[]>('images', 'list')).length > 0]).toEqual([[], true]);
+    await user.cloud(['local', 'snapshot', 'restore', 'before']);
+    expect(await read('local', 'mine')).toMatch(/^before/u);
+  });
+
   it('works on data at rest too', async () => {
     await user.cloud(['local', 'stop']);
     await user.json('local', 'snapshot', 'create', 'rest');
     await fork('--profile', 'rested');
     expect(await read('rested', 'kept')).toMatch(/^now/u);
+    expect(await user.cloud(['local', 'snapshot', 'restore', 'one'])).toMatchObject({ code: 0 });
+    await user.json('local', 'start', '--http', '--compute-port', '0', '--stor-port', '0');
+    expect([await read('local', 'kept'), await read('local', 'new')]).toEqual([
+      expect.stringMatching(/^now/u),
+      expect.stringContaining('does not exist'),
+    ]);
   });
 });

@@ -208,7 +208,7 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
       'cloud local reset --data ./data': 'cloud local stop -q --data ./data',
       'cloud local run --snapshot ready -- npm test': 'cloud local snapshot create ready',
       'cloud local snapshot create ready': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
-      'cloud local snapshot create ready --data ./data': 'cloud local start -q --data ./data --compute-port 0 --stor-port 0 > /dev/null',
+      'cloud local snapshot create ready --data ./data': `cloud local start -q --data ./data --compute-port 0 --stor-port 0 > /dev/null; trap 'cloud local stop -q --data ./data' EXIT`,
       'cloud local fork --profile trial': stopForks,
       'cloud local fork --snapshot ready -j': `cloud local snapshot create ready; ${stopForks}`,
       'cloud local faults add getobject 503 --count 1': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
@@ -216,7 +216,6 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
     },
     left: {
       'cloud local start': portReason,
-      'cloud local stop && cloud local seed && cloud local start': portReason,
       'cloud local serve': portReason,
       'cloud local serve --data /tmp/cloud --compute-port 0 --stor-port 0': serveReason,
       'cloud local serve --data ./east --peer west=./west': portReason,

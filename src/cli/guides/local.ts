@@ -49,6 +49,7 @@ export const local: Guide = {
             'cloud --profile trial stor ls',
           ],
         },
+        '`cloud local snapshot restore` gives the services back what a snapshot holds, and `cloud local reset` what their first start made, while they run: requests wait for it, and connections, addresses, keys, clock and faults stay. Snapshots are in the data directory, and outlive a reset of services that run.',
         'A fork knows the accounts and keys of its origin and answers under the same authority, in a folder of its own, below `forks` beside the usual data unless `--to` names one. Neither sees what the other does afterwards, and each survives the other. It is a service as any other: `cloud local stop`, `status` and `reset` take its folder as `--data`.',
       ],
     },

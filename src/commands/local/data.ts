@@ -8,8 +8,8 @@ import { bytes, record } from '../../output/kinds.ts';
 import { findLogs, logFileOf } from './log-file.ts';
 import { describeDifference, findService } from './running.ts';
 import { dataDirOf, dataOption } from './service.ts';
-import { checkData } from './state.ts';
-import { checkStopped } from './stop.ts';
+import { control, controlledDataOf, controlOption } from './control.ts';
+import { changeState, checkData, isServed } from './state.ts';
 
 /** Bytes in the files of a folder, and how many files there are. */
 function measureFolder(folder: string): { files: number; size: number } {
@@ -87,44 +87,54 @@ export const logs = command({
 
 export const seed = command({
   summary: 'Put the samples in that are not there',
-  description: 'Images, packages, instances and directories, as the first start makes them without --empty. What is there stays as it is.',
-  options: dataOption,
+  description:
+    'Images, packages, instances and directories, as the first start makes them without --empty. What is there stays as it is. It works while the services run, and on their data at rest.',
+  options: controlOption,
   run: async (invocation) => {
     const { options, world, note } = invocation;
-    const dataDir = dataDirOf(invocation, options.data);
-    await checkStopped(world, dataDir);
-    checkData(dataDir);
-    const { seedLocal } = await import('../../server/seed/samples.ts');
-    const seeded = await seedLocal(dataDir, invocation.settingGiven('account'), world.now());
-    const total = Object.values(seeded).reduce((sum, count) => sum + count, 0);
+    const dataDir = controlledDataOf(invocation, options.data);
+    const account = invocation.settingGiven('account');
+    const seeded = await changeState(world, dataDir, {
+      name: 'seed',
+      input: account === undefined ? {} : { account },
+      atRest: async (store) => {
+        const { seedStore } = await import('../../server/seed/samples.ts');
+        return await seedStore(store, account, world.now());
+      },
+    });
+    const total = Object.values<number>({ ...seeded }).reduce((sum, count) => sum + count, 0);
     note(total === 0 ? 'Every sample was there' : `Put in ${total} samples`);
-    return record({ ...seeded }, { id: 'images', columns: Object.keys(seeded) });
+    return record(seeded, { id: 'images', columns: ['images', 'packages', 'instances'] });
   },
   examples: [
-    { line: 'cloud local stop && cloud local seed && cloud local start', help: 'After a start with --empty, or when samples were deleted' },
+    { line: 'cloud local seed', help: 'After a start with --empty, or when samples were deleted' },
     { line: 'cloud local seed --data ./data -j', help: 'One with its own data; how many were put in, as JSON' },
   ],
 });
 
 export const reset = command({
   summary: 'Delete everything that the services hold',
-  options: { ...dataOption, yes: flag('Do not ask', { short: 'y' }) },
+  description:
+    'While they run they begin anew: what is left is what their first start made, the accounts with the keys that they sign with, samples, and snapshots. Addresses, clock and faults stay, so that programs go on. At rest the data directory is removed, with all that is in it.',
+  options: { ...controlOption, yes: flag('Do not ask', { short: 'y' }) },
   run: async (invocation) => {
     const { options, world, note } = invocation;
-    const dataDir = dataDirOf(invocation, options.data);
-    await checkStopped(world, dataDir);
+    const dataDir = controlledDataOf(invocation, options.data);
+    const isRunning = await isServed(world, dataDir);
     if (!existsSync(dataDir)) {
       note('There is nothing to delete');
       return undefined;
     }
     checkData(dataDir);
     if (!options.yes) await confirm(world, `Delete all data in ${dataDir}?`);
-    rmSync(dataDir, { recursive: true });
-    note(`Deleted ${dataDir}`);
+    if (isRunning) await control(dataDir, 'reset', {});
+    else rmSync(dataDir, { recursive: true });
+    note(isRunning ? 'The services hold what their first start made' : `Deleted ${dataDir}`);
     return undefined;
   },
   examples: [
-    { line: 'cloud local stop && cloud local reset -y', help: 'Begin anew' },
+    { line: 'cloud local reset -y', help: 'Begin anew, between tests for example' },
+    { line: 'cloud local stop && cloud local reset -y', help: 'Remove everything, keys included' },
     { line: 'cloud local reset --data ./data', help: 'One with its own data; asks first' },
   ],
 });

@@ -1,8 +1,8 @@
 import { command, group } from '../../cli/command.ts';
 import { one } from '../../cli/parameters.ts';
 import { record, records } from '../../output/kinds.ts';
-import { controlledDataOf, controlOption } from './control.ts';
-import { changeState, checkData } from './state.ts';
+import { control, controlledDataOf, controlOption } from './control.ts';
+import { changeState, checkData, isServed } from './state.ts';
 
 const columns = ['name', { key: 'created', as: 'time' }, 'objects', { key: 'size', as: 'size' }] as const;
 
@@ -45,6 +45,30 @@ const list = command({
   ],
 });
 
+const restore = command({
+  summary: 'Give the services back what a snapshot holds',
+  description:
+    'What they hold now is lost: make a snapshot of it first where it is needed. It works while the services run: requests wait for it, those under way have 5 seconds to finish. Connections, addresses, clock and faults stay.',
+  arguments: { name: one('Name of the snapshot') },
+  options: controlOption,
+  run: async (invocation) => {
+    const { args, options, world, note } = invocation;
+    const dataDir = controlledDataOf(invocation, options.data);
+    checkData(dataDir);
+    if (await isServed(world, dataDir)) await control(dataDir, 'restore', { name: args.name });
+    else {
+      const { restoreAtRest } = await import('../../server/store/snapshots.ts');
+      await restoreAtRest(dataDir, args.name);
+    }
+    note(`Restored snapshot ${args.name}`);
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud local snapshot restore ready', help: 'Before each test, so that it finds what it needs and nothing else' },
+    { line: 'cloud local snapshot restore ready --data ./data', help: 'Of a service with its own data, whether it runs or not' },
+  ],
+});
+
 const remove = command({
   summary: 'Delete a snapshot',
   description: 'Contents that the services or other snapshots hold as well stay.',
@@ -69,5 +93,5 @@ export const snapshot = group({
   summary: 'Keep and give back all that the services hold',
   description:
     'Snapshots are in the data directory of the services, and go with it. cloud local fork --snapshot and cloud local run --snapshot start others from one.',
-  commands: { create, list, delete: remove },
+  commands: { create, list, restore, delete: remove },
 });

@@ -6,7 +6,7 @@ import type { Context } from '../../cli/command.ts';
 import type { FileStore } from '../../server/store/open.ts';
 import { control } from './control.ts';
 import { findHolder } from './holder.ts';
-import { findService } from './running.ts';
+import { findRunning } from './running.ts';
 
 /** Refuses a folder that was named by mistake: only what is a service's data is read, changed or removed. */
 export function checkData(dataDir: string): void {
@@ -14,9 +14,9 @@ export function checkData(dataDir: string): void {
   throw new UsageError(`${dataDir} is not the data of a local service: left alone`, { hint: 'cloud local start' });
 }
 
-/** Whether a service uses a data directory, and must be asked for what happens to it. */
+/** Whether a service uses a data directory, and must be asked for what happens to it. @throws {WaitError} when it does not answer */
 export async function isServed(world: Context['world'], dataDir: string): Promise<boolean> {
-  return (await findService(world, dataDir)) !== undefined || findHolder(dataDir) !== undefined;
+  return (await findRunning(world, dataDir)) !== undefined || findHolder(dataDir) !== undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { command, type Context } from '../../cli/command.ts';
-import { UsageError, WaitError } from '../../base/errors.ts';
+import { WaitError } from '../../base/errors.ts';
 import { findHolder, hasEnded } from './holder.ts';
 import { findRunning, readRunFile, waitUntil } from './running.ts';
 import { dataDirOf, dataOption } from './service.ts';
@@ -56,11 +56,4 @@ function sendSignal(world: Context['world'], pid: number, signal: 'SIGTERM' | 'S
   } catch (error) {
     if (!hasEnded(world, pid)) throw error;
   }
-}
-
-/** @throws {UsageError} for work that needs the service to be at rest, while its process runs. */
-export async function checkStopped(world: Context['world'], dataDir: string): Promise<void> {
-  const running = await findRunning(world, dataDir);
-  const pid = running?.pid ?? findHolder(dataDir, readRunFile(dataDir)?.pid);
-  if (pid !== undefined) throw new UsageError(`the service runs (process ${pid})`, { hint: 'cloud local stop' });
 }

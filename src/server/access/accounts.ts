@@ -60,7 +60,7 @@ export async function findUser(db: Kysely<Schema>, account: AccountRow, name: st
 }
 
 /** The keys of an account, or of one of its sub-users, in the order in which they were registered. */
-export function listKeysOf(db: Kysely<Schema>, account: AccountRow, user: UserRow | undefined): Promise<Key[]> {
+export function listKeysOf(db: Kysely<Schema>, account: Pick<AccountRow, 'id'>, user: UserRow | undefined): Promise<Key[]> {
   return db
     .selectFrom('keys')
     .selectAll()

@@ -1,20 +1,9 @@
-import { isAbsolute } from 'node:path';
 import { existsSync, readdirSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
 import { UsageError } from '../../base/errors.ts';
-import type { FileStore } from '../store/open.ts';
-import { createSnapshot } from '../store/snapshots.ts';
+import type { LiveState } from '../foundation.ts';
 import type { ControlHandlers } from './listen.ts';
-
-/** Does works one after the other, whether they succeed or not. */
-function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const turn = last.then(work);
-    last = turn.catch(() => undefined);
-    return turn;
-  };
-}
 
 /** @throws {UsageError} for what is no empty directory of this user */
 function assertTarget(folder: string): void {
@@ -24,14 +13,14 @@ function assertTarget(folder: string): void {
 }
 
 /** Operations on all that the services hold, one after the other. @param now milliseconds since the epoch, of the machine */
-export function createStateHandlers(store: FileStore, dataDir: string, now: () => number): Pick<ControlHandlers, 'snapshot' | 'copyState'> {
-  const inTurn = createTurns();
+export function createStateHandlers(live: LiveState, now: () => number): Pick<ControlHandlers, 'snapshot' | 'copyState' | 'restore'> {
   return {
-    snapshot: ({ name = '' }) => inTurn(() => createSnapshot(store, dataDir, name, now())),
+    snapshot: ({ name = '' }) => live.snapshot(name, now()),
+    restore: ({ name = '' }) => live.restore(name).then(() => ({})),
     copyState: ({ to = '' }) =>
-      inTurn(async () => {
+      live.inTurn(async () => {
         assertTarget(to);
-        await store.copyTo(to);
+        await live.current().store.copyTo(to);
         return {};
       }),
   };

@@ -18,6 +18,8 @@ export interface AccountSeed {
   /** Where the private half of a key that is made goes, PEM. */
   readonly keyFile: string;
   readonly now: number;
+  /** UUID; a new one when absent. */
+  readonly id?: string;
   /** `LOGIN@example.com` when absent. */
   readonly email?: string | undefined;
 }
@@ -30,9 +32,9 @@ export async function makeKey(login: string, keyFile: string): Promise<string> {
   return publicKey;
 }
 
-function describeAccount({ login, now, email }: AccountSeed): AccountRow {
+function describeAccount({ login, now, email, id = randomUUID() }: AccountSeed): AccountRow {
   return {
-    id: randomUUID(),
+    id,
     login,
     email: email ?? `${login}@example.com`,
     company_name: null,

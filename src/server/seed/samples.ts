@@ -1,8 +1,8 @@
+import type { Seeded } from '../../api/control.ts';
 import { UsageError } from '../../base/errors.ts';
 import { findAccount } from '../access/accounts.ts';
 import { seedCloud, seedDirectories } from './cloud.ts';
 import { seedMachines } from './machines.ts';
-import { openStore } from '../store/open.ts';
 import type { AccountRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
@@ -13,13 +13,6 @@ export async function seedSamples(store: Store, account: AccountRow, now: number
     await seedDirectories(transaction, account.login, now);
     await seedMachines(transaction, account, now);
   });
-}
-
-/** How many of each kind were put in. */
-export interface Seeded {
-  readonly images: number;
-  readonly packages: number;
-  readonly instances: number;
 }
 
 async function countRows({ db }: Store, table: 'images' | 'packages' | 'machines'): Promise<number> {
@@ -39,25 +32,20 @@ async function countSamples(store: Store): Promise<Seeded> {
 }
 
 /**
- * Puts the samples into the data of a local service that is at rest.
+ * Puts the samples into a store that are not there.
  * @param login whose instances, limits and directories they are: the oldest account when absent
- * @throws {UsageError} when there is no such account; {LocalError} when the data is in use.
+ * @throws {UsageError} when there is no such account
  */
-export async function seedLocal(dataDir: string, login: string | undefined, now: number): Promise<Seeded> {
-  const store = await openStore(dataDir);
-  try {
-    const oldest = await store.db.selectFrom('accounts').selectAll().orderBy('created').orderBy('login').executeTakeFirst();
-    const account = login === undefined ? oldest : await findAccount(store.db, 'storage', login);
-    if (!account) throw new UsageError(`there is no account ${login ?? ''} in ${dataDir}`, { hint: 'cloud local start' });
-    const before = await countSamples(store);
-    await seedSamples(store, account, now);
-    const after = await countSamples(store);
-    return {
-      images: after.images - before.images,
-      packages: after.packages - before.packages,
-      instances: after.instances - before.instances,
-    };
-  } finally {
-    await store.close();
-  }
+export async function seedStore(store: Store, login: string | undefined, now: number): Promise<Seeded> {
+  const oldest = await store.db.selectFrom('accounts').selectAll().orderBy('created').orderBy('login').executeTakeFirst();
+  const account = login === undefined ? oldest : await findAccount(store.db, 'storage', login);
+  if (!account) throw new UsageError(`there is no account ${login ?? ''} in this data`, { hint: 'cloud local start' });
+  const before = await countSamples(store);
+  await seedSamples(store, account, now);
+  const after = await countSamples(store);
+  return {
+    images: after.images - before.images,
+    packages: after.packages - before.packages,
+    instances: after.instances - before.instances,
+  };
 }

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { existsSync, linkSync, mkdirSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { constants, copyFile, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { isSystemError, LocalError } from '../../base/errors.ts';
+import { loadEngine } from './engine.ts';
 
 /** Copies of the state of a store: the database, and links to the contents, which never change once they are written. */
 
@@ -61,4 +62,23 @@ export async function linkContents(from: string, to: string): Promise<void> {
       if (linked % linksPerTurn === 0) await setImmediate();
     }
   }
+}
+
+/** Brings what was committed last into the file of the database of a directory itself. */
+export async function foldDatabase(dir: string): Promise<void> {
+  const open = await loadEngine();
+  const connection = open(join(dir, databaseFiles[0]));
+  try {
+    connection.prepare('PRAGMA journal_mode=DELETE').all([]);
+  } finally {
+    connection.close();
+  }
+}
+
+/** Puts the folded database of a directory in the place of another one, which nobody has open, at one stroke. */
+export function replaceDatabase(from: string, to: string): void {
+  const [file, log] = databaseFiles;
+  // Empty since the database was closed; with another database it would be taken for its own.
+  rmSync(join(to, log), { force: true });
+  renameSync(join(from, file), join(to, file));
 }

@@ -6,8 +6,8 @@ import type { SnapshotInfo } from '../../api/control.ts';
 import { assertOwnDataDirectory } from '../../base/data-directory.ts';
 import { isSystemError, NotFoundError, UsageError } from '../../base/errors.ts';
 import { readPrivate, writePrivate } from '../../base/private-files.ts';
-import { databaseFiles, linkContents } from './copy-state.ts';
-import type { FileStore } from './open.ts';
+import { databaseFiles, foldDatabase, linkContents, replaceDatabase } from './copy-state.ts';
+import { openStore, type FileStore } from './open.ts';
 
 /** Snapshots of a data directory: what the services held at one moment, under `snapshots/NAME` of it. Contents are shared with it by links. */
 
@@ -128,4 +128,24 @@ export async function copySnapshot(dataDir: string, name: string, target: string
   for (const file of databaseFiles.filter((each) => existsSync(join(folder, each)))) await copyFile(join(folder, file), join(target, file));
   copyKeys(folder, target);
   await linkContents(folder, target);
+}
+
+/**
+ * Gives a data directory that nobody uses what a snapshot of it holds; contents that nothing refers to are removed by the next start.
+ * @throws {NotFoundError} when there is no such snapshot; {LocalError} when the directory is in use
+ */
+export async function restoreAtRest(dataDir: string, name: string): Promise<void> {
+  findSnapshot(dataDir, name);
+  // Brings the database up to date, and finds out whether another process has it.
+  await (await openStore(dataDir)).close();
+  const folder = makeUnfinished(dataDir);
+  try {
+    await copySnapshot(dataDir, name, folder);
+    await foldDatabase(folder);
+    await linkContents(folder, dataDir);
+    copyKeys(folder, dataDir);
+    replaceDatabase(folder, dataDir);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

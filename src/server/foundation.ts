@@ -1,0 +1,143 @@
+import { rmSync } from 'node:fs';
+import type { SnapshotInfo } from '../api/control.ts';
+import type { Gate } from './gate.ts';
+import type { JobEngine } from './jobs/engine.ts';
+import type { Services } from './services.ts';
+import { findReferenced } from './storage/contents.ts';
+import { collectUnreferenced } from './store/collect.ts';
+import { foldDatabase, linkContents, replaceDatabase } from './store/copy-state.ts';
+import { openStore, type FileStore } from './store/open.ts';
+import { copyKeys, copySnapshot, createSnapshot, makeUnfinished } from './store/snapshots.ts';
+
+/** The removal of contents that no row refers to; it ends by itself when none are left. */
+export interface Collecting {
+  begin(): void;
+  end(): Promise<void>;
+}
+
+/** Removes what a crash, or the state before, left behind: contents that are older than the beginning of it. */
+export function createCollecting(store: FileStore, log: (line: string) => void): Collecting {
+  let stop = new AbortController();
+  let collecting: Promise<void> | undefined;
+  return {
+    begin: () => {
+      stop = new AbortController();
+      collecting = collectUnreferenced(store, Date.now(), findReferenced, stop.signal).then(
+        (removed) => (removed > 0 ? log(`removed ${removed} contents that no object refers to`) : undefined),
+        (error: unknown) => log(`collecting failed: ${String(error)}`),
+      );
+    },
+    end: async () => {
+      stop.abort();
+      await collecting;
+    },
+  };
+}
+
+/** What the services stand on while they are reached; it can be replaced by another. */
+export interface Foundation {
+  readonly store: FileStore;
+  readonly services: Services;
+  readonly jobs: JobEngine | undefined;
+  readonly collecting: Collecting;
+}
+
+/** Milliseconds that requests have to finish before what they work on is replaced. */
+const patience = 5000;
+
+/** Does works one after the other, whether they succeed or not. */
+function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+}
+
+/** The state of services that run. */
+export interface LiveState {
+  current(): Foundation;
+  /** Works on the whole state come one after the other. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+  snapshot(name: string, now: number): Promise<SnapshotInfo>;
+  /** Replaces everything by what a snapshot holds. @throws {NotFoundError} */
+  restore(name: string): Promise<void>;
+  /**
+   * Replaces everything by what `fill` puts into an empty directory: a database, and perhaps contents and keys. Requests wait for it; when it
+   * fails, everything is as before.
+   */
+  replace(fill: (folder: string) => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param stand makes services over a store that has been opened, ready to be reached */
+export function createLiveState(
+  dataDir: string,
+  gate: Gate,
+  first: Foundation,
+  stand: (store: FileStore, before: Foundation) => Promise<Foundation>,
+): LiveState {
+  const inTurn = createTurns();
+  let current = first;
+
+  /** Lets the services work on what is in the data directory now. What they cannot be given fails their requests, too. */
+  async function standAgain(): Promise<void> {
+    try {
+      current = await stand(await openStore(dataDir), current);
+      gate.open(current.services);
+    } catch (error) {
+      const fail = (): Promise<never> => Promise.reject(error);
+      gate.open({ compute: fail, storage: fail, second: fail });
+      throw error;
+    }
+  }
+
+  async function exchange(folder: string): Promise<void> {
+    await gate.shut(patience);
+    await current.jobs?.close();
+    await current.store.close();
+    try {
+      copyKeys(folder, dataDir);
+      replaceDatabase(folder, dataDir);
+    } catch (error) {
+      await standAgain();
+      throw error;
+    }
+    await standAgain();
+  }
+
+  async function replace(fill: (folder: string) => Promise<void>): Promise<void> {
+    const folder = makeUnfinished(dataDir);
+    try {
+      await fill(folder);
+      await foldDatabase(folder);
+      await current.collecting.end();
+      // What is to be removed from here on may belong to the new state: after the exchange the collection decides.
+      const release = current.store.holdRemovals();
+      try {
+        await linkContents(folder, dataDir);
+        await exchange(folder);
+      } catch (error) {
+        await release();
+        throw error;
+      }
+    } finally {
+      current.collecting.begin();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  return {
+    current: () => current,
+    inTurn,
+    snapshot: (name, now) => inTurn(() => createSnapshot(current.store, dataDir, name, now)),
+    restore: (name) => inTurn(() => replace((folder) => copySnapshot(dataDir, name, folder))),
+    replace: (fill) => inTurn(() => replace(fill)),
+    close: () =>
+      inTurn(async () => {
+        await Promise.all([current.collecting.end(), current.jobs?.close()]);
+        await current.store.close();
+      }),
+  };
+}

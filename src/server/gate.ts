@@ -1,0 +1,59 @@
+import type { Headers } from '../api/message.ts';
+import type { Service } from './http/serve.ts';
+import type { Services } from './services.ts';
+
+/** Where requests wait while what the services stand on is replaced. Connections stay open. */
+export interface Gate {
+  /** A service that is the same for as long as its port is open. */
+  guard(name: keyof Services): Service;
+  /** Lets requests in, to these services. */
+  open(services: Services): void;
+  /** Lets none in, and waits for those inside for up to `patience` milliseconds. Responses that have begun go on. */
+  shut(patience: number): Promise<void>;
+}
+
+/** @param headers added to every response */
+export function createGate(headers: Headers): Gate {
+  let current: Services | undefined;
+  let inside = 0;
+  let [wakeWaiting, tellEmpty] = [(): void => undefined, (): void => undefined];
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      wakeWaiting = resolve;
+    });
+  let opened = close();
+  const admit = async (): Promise<Services> => {
+    await opened;
+    return current ?? (await admit());
+  };
+  return {
+    guard: (name) => async (request, connection) => {
+      const services = current ?? (await admit());
+      inside += 1;
+      try {
+        const reply = await services[name](request, connection);
+        return { ...reply, headers: { ...reply.headers, ...headers } };
+      } finally {
+        inside -= 1;
+        if (inside === 0) tellEmpty();
+      }
+    },
+    open: (services) => {
+      current = services;
+      wakeWaiting();
+    },
+    shut: async (patience) => {
+      current = undefined;
+      opened = close();
+      if (inside === 0) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, patience);
+        tellEmpty = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      tellEmpty = () => undefined;
+    },
+  };
+}
