@@ -45,6 +45,7 @@ export const local: Guide = {
         {
           lines: [
             'cloud local snapshot create ready',
+            'cloud local snapshot restore ready',
             'cloud local fork --snapshot ready --profile trial',
             'cloud --profile trial stor ls',
           ],
