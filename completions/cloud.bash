@@ -310,7 +310,7 @@ _cloud_place() {
     'stor meta set') options="--type --header+ $_cloud_shared" ;;
     'stor meta unset') options="$_cloud_shared" ;;
     'stor meta replace') options="--type --header+ $_cloud_shared" ;;
-    'stor sync') options="--delete -y,--yes --max-delete --allow-empty-source -n,--dry-run --plan --with-headers --without-headers --checksum --size-only --headers --links --include+ --exclude+ --exclude-from --copies --modes --sparse --reset-headers --copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
+    'stor sync') options="--delete -y,--yes --max-delete --allow-empty-source -n,--dry-run --plan --backup-dir --with-headers --without-headers --checksum --size-only --headers --links --include+ --exclude+ --exclude-from --copies --modes --sparse --reset-headers --copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
     'stor diff') options="--checksum --size-only --headers --links --include+ --exclude+ --exclude-from --exit-code $_cloud_shared" ;;
     'stor snapshot') commands='create list diff restore delete prune' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
     'stor snapshot create') options="--copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
@@ -625,6 +625,7 @@ _cloud_value() {
     'stor meta replace/--header') kind=text ;;
     'stor sync/--max-delete') kind=text ;;
     'stor sync/--plan') kind=file ;;
+    'stor sync/--backup-dir') kind=file-or-path ;;
     'stor sync/--links') kind=words choices='follow skip' ;;
     'stor sync/--include') kind=text ;;
     'stor sync/--exclude') kind=text ;;

@@ -92,3 +92,11 @@ export async function checkSides({ from, to, context }: Sides): Promise<boolean>
   if (found?.type === 'object') throw new UsageError(`${printSide(to)} is an object, not a directory`);
   return found !== undefined;
 }
+
+/** Reads a further directory: of this machine, or of the service that sides are worked at. */
+export function readSide({ context }: Sides, word: string): Side {
+  const place = readPlace(word);
+  if (!place) return { kind: 'local', root: resolvePath(context.world, word) };
+  const { account } = openProfile(context, place.profile);
+  return { kind: 'remote', root: readRemotePath(place.path, account), profile: place.profile };
+}

@@ -17,9 +17,11 @@ import { createManifestAppender, readManifest } from '../../transfer/manifest.ts
 import { manifestName } from '../../transfer/manifest-name.ts';
 import { writeHead } from '../../transfer/sync/plan.ts';
 import { decodeStored } from '../../transfer/tree/headers.ts';
+import { createBackup } from '../../transfer/sync/backup.ts';
 import { syncSides, type SyncReport } from '../../transfer/sync/run.ts';
 import { writeStep, type Step } from '../../transfer/sync/steps.ts';
 import type { Side } from '../../transfer/sync/tree.ts';
+import { backupDirOption, readBackupDir } from './backup-dir.ts';
 import { createEngine, createTally, sparseOption, transferOptions, type Tally } from './engine.ts';
 import { filterOptions, readFilter, type FilterValues } from './filters.ts';
 import { assertSourceNotEmpty, confirmDeletion, guardOptions } from './guard.ts';
@@ -189,6 +191,7 @@ export const sync = command({
       placeholder: 'FILE',
       values: 'file',
     }),
+    backupDir: backupDirOption,
     withHeaders: flag(`To files: keep types, headers and links in ${manifestName} at the root`),
     withoutHeaders: flag('From files: take no headers from that file'),
     ...compareOptions,
@@ -203,6 +206,7 @@ export const sync = command({
     const { from, to, context } = sides;
     if (options.dryRun || options.plan !== undefined) {
       if (options.dryRun && options.plan !== undefined) throw createContradiction('--dry-run', '--plan');
+      if (options.backupDir !== undefined && options.plan !== undefined) throw createContradiction('--backup-dir', '--plan');
       const tally = createTally(invocation);
       const steps = planSync(invocation, sides, {
         deletes: options.delete,
@@ -219,6 +223,8 @@ export const sync = command({
       }
       return records(mapSteps(steps), stepShape);
     }
+    const filter = await readFilter(invocation, options);
+    const backupRoot = readBackupDir(sides, options.backupDir, filter);
     const isThere = await checkSides(sides);
     await assertSourceNotEmpty(context, sides, options);
     await confirmDeletion(invocation, sides, options, () =>
@@ -236,14 +242,15 @@ export const sync = command({
       if (!isThere && to.kind === 'local') makeFolders(to.root);
       const manifest = from.kind === 'local' && !options.withoutHeaders ? await readManifest(from.root) : undefined;
       const lost = await createLostHeaders(invocation, to, options);
+      const backup = backupRoot && createBackup(engine, to, backupRoot, options.copy);
       const steps = syncSides(engine, {
         task: { from, to, comparison, comparesHeaders: options.headers || options.checksum, modes: options.modes },
-        filter: await readFilter(invocation, options),
+        filter,
         deletes: options.delete,
         dryRun: false,
         isEmpty: false,
         // What may remove or replace on a large scale is never done without a condition.
-        copy: { ...readCopyOptions(options, !options.delete), manifest, keeper: lost },
+        copy: { ...readCopyOptions(options, !options.delete && !backup), manifest, keeper: lost, backup },
         memory: nameMemory(context, from, to),
         remembers: true,
         id: randomUUID(),
@@ -262,6 +269,7 @@ export const sync = command({
   examples: [
     { line: 'cloud stor sync photos stor:photos', help: 'What is new or changed here goes there' },
     { line: 'cloud stor sync stor:photos photos --delete -n', help: 'The other way: what would be done?' },
+    { line: 'cloud stor sync site stor:site --delete --backup-dir stor:old/site', help: 'Keep what is replaced or deleted' },
     { line: 'cloud stor sync work/stor:photos home/stor:pictures', help: 'From the service of one profile to that of another' },
     { line: 'cloud stor sync site stor:/demo/public/site --exclude "*.tmp" --checksum', help: 'Publish, comparing contents' },
   ],

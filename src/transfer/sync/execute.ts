@@ -20,6 +20,7 @@ import { openSource, type FileSource } from '../local/source.ts';
 import type { PutOptions } from '../upload/parts.ts';
 import { uploadObject } from '../upload/upload.ts';
 import { checkPlace } from '../local/write-target.ts';
+import type { Backup } from './backup.ts';
 import { conditionOf, type Between } from './between.ts';
 import { keepHeaders, type HeaderKeeper } from './keep-headers.ts';
 import { describeKnown, type Known } from './memory.ts';
@@ -43,6 +44,8 @@ export interface CopyOptions {
   readonly manifest?: Manifest | undefined;
   /** Keeps what files cannot hold of the objects that they were; of the tree that is written. */
   readonly keeper?: HeaderKeeper | undefined;
+  /** Keeps what is replaced or deleted. */
+  readonly backup?: Backup | undefined;
   /** Between two services: instead of links. */
   readonly between?: Between | undefined;
   /** Bytes of another account's objects go through this machine when links are refused. */
@@ -57,7 +60,7 @@ export interface Folders {
 }
 
 /** Keeps the directories on the way to the latest one. */
-export function createFolders(engine: Engine): Folders {
+export function createFolders(engine: Engine, backup?: Backup): Folders {
   const stack: Folder[] = [];
   function settle(path: RemotePath): Folder | undefined {
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
@@ -74,7 +77,7 @@ export function createFolders(engine: Engine): Folders {
       const folder =
         replacing?.etag === undefined || replacing.etag === ''
           ? plain
-          : { path, ready: lazily(async () => replaceObject(engine, path, replacing.etag ?? '', plain)) };
+          : { path, ready: lazily(async () => replaceObject(engine, { path, etag: replacing.etag ?? '', backup }, plain)) };
       stack.push(folder);
       return folder;
     },
@@ -82,7 +85,12 @@ export function createFolders(engine: Engine): Folders {
 }
 
 /** A directory in the place of an object: its data goes only when it is still the version that was seen. */
-async function replaceObject({ storage }: Engine, path: RemotePath, etag: string, folder: Folder): Promise<boolean> {
+async function replaceObject(
+  { storage }: Engine,
+  { path, etag, backup }: { path: RemotePath; etag: string; backup: Backup | undefined },
+  folder: Folder,
+): Promise<boolean> {
+  await backup?.keepObject(path, etag);
   await storage.deleteObject({ ...path, ifMatch: etag });
   return await folder.ready();
 }
@@ -271,9 +279,10 @@ async function makeLocal(engine: Engine, file: string, replacing: Expected | und
 }
 
 /** Does a step. `folder` is the directory that it goes into, when that has to be made first. */
-export async function executeStep(engine: Engine, step: Step, folder: Folder | undefined, options: CopyOptions): Promise<Done> {
-  const { to } = step;
+export async function executeStep(engine: Engine, planned: Step, folder: Folder | undefined, options: CopyOptions): Promise<Done> {
+  const { to } = planned;
   await folder?.ready();
+  const step = (await options.backup?.keep(planned)) ?? planned;
   if (step.action === 'copy') return await copy(engine, step, options);
   if (step.action === 'headers') await copyProperties(engine, step, options.between?.source);
   else if (step.action === 'rmdir') await removeFolder(engine, step);

@@ -239,7 +239,15 @@ async function* finish(run: Run, steps: readonly Step[], limit: number): AsyncGe
 export async function* syncSides(engine: Engine, options: SyncOptions): AsyncGenerator<Step> {
   const between = betweenServices(engine, options.task.from, options.copy.mayUseParts);
   const state: State = { deletes: options.deletes, blocked: undefined, emptied: [], late: [], stays: new Set() };
-  const run: Run = { engine, options, between, state, folders: createFolders(engine), removals: createRemovals(), verified: new Set() };
+  const run: Run = {
+    engine,
+    options,
+    between,
+    state,
+    folders: createFolders(engine, options.copy.backup),
+    removals: createRemovals(),
+    verified: new Set(),
+  };
   const memory = createMemoryWriter(options.remembers ? options.memory : undefined, options);
   let isWhole = false;
   try {

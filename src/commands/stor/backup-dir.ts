@@ -1,0 +1,65 @@
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { text } from '../../cli/parameters.ts';
+import { isSystemError, UsageError } from '../../base/errors.ts';
+import type { Filter, Side } from '../../transfer/sync/tree.ts';
+import { readSide, type Sides } from './sides.ts';
+
+/** For commands that replace and delete in trees. */
+export const backupDirOption = text('Keep what would be replaced or deleted below this directory of the target side', {
+  placeholder: 'DIR',
+  values: 'file-or-path',
+});
+
+/** A path without the links on its way, also where its last directories are not made yet. */
+function resolveLinks(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (!isSystemError(error) || dirname(path) === path) throw error;
+    return join(resolveLinks(dirname(path)), basename(path));
+  }
+}
+
+/** The path of a directory below the root of a side; undefined when it is elsewhere, empty for the root itself. */
+function findBelow(side: Side, directory: Side): string | undefined {
+  if (side.kind === 'local' && directory.kind === 'local') {
+    const rel = relative(resolveLinks(side.root), resolveLinks(directory.root));
+    return rel === '..' || rel.startsWith('../') ? undefined : rel;
+  }
+  if (side.kind !== 'remote' || directory.kind !== 'remote') return undefined;
+  if (side.profile !== directory.profile || side.root.account !== directory.root.account) return undefined;
+  if (side.root.path === directory.root.path) return '';
+  return directory.root.path.startsWith(`${side.root.path}/`) ? directory.root.path.slice(side.root.path.length + 1) : undefined;
+}
+
+/** Whether a directory, or one that it is in, is left out of a tree. */
+function isLeftOut(filter: Filter, rel: string): boolean {
+  const parts = rel.split('/');
+  return rel !== '' && parts.some((_, at) => filter.prunes(parts.slice(0, at + 1).join('/')));
+}
+
+/**
+ * Where what is replaced or deleted is kept.
+ * @throws {UsageError} for a directory of the other side, and for one in a tree that takes part: it would be brought over or deleted itself
+ */
+export function readBackupDir(sides: Sides, word: string | undefined, filter: Filter): Side | undefined {
+  if (word === undefined) return undefined;
+  const directory = readSide(sides, word);
+  const { from, to } = sides;
+  if (directory.kind !== to.kind || (directory.kind === 'remote' && to.kind === 'remote' && directory.profile !== to.profile))
+    throw new UsageError(`--backup-dir: ${word} is not where the target is`, {
+      hint: to.kind === 'remote' ? 'give a directory of its service, such as stor:old' : 'give a directory of this machine',
+    });
+  for (const side of [to, from]) {
+    const rel = findBelow(side, directory);
+    if (rel !== undefined && !isLeftOut(filter, rel))
+      throw new UsageError(`--backup-dir: ${word} is in a directory that is synced`, {
+        hint: rel === '' ? 'give a directory beside it' : `leave it out: --exclude '/${rel}/', or give a directory beside it`,
+      });
+  }
+  // A backup of `site/f` in the directory above `site` would be in it.
+  if (findBelow(directory, to) !== undefined)
+    throw new UsageError(`--backup-dir: ${word} holds the target itself`, { hint: 'give a directory beside the target' });
+  return directory;
+}

@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import { constants, existsSync, linkSync, lstatSync, utimesSync } from 'node:fs';
+import { copyFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isSystemError, LocalError } from '../../base/errors.ts';
+import type { Engine } from '../engine.ts';
+import { readState } from '../local/file-state.ts';
+import { makeWay } from '../local/folders.ts';
+import { joinPath, parentOf, printRemotePath, type RemotePath } from '../path.ts';
+import { isConditionFailed } from '../precondition.ts';
+import { makeFolder } from '../tree/folders.ts';
+import { linkUnlessOther } from '../tree/link.ts';
+import { createChangedError, expectState, isExpected, type Expected, type Step } from './steps.ts';
+import type { Side } from './tree.ts';
+
+/**
+ * Keeps what a sync would replace or delete in a directory of the changed side, under its path. Before anything happens to a file or an
+ * object it has its second name there, so that an interruption at any moment loses nothing.
+ */
+export interface Backup {
+  /** Gives what a step replaces or deletes its second name. @returns the step with what is expected of the file from then on */
+  keep(step: Step): Promise<Step>;
+  /** The same for an object in whose place a directory comes. */
+  keepObject(path: RemotePath, etag: string): Promise<void>;
+}
+
+/** Numbered names that are tried where earlier backups have a name. */
+const mostVersions = 1000;
+
+/** The names that a backup may have: `f`, then `f.~1~`, `f.~2~`, as those of GNU cp. */
+function* listNames(rel: string): Generator<string> {
+  yield rel;
+  for (let number = 1; number < mostVersions; number += 1) yield `${rel}.~${number}~`;
+}
+
+function noName(rel: string): LocalError {
+  return new LocalError(`${rel} has ${mostVersions} backups already: left alone`, { hint: 'name another directory: --backup-dir' });
+}
+
+/** Whether an interrupted run has made this second name already. */
+function isSameFile(file: string, backup: string): boolean {
+  const [one, other] = [file, backup].map((each) => lstatSync(each, { bigint: true, throwIfNoEntry: false }));
+  return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
+}
+
+/** Makes a second name for a file where nothing stands; a copy where file systems have no such names. False when the name is taken. */
+async function linkFile(file: string, backup: string): Promise<boolean> {
+  try {
+    linkSync(file, backup);
+    return true;
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    if (error.code === 'EEXIST') return isSameFile(file, backup);
+    if (!['EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK', 'ENOSYS'].includes(error.code ?? '')) throw error;
+  }
+  if (existsSync(backup)) return false;
+  const copy = `${backup}.${randomBytes(6).toString('hex')}`;
+  try {
+    const { atime, mtime } = lstatSync(file);
+    await copyFile(file, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    utimesSync(copy, atime, mtime);
+    return await linkFileWithin(copy, backup);
+  } finally {
+    await rm(copy, { force: true });
+  }
+}
+
+/** Gives a whole copy its name. */
+async function linkFileWithin(copy: string, backup: string): Promise<boolean> {
+  try {
+    linkSync(copy, backup);
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    if (error.code === 'EEXIST') return false;
+    // A file system without second names: nobody else writes there between the look and the copy but by chance.
+    await copyFile(copy, backup, constants.COPYFILE_EXCL);
+  }
+  return true;
+}
+
+async function keepFile(root: string, file: string, rel: string, expected: Expected): Promise<Expected> {
+  const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+  // What is no file is not replaced, and what has changed neither: the step says so itself.
+  if (stats?.isFile() !== true || !isExpected(readState(stats), expected)) return expected;
+  for (const name of listNames(rel)) {
+    const backup = join(root, name);
+    makeWay(backup, name);
+    if (!(await linkFile(file, backup))) continue;
+    const state = readState(lstatSync(file, { bigint: true }));
+    const { ctime: _, ...known } = expected;
+    if (!isExpected(state, known)) throw createChangedError(file);
+    // A second name changes the ctime.
+    return expectState(state);
+  }
+  throw noName(rel);
+}
+
+/** Keeps files below a directory of this machine. */
+function backUpFiles(root: string): Backup {
+  return {
+    keep: async (step) => {
+      const { to, target, action, rel } = step;
+      const isReplaced =
+        to.kind === 'local' && target?.size !== undefined && target.size >= 0 && action !== 'headers' && action !== 'rmdir';
+      return isReplaced ? { ...step, target: await keepFile(root, to.file, rel, target) } : step;
+    },
+    keepObject: async () => undefined,
+  };
+}
+
+/** Keeps objects below a directory of the object storage: as links, which move no bytes. */
+function backUpObjects(engine: Engine, root: RemotePath, target: RemotePath, copiesThrough: boolean): Backup {
+  const made = new Map<string, Promise<unknown>>();
+  async function makeParent(path: RemotePath): Promise<void> {
+    const parent = parentOf(path);
+    if (!parent) return;
+    const key = printRemotePath(parent);
+    // Many go into the same directory at once.
+    const making = made.get(key) ?? makeFolder(engine.storage, parent, { parents: true });
+    made.set(key, making);
+    try {
+      await making;
+    } catch (error) {
+      made.delete(key);
+      throw error;
+    }
+  }
+  async function keepObject(path: RemotePath, etag: string): Promise<void> {
+    const rel = path.path.slice(target.path.length + 1);
+    for (const name of listNames(rel)) {
+      const to = joinPath(root, name);
+      await makeParent(to);
+      try {
+        await linkUnlessOther(engine, { from: path, to, etag }, { copiesThrough });
+        return;
+      } catch (error) {
+        if (!isConditionFailed(error)) throw error;
+      }
+    }
+    throw noName(rel);
+  }
+  return {
+    keep: async (step) => {
+      const { to, target: expected, action } = step;
+      const isReplaced = to.kind === 'remote' && expected?.etag !== undefined && expected.etag !== '';
+      if (isReplaced && (action === 'copy' || action === 'delete')) await keepObject(to.path, expected.etag ?? '');
+      return step;
+    },
+    keepObject,
+  };
+}
+
+/** Keeps what is replaced or deleted on a side below a directory of the same side. */
+export function createBackup(engine: Engine, to: Side, root: Side, copiesThrough: boolean): Backup {
+  if (root.kind === 'local') return backUpFiles(root.root);
+  return backUpObjects(engine, root.root, to.kind === 'remote' ? to.root : root.root, copiesThrough);
+}
