@@ -1,4 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { key as keyShape, type Key } from '../api/resources.ts';
 import { group, type Context } from '../cli/command.ts';
 import { readInput } from '../cli/input.ts';
@@ -73,6 +74,10 @@ async function readKeyFile({ world, paths }: Context, file: string | undefined):
   const piped = isTerminal || isClosed ? '' : await read('-');
   if (piped !== '') return { label: 'stdin', content: piped };
   const own = `${paths.ssh}/id_rsa.pub`;
+  if (!existsSync(own)) {
+    const make = `ssh-keygen -t rsa -b 3072 -f ${quoteShell(`${paths.ssh}/id_rsa`)}`;
+    throw new UsageError(`no key is named, and there is no ${own}`, { hint: `make one: ${make}\nor name another: cloud keys create FILE` });
+  }
   return { label: own, content: await read(own) };
 }
 

@@ -1,4 +1,13 @@
-import { ApiError, CloudError, describeSystemError, isSystemError, LocalError, UsageError, withHint } from '../base/errors.ts';
+import {
+  ApiError,
+  CloudError,
+  describeSystemError,
+  isSystemError,
+  LocalError,
+  NotFoundError,
+  UsageError,
+  withHint,
+} from '../base/errors.ts';
 import { adviseOnFile } from '../base/absent-file.ts';
 import { quoteShell } from '../base/quote.ts';
 import { storage as operations } from '../api/storage.ts';
@@ -85,15 +94,16 @@ function adviseOnCode({ code, status, message }: ApiError): string | undefined {
 /** What the hint at a missing path lists. */
 const listing = 'cloud stor ls ';
 
-/** What a missing path is called in a message: the account, and the names below it. */
-const missingPath = /^\/([^/]+)\/(.+) does not exist/s;
+/** What a missing path, or a pattern, is called in a message: the account, and the names below it. */
+const missingPath = /^\/([^/]+)\/(.+) (?:does not exist|matches nothing)/s;
 
 /**
  * The error for a missing path of the object storage, with the nearest directory above it that is there: a hint works as it stands.
  * Where the service does not say, the hint stays.
  */
 export async function nameNearestDirectory(error: unknown, context: Pick<Context, 'storage'>): Promise<unknown> {
-  if (!(error instanceof ApiError) || error.status !== 404 || error.hint?.startsWith(listing) !== true) return error;
+  const isMissing = error instanceof NotFoundError || (error instanceof ApiError && error.status === 404);
+  if (!isMissing || error.hint?.startsWith(listing) !== true) return error;
   const [, account, path] = missingPath.exec(error.message) ?? [];
   if (account === undefined || path === undefined) return error;
   const names = path.split('/').slice(0, -1);

@@ -57,6 +57,36 @@ test('no current profile, an unregistered key and a path of another root name th
   ]);
 });
 
+test('who begins with nothing is told the next line by each command', async () => {
+  const home = join(user.home, 'nothing');
+  mkdirSync(home);
+  const env = { HOME: home, XDG_CONFIG_HOME: '', XDG_STATE_HOME: '', XDG_CACHE_HOME: '', XDG_DATA_HOME: '', SSH_AUTH_SOCK: '' };
+  const ask = async (...words: string[]) => {
+    const { code, stderr } = await user.cloud(words, { env });
+    return [code, stderr.replaceAll(home, 'HOME')];
+  };
+  for (const words of [['images', 'list'], ['stor', 'ls'], ['ping']])
+    expect(await ask(...words)).toEqual([
+      2,
+      expect.stringMatching(/there is no profile yet\nhint: .*cloud profile create NAME\nhint: .*: cloud local start\n$/),
+    ]);
+  expect(await ask('profile', 'get')).toEqual([
+    2,
+    'cloud profile get: there is no current profile\nhint: cloud profile create NAME\nhint: or try everything on this machine: cloud local start\n',
+  ]);
+  expect(await ask('keys', 'create')).toEqual([
+    2,
+    'cloud keys create: no key is named, and there is no HOME/.ssh/id_rsa.pub\nhint: make one: ssh-keygen -t rsa -b 3072 -f HOME/.ssh/id_rsa\nhint: or name another: cloud keys create FILE\n',
+  ]);
+  expect((await ask('doctor'))[0]).toBe(1);
+  expect(await ask('profile', 'list')).toEqual([0, '']);
+  await user.cloud(['profile', 'create', 'first', '--no-test', '--url', 'https://a.example', '--account', 'demo', '--key-id', md5], {
+    env,
+  });
+  rmSync(join(home, '.config/cloud/config.json'));
+  expect(await ask('profile', 'get')).toEqual([2, 'cloud profile get: there is no current profile\nhint: cloud profile use first\n']);
+});
+
 test('profile edit without options opens the settings in an editor, and keeps none that cannot serve', async () => {
   await user.here(['profile', 'create', 'edited', '--no-test', '--url', 'https://a.example', '--account', 'demo', '--key-id', md5]);
   const edit = (line: string) => user.here(['profile', 'edit', 'edited'], { env: { EDITOR: line, VISUAL: '' } });

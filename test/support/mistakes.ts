@@ -115,6 +115,7 @@ export const mistakes: readonly (readonly [line: string, message: string, hint: 
   ['stor du -sh', 'unknown option -sh', 'the sum alone: cloud stor du -d 0'],
   ['stor du -b', 'unknown option -b', 'sizes in bytes: cloud stor du -j'],
   ['stor du -a', 'unknown option -a', 'objects one by one: cloud stor find --type object -l'],
+  ["stor get 'nothere/deep/*.log' f", '/demo/stor/nothere/deep/*.log matches nothing', 'cloud stor ls /demo/stor'],
   ['stor ls nothere/deep/er', '/demo/stor/nothere/deep/er does not exist (ResourceNotFound)', 'cloud stor ls /demo/stor'],
   ['stor get d/nothere/deep/er f', '/demo/stor/d/nothere/deep/er does not exist (ResourceNotFound)', 'cloud stor ls /demo/stor/d'],
   ['stor ls -1', 'unknown option -1', 'one name a line: cloud stor ls -o name'],

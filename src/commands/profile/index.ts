@@ -53,8 +53,15 @@ const get = command({
 
 function chosenName({ profiles, world, settings: values }: Context, name: string | undefined): string {
   const chosen = name ?? values().profile?.value ?? world.env['CLOUD_PROFILE'] ?? profiles.current();
-  if (chosen === undefined)
-    throw new UsageError('there is no current profile', { hint: 'cloud profile create, or cloud profile use NAME' });
+  if (chosen === undefined) {
+    const [first] = profiles.list();
+    throw new UsageError('there is no current profile', {
+      hint:
+        first === undefined
+          ? 'cloud profile create NAME\nor try everything on this machine: cloud local start'
+          : `cloud profile use ${first}`,
+    });
+  }
   return chosen;
 }
 
