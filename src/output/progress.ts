@@ -49,7 +49,7 @@ export interface Progress {
   /** Takes the display away while something else is written. */
   pause<T>(work: () => Promise<T>): Promise<T>;
   /** Takes it away for good, and sums up what moved. */
-  close(failed: number): void;
+  close(failed: number, others?: number): void;
 }
 
 /** Milliseconds between two drawings. */
@@ -164,11 +164,14 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
   timer?.unref();
 
   /** What is said in the end; undefined where the result says it all. */
-  function summarize(failures: number): string | undefined {
+  function summarize(failures: number, others: number): string | undefined {
     const milliseconds = now() - started;
     const retries = countRetries();
     if (isQuiet || (mode !== 'bar' && done + failures < 2 && retries === 0 && milliseconds < longRun)) return undefined;
     if (isJson) return JSON.stringify({ summary: { files: done, bytes: moved, kept, failed: failures, retries, milliseconds } });
+    // Links and new names move no bytes: one of them says so itself.
+    if (begun.files === 0 && others > 0 && failures === 0)
+      return others === 1 ? undefined : `${countFiles(others)} in ${formatDuration(milliseconds)}`;
     const speed = milliseconds > 0 ? ` (${formatRate((moved / milliseconds) * 1000)})` : '';
     const earlier = kept > 0 ? `, ${formatSize(kept)} kept from an earlier run` : '';
     const repeated = retries > 0 ? `, ${retries} ${retries === 1 ? 'request' : 'requests'} repeated` : '';
@@ -213,12 +216,12 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
       erase();
       return await work();
     },
-    close: (failures) => {
+    close: (failures, others = 0) => {
       if (isClosed) return;
       isClosed = true;
       clearInterval(timer);
       erase();
-      const summary = summarize(failures);
+      const summary = summarize(failures, others);
       if (summary !== undefined) err.stream.write(`${summary}\n`);
     },
   };

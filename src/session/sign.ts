@@ -106,7 +106,10 @@ export function createSignings(options: SigningOptions): Signings {
         ...(keyId && { keyId: keyId.value }),
         ...(values.keyFile && { keyFile: values.keyFile.value }),
         ...(world.env['SSH_AUTH_SOCK'] !== undefined && { agentSocket: world.env['SSH_AUTH_SOCK'] }),
-        ...(canAsk(world) && { askPassphrase: (path: string) => askSecret(world, `Passphrase of ${path}`) }),
+        ...(canAsk(world) && {
+          askPassphrase: (path: string, attempt: number) =>
+            askSecret(world, `${attempt > 1 ? 'Wrong passphrase. ' : ''}Passphrase of ${path}`),
+        }),
       }),
     );
     signers.set(id, loading);

@@ -124,6 +124,30 @@ describe('profile create', () => {
   });
 });
 
+test('a passphrase that is wrong is said to be so, three times, and then how to do without', async () => {
+  await user.shell(`ssh-keygen -q -t rsa -b 2048 -m PEM -N sesame -f locked; cloud keys create locked.pub --name locked -q`);
+  const opened = open('cloud keys get locked --key-file locked -o name');
+  await opened.until(/^Passphrase of .*locked: $/);
+  opened.type('open\r');
+  await opened.until(/Wrong passphrase\. Passphrase of .*locked: $/);
+  opened.type('sesame\r');
+  const right = await opened.end();
+  expect([right.code, right.raw.includes('sesame')]).toEqual([0, false]);
+  const shut = open('cloud keys get locked --key-file locked');
+  for (const times of [1, 2, 3]) {
+    await shut.until(new RegExp(`(Passphrase of [^]*){${times}}: $`));
+    shut.type('open\r');
+  }
+  expect(await shut.end()).toMatchObject({ code: 4, text: expect.stringMatching(/wrong passphrase, 3 times\nhint: .*ssh-add /) as string });
+});
+
+test('names and links that move no bytes are not summed up as none', async () => {
+  await user.shell('cloud stor put -pq object m/a; cloud stor put -q object m/b');
+  const shown = async (line: string): Promise<string> => (await open(line).end()).text;
+  expect(await shown('cloud stor mv m/a m/c')).toBe('/demo/stor/m/a -> /demo/stor/m/c\n');
+  expect(await shown('cloud stor cp -r m n')).toMatch(/(^|\n)[23] files in \d+ms\n$/);
+});
+
 describe('an editor at the terminal', () => {
   const edits = (): string[] => {
     const folder = join(user.home, '.local/state/cloud/edits');

@@ -74,15 +74,15 @@ test('who begins with nothing is told the next line by each command', async () =
     2,
     'cloud profile get: there is no current profile\nhint: cloud profile create NAME\nhint: or try everything on this machine: cloud local start\n',
   ]);
-  expect(await ask('keys', 'create')).toEqual([
-    2,
-    'cloud keys create: no key is named, and there is no HOME/.ssh/id_rsa.pub\nhint: make one: ssh-keygen -t rsa -b 3072 -f HOME/.ssh/id_rsa\nhint: or name another: cloud keys create FILE\n',
-  ]);
   expect((await ask('doctor'))[0]).toBe(1);
   expect(await ask('profile', 'list')).toEqual([0, '']);
   await user.cloud(['profile', 'create', 'first', '--no-test', '--url', 'https://a.example', '--account', 'demo', '--key-id', md5], {
     env,
   });
+  expect(await ask('keys', 'create')).toEqual([
+    2,
+    'cloud keys create: no key is named, and there is no HOME/.ssh/id_rsa.pub\nhint: make one: ssh-keygen -t rsa -b 3072 -f HOME/.ssh/id_rsa\nhint: or name another: cloud keys create FILE\n',
+  ]);
   rmSync(join(home, '.config/cloud/config.json'));
   expect(await ask('profile', 'get')).toEqual([2, 'cloud profile get: there is no current profile\nhint: cloud profile use first\n']);
 });

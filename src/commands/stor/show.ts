@@ -78,7 +78,7 @@ export async function runTransfers(
       throw context.world.interrupted.aborted && kept.files > 0 ? explainKept(kept, explained) : explained;
     } finally {
       await recorder.close(isOver);
-      display.close(tally.failed);
+      display.close(tally.failed, tally.done);
     }
   }
   if (wantsRows(context)) return records(rows(), shape);
