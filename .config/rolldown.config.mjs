@@ -75,6 +75,8 @@ const groups = [
     'http/[a-z-]+',
     'auth/(authorization|der|find|fingerprint|key-folder|key-id|private-key|public-key|signer|wire|openssh-file)',
   ),
+  // Every command of images: they are named with those that another noun goes on with.
+  group('images', 'commands/images/(?!verify)[a-z-]+'),
   // Every result.
   group('render', 'output/(card|cell|data|render|rows|table)'),
 ];

@@ -40,6 +40,16 @@ test.each([[['images', 'list']], [['packages', 'list']]])('%j, without an option
   expect(listLoaded(...words).filter((name) => name.startsWith('npm-'))).toEqual([]);
 });
 
+test.each([
+  ['--help', 3],
+  ['images list --help', 8],
+  ['images list', 8],
+])('%s loads few files of the program: each takes a third of a millisecond', (line, most) => {
+  const own = listLoaded(...line.split(' ')).filter((name) => /-[\w-]{8}\.js$/.test(name));
+  expect(own).toContainEqual(expect.stringMatching(/^start-/));
+  expect(own.length, own.join()).toBeLessThanOrEqual(most);
+});
+
 test('short output to a pipe needs no stream', () => {
   expect(listLoaded('--help').filter((name) => /^NativeModule (net|stream)$/.test(name))).toEqual([]);
 });

@@ -3,11 +3,13 @@ import { CloudError, InterruptedError, NetworkError, PartialError } from '../../
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { records, type Output, type Records, type Row } from '../../output/kinds.ts';
-import { mayPass } from '../../transfer/retry.ts';
 
 /** Whether the same work may come to its end later: it was interrupted, or what failed was the way or a service. */
-function mayGoOn(error: unknown): boolean {
-  return error instanceof InterruptedError || error instanceof PartialError || error instanceof NetworkError || mayPass(error);
+async function mayGoOn(error: unknown): Promise<boolean> {
+  if (error instanceof InterruptedError || error instanceof PartialError || error instanceof NetworkError) return true;
+  // Loads what belongs to requests, which help does not need.
+  const { mayPass } = await import('../../transfer/retry.ts');
+  return mayPass(error);
 }
 
 function addHint(error: CloudError, id: string): CloudError {
@@ -28,7 +30,7 @@ export async function* keepInJournal<T>(
     yield* run(entry);
     isOver = true;
   } catch (error) {
-    isOver = !mayGoOn(error);
+    isOver = !(await mayGoOn(error));
     throw isOver || entry.id === '' || !(error instanceof CloudError) ? error : addHint(error, entry.id);
   } finally {
     entry.close(isOver);

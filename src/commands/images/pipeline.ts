@@ -5,13 +5,12 @@ import { ApiError, checkInterrupted, LocalError, UsageError } from '../../base/e
 import type { Entry } from '../../config/journal.ts';
 import { isUuid } from '../../lookup/find.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
-import { makeFolder } from '../../transfer/tree/folders.ts';
 import { waitForState } from './creation.ts';
 import { imageOptions, readFields } from './fields.ts';
 import { findAccountId } from './flags.ts';
 import { keepInJournal, showOrSay } from './kept.ts';
 import { preparePromotion, promoteEverywhere, promotionOptions } from './promote.ts';
-import { verifyExported, type Exported } from './verify.ts';
+import type { Exported } from './verify.ts';
 
 /** A step that is done, was done before, or would be done. */
 interface Step {
@@ -71,10 +70,16 @@ function readExported({ facts }: Entry): Exported | undefined {
   return typeof image === 'string' && typeof manifest === 'string' ? { image, manifest } : undefined;
 }
 
+/** Reads the copy back; what reads objects is loaded for that, and not for each command of images. */
+async function verify(context: Context, image: Image, exported: Exported): Promise<void> {
+  const { verifyExported } = await import('./verify.ts');
+  await verifyExported(context, image, exported);
+}
+
 /** Whether the copy of an earlier run is whole. */
 async function isVerified(context: Context, image: Image, exported: Exported): Promise<boolean> {
   try {
-    await verifyExported(context, image, exported);
+    await verify(context, image, exported);
     return true;
   } catch (error) {
     if (error instanceof LocalError || (error instanceof ApiError && error.status === 404)) return false;
@@ -90,13 +95,14 @@ async function* exportChecked(context: Pipeline, image: Image, entry: Entry): As
   const folder = readRemotePath(context.options.path ?? 'images', account);
   let exported = before ?? { image: '', manifest: '' };
   if (!isThere) {
+    const { makeFolder } = await import('../../transfer/tree/folders.ts');
     await makeFolder(storage, folder, { parents: true });
     const location = await compute.exportImage({ account, id, storage_path: printRemotePath(folder) });
     exported = { image: location.image_path, manifest: location.manifest_path };
     entry.learn({ imagePath: exported.image, manifestPath: exported.manifest });
   }
   yield { step: 'export', outcome: isThere ? 'present' : 'done', name, version, id, path: exported.image };
-  if (!isThere) await verifyExported(context, image, exported);
+  if (!isThere) await verify(context, image, exported);
   yield { step: 'verify', outcome: 'done', name, version, id, path: exported.manifest };
 }
 
