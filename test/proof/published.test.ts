@@ -69,8 +69,8 @@ beforeAll(async () => {
   const access = {
     users: [{ login: 'zoe', email: 'z@example.com', password: 'secret123' }],
     policies: [{ name: 'zoes', rules: ['CAN listkeys'] }],
-    // This client asks for version 9 and writes members and policies in the form of version 8, which is refused.
-    roles: [{ name: 'zoes', members: [], default_members: [], policies: [] }],
+    // This client asks for version 9 and writes members and policies in the form of version 8.
+    roles: [{ name: 'zoes', members: ['zoe'], default_members: ['zoe'], policies: ['zoes'] }],
   };
   user.write('access.json', JSON.stringify(access));
 });

@@ -28,6 +28,22 @@ function nameEach(value: unknown, field: 'login' | 'name'): { list?: unknown[] }
 }
 
 /**
+ * Takes names in the lists of a role of version 9 as version 8 has them: published clients send those of a document so, whatever the version. A name
+ * means a sub-user. Records are left as they are, to be judged by the rules of version 9.
+ */
+export function readNamesOfRole({ fields }: Operation, parameters: Parameters): Parameters {
+  if (fields['default_members'] === undefined) return parameters;
+  const { members, policies, ...rest } = parameters;
+  const replace = (value: unknown, describe: (name: string) => object): unknown =>
+    Array.isArray(value) ? value.map((item: unknown) => (typeof item === 'string' ? describe(item) : item)) : value;
+  return {
+    ...rest,
+    ...(members !== undefined && { members: replace(members, (login) => ({ type: 'subuser', login })) }),
+    ...(policies !== undefined && { policies: replace(policies, (name) => ({ name })) }),
+  };
+}
+
+/**
  * Takes a role in the form of API version 8, where members and policies are names and default members stand apart, as one of version 9.
  * Other operations have no old form.
  */

@@ -4,7 +4,7 @@ import { streamOf, type Headers, type Request } from '../../api/message.ts';
 import { placeOf, type Operation } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 import { coerceValue, ValueError } from './coerce.ts';
-import { readOldRole } from '../compute/old-roles.ts';
+import { readNamesOfRole, readOldRole } from '../compute/old-roles.ts';
 import type { Match } from './match.ts';
 import { assertQueryHas } from '../access/presigned.ts';
 import { collectPairs, readBodyParameters, type Parameters } from './read-parameters.ts';
@@ -110,7 +110,9 @@ export async function validate(
   checkUnknown(operation, body);
   await checkNoBody(operation, request);
   const parameters = readAliases<Parameters>({ ...readFlags(operation, collectPairs(query)), ...body });
-  const { current, old } = hasOldRoles(version) ? readOldRole(operation, parameters) : { current: parameters, old: {} };
+  const { current, old } = hasOldRoles(version)
+    ? readOldRole(operation, parameters)
+    : { current: readNamesOfRole(operation, parameters), old: {} };
   return {
     ...pickFields(operation, current, request.headers),
     ...old,

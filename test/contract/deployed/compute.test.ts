@@ -236,6 +236,25 @@ describe('roles of version 9', () => {
     expect((await service.compute('GET', '/my/roles/strict')).status).toBe(404);
   });
 
+  test('names in the lists are sub-users and policies, as a published client sends them; unknown ones are 409', async () => {
+    await service.compute('POST', '/my/policies', { json: { name: 'named', rules: ['CAN listkeys'] } });
+    const json = { name: 'named', members: ['ann'], default_members: ['ann'], policies: ['named'] };
+    const made = await service.compute('POST', '/my/roles', { json });
+    expect([made.status, made.json]).toMatchObject([
+      201,
+      { members: [{ type: 'subuser', login: 'ann', default: true }], policies: [{ name: 'named' }] },
+    ]);
+    const changed = await service.compute('POST', '/my/roles/named', { json: { members: ['ann', { type: 'subuser', login: 'ann' }] } });
+    expect(changed.json).toMatchObject({ members: [{ login: 'ann' }] });
+    for (const fields of [{ members: ['nobody'] }, { policies: ['nothing'] }, { members: [1] }, { members: [null] }]) {
+      const reply = await service.compute('POST', '/my/roles/named', { json: fields });
+      expect([fields, reply.status, reply.code]).toEqual([fields, 409, 'InvalidArgument']);
+    }
+    const { id, policies } = made.json as { id: string; policies: { id: string }[] };
+    for (const path of [`/my/roles/${id}`, `/my/policies/${policies[0]?.id ?? ''}`])
+      expect((await service.compute('DELETE', path)).status).toBe(204);
+  });
+
   test('a missing role is 404 before its role-tag is judged', async () => {
     const tagged = { headers: { 'role-tag': 'nobody' }, json: { name: 'new' } };
     expect((await service.compute('POST', '/my/roles/missing', tagged)).status).toBe(404);
