@@ -223,3 +223,89 @@ test('every subcommand of the clients whose operation exists here is in the tabl
   expect(expected.length).toBeGreaterThan(80);
   expect(expected.filter((name) => !table.has(name))).toEqual([]);
 });
+
+/** Of a line of a published client: its exit code, and what it printed. */
+async function tell(line: string): Promise<{ code: number | null; text: string }> {
+  const { code, stdout, stderr } = await shell(line);
+  return { code, text: stdout + stderr };
+}
+
+/** Lines that read and write with each client. */
+const daily = {
+  mget: 'mget -q "/$MANTA_USER/stor/for-faults"',
+  mput: 'mput -q -f for-faults "/$MANTA_USER/stor/for-faults"',
+  mls: 'mls "/$MANTA_USER/stor"',
+  triton: 'triton key list',
+  cloud: 'cloud stor ls && cloud keys list',
+};
+
+test.each([
+  ['getobject 503:Busy', 'mget', /Busy|503/u],
+  ['getobject InternalError', 'mget', /InternalError/u],
+  ['getobject throttle', 'mget', /429|TooManyRequests|Throttle/iu],
+  ['getobject close', 'mget', /socket hang up|ECONNRESET/u],
+  ['getobject wrong-md5', 'mget', /md5/iu],
+  ['putobject cut-upload:100', 'mput', /./u],
+  ['putobject 507:NotEnoughSpace', 'mput', /NotEnoughSpace/u],
+  ['listkeys 503:Busy', 'triton', /Busy|503/u],
+  ['listkeys throttle', 'triton', /./u],
+  ['listkeys close', 'triton', /socket hang up|ECONNRESET/u],
+] as const)('a published client meets the fault %s', async (fault, client, problem) => {
+  await user.shell('head -c 100000 /dev/zero > for-faults');
+  await shell(daily.mput);
+  await user.shell(`cloud local faults add ${fault} -q`);
+  const { code, text } = await tell(`${daily[client]} > got`);
+  const injected = await user.json<{ injected: number }[]>('local', 'faults', 'list');
+  await user.shell('cloud local faults clear -q');
+  expect([code === 0, text, (injected[0]?.injected ?? 0) > 0]).toEqual([false, expect.stringMatching(problem), true]);
+  expect(await tell(`${daily[client]} > got`)).toMatchObject({ code: 0 });
+});
+
+test('mget takes what a cut leaves for the whole object: a test with that fault shows what becomes of it', async () => {
+  await user.shell('head -c 100000 /dev/zero > for-faults');
+  await shell(daily.mput);
+  await user.shell('cloud local faults add getobject cut:100 -q');
+  await shell(`${daily.mget} > got`);
+  expect(Number((await user.shell('wc -c < got')).stdout)).toBeLessThan(100_000);
+  await user.shell('cloud local faults clear -q');
+});
+
+test('triton sees stale reads', async () => {
+  await user.shell('cloud local faults add listroles stale:10m -q; cloud roles create unseen -q');
+  expect(await tell('triton rbac roles')).toMatchObject({ code: 0, text: expect.not.stringContaining('unseen') as string });
+  await user.shell('cloud local faults clear -q');
+  expect(await tell('triton rbac roles')).toMatchObject({ code: 0, text: expect.stringContaining('unseen') as string });
+});
+
+test.each([
+  ['getobject stall:100', 'mget'],
+  ['getobject latency:10m', 'mget'],
+  ['putobject stall-upload:100', 'mput'],
+  ['listkeys latency:10m', 'triton'],
+] as const)('a published client that hangs by %s goes on when the fault is cleared', { timeout: 60_000 }, async (fault, client) => {
+  await user.shell('head -c 100000 /dev/zero > for-faults');
+  await shell(daily.mput);
+  await user.shell(`cloud local faults add ${fault} -q`);
+  const running = tell(`${daily[client]} > got`);
+  while ((await user.json<{ injected: number }[]>('local', 'faults', 'list'))[0]?.injected === 0);
+  await user.shell('cloud local faults clear -q');
+  expect(await running).toMatchObject({ code: 0 });
+});
+
+test('published clients go on whatever time it is, and are refused when their clock is too far off', { timeout: 60_000 }, async () => {
+  const lines = [daily.mls, daily.triton, daily.cloud];
+  for (const change of ['advance 2h', 'advance 400d', 'set 2038-01-19T03:14:08Z']) {
+    await user.shell(`cloud local clock ${change} -q`);
+    for (const line of [...lines, daily.mput, daily.mget]) expect(await tell(`${line} > got`)).toMatchObject({ code: 0 });
+  }
+  await user.shell('cloud local clock reset -q');
+  for (const [skew, isRefused] of [
+    ['290s', false],
+    ['310s', true],
+  ] as const) {
+    await user.shell(`cloud local clock skew ${skew} -q`);
+    for (const line of lines) expect([line, (await tell(`${line} > got`)).code !== 0]).toEqual([line, isRefused]);
+  }
+  await user.shell('cloud local clock reset -q');
+  expect(await tell(daily.mls)).toMatchObject({ code: 0 });
+});
