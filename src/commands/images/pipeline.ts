@@ -148,7 +148,7 @@ function describeStep({ step, outcome, dc, name, version, id, path }: Step): str
 export const pipeline = command({
   summary: 'Create an image, export it, verify the copy and bring it to other datacenters',
   description:
-    'The steps: create from a prepared and stopped instance, wait until it is active, export into the object storage, read the copy back and compare manifest, size and SHA-1, and import into the datacenters of --to with the images that it builds on. Interrupted, it goes on where it was by the same command or by cloud resume: an own image of this name and version is taken for the one that was begun.',
+    'The steps: create from a prepared and stopped instance, wait until it is active, export into the object storage, read the copy back and compare manifest, size and SHA-1, and import into the datacenters of --to with its origins. Interrupted, it goes on by the same command or by cloud resume: an own image of this name and version is the one that was begun.',
   arguments: args,
   options,
   run: async (invocation) => {

@@ -1,6 +1,7 @@
 import { command, type Context } from '../../cli/command.ts';
 import { number, some } from '../../cli/parameters.ts';
 import { escapeControl } from '../../output/escape.ts';
+import { drawBar } from '../../output/bar.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
@@ -61,9 +62,34 @@ async function* measure(context: Context, root: RemotePath, { depth, filter, isN
   yield { ...whole, path: printRemotePath(root) };
 }
 
+/** Characters of a bar on a terminal. */
+const barWidth = 16;
+
+/** A share of a directory's bytes, as a bar and in percent. */
+function showShare(value: unknown): string {
+  const share = Number(value);
+  return `${drawBar(share, barWidth)} ${String(Math.round(share * 100)).padStart(3)}%`;
+}
+
+/** Rows with their share of all bytes, which come last. Those of one directory are held: as many as are shown. */
+async function* addShares(rows: AsyncIterable<UsageRow>): AsyncGenerator<UsageRow & { share: number }> {
+  const held: UsageRow[] = [];
+  for await (const row of rows) held.push(row);
+  const whole = held.at(-1)?.size ?? 0;
+  for (const row of held) yield { ...row, share: whole === 0 ? 0 : row.size / whole };
+}
+
+/** Whether people look at a table on a terminal, and nobody reads it by program. */
+function isLookedAt({ world, global }: Context): boolean {
+  return (
+    world.stdout.isTerminal && global.output === undefined && !global.json && global.columns === undefined && world.env['TERM'] !== 'dumb'
+  );
+}
+
 export const usage = command({
   summary: 'Show how much is in directories',
-  description: 'Sizes are those of the objects, not of their copies; objects that are links are counted wherever they are.',
+  description:
+    'Sizes are those of the objects, not of their copies; objects that are links are counted wherever they are. On a terminal a bar shows the share of each directory.',
   arguments: { path: some('Directory or object; your stor directory when absent', { values: 'path' }) },
   options: {
     depth: number('Also directories this deep below; 1 when absent, 0 for the sum alone', { short: 'd' }),
@@ -76,12 +102,17 @@ export const usage = command({
     const { paths: roots } = await readNames(invocation, args.path.length === 0 ? [''] : args.path, options);
     const tally = createTally(invocation, roots.length === 1);
     const how = { depth: options.depth ?? 1, filter: await readFilter(invocation, options), isNamed: args.path.length > 0 };
+    const draws = isLookedAt(invocation);
     async function* rows(): AsyncGenerator<UsageRow> {
-      for (const root of roots) yield* measure(invocation, root, how, tally);
+      for (const root of roots) {
+        const measured = measure(invocation, root, how, tally);
+        yield* draws ? addShares(measured) : measured;
+      }
       tally.finish();
     }
+    const share = draws ? [{ key: 'share', as: showShare }] : [];
     return records(rows(), {
-      columns: [{ key: 'size', as: 'size' }, 'objects', { key: 'directories', long: true }, 'path'],
+      columns: [{ key: 'size', as: 'size' }, ...share, 'objects', { key: 'directories', long: true }, 'path'],
       id: 'path',
       humanSizes: options.human,
     });
