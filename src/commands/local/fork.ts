@@ -37,7 +37,7 @@ const forkOptions = {
 export const fork = command({
   summary: 'Start another service with the same state on other ports',
   description:
-    'The fork has what the service holds at this moment, the same accounts and keys, and clients trust it as they trust its origin. From then on neither sees what the other does, and the origin may be removed. Contents of objects are linked, not copied: 10,000 objects of 1 GiB take less than half a second and no room. It takes the options of cloud local start; a profile is written only with --profile. cloud local stop and reset, with --data and the folder that is printed, end and remove it.',
+    'The fork has what the service holds now; clients trust it as they trust its origin. Contents of objects are linked, not copied. A profile is written only with --profile. cloud local stop and reset with --data end and remove it.',
   options: forkOptions,
   run: async (invocation) => {
     const { options, world, note, global } = invocation;
@@ -69,7 +69,7 @@ export const fork = command({
     return describeStarted(invocation, running, profile);
   },
   examples: [
-    { line: 'cloud local fork --profile trial', help: 'Try something on a copy: cloud --profile trial ...' },
+    { line: 'cloud local fork --profile trial', help: 'Try something on a copy, with cloud --profile trial' },
     { line: 'cloud local fork --snapshot ready -j', help: 'For a test: a service of its own, JSON that tells where' },
   ],
 });
