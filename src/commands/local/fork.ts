@@ -30,8 +30,8 @@ const { data: _, ...serving } = serveOptions;
 const forkOptions = {
   ...controlOption,
   ...serving,
-  snapshot: text('What this snapshot holds, not what the service holds now', { placeholder: 'NAME' }),
-  to: text('Folder for the data of the fork; a new one of its own when absent', { placeholder: 'DIR', values: 'directory' }),
+  snapshot: text('Fork this snapshot, not what is there now', { placeholder: 'NAME' }),
+  to: text('Folder for its data; a new one when absent', { placeholder: 'DIR', values: 'directory' }),
 };
 
 export const fork = command({
