@@ -26,6 +26,7 @@ _cloud_enter() {
     '/env') place='env' ;;
     '/local') place='local' ;;
     '/server') place='server' ;;
+    '/conformance') place='conformance' ;;
     '/doctor') place='doctor' ;;
     '/version') place='version' ;;
     '/alias'|'/aliases') place='alias' ;;
@@ -208,7 +209,7 @@ _cloud_enter() {
 # What can follow command $1.
 _cloud_place() {
   case "$1" in
-    '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs resume ping api url profile env local server doctor version alias completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles alias=aliases' options="--version $_cloud_shared" ;;
+    '') commands='account keys users roles policies rbac images packages datacenters services stor mpu jobs resume ping api url profile env local server conformance doctor version alias completion help' aliases='account=accounts keys=key users=user roles=role policies=policy images=image packages=package datacenters=datacenter services=service stor=storage mpu=uploads jobs=job profile=profiles alias=aliases' options="--version $_cloud_shared" ;;
     'account') commands='get update limits config' aliases='get=show' options="$_cloud_shared" ;;
     'account get') options="$_cloud_shared" ;;
     'account update') options="--email --company-name --first-name --last-name --address --postal-code --city --state --country --phone --cns,--no-cns $_cloud_shared" ;;
@@ -393,6 +394,7 @@ _cloud_place() {
     'server accounts') commands='list create' aliases='list=ls' options="$_cloud_shared" ;;
     'server accounts list') options="--database --database-file $_cloud_shared" ;;
     'server accounts create') options="--database --database-file --email --public-key $_cloud_shared" ;;
+    'conformance') options="--area --check+ --read-only --machine --import-image $_cloud_shared" ;;
     'doctor') options="--clear-cache $_cloud_shared" ;;
     'version') options="$_cloud_shared" ;;
     'alias') commands='list set delete' aliases='list=ls set=create set=add delete=rm' options="$_cloud_shared" ;;
@@ -850,6 +852,10 @@ _cloud_value() {
     'server accounts create/--database-file') kind=file ;;
     'server accounts create/--email') kind=text ;;
     'server accounts create/--public-key') kind=file ;;
+    'conformance/--area') kind=words choices='storage jobs compute' ;;
+    'conformance/--check') kind=text ;;
+    'conformance/--machine') kind=text ;;
+    'conformance/--import-image') kind=text ;;
     */-o|*/--output) kind=words choices='table json jsonl yaml csv tsv name' ;;
     */--jq) kind=text ;;
     */--columns) kind=text ;;

@@ -45,6 +45,8 @@ function __cloud_enter
             set __cloud_place 'local'
         case '/server'
             set __cloud_place 'server'
+        case '/conformance'
+            set __cloud_place 'conformance'
         case '/doctor'
             set __cloud_place 'doctor'
         case '/version'
@@ -1283,6 +1285,14 @@ function __cloud_valued
             return 0
         case 'server accounts create/--public-key'
             return 0
+        case 'conformance/--area'
+            return 0
+        case 'conformance/--check'
+            return 0
+        case 'conformance/--machine'
+            return 0
+        case 'conformance/--import-image'
+            return 0
         case '*/-o' '*/--output' '*/--jq' '*/--columns' '*/--sort' '*/--color' '*/--profile' '*/--account' '*/--user' '*/--role' '*/--key-id' '*/--key-file' '*/--url' '*/--stor-url' '*/--api-version' '*/--ca' '*/--timeout' '*/--max-time' '*/--retries' '*/--max-requests-per-second'
             return 0
         case '*'
@@ -1447,6 +1457,7 @@ complete -c cloud -n '__cloud_below \'\'' -a profile -d 'Profiles: which cloud, 
 complete -c cloud -n '__cloud_below \'\'' -a env -d 'Print a profile as shell exports'
 complete -c cloud -n '__cloud_below \'\'' -a local -d 'Both services on this machine, for trying and testing'
 complete -c cloud -n '__cloud_below \'\'' -a server -d 'The services on PostgreSQL, for a team'
+complete -c cloud -n '__cloud_below \'\'' -a conformance -d 'Check a cloud against the specification, statement by statement'
 complete -c cloud -n '__cloud_below \'\'' -a doctor -d 'Check program, machine, profile, keys, agent, TLS, clock and both services'
 complete -c cloud -n '__cloud_below \'\'' -a version -d 'Show version, commit, Node.js, system and install path'
 complete -c cloud -n '__cloud_below \'\'' -a alias -d 'Names for command lines of your own'
@@ -2423,6 +2434,11 @@ complete -c cloud -n '__cloud_at \'server accounts create\'' -l database -x -d '
 complete -c cloud -n '__cloud_at \'server accounts create\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_at \'server accounts create\'' -l email -x -d 'E-mail address of the account'
 complete -c cloud -n '__cloud_at \'server accounts create\'' -l public-key -r -F -d 'Its first key, in OpenSSH format'
+complete -c cloud -n '__cloud_at \'conformance\'' -l area -x -a 'storage jobs compute' -d 'Only this part of the specification'
+complete -c cloud -n '__cloud_at \'conformance\'' -l check -x -d 'Only the check with this id, such as storage/put-object'
+complete -c cloud -n '__cloud_at \'conformance\'' -l read-only -d 'Only what changes nothing'
+complete -c cloud -n '__cloud_at \'conformance\'' -l machine -x -d 'Make images of this instance, which must be prepared and stopped'
+complete -c cloud -n '__cloud_at \'conformance\'' -l import-image -x -d 'Import this image of another datacenter'
 complete -c cloud -n '__cloud_at \'doctor\'' -l clear-cache -d 'Delete the cache first: compiled code, TLS sessions and remembered answers'
 complete -c cloud -n '__cloud_below \'alias\'' -a list -d 'List aliases'
 complete -c cloud -n '__cloud_below \'alias\'' -a set -d 'Give a command line a name'

@@ -78,7 +78,14 @@ export interface ClientMethods {
   /** A call with the reply's status and headers. */
   answer<O extends Operation>(operation: O, input: InputOf<O>, options?: CallOptions): Promise<Answered<ResultOf<O>>>;
   /** Any request, signed: `target` is the path and query as sent. A status of 400 and above that no further try mends is a reply here. */
-  request(request: { method: string; target: string; headers?: Headers; body?: Body | undefined }): Promise<Reply>;
+  request(request: {
+    method: string;
+    target: string;
+    headers?: Headers;
+    body?: Body | undefined;
+    /** Goes on after the user has interrupted. */
+    outlasts?: boolean;
+  }): Promise<Reply>;
   /** How often work of several requests is done again when it fails. */
   readonly retries: number;
 }
@@ -184,19 +191,9 @@ function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace
     });
   }
 
-  async function request({
-    method,
-    target,
-    headers = {},
-    body,
-  }: {
-    method: string;
-    target: string;
-    headers?: Headers;
-    body?: Body | undefined;
-  }): Promise<Reply> {
+  async function request({ method, target, headers = {}, body, outlasts }: Parameters<ClientMethods['request']>[0]): Promise<Reply> {
     const reads = method === 'GET' || method === 'HEAD';
-    const kind = { idempotent: reads, reads, replayable: body === undefined || body instanceof Uint8Array };
+    const kind = { idempotent: reads, reads, replayable: body === undefined || body instanceof Uint8Array, outlasts };
     const make = () => ({ method, target, headers, body });
     let refused: { error: ApiError; reply: Reply } | undefined;
     try {

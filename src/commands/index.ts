@@ -154,6 +154,13 @@ export const nouns: readonly Noun[] = [
     load: async () => (await import('./server/index.ts')).server,
   },
   {
+    name: 'conformance',
+    aliases: [],
+    summary: 'Check a cloud against the specification, statement by statement',
+    section: settingNouns,
+    load: async () => (await import('./conformance/index.ts')).conformance,
+  },
+  {
     name: 'doctor',
     aliases: [],
     summary: 'Check program, machine, profile, keys, agent, TLS, clock and both services',

@@ -223,6 +223,7 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
       'cloud local serve --fault createkey=InternalError*2,getimage=503:Down': portReason,
     },
   },
+  conformance: { left: { 'cloud conformance --area storage': 'it takes long, and conformance.test.ts runs it' } },
   doctor: {},
   completion: {
     before: { 'cloud completion zsh > "${fpath[1]}/_cloud"': 'mkdir functions; fpath=($HOME/functions $fpath)' },

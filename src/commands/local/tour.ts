@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { command, type Context } from '../../cli/command.ts';
 import { InterruptedError, LocalError } from '../../base/errors.ts';
 import { createPaint, colourEnabled } from '../../output/colour.ts';
 import { quoteShell } from '../../base/quote.ts';
+import { makeTemporaryKey } from '../rsa-key.ts';
 import { readRunFile } from './running.ts';
 
 /** One step of the tour: what it shows, the line as a user would type it, and how its output is checked. */
@@ -35,24 +36,8 @@ function makeSamples(folder: string): Samples {
   writeFileSync(join(folder, 'empty'), '');
   writeFileSync(join(folder, odd), 'A name with spaces and letters beyond ASCII.\n');
   // A key that lasts as long as the tour; ssh-keygen may not be installed.
-  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const { n = '', e = '' } = publicKey.export({ format: 'jwk' });
-  writeFileSync(join(folder, 'laptop.pub'), `${writeOpenssh(n, e)} laptop\n`);
+  writeFileSync(join(folder, 'laptop.pub'), `${makeTemporaryKey().openssh} laptop\n`);
   return { digest: createHash('sha256').update(content).digest('hex') };
-}
-
-/** An RSA public key in OpenSSH format (RFC 4253, section 6.6), from the numbers of its JWK. */
-function writeOpenssh(n: string, e: string): string {
-  const field = (bytes: Buffer): Buffer => {
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(bytes.length);
-    return Buffer.concat([length, bytes]);
-  };
-  const integer = (text: string): Buffer => {
-    const bytes = Buffer.from(text, 'base64url');
-    return (bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes;
-  };
-  return `ssh-rsa ${Buffer.concat([field(Buffer.from('ssh-rsa')), field(integer(e)), field(integer(n))]).toString('base64')}`;
 }
 
 function listSteps({ digest }: Samples): Step[] {

@@ -1,0 +1,220 @@
+import { compute } from '../../../api/compute.ts';
+import { section } from '../check.ts';
+import { listOf, objectOf, isObject } from '../response.ts';
+import { findWrongField } from '../shape.ts';
+import type { At } from '../at.ts';
+import { assertGone, readWritten } from './people.ts';
+import { idOf, makeKey, makePolicy, makeRole, makeUser } from './steps.ts';
+
+const missing = { status: 404, code: 'ResourceNotFound' };
+const lacking = { status: 409, code: 'MissingParameter' };
+const invalid = { status: 409, code: ['InvalidArgument', 'InvalidParameter'] };
+const withLocation = { status: 201, headers: { location: /\/[^/]+$/u } };
+const latest = { headers: { 'accept-version': '~9' } };
+
+async function deleted(at: At, path: string): Promise<void> {
+  await readWritten(at, path);
+  at.expect(await at.compute('DELETE', path), { status: 204, empty: true });
+  await assertGone(at, path);
+}
+
+export const roles = section('compute', '4 Roles', [
+  {
+    id: 'create-role',
+    states:
+      'CreateRole answers 201 with Location and the role: policies of id and name, members of type, id, login and default (section 2)',
+    operations: [compute.createRole],
+    run: async (at) => {
+      const [user, policy] = [await at.need(makeUser), await at.need(makePolicy)];
+      const json = { name: `${at.run}-rc`, policies: [{ name: policy['name'] }], members: [{ type: 'subuser', login: user['login'] }] };
+      const role = objectOf(at.expect(await at.compute('POST', '/my/roles', { json, ...latest }), withLocation));
+      const [[first], [member]] = [role['policies'], role['members']] as [unknown[], unknown[]];
+      const isPolicy = isObject(first) && first['id'] === policy['id'] && first['name'] === policy['name'];
+      const isMember = isObject(member) && member['type'] === 'subuser' && member['id'] === user['id'] && member['login'] === user['login'];
+      at.assert(isPolicy && isMember, JSON.stringify(role));
+    },
+  },
+  {
+    id: 'create-role-missing',
+    states: 'CreateRole without a name answers MissingParameter',
+    operations: [compute.createRole],
+    run: async (at) => {
+      at.expect(await at.compute('POST', '/my/roles', { json: { members: [] } }), lacking);
+    },
+  },
+  {
+    id: 'create-role-unknown',
+    states: 'CreateRole with an unknown member or policy answers InvalidArgument',
+    operations: [compute.createRole],
+    run: async (at) => {
+      const name = `${at.run}-ru`;
+      at.expect(
+        await at.compute('POST', '/my/roles', { json: { name, policies: [{ name: 'conformance-of-nothing' }] }, ...latest }),
+        invalid,
+      );
+      const members = [{ type: 'subuser', login: 'conformance-of-nobody' }];
+      at.expect(await at.compute('POST', '/my/roles', { json: { name, members }, ...latest }), invalid);
+    },
+  },
+  {
+    id: 'list-roles',
+    states: 'ListRoles answers 200 with a list of roles',
+    operations: [compute.listRoles],
+    reads: true,
+    run: async (at) => {
+      for (const role of listOf(at.expect(await at.compute('GET', '/my/roles'), { status: 200 }))) {
+        const wrong = findWrongField(role, { id: 'uuid', name: 'text' }, { policies: 'list', members: 'list' });
+        at.assert(wrong === undefined, wrong ?? '');
+      }
+    },
+  },
+  {
+    id: 'get-role',
+    states: 'GetRole answers 200 with the role, by id or name',
+    operations: [compute.getRole],
+    run: async (at) => {
+      const { id, name } = await at.need(makeRole);
+      at.assert(objectOf(await readWritten(at, `/my/roles/${String(id)}`))['name'] === name, 'another role');
+      at.assert(objectOf(await readWritten(at, `/my/roles/${String(name)}`))['id'] === id, 'another role');
+      at.expect(await at.compute('GET', '/my/roles/conformance-of-nothing'), missing);
+    },
+  },
+  {
+    id: 'update-role',
+    states: 'UpdateRole answers 200 with the role as it is now; its name may change, its id not',
+    operations: [compute.updateRole],
+    run: async (at) => {
+      const json = { name: `${at.run}-rn` };
+      const { id } = objectOf(at.expect(await at.compute('POST', '/my/roles', { json, ...latest }), { status: 201 }));
+      await readWritten(at, `/my/roles/${String(id)}`);
+      const renamed = { json: { name: `${at.run}-rx` }, ...latest };
+      const shown = objectOf(at.expect(await at.compute('POST', `/my/roles/${String(id)}`, renamed), { status: 200 }));
+      at.assert(shown['id'] === id && shown['name'] === `${at.run}-rx`, JSON.stringify(shown));
+    },
+  },
+  {
+    id: 'delete-role',
+    states: 'DeleteRole answers 204, and the role is gone',
+    operations: [compute.deleteRole],
+    run: async (at) => {
+      const { id } = objectOf(at.expect(await at.compute('POST', '/my/roles', { json: { name: `${at.run}-rd` } }), { status: 201 }));
+      await deleted(at, `/my/roles/${String(id)}`);
+    },
+  },
+  {
+    id: 'delete-role-name',
+    states: 'DeleteRole takes the id of a role alone, not its name',
+    operations: [compute.deleteRole],
+    run: async (at) => {
+      const { name } = objectOf(at.expect(await at.compute('POST', '/my/roles', { json: { name: `${at.run}-rk` } }), { status: 201 }));
+      at.expect(
+        await at.compute('DELETE', `/my/roles/${String(name)}`),
+        { status: [404, 409] },
+        { status: 204, decision: 'a role is deleted by its name too' },
+      );
+    },
+  },
+]);
+
+export const roleTags = section('compute', '4 Role tags', [
+  {
+    id: 'set-role-tags',
+    states: 'SetRoleTags answers 200 with the path and its role-tag',
+    operations: [compute.setRoleTags],
+    run: async (at) => {
+      const [{ name: role }, key] = [await at.need(makeRole), await at.need(makeKey)];
+      const path = `/my/keys/${String(key['fingerprint'])}`;
+      const shown = objectOf(at.expect(await at.compute('PUT', path, { json: { 'role-tag': [role] } }), { status: 200 }));
+      const tags = shown['role-tag'];
+      at.assert(typeof shown['name'] === 'string' && Array.isArray(tags) && tags.join() === role, JSON.stringify(shown));
+      at.expect(await at.compute('PUT', path, { json: { 'role-tag': [] } }), { status: 200 });
+    },
+  },
+  {
+    id: 'set-role-tags-missing',
+    states: 'SetRoleTags of a resource that does not exist answers 404 ResourceNotFound',
+    operations: [compute.setRoleTags],
+    run: async (at) => {
+      at.expect(await at.compute('PUT', '/my/keys/conformance-of-nothing', { json: { 'role-tag': [] } }), missing);
+    },
+  },
+  {
+    id: 'set-role-tags-invalid',
+    states: 'SetRoleTags of a path that is no resource answers InvalidArgument',
+    operations: [compute.setRoleTags],
+    run: async (at) => {
+      at.expect(await at.compute('PUT', '/my/conformance-of-nothing', { json: { 'role-tag': [] } }), invalid, {
+        ...missing,
+        decision: 'a path that is no resource is not found',
+      });
+    },
+  },
+]);
+
+export const policies = section('compute', '4 Policies', [
+  {
+    id: 'create-policy',
+    states: 'CreatePolicy answers 201 with Location and the policy: id, name, rules and description (section 2)',
+    operations: [compute.createPolicy],
+    run: async (at) => {
+      const json = {
+        name: `${at.run}-pc`,
+        rules: ['CAN listmachines AND getmachine WHEN requesttime::time >= 08:00:00'],
+        description: 'a text',
+      };
+      const policy = objectOf(at.expect(await at.compute('POST', '/my/policies', { json }), withLocation));
+      const isRight = policy['name'] === json.name && JSON.stringify(policy['rules']) === JSON.stringify(json.rules);
+      at.assert(isRight && policy['description'] === 'a text' && typeof policy['id'] === 'string', JSON.stringify(policy));
+    },
+  },
+  {
+    id: 'create-policy-rule',
+    states: 'CreatePolicy with a rule that is none of the language is refused',
+    operations: [compute.createPolicy],
+    run: async (at) => {
+      at.expect(await at.compute('POST', '/my/policies', { json: { name: `${at.run}-pw`, rules: ['MAY not a rule'] } }), invalid);
+    },
+  },
+  {
+    id: 'list-policies',
+    states: 'ListPolicies answers 200 with a list of policies',
+    operations: [compute.listPolicies],
+    reads: true,
+    run: async (at) => {
+      for (const policy of listOf(at.expect(await at.compute('GET', '/my/policies'), { status: 200 }))) {
+        const wrong = findWrongField(policy, { id: 'uuid', name: 'text', rules: 'list' }, { description: 'text' });
+        at.assert(wrong === undefined, wrong ?? '');
+      }
+    },
+  },
+  {
+    id: 'get-policy',
+    states: 'GetPolicy answers 200 with the policy, by its id',
+    operations: [compute.getPolicy],
+    run: async (at) => {
+      const { id, name } = await at.need(makePolicy);
+      at.assert(objectOf(await readWritten(at, `/my/policies/${String(id)}`))['name'] === name, 'another policy');
+      at.expect(await at.compute('GET', '/my/policies/4ef0ff4c-0a6f-4a9c-b0b5-2d5b9d5f0c53'), missing);
+    },
+  },
+  {
+    id: 'update-policy',
+    states: 'UpdatePolicy answers 200 with the policy as it is now',
+    operations: [compute.updatePolicy],
+    run: async (at) => {
+      const path = `/my/policies/${idOf(await at.need(makePolicy))}`;
+      const shown = objectOf(at.expect(await at.compute('POST', path, { json: { description: 'another' } }), { status: 200 }));
+      at.assert(shown['description'] === 'another', JSON.stringify(shown));
+    },
+  },
+  {
+    id: 'delete-policy',
+    states: 'DeletePolicy answers 204, and the policy is gone',
+    operations: [compute.deletePolicy],
+    run: async (at) => {
+      const json = { name: `${at.run}-pd`, rules: ['CAN listkeys'] };
+      const { id } = objectOf(at.expect(await at.compute('POST', '/my/policies', { json }), { status: 201 }));
+      await deleted(at, `/my/policies/${String(id)}`);
+    },
+  },
+]);

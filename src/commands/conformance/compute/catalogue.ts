@@ -1,0 +1,322 @@
+import { compute } from '../../../api/compute.ts';
+import { section } from '../check.ts';
+import { Skip } from '../outcome.ts';
+import { listOf, objectOf, type Json } from '../response.ts';
+import { findWrongField, type Shape } from '../shape.ts';
+import type { At } from '../at.ts';
+import { makeHome } from '../storage/directories.ts';
+import { idOf } from './steps.ts';
+
+const missing = { status: 404, code: 'ResourceNotFound' };
+const nobody = '4ef0ff4c-0a6f-4a9c-b0b5-2d5b9d5f0c53';
+const image: Shape = { id: 'uuid', name: 'text', os: 'text', version: 'text', type: 'text', owner: 'uuid', public: 'flag', state: 'text' };
+const imageRest: Shape = {
+  description: 'text',
+  requirements: 'object',
+  homepage: 'text',
+  files: 'list',
+  published_at: 'date',
+  tags: 'object',
+  eula: 'text',
+  acl: 'list',
+  error: 'object',
+};
+const pkg: Shape = { id: 'uuid', name: 'text', memory: 'number', disk: 'number', swap: 'number', lwps: 'number', vcpus: 'number' };
+const pkgRest: Shape = { version: 'text', group: 'text', description: 'text', disks: 'list', flexible_disk: 'flag', default: 'flag' };
+
+function assertAll(at: At, records: readonly Json[], required: Shape, others: Shape): void {
+  for (const record of records) {
+    const wrong = findWrongField(record, required, others);
+    at.assert(wrong === undefined, `${String(record['name'])}: ${wrong ?? ''}`);
+  }
+}
+
+export const places = section('compute', '4 Datacenters and services', [
+  {
+    id: 'list-datacenters',
+    states: 'ListDatacenters answers 200 with an object of URLs by name',
+    operations: [compute.listDatacenters],
+    reads: true,
+    run: async (at) => {
+      const urls = Object.values(objectOf(at.expect(await at.compute('GET', '/my/datacenters'), { status: 200 })));
+      at.assert(urls.length > 0 && urls.every((url) => URL.canParse(String(url))), `the addresses are ${JSON.stringify(urls)}`);
+    },
+  },
+  {
+    id: 'get-datacenter',
+    states: 'GetDatacenter answers 302 with the URL in Location and a body with the code ResourceMoved',
+    operations: [compute.getDatacenter],
+    reads: true,
+    run: async (at) => {
+      const [[name, url] = ['', undefined]] = Object.entries(
+        objectOf(at.expect(await at.compute('GET', '/my/datacenters'), { status: 200 })),
+      );
+      const response = at.expect(await at.compute('GET', `/my/datacenters/${encodeURIComponent(name)}`), { status: 302 });
+      at.assert((response.headers['location'] ?? '').startsWith(String(url)), `Location is ${response.headers['location'] ?? 'absent'}`);
+      at.assert(objectOf(response)['code'] === 'ResourceMoved', `the code is ${String(objectOf(response)['code'])}`);
+    },
+  },
+  {
+    id: 'get-datacenter-missing',
+    states: 'GetDatacenter of an unknown name answers 404 ResourceNotFound',
+    operations: [compute.getDatacenter],
+    reads: true,
+    run: async (at) => {
+      at.expect(await at.compute('GET', '/my/datacenters/conformance-of-nothing'), missing);
+    },
+  },
+  {
+    id: 'list-services',
+    states: 'ListServices answers 200 with an object of endpoint URLs by name',
+    operations: [compute.listServices],
+    reads: true,
+    run: async (at) => {
+      const urls = Object.values(objectOf(at.expect(await at.compute('GET', '/my/services'), { status: 200 })));
+      at.assert(
+        urls.every((url) => URL.canParse(String(url))),
+        `the addresses are ${JSON.stringify(urls)}`,
+      );
+    },
+  },
+]);
+
+async function listImages(at: At, query: Readonly<Record<string, string>> = {}): Promise<readonly Json[]> {
+  return listOf(at.expect(await at.compute('GET', '/my/images', { query }), { status: 200 }));
+}
+
+/** An image of the account that was made of an instance. */
+async function makeImage(at: At): Promise<Json> {
+  if (at.machine === undefined) throw new Skip('there is no instance to make an image of: --machine UUID');
+  const json = { machine: at.machine, name: `${at.run}-i`, version: '1.0.0' };
+  const response = at.expect(await at.compute('POST', '/my/images', { json }), { status: 201, headers: { location: /\/images\/[^/]+$/u } });
+  const made = objectOf(response);
+  at.assert(made['state'] === 'creating', `the state is ${String(made['state'])}`);
+  const [specified, deployed] = [response.headers['job-id'], response.headers['x-joyent-jobid']];
+  at.assert((specified ?? deployed) !== undefined, 'there is no header with the id of the job');
+  return at.until('the image is active', async () => {
+    const shown = objectOf(at.expect(await at.compute('GET', `/my/images/${idOf(made)}`), { status: 200 }));
+    at.assert(shown['state'] !== 'failed', `the making failed: ${JSON.stringify(shown['error'])}`);
+    return shown['state'] === 'active' ? shown : undefined;
+  });
+}
+
+export const images = section('compute', '4 Images', [
+  {
+    id: 'list-images',
+    states: 'ListImages answers 200 with a list of images (section 2), all of them active',
+    operations: [compute.listImages],
+    reads: true,
+    run: async (at) => {
+      const found = await listImages(at);
+      assertAll(at, found, image, imageRest);
+      at.assert(
+        found.every(({ state }) => state === 'active'),
+        'an image is not active',
+      );
+      at.assert(
+        found.every(({ files }) => !Array.isArray(files) || files.length <= 1),
+        'an image has more than one file (section 8)',
+      );
+    },
+  },
+  {
+    id: 'list-images-all',
+    states: 'ListImages with state=all lists every state',
+    operations: [compute.listImages],
+    reads: true,
+    run: async (at) => {
+      const [active, all] = [await listImages(at), await listImages(at, { state: 'all' })];
+      const states = ['active', 'unactivated', 'disabled', 'creating', 'failed'];
+      at.assert(
+        all.length >= active.length && all.every(({ state }) => states.includes(String(state))),
+        'the list is shorter, or has another state',
+      );
+    },
+  },
+  {
+    id: 'list-images-filter',
+    states: 'ListImages takes the filters name, os, version, public, owner and type',
+    operations: [compute.listImages],
+    reads: true,
+    run: async (at) => {
+      const [first] = await listImages(at);
+      if (!first) throw new Skip('there is no image');
+      for (const name of ['name', 'os', 'version', 'public', 'owner', 'type']) {
+        const found = await listImages(at, { [name]: String(first[name]) });
+        const isRight = found.length > 0 && found.every((each) => each[name] === first[name]);
+        at.assert(isRight, `${name}=${String(first[name])} lists ${JSON.stringify(found.map((each) => each[name]))}`);
+      }
+    },
+  },
+  {
+    id: 'get-image',
+    states: 'GetImage answers 200 with the image',
+    operations: [compute.getImage],
+    reads: true,
+    run: async (at) => {
+      const [first] = await listImages(at);
+      if (!first) throw new Skip('there is no image');
+      const shown = objectOf(at.expect(await at.compute('GET', `/my/images/${idOf(first)}`), { status: 200 }));
+      assertAll(at, [shown], image, imageRest);
+      at.assert(shown['name'] === first['name'], 'another image');
+      at.expect(await at.compute('GET', `/my/images/${nobody}`), missing);
+    },
+  },
+  {
+    id: 'create-image',
+    states: 'CreateImageFromMachine answers 201 with Location, a header of the job and the image, which is creating (section 3)',
+    operations: [compute.createImageFromMachine],
+    run: async (at) => {
+      assertAll(at, [await makeImage({ ...at, run: `${at.run}-c` })], image, imageRest);
+    },
+  },
+  {
+    id: 'create-image-missing',
+    states: 'CreateImageFromMachine without machine, name or version is refused',
+    operations: [compute.createImageFromMachine],
+    run: async (at) => {
+      at.expect(await at.compute('POST', '/my/images', { json: { name: at.run } }), { status: 409, code: 'MissingParameter' });
+    },
+  },
+  {
+    id: 'update-image',
+    states: 'UpdateImage answers 200 with the image as it is now',
+    operations: [compute.updateImage],
+    run: async (at) => {
+      const path = `/my/images/${idOf(await at.need(makeImage))}`;
+      const shown = objectOf(
+        at.expect(await at.compute('POST', `${path}?action=update`, { json: { description: 'new' } }), { status: 200 }),
+      );
+      at.assert(shown['description'] === 'new', JSON.stringify(shown));
+    },
+  },
+  {
+    id: 'export-image',
+    states: 'ExportImage answers 200 with storage_url, image_path and manifest_path, and the files are there',
+    operations: [compute.exportImage],
+    run: async (at) => {
+      const [made, home] = [await at.need(makeImage), await at.need(makeHome)];
+      const response = at.expect(
+        await at.compute('POST', `/my/images/${idOf(made)}?action=export`, { json: { storage_path: home, manta_path: home } }),
+        { status: 200 },
+      );
+      const { storage_url: url, manta_url: deployed, image_path: path, manifest_path: manifest } = objectOf(response);
+      if (url === undefined && deployed !== undefined) at.decide('the field is manta_url');
+      const name = `${home}/${String(made['name'])}-${String(made['version'])}`;
+      at.assert(manifest === `${name}.imgmanifest` && String(path).startsWith(`${name}.zfs`), response.body.toString());
+      at.expect(await at.storage('GET', String(manifest)), { status: 200 });
+      at.expect(await at.storage('GET', String(path)), { status: 200 });
+    },
+  },
+  {
+    id: 'clone-image-own',
+    states: 'CloneImage is for images that others share: of an own one it is refused',
+    operations: [compute.cloneImage],
+    run: async (at) => {
+      const path = `/my/images/${idOf(await at.need(makeImage))}?action=clone`;
+      at.expect(await at.compute('POST', path), {
+        status: [403, 422],
+        code: ['ImageNotShared', 'ImageNotSharedError', 'NotImageOwnerError'],
+      });
+    },
+  },
+  {
+    id: 'import-image',
+    states: 'ImportImageFromDatacenter answers 201 with the image, which keeps id and published_at',
+    operations: [compute.importImageFromDatacenter],
+    run: async (at) => {
+      if (!at.foreignImage) throw new Skip('there is no image to import: --import-image DATACENTER=UUID');
+      const [datacenter, id] = at.foreignImage;
+      const query = { action: 'import-from-datacenter', datacenter, id };
+      const response = at.expect(
+        await at.compute('POST', '/my/images', { query }),
+        { status: 201 },
+        { status: 200, decision: 'import answers 200' },
+      );
+      at.assert(objectOf(response)['id'] === id, `the id is ${String(objectOf(response)['id'])}`);
+      at.expect(await at.compute('POST', '/my/images', { query }), {
+        status: [409, 422],
+        code: ['ImageUuidAlreadyExistsError', 'ImageUuidAlreadyExists'],
+      });
+      at.expect(await at.compute('DELETE', `/my/images/${id}`), { status: 204 });
+    },
+  },
+  {
+    id: 'import-image-missing',
+    states: 'ImportImageFromDatacenter needs datacenter and id',
+    operations: [compute.importImageFromDatacenter],
+    run: async (at) => {
+      const response = await at.compute('POST', '/my/images', { query: { action: 'import-from-datacenter' } });
+      at.expect(response, { status: 409, code: 'MissingParameter' });
+    },
+  },
+  {
+    id: 'delete-image-foreign',
+    states: 'DeleteImage needs the owner of the image',
+    operations: [compute.deleteImage],
+    run: async (at) => {
+      const [{ id: own }, all] = [objectOf(at.expect(await at.compute('GET', '/my'), { status: 200 })), await listImages(at)];
+      const foreign = all.find(({ owner, public: isPublic }) => owner !== own && isPublic === true);
+      if (!foreign) throw new Skip('there is no image of somebody else');
+      at.expect(await at.compute('DELETE', `/my/images/${idOf(foreign)}`), { status: [403, 404, 422] });
+    },
+  },
+  {
+    id: 'delete-image',
+    states: 'DeleteImage answers 204, and the image is gone',
+    operations: [compute.deleteImage],
+    run: async (at) => {
+      const path = `/my/images/${idOf(await makeImage({ ...at, run: `${at.run}-d` }))}`;
+      at.expect(await at.compute('DELETE', path), { status: 204, empty: true });
+      at.expect(await at.compute('GET', path), missing);
+    },
+  },
+]);
+
+async function listPackages(at: At, query: Readonly<Record<string, string>> = {}): Promise<readonly Json[]> {
+  return listOf(at.expect(await at.compute('GET', '/my/packages', { query }), { status: 200 }));
+}
+
+export const packages = section('compute', '4 Packages', [
+  {
+    id: 'list-packages',
+    states: 'ListPackages answers 200 with a list of packages (section 2)',
+    operations: [compute.listPackages],
+    reads: true,
+    run: async (at) => {
+      assertAll(at, await listPackages(at), pkg, pkgRest);
+    },
+  },
+  {
+    id: 'list-packages-filter',
+    states: 'ListPackages takes filters, all of which must match',
+    operations: [compute.listPackages],
+    reads: true,
+    run: async (at) => {
+      const [first] = await listPackages(at);
+      if (!first) throw new Skip('there is no package');
+      const given = ['name', 'version', 'group', 'memory', 'disk', 'swap', 'lwps', 'vcpus'].filter((name) => first[name] !== undefined);
+      const found = await listPackages(at, Object.fromEntries(given.map((name) => [name, String(first[name])])));
+      at.assert(
+        found.some(({ id }) => id === first['id']) && found.every((each) => given.every((name) => each[name] === first[name])),
+        'the list is another',
+      );
+      at.assert((await listPackages(at, { name: String(first['name']), memory: '1' })).length === 0, 'one of two filters matches nothing');
+    },
+  },
+  {
+    id: 'get-package',
+    states: 'GetPackage answers 200 with the package, by id or name',
+    operations: [compute.getPackage],
+    reads: true,
+    run: async (at) => {
+      const [first] = await listPackages(at);
+      if (!first) throw new Skip('there is no package');
+      for (const name of [first['id'], first['name']]) {
+        const shown = objectOf(at.expect(await at.compute('GET', `/my/packages/${encodeURIComponent(String(name))}`), { status: 200 }));
+        at.assert(shown['name'] === first['name'], `${String(name)} is ${String(shown['name'])}`);
+      }
+      at.expect(await at.compute('GET', `/my/packages/${nobody}`), missing);
+    },
+  },
+]);

@@ -1,0 +1,369 @@
+import { compute } from '../../../api/compute.ts';
+import type { Operation } from '../../../api/operation.ts';
+import { section, type Row } from '../check.ts';
+import { Skip } from '../outcome.ts';
+import { findWrongField, type Shape } from '../shape.ts';
+import { listOf, objectOf, type Json, type Response } from '../response.ts';
+import type { At } from '../at.ts';
+import { createUser, idOf, makeKey, makeOtherPair, makePassword, makeUser, makeUserKey } from './steps.ts';
+
+const contact: Shape = {
+  companyName: 'text',
+  firstName: 'text',
+  lastName: 'text',
+  address: 'text',
+  postalCode: 'text',
+  city: 'text',
+  state: 'text',
+  country: 'text',
+  phone: 'text',
+};
+const person: Shape = { id: 'uuid', login: 'text', email: 'text', created: 'date', updated: 'date' };
+const key: Shape = { name: 'text', fingerprint: 'text', key: 'text' };
+const missing = { status: 404, code: 'ResourceNotFound' };
+const lacking = { status: 409, code: 'MissingParameter' };
+const invalid = { status: 409, code: ['InvalidArgument', 'InvalidParameter'] };
+
+/** Reads what was written until it is there: replicated data may lag (section 1, rule 6). */
+export async function readWritten(at: At, path: string, isThere: (record: Json) => boolean = () => true): Promise<Response> {
+  return at.until(`${path} shows what was written`, async () => {
+    const response = await at.compute('GET', path);
+    if (response.status === 404) return undefined;
+    at.expect(response, { status: 200 });
+    return isThere(objectOf(response)) ? response : undefined;
+  });
+}
+
+/** Waits until something that was deleted is not found any more. */
+export async function assertGone(at: At, path: string): Promise<void> {
+  await at.until(`${path} is gone`, async () =>
+    at.expect(await at.compute('GET', path), { status: [200, 404] }).status === 404 ? true : undefined,
+  );
+}
+
+function assertShape(at: At, records: readonly Json[], required: Shape, others: Shape = {}): void {
+  for (const record of records) {
+    const wrong = findWrongField(record, required, others);
+    at.assert(wrong === undefined, `${wrong ?? ''} in ${JSON.stringify(record).slice(0, 200)}`);
+  }
+}
+
+export const account = section('compute', '4 Account', [
+  {
+    id: 'get-account',
+    states: 'GetAccount answers 200 with the account (section 2)',
+    operations: [compute.getAccount],
+    reads: true,
+    run: async (at) => {
+      const shown = objectOf(at.expect(await at.compute('GET', '/my'), { status: 200 }));
+      assertShape(at, [shown], person, contact);
+      at.assert(shown['login'] === at.account, `the login is ${String(shown['login'])}`);
+      if (shown['cloud_cns_enabled'] === undefined && shown['triton_cns_enabled'] !== undefined)
+        at.decide('the field is triton_cns_enabled');
+      else at.assert(['boolean', 'undefined'].includes(typeof shown['cloud_cns_enabled']), 'cloud_cns_enabled is not true or false');
+    },
+  },
+  {
+    id: 'get-account-missing',
+    states: 'GetAccount of an account that does not exist answers 404 ResourceNotFound',
+    operations: [compute.getAccount],
+    reads: true,
+    run: async (at) => {
+      at.expect(await at.compute('GET', '/conformance-of-nobody'), missing, {
+        status: 403,
+        decision: 'an unknown account in the path is not told from one that is forbidden',
+      });
+    },
+  },
+  {
+    id: 'update-account',
+    states: 'UpdateAccount answers 200 with the account',
+    operations: [compute.updateAccount],
+    run: async (at) => {
+      // What it has already: the account of somebody stays as it is.
+      const { email } = objectOf(at.expect(await at.compute('GET', '/my'), { status: 200 }));
+      const shown = objectOf(at.expect(await at.compute('POST', '/my', { json: { email } }), { status: 200 }));
+      at.assert(shown['email'] === email, `the e-mail address is ${String(shown['email'])}`);
+    },
+  },
+  {
+    id: 'account-limits',
+    states: 'GetAccountLimits answers 200 with a list of limits, each by ram, quota or machines',
+    operations: [compute.getAccountLimits],
+    reads: true,
+    run: async (at) => {
+      const response = await at.compute('GET', '/my/limits');
+      if (response.status === 404) throw new Skip('the service has no plug-in for limits');
+      const limits = listOf(at.expect(response, { status: 200 }));
+      assertShape(at, limits, { by: 'text', value: 'number', used: 'number' }, { check: 'text', os: 'text', image: 'text' });
+      at.assert(
+        limits.every(({ by }) => ['ram', 'quota', 'machines'].includes(String(by))),
+        'a limit is by something else',
+      );
+    },
+  },
+  {
+    id: 'get-config',
+    states: 'GetConfig answers 200 with an object that may have default_network',
+    operations: [compute.getConfig],
+    reads: true,
+    run: async (at) => {
+      const config = objectOf(at.expect(await at.compute('GET', '/my/config'), { status: 200 }));
+      assertShape(at, [config], {}, { default_network: 'text' });
+    },
+  },
+  {
+    id: 'update-config',
+    states: 'UpdateConfig answers 200 with the updated object',
+    operations: [compute.updateConfig],
+    run: async (at) => {
+      const { default_network: network } = objectOf(at.expect(await at.compute('GET', '/my/config'), { status: 200 }));
+      if (typeof network !== 'string') throw new Skip('the account has no default_network that could be set again');
+      const shown = objectOf(at.expect(await at.compute('PUT', '/my/config', { json: { default_network: network } }), { status: 200 }));
+      at.assert(shown['default_network'] === network, `default_network is ${String(shown['default_network'])}`);
+    },
+  },
+]);
+
+/** Whose keys are checked: those of the account or of a sub-user. */
+interface Keys {
+  /** In the names of the checks, and of the operations. */
+  readonly prefix: string;
+  readonly word: string;
+  readonly operations: Readonly<Record<'list' | 'create' | 'get' | 'delete', Operation>>;
+  readonly make: (at: At) => Promise<Json>;
+  readonly base: (at: At) => Promise<string>;
+}
+
+/** The checks of the keys of the account or of a sub-user. */
+function creationRows({ prefix, word, operations, make, base }: Keys): Row[] {
+  return [
+    {
+      id: `list-${prefix}keys`,
+      states: `List${word}Keys answers 200 with a list of keys: name, fingerprint (MD5) and key (section 2)`,
+      operations: [operations.list],
+      run: async (at) => {
+        await at.need(make);
+        const keys = listOf(at.expect(await at.compute('GET', await base(at)), { status: 200 }));
+        assertShape(at, keys, key, { attested: 'flag', multifactor: 'list' });
+        const md5 = /^[\da-f]{2}(?::[\da-f]{2}){15}$/u;
+        at.assert(
+          keys.every(({ fingerprint }) => md5.test(String(fingerprint))),
+          'a fingerprint is not one of MD5',
+        );
+      },
+    },
+    {
+      id: `create-${prefix}key`,
+      states: `Create${word}Key answers 201 with the key, whose name is the fingerprint when none is given`,
+      operations: [operations.create],
+      run: async (at) => {
+        const pair = await at.need(makeOtherPair);
+        const path = await base(at);
+        const made = objectOf(at.expect(await at.compute('POST', path, { json: { key: pair.openssh } }), { status: 201 }));
+        try {
+          at.assert(made['fingerprint'] === pair.md5 && made['name'] === pair.md5, `name and fingerprint are ${JSON.stringify(made)}`);
+        } finally {
+          await at.compute('DELETE', `${path}/${pair.md5}`);
+        }
+      },
+    },
+    {
+      id: `create-${prefix}key-missing`,
+      states: `Create${word}Key without a key answers MissingParameter`,
+      operations: [operations.create],
+      run: async (at) => {
+        at.expect(await at.compute('POST', await base(at), { json: { name: at.run } }), lacking);
+      },
+    },
+    {
+      id: `create-${prefix}key-invalid`,
+      states: `Create${word}Key with an invalid key answers InvalidArgument`,
+      operations: [operations.create],
+      run: async (at) => {
+        at.expect(await at.compute('POST', await base(at), { json: { name: at.run, key: 'ssh-rsa AAAA' } }), invalid);
+      },
+    },
+  ];
+}
+
+function keyRows({ prefix, word, operations, make, base }: Keys): Row[] {
+  return [
+    {
+      id: `get-${prefix}key`,
+      states: `Get${word}Key answers 200 with the key, by its name or its fingerprint`,
+      operations: [operations.get],
+      run: async (at) => {
+        const { name, fingerprint } = await at.need(make);
+        for (const id of [name, fingerprint]) {
+          const shown = objectOf(at.expect(await at.compute('GET', `${await base(at)}/${String(id)}`), { status: 200 }));
+          at.assert(shown['fingerprint'] === fingerprint, `${String(id)} is ${String(shown['fingerprint'])}`);
+        }
+      },
+    },
+    {
+      id: `get-${prefix}key-missing`,
+      states: `Get${word}Key of a key that does not exist answers 404 ResourceNotFound`,
+      operations: [operations.get],
+      run: async (at) => {
+        at.expect(await at.compute('GET', `${await base(at)}/conformance-of-nothing`), missing);
+      },
+    },
+    {
+      id: `delete-${prefix}key`,
+      states: `Delete${word}Key answers 204 with an empty body, and the key is gone`,
+      operations: [operations.delete],
+      run: async (at) => {
+        const pair = await at.need(makeOtherPair);
+        const path = await base(at);
+        at.expect(await at.compute('POST', path, { json: { name: `${at.run}-gone`, key: pair.openssh } }), { status: 201 });
+        at.expect(await at.compute('DELETE', `${path}/${pair.md5}`), { status: 204, empty: true });
+        await assertGone(at, `${path}/${pair.md5}`);
+      },
+    },
+  ];
+}
+
+const kinds: readonly Keys[] = [
+  {
+    prefix: '',
+    word: '',
+    operations: { list: compute.listKeys, create: compute.createKey, get: compute.getKey, delete: compute.deleteKey },
+    make: makeKey,
+    base: async () => '/my/keys',
+  },
+  {
+    prefix: 'user-',
+    word: 'User',
+    operations: { list: compute.listUserKeys, create: compute.createUserKey, get: compute.getUserKey, delete: compute.deleteUserKey },
+    make: makeUserKey,
+    base: async (at) => `/my/users/${idOf(await at.need(makeUser))}/keys`,
+  },
+];
+
+export const keys = section(
+  'compute',
+  '4 Keys',
+  kinds.flatMap((kind) => [...creationRows(kind), ...keyRows(kind)]),
+);
+
+export const users = section('compute', '4 Users', [
+  {
+    id: 'create-user',
+    states: 'CreateUser answers 201 with Location and the user, without a password',
+    operations: [compute.createUser],
+    run: async (at) => {
+      const json = { login: `${at.run}-c`, email: 'c@example.com', password: makePassword(at), city: 'Ghent' };
+      const response = at.expect(await at.compute('POST', '/my/users', { json }), {
+        status: 201,
+        headers: { location: /\/users\/[^/]+$/u },
+      });
+      assertShape(at, [objectOf(response)], person, contact);
+      const { city, password, cloud_cns_enabled: cns } = objectOf(response);
+      at.assert(city === 'Ghent' && password === undefined && cns === undefined, response.body.toString());
+    },
+  },
+  {
+    id: 'create-user-missing',
+    states: 'CreateUser without login, email or password answers MissingParameter',
+    operations: [compute.createUser],
+    run: async (at) => {
+      const json = { login: `${at.run}-m`, email: 'm@example.com', password: makePassword(at) };
+      for (const name of Object.keys(json))
+        at.expect(await at.compute('POST', '/my/users', { json: { ...json, [name]: undefined } }), lacking);
+    },
+  },
+  {
+    id: 'create-user-twice',
+    states: 'CreateUser with a login that the account has answers InvalidArgument',
+    operations: [compute.createUser],
+    run: async (at) => {
+      const { login } = await at.need(makeUser);
+      at.expect(await at.compute('POST', '/my/users', { json: { login, email: 'x@example.com', password: makePassword(at) } }), invalid);
+    },
+  },
+  {
+    id: 'list-users',
+    states: 'ListUsers answers 200 with a list of users (section 2)',
+    operations: [compute.listUsers],
+    reads: true,
+    run: async (at) => {
+      assertShape(at, listOf(at.expect(await at.compute('GET', '/my/users'), { status: 200 })), person, contact);
+    },
+  },
+  {
+    id: 'get-user',
+    states: 'GetUser answers 200 with the user, by id or login',
+    operations: [compute.getUser],
+    run: async (at) => {
+      const { id, login } = await at.need(makeUser);
+      const shown = objectOf(await readWritten(at, `/my/users/${String(id)}`));
+      at.assert(shown['login'] === login && shown['roles'] === undefined, JSON.stringify(shown));
+      at.assert(objectOf(await readWritten(at, `/my/users/${String(login)}`))['id'] === id, `${String(login)} is somebody else`);
+    },
+  },
+  {
+    id: 'get-user-membership',
+    states: 'GetUser with membership has roles and default_roles',
+    operations: [compute.getUser],
+    run: async (at) => {
+      const shown = objectOf(await readWritten(at, `/my/users/${idOf(await at.need(makeUser))}?membership=true`));
+      assertShape(at, [shown], { roles: 'list', default_roles: 'list' });
+    },
+  },
+  {
+    id: 'get-user-missing',
+    states: 'GetUser of a user that does not exist answers 404 ResourceNotFound',
+    operations: [compute.getUser],
+    reads: true,
+    run: async (at) => {
+      at.expect(await at.compute('GET', '/my/users/conformance-of-nobody'), missing);
+    },
+  },
+  {
+    id: 'update-user',
+    states: 'UpdateUser answers 200 with the user as it is now',
+    operations: [compute.updateUser],
+    run: async (at) => {
+      const path = `/my/users/${idOf(await at.need(makeUser))}`;
+      const shown = objectOf(at.expect(await at.compute('POST', path, { json: { city: 'Bruges' } }), { status: 200 }));
+      at.assert(shown['city'] === 'Bruges', `city is ${String(shown['city'])}`);
+      await readWritten(at, path, ({ city }) => city === 'Bruges');
+    },
+  },
+  {
+    id: 'change-password',
+    states: 'ChangeUserPassword with the same password twice answers 200 with the user',
+    operations: [compute.changeUserPassword],
+    run: async (at) => {
+      const { id } = await at.need(makeUser);
+      const password = makePassword(at);
+      const json = { password, password_confirmation: password };
+      const shown = objectOf(at.expect(await at.compute('POST', `/my/users/${String(id)}/change_password`, { json }), { status: 200 }));
+      at.assert(shown['id'] === id && shown['password'] === undefined, 'the response is not the user, or has the password');
+    },
+  },
+  {
+    id: 'change-password-mismatch',
+    states: 'ChangeUserPassword with another confirmation answers InvalidArgument, with one of both MissingParameter',
+    operations: [compute.changeUserPassword],
+    run: async (at) => {
+      const path = `/my/users/${idOf(await at.need(makeUser))}/change_password`;
+      const [password, other] = [makePassword(at), makePassword(at)];
+      at.expect(await at.compute('POST', path, { json: { password, password_confirmation: other } }), invalid);
+      at.expect(await at.compute('POST', path, { json: { password } }), lacking);
+      at.expect(await at.compute('POST', path, { json: { password_confirmation: password } }), lacking);
+    },
+  },
+  {
+    id: 'delete-user',
+    states: 'DeleteUser answers 204, and the user is gone',
+    operations: [compute.deleteUser],
+    run: async (at) => {
+      const path = `/my/users/${idOf(await createUser(at, 'd'))}`;
+      await readWritten(at, path);
+      at.expect(await at.compute('DELETE', path), { status: 204, empty: true });
+      await assertGone(at, path);
+    },
+  },
+]);

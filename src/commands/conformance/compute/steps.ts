@@ -1,0 +1,64 @@
+import type { At } from '../at.ts';
+import { makeTemporaryKey, type TemporaryKey } from '../../rsa-key.ts';
+import { objectOf, type Json } from '../response.ts';
+
+/** Things of the compute service that several checks need. */
+
+/** A word that the rules for passwords allow and that nobody else knows. */
+export function makePassword(at: At): string {
+  return `p4ss-${at.run}-${Math.random().toString(36).slice(2)}`;
+}
+
+export async function makeKeyPair(): Promise<TemporaryKey> {
+  return makeTemporaryKey();
+}
+
+/** A pair that the account has only while a check needs it. */
+export async function makeOtherPair(): Promise<TemporaryKey> {
+  return makeTemporaryKey();
+}
+
+/** A key of the account, with which checks sign themselves. */
+export async function makeKey(at: At): Promise<Json> {
+  const { openssh } = await at.need(makeKeyPair);
+  return objectOf(at.expect(await at.compute('POST', '/my/keys', { json: { name: `${at.run}-k`, key: openssh } }), { status: 201 }));
+}
+
+/** A sub-user. */
+export async function createUser(at: At, suffix: string): Promise<Json> {
+  const json = { login: `${at.run}-${suffix}`, email: `${suffix}@example.com`, password: makePassword(at) };
+  return objectOf(at.expect(await at.compute('POST', '/my/users', { json }), { status: 201 }));
+}
+
+export async function makeUser(at: At): Promise<Json> {
+  return createUser(at, 'u');
+}
+
+/** A policy that allows to list keys and to read objects, and nothing else. */
+export async function makePolicy(at: At): Promise<Json> {
+  const json = { name: `${at.run}-p`, rules: ['CAN listkeys', 'CAN getobject'], description: 'of a check' };
+  return objectOf(at.expect(await at.compute('POST', '/my/policies', { json }), { status: 201 }));
+}
+
+/** A role with that policy and the sub-user, for whom it is active by default. */
+export async function makeRole(at: At): Promise<Json> {
+  const [user, policy] = [await at.need(makeUser), await at.need(makePolicy)];
+  const json = {
+    name: `${at.run}-r`,
+    policies: [{ id: policy['id'] }],
+    members: [{ type: 'subuser', id: user['id'], default: true }],
+  };
+  const headers = { 'accept-version': '~9' };
+  return objectOf(at.expect(await at.compute('POST', '/my/roles', { json, headers }), { status: 201 }));
+}
+
+/** The key of the sub-user, which is the pair that the account has too. */
+export async function makeUserKey(at: At): Promise<Json> {
+  const [{ openssh }, { id }] = [await at.need(makeKeyPair), await at.need(makeUser)];
+  const json = { name: `${at.run}-uk`, key: openssh };
+  return objectOf(at.expect(await at.compute('POST', `/my/users/${String(id)}/keys`, { json }), { status: 201 }));
+}
+
+export function idOf(record: Json): string {
+  return String(record['id']);
+}

@@ -1,0 +1,153 @@
+import { command, type Context } from '../../cli/command.ts';
+import { choice, flag, text, texts } from '../../cli/parameters.ts';
+import { ApiError, exitCodes, PartialError, UsageError } from '../../base/errors.ts';
+import { records } from '../../output/kinds.ts';
+import type { Probe } from './at.ts';
+import { areas, type Area, type Checks } from './check.ts';
+import { removeMade } from './cleanup.ts';
+import { beginRun, createLeftoverTest, endRun } from './names.ts';
+import { createRequests } from './requests.ts';
+import { runChecks, type Verdict } from './run.ts';
+
+const loaders: Readonly<Record<Area, () => Promise<Checks>>> = {
+  storage: async () => (await import('./storage/index.ts')).storageChecks,
+  jobs: async () => (await import('./jobs/index.ts')).jobChecks,
+  compute: async () => (await import('./compute/index.ts')).computeChecks,
+};
+
+const options = {
+  area: choice('Only this part of the specification', areas),
+  check: texts('Only the check with this id, such as storage/put-object', { placeholder: 'ID' }),
+  readOnly: flag('Only what changes nothing'),
+  machine: text('Make images of this instance, which must be prepared and stopped', { placeholder: 'UUID' }),
+  importImage: text('Import this image of another datacenter', { placeholder: 'DATACENTER=UUID' }),
+};
+
+async function loadChecks(chosen: readonly Area[], ids: readonly string[]): Promise<Checks> {
+  const checks = (await Promise.all(chosen.map((area) => loaders[area]()))).flat();
+  const unknown = ids.find((id) => !checks.some((each) => `${each.area}/${each.id}` === id));
+  if (unknown !== undefined)
+    throw new UsageError(`--check ${unknown}: there is no such check`, { hint: 'cloud conformance --read-only -o name lists them' });
+  return ids.length === 0 ? checks : checks.filter(({ area, id }) => ids.includes(`${area}/${id}`));
+}
+
+function readImport(given: string | undefined): Probe['foreignImage'] {
+  if (given === undefined) return undefined;
+  const [, datacenter, id] = /^([^=/]+)=([\da-f-]{36})$/iu.exec(given) ?? [];
+  if (datacenter !== undefined && id !== undefined) return [datacenter, id];
+  throw new UsageError(`--import-image ${given}: must be a datacenter and the id of an image`, {
+    hint: 'for example --import-image west=4ef0ff4c-0a6f-4a9c-b0b5-2d5b9d5f0c53',
+  });
+}
+
+interface Services {
+  readonly compute: boolean;
+  readonly storage: boolean;
+}
+
+/** Which services the profile has. */
+function findServices({ settings }: Context): Services {
+  const { url, storUrl } = settings();
+  return { compute: url !== undefined, storage: storUrl !== undefined };
+}
+
+/** Codes by which a service says that it does not know who sends the request: no check would find anything else. */
+const unknownCaller = new Set(['InvalidCredentials', 'AccountDoesNotExist', 'UserDoesNotExist', 'KeyDoesNotExist', 'InvalidSignature']);
+
+/** @throws {NetworkError} {ApiError} when a service cannot be reached, or does not know the key */
+async function contact({ compute, storage, account }: Context, services: Services): Promise<void> {
+  const asked = [
+    ...(services.compute ? [() => compute.getAccount({ account })] : []),
+    ...(services.storage ? [() => storage.listDirectory({ account, path: 'stor', limit: 1 })] : []),
+  ];
+  for (const ask of asked) {
+    try {
+      await ask();
+    } catch (error) {
+      if (!(error instanceof ApiError) || unknownCaller.has(error.code)) throw error;
+    }
+  }
+}
+
+/** Passes verdicts on as they come; at the end it removes what was made, and fails when a statement does not hold. */
+async function* conclude(verdicts: AsyncIterable<Verdict>, finish: () => Promise<void>): AsyncGenerator<Verdict> {
+  let total = 0;
+  let failed = 0;
+  try {
+    for await (const verdict of verdicts) {
+      total += 1;
+      if (verdict.result === 'neither') failed += 1;
+      yield verdict;
+    }
+  } finally {
+    await finish();
+  }
+  if (failed > 0) throw new PartialError(`${failed} of ${total} statements do not hold`, { allFailed: exitCodes.failed });
+}
+
+/** What ends a run: everything that it made is removed, and that of runs that were killed. */
+function createCleanup(invocation: Context, services: Services, run: string, kept: readonly string[]): () => Promise<void> {
+  const isLeft = createLeftoverTest(invocation.state, invocation.world);
+  return async () => {
+    const failures = await removeMade(invocation, services, (name) => name.startsWith(run) || isLeft(name), kept);
+    if (failures.length > 0) invocation.warn(`not everything could be removed; the next run tries again: ${failures.join('; ')}`);
+    else endRun(invocation.state, run);
+  };
+}
+
+export const conformance = command({
+  summary: 'Check a cloud against the specification, statement by statement',
+  description:
+    'Sends the requests of each section of both documents of the specification and looks at the responses. A statement is kept as specified; or as deployed services do, with the decision that tells of it; or neither, with what was found; or skipped, with the reason. Everything that is made has a name that begins with conformance- and is removed at the end, also after Ctrl-C; what a killed run left is removed by the next. The account of the profile needs no further right. Requests are not tried again unless --retries is given. The exit status is 1 when a statement is neither.',
+  options,
+  run: async (invocation) => {
+    const { options: given, world, note } = invocation;
+    const checks = await loadChecks(given.area === undefined ? areas : [given.area], given.check);
+    const foreignImage = readImport(given.importImage);
+    // Asked for before anything is made: from now on a signal brings the run to an orderly end.
+    const { interrupted } = world;
+    const services = findServices(invocation);
+    await contact(invocation, services);
+    const run = given.readOnly ? 'conformance' : beginRun(invocation.state, world);
+    const requests = createRequests(invocation);
+    const kept: string[] = [];
+    const clean = given.readOnly ? async () => undefined : createCleanup(invocation, services, run, kept);
+    const probe: Probe = {
+      requests,
+      account: invocation.account,
+      run,
+      isSubUser: (invocation.settings().user?.value ?? '') !== '',
+      isReadOnly: given.readOnly,
+      machine: given.machine,
+      foreignImage,
+      now: world.now,
+      interrupted,
+      kept,
+      made: new Map(),
+    };
+    const finish = async (): Promise<void> => {
+      if (interrupted.aborted) note('Interrupted: removing what was made');
+      await clean();
+      requests.close();
+    };
+    return records(conclude(runChecks(checks, probe), finish), {
+      columns: [
+        'result',
+        { key: 'id', title: 'CHECK' },
+        { key: 'section', long: true },
+        'statement',
+        'detail',
+        { key: 'operations', long: true },
+      ],
+      id: 'id',
+    });
+  },
+  examples: [
+    { line: 'cloud conformance --read-only', help: 'Without a change' },
+    { line: 'cloud conformance --area storage', help: 'All statements about the object storage' },
+    {
+      line: 'cloud conformance --read-only -j --jq \'.[] | select(.result == "neither")\'',
+      help: 'What does not hold, of what reading shows',
+    },
+  ],
+});

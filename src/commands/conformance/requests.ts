@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import type { Body, Headers } from '../../api/message.ts';
+import type { ServiceName } from '../../api/operation.ts';
+import { encodeQuery } from '../../client/request.ts';
+import type { Context } from '../../cli/command.ts';
+import { checkInterrupted, NetworkError } from '../../base/errors.ts';
+import { lazily } from '../../base/lazily.ts';
+import type { Sender } from '../../http/send.ts';
+import { Mismatch } from './outcome.ts';
+import { readResponse, type Response } from './response.ts';
+
+/** A request of a check. */
+export interface Given {
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly headers?: Headers;
+  readonly body?: Body | string;
+  readonly json?: unknown;
+  /** Goes out with these headers alone: neither signature nor version is added. */
+  readonly isBare?: true;
+  /** Over plain HTTP; implies `isBare`. */
+  readonly isPlain?: true;
+}
+
+/** Sends the requests of checks and keeps what all responses are looked at for. */
+export interface Requests {
+  send(service: ServiceName, method: string, path: string, given?: Given): Promise<Response>;
+  readonly seen: Readonly<Record<ServiceName, readonly Response[]>>;
+  readonly urls: Readonly<Record<ServiceName, URL | undefined>>;
+  close(): void;
+}
+
+/** Milliseconds until a connection that says nothing is given up. */
+const usualTimeout = 60_000;
+
+/** The same cloud without retries, unless the user gave a number of them: a failure that is tried again is not seen. */
+function withoutRetries(invocation: Context): Context {
+  const { settings, profiles, settingGiven, world } = invocation;
+  const resolved = settings();
+  if (resolved.retries?.source !== 'default') return invocation;
+  const name = settingGiven('profile') ?? world.env['CLOUD_PROFILE'] ?? profiles.current();
+  // Variables of older tools count only where no profile is in use: their values are taken over.
+  const values =
+    name === undefined || name === ''
+      ? Object.fromEntries(Object.entries(resolved).map(([setting, { value }]) => [setting, value]))
+      : profiles.read(name).values;
+  return invocation.withProfile({ name: name ?? 'conformance', values: { ...values, retries: '0' } });
+}
+
+function toBody({ body, json }: Given): { body?: Body; headers: Headers } {
+  if (json !== undefined) return { body: Buffer.from(JSON.stringify(json)), headers: { 'content-type': 'application/json' } };
+  return { ...(body !== undefined && { body: typeof body === 'string' ? Buffer.from(body) : body }), headers: {} };
+}
+
+function readUrl(value: string | undefined): URL | undefined {
+  return value === undefined ? undefined : new URL(value);
+}
+
+export function createRequests(invocation: Context): Requests {
+  const context = withoutRetries(invocation);
+  const { settings } = context;
+  const seen: Record<ServiceName, Response[]> = { compute: [], storage: [] };
+  const urls = { compute: readUrl(settings().url?.value), storage: readUrl(settings().storUrl?.value) };
+  const bare = lazily(async (): Promise<Sender> => {
+    const { createSocketSender } = await import('../../http/sockets.ts');
+    const ca = settings().ca?.value;
+    return createSocketSender({
+      connectTimeout: 10_000,
+      idleTimeout: usualTimeout,
+      ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
+      insecure: settings().insecure?.value === 'true',
+      connections: 4,
+    });
+  });
+  let opened: Promise<Sender> | undefined;
+
+  async function sendBare(service: ServiceName, method: string, target: string, given: Given): Promise<Response> {
+    const base = urls[service];
+    if (!base) throw new Mismatch(`no address of the ${service} service is known`);
+    const url = new URL(base.origin + base.pathname.replace(/\/+$/, '') + target);
+    if (given.isPlain) url.protocol = 'http:';
+    const { body, headers } = toBody(given);
+    opened ??= bare();
+    const reply = await (await opened).send({ method, url, headers: { ...headers, ...given.headers }, body });
+    return readResponse(`${method} ${target}`, reply);
+  }
+
+  async function sendSigned(service: ServiceName, method: string, target: string, given: Given): Promise<Response> {
+    const { body, headers } = toBody(given);
+    const length = body === undefined && method !== 'GET' && method !== 'HEAD' ? { 'content-length': '0' } : {};
+    const client = service === 'compute' ? context.compute : context.storage;
+    const reply = await client.request({ method, target, headers: { ...length, ...headers, ...given.headers }, body, outlasts: true });
+    return readResponse(`${method} ${target}`, reply);
+  }
+
+  return {
+    seen,
+    urls,
+    send: async (service, method, path, given = {}) => {
+      const target = path + encodeQuery(given.query ?? {}).replace('?', path.includes('?') ? '&' : '?');
+      // What is under way is waited for: it could otherwise make something that nobody removes.
+      checkInterrupted(context.world.interrupted);
+      const isBare = given.isBare === true || given.isPlain === true;
+      try {
+        const response = await (isBare ? sendBare : sendSigned)(service, method, target, given);
+        if (!given.isPlain) seen[service].push(response);
+        return response;
+      } catch (error) {
+        if (!(error instanceof NetworkError)) throw error;
+        throw new Mismatch(`${method} ${target}: ${error.message}`, { cause: error });
+      }
+    },
+    close: () => void opened?.then((sender) => sender.close()).catch(() => undefined),
+  };
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { readAll, type Headers, type Reply } from '../../api/message.ts';
+import { Mismatch } from './outcome.ts';
+
+/** Most bytes of a response that are read. */
+const largestBody = 64 * 1024 * 1024;
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A response with its whole body, and the request that it answers. */
+export interface Response {
+  /** `PUT /demo/stor/x`. */
+  readonly request: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Buffer;
+}
+
+export async function readResponse(request: string, reply: Reply): Promise<Response> {
+  return { request, status: reply.status, headers: reply.headers, body: Buffer.from(await readAll(reply.body, largestBody)) };
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The body as JSON. @throws {Mismatch} */
+export function jsonOf({ request, body }: Response): unknown {
+  try {
+    return JSON.parse(body.toString()) as unknown;
+  } catch {
+    throw new Mismatch(`${request}: the body is not JSON`);
+  }
+}
+
+/** The body as a JSON object. @throws {Mismatch} */
+export function objectOf(response: Response): Json {
+  const value = jsonOf(response);
+  if (!isObject(value)) throw new Mismatch(`${response.request}: the body is not a JSON object`);
+  return value;
+}
+
+/** The body as a list of JSON objects. @throws {Mismatch} */
+export function listOf(response: Response): readonly Json[] {
+  const value = jsonOf(response);
+  if (!Array.isArray(value) || !value.every(isObject)) throw new Mismatch(`${response.request}: the body is not a list of JSON objects`);
+  return value;
+}
+
+/** The lines of a text stream. */
+export function linesOf({ body }: Response): string[] {
+  return body
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '');
+}
+
+/** The records of a stream of JSON lines. @throws {Mismatch} */
+export function recordsOf(response: Response): Json[] {
+  return linesOf(response).map((line) => {
+    const value = jsonOf({ ...response, body: Buffer.from(line) });
+    if (isObject(value)) return value;
+    throw new Mismatch(`${response.request}: a line is not a JSON object`);
+  });
+}
+
+/** Base64 of the MD5 of some bytes. */
+export function md5Of(body: Uint8Array): string {
+  return createHash('md5').update(body).digest('base64');
+}
+
+/** What to ask of a response. */
+export interface Wanted {
+  readonly status: number | readonly number[];
+  /** `code` of the error in its body. */
+  readonly code?: string | readonly string[];
+  readonly headers?: Readonly<Record<string, RegExp>>;
+  /** Without a body. */
+  readonly empty?: true;
+  /** Content of the body. */
+  readonly body?: string | Uint8Array;
+}
+
+function codeOf(response: Response): string | undefined {
+  try {
+    const { code } = objectOf(response);
+    return typeof code === 'string' ? code : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Status and code of a response: `404 ResourceNotFound`. */
+export function describeResponse(response: Response): string {
+  const code = response.status >= 400 ? codeOf(response) : undefined;
+  return `${response.request} answered ${response.status}${code === undefined ? '' : ` ${code}`}`;
+}
+
+function listed<T>(value: T | readonly T[]): readonly T[] {
+  return Array.isArray(value) ? (value as readonly T[]) : [value as T];
+}
+
+/** What a response lacks of what is wanted; undefined when it lacks nothing. */
+export function findDifference(response: Response, { status, code, headers = {}, empty, body }: Wanted): string | undefined {
+  const told = describeResponse(response);
+  if (!listed(status).includes(response.status)) return `${told} instead of ${listed(status).join(' or ')}`;
+  if (code !== undefined && !listed(code).includes(codeOf(response) ?? ''))
+    return `${told}: the code should be ${listed(code).join(' or ')}`;
+  for (const [name, pattern] of Object.entries(headers)) {
+    const value = response.headers[name];
+    if (value === undefined) return `${told} without the header ${name}`;
+    if (!pattern.test(value)) return `${told} with ${name}: ${value}`;
+  }
+  if (empty && response.body.length > 0) return `${told} with a body of ${response.body.length} bytes`;
+  if (body !== undefined && !response.body.equals(Buffer.from(body))) return `${told} with other content than was stored`;
+  return undefined;
+}

@@ -1,0 +1,160 @@
+import { storage } from '../../../api/storage.ts';
+import type { At } from '../at.ts';
+import { section } from '../check.ts';
+import { recordsOf, type Response } from '../response.ts';
+
+const asDirectory = { 'content-type': 'application/json; type=directory' };
+
+export function putDirectory(at: At, path: string): Promise<Response> {
+  return at.storage('PUT', path, { headers: asDirectory });
+}
+
+/** The directory of the run. */
+export async function makeHome(at: At): Promise<string> {
+  const path = `/${at.account}/stor/${at.run}`;
+  at.expect(await putDirectory(at, path), { status: 204 });
+  return path;
+}
+
+/** A directory below that of the run. */
+export async function makeDirectory(at: At, name: string): Promise<string> {
+  const path = `${await at.need(makeHome)}/${name}`;
+  at.expect(await putDirectory(at, path), { status: 204 });
+  return path;
+}
+
+export function putText(at: At, path: string, body = 'a text\n', headers: Record<string, string> = {}): Promise<Response> {
+  return at.storage('PUT', path, { body, headers: { 'content-type': 'text/plain', ...headers } });
+}
+
+/** Names whose order by UTF-8 bytes is another than by UTF-16 or by the rules of a language. */
+const names = ['B', 'a', 'b', 'ä', '\uff5e', '\u{1f600}'];
+
+async function makeListed(at: At): Promise<string> {
+  const path = await makeDirectory(at, 'listed');
+  for (const name of [...names].reverse()) at.expect(await putText(at, `${path}/${name}`), { status: 204 });
+  at.expect(await putDirectory(at, `${path}/c`), { status: 204 });
+  return path;
+}
+
+const all = [...names, 'c'].sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+const namesOf = (response: Response): unknown[] => recordsOf(response).map(({ name }) => name);
+
+export const directories = section('storage', '4 Directories', [
+  {
+    id: 'put-directory',
+    states: 'PutDirectory answers 204 without a body',
+    operations: [storage.putDirectory],
+    run: async (at) => {
+      at.expect(await putDirectory(at, `/${at.account}/stor/${at.run}`), { status: 204, empty: true });
+    },
+  },
+  {
+    id: 'put-directory-again',
+    states: 'PutDirectory is idempotent and leaves what is in the directory',
+    operations: [storage.putDirectory],
+    run: async (at) => {
+      const path = await makeDirectory(at, 'again');
+      at.expect(await putText(at, `${path}/kept`), { status: 204 });
+      at.expect(await putDirectory(at, path), { status: 204 });
+      at.expect(await at.storage('GET', `${path}/kept`), { status: 200, body: 'a text\n' });
+    },
+  },
+  {
+    id: 'list-directory',
+    states: 'ListDirectory answers 200 with a stream of JSON records of the type directory',
+    operations: [storage.listDirectory],
+    reads: true,
+    run: async (at) => {
+      const response = await at.storage('GET', '~~/stor');
+      at.expect(response, { status: 200, headers: { 'content-type': /^application\/x-json-stream; ?type=directory$/u } });
+      recordsOf(response);
+    },
+  },
+  {
+    id: 'list-size',
+    states: 'ListDirectory tells the number of all records in Result-Set-Size',
+    operations: [storage.listDirectory],
+    run: async (at) => {
+      const path = await at.need(makeListed);
+      const response = await at.storage('GET', path, { query: { limit: 2 } });
+      at.expect(response, { status: 200, headers: { 'result-set-size': new RegExp(`^${all.length}$`, 'u') } });
+    },
+  },
+  {
+    id: 'list-order',
+    states: 'ListDirectory is in the order of UTF-8',
+    operations: [storage.listDirectory],
+    run: async (at) => {
+      const found = namesOf(at.expect(await at.storage('GET', await at.need(makeListed)), { status: 200 }));
+      at.assert(JSON.stringify(found) === JSON.stringify(all), `the order is ${found.join(' ')}`);
+    },
+  },
+  {
+    id: 'list-limit',
+    states: 'limit bounds the records of a page of ListDirectory',
+    operations: [storage.listDirectory],
+    run: async (at) => {
+      const found = namesOf(at.expect(await at.storage('GET', await at.need(makeListed), { query: { limit: 2 } }), { status: 200 }));
+      at.assert(JSON.stringify(found) === JSON.stringify(all.slice(0, 2)), `limit=2 brings ${found.join(' ')}`);
+    },
+  },
+  {
+    id: 'list-marker',
+    states: 'marker is the name at which ListDirectory starts',
+    operations: [storage.listDirectory],
+    run: async (at) => {
+      const [, , third = ''] = all;
+      const response = await at.storage('GET', await at.need(makeListed), { query: { marker: third } });
+      const found = namesOf(at.expect(response, { status: 200 }));
+      if (JSON.stringify(found) === JSON.stringify(all.slice(3))) at.decide('the marker itself is left out');
+      else at.assert(JSON.stringify(found) === JSON.stringify(all.slice(2)), `marker=${third} brings ${found.join(' ')}`);
+    },
+  },
+  {
+    id: 'delete-directory',
+    states: 'DeleteDirectory answers 204, and the directory is gone',
+    operations: [storage.deleteDirectory],
+    run: async (at) => {
+      const path = await makeDirectory(at, 'deleted');
+      at.expect(await at.storage('DELETE', path), { status: 204, empty: true });
+      at.expect(await at.storage('GET', path), { status: 404, code: 'ResourceNotFound' });
+    },
+  },
+  {
+    id: 'delete-directory-full',
+    states: 'DeleteDirectory is refused unless the directory is empty',
+    operations: [storage.deleteDirectory],
+    run: async (at) => {
+      const path = await makeDirectory(at, 'full');
+      at.expect(await putText(at, `${path}/kept`), { status: 204 });
+      at.expect(await at.storage('DELETE', path), { status: [400, 409], code: 'DirectoryNotEmpty' });
+      at.expect(await at.storage('GET', `${path}/kept`), { status: 200 });
+    },
+  },
+]);
+
+export const entries = section('storage', '2 Directory entry', [
+  {
+    id: 'entry-object',
+    states: 'The record of an object has name, type, mtime, etag and size',
+    operations: [storage.listDirectory],
+    run: async (at) => {
+      const record = recordsOf(await at.storage('GET', await at.need(makeListed))).find(({ name }) => name === 'a') ?? {};
+      const { type, mtime, etag, size } = record;
+      const isRight = type === 'object' && !Number.isNaN(Date.parse(String(mtime))) && typeof etag === 'string' && size === 7;
+      at.assert(isRight, `the record of an object of 7 bytes is ${JSON.stringify(record)}`);
+    },
+  },
+  {
+    id: 'entry-directory',
+    states: 'The record of a directory has name, type and mtime, and neither etag nor size',
+    operations: [storage.listDirectory],
+    run: async (at) => {
+      const record = recordsOf(await at.storage('GET', await at.need(makeListed))).find(({ name }) => name === 'c') ?? {};
+      const { type, mtime, etag, size } = record;
+      const isRight = type === 'directory' && !Number.isNaN(Date.parse(String(mtime))) && etag === undefined && size === undefined;
+      at.assert(isRight, `the record of a directory is ${JSON.stringify(record)}`);
+    },
+  },
+]);

@@ -1,0 +1,19 @@
+import type { Checks } from '../check.ts';
+import { authentication } from './authentication.ts';
+import { directories, entries } from './directories.ts';
+import { headers, links, metadata, namespace, objects, seen } from './objects.ts';
+import { uploads } from './uploads.ts';
+
+/** The checks of the object storage, in the order of its document; what is to be seen in every response comes last. */
+export const storageChecks: Checks = [
+  ...namespace,
+  ...entries,
+  ...headers,
+  ...directories,
+  ...objects,
+  ...metadata,
+  ...links,
+  ...uploads,
+  ...authentication,
+  ...seen,
+];

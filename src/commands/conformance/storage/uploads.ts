@@ -1,0 +1,294 @@
+import { storage } from '../../../api/storage.ts';
+import type { At } from '../at.ts';
+import { section } from '../check.ts';
+import { madeDirectory } from '../cleanup.ts';
+import { md5Of, objectOf, type Response } from '../response.ts';
+import { makeHome, putDirectory } from './directories.ts';
+
+/** An upload that was begun. */
+interface Upload {
+  readonly id: string;
+  /** Path of its parts, as the service gave it. */
+  readonly parts: string;
+  readonly target: string;
+}
+
+async function makeMade(at: At): Promise<string> {
+  const path = `${await at.need(makeHome)}/${madeDirectory}`;
+  at.expect(await putDirectory(at, path), { status: 204 });
+  return path;
+}
+
+/** Keeps the name of a job or an upload where the end of the run finds it, and the next run when this one is killed. */
+export async function keepName(at: At, name: string): Promise<void> {
+  at.kept.push(name);
+  at.expect(await at.storage('PUT', `${await at.need(makeMade)}/${name}`, { body: '' }), { status: 204 });
+}
+
+function create(at: At, json: object): Promise<Response> {
+  return at.storage('POST', '~~/uploads', { json });
+}
+
+async function begin(at: At, name: string, headers?: object): Promise<Upload> {
+  const target = `${await at.need(makeHome)}/${name}`;
+  const response = at.expect(await create(at, { objectPath: target, ...(headers && { headers }) }), { status: 201 });
+  const { id, partsDirectory } = objectOf(response);
+  at.assert(typeof id === 'string' && typeof partsDirectory === 'string', 'the upload has no id or partsDirectory');
+  const parts = String(partsDirectory);
+  await keepName(at, `upload:${parts.split('/').at(-2) ?? ''}:${String(id)}`);
+  return { id: String(id), parts, target };
+}
+
+async function putPart(at: At, { parts }: Upload, number: number, body: string | Uint8Array): Promise<string> {
+  const { headers } = at.expect(await at.storage('PUT', `${parts}/${number}`, { body }), { status: 204 });
+  return headers['etag'] ?? '';
+}
+
+const commit = (at: At, { parts }: Upload, etags: readonly string[]): Promise<Response> =>
+  at.storage('POST', `${parts}/commit`, { json: { parts: etags } });
+const abort = (at: At, { parts }: Upload): Promise<Response> => at.storage('POST', `${parts}/abort`);
+const state = (at: At, { parts }: Upload): Promise<Response> => at.storage('GET', `${parts}/state`);
+
+/** An upload of one part that was committed, and its etag. */
+async function makeCommitted(at: At): Promise<Upload & { readonly etag: string }> {
+  const upload = await begin(at, 'committed');
+  const etag = await putPart(at, upload, 0, 'content');
+  at.expect(await commit(at, upload, [etag]), { status: 201 });
+  return { ...upload, etag };
+}
+
+const refused = { status: [400, 409], code: ['MultipartUploadInvalidArgument', 'MultipartUploadInvalidArgumentError'] };
+const inState = { status: 409, code: ['InvalidMultipartUploadState', 'InvalidMultipartUploadStateError'] };
+
+export const uploads = section('storage', '4 Multipart uploads', [
+  {
+    id: 'create-upload',
+    states: 'CreateMultipartUpload answers 201 with id and partsDirectory, and is not idempotent',
+    operations: [storage.createMultipartUpload],
+    run: async (at) => {
+      const [one, other] = [await begin(at, 'one'), await begin(at, 'one')];
+      at.assert(one.id !== other.id, 'the same request again has the same id');
+    },
+  },
+  {
+    id: 'parts-directory',
+    states: 'partsDirectory is /:login/uploads/<first three characters of the id>/<id> (section 2)',
+    operations: [storage.createMultipartUpload],
+    run: async (at) => {
+      const { id, parts } = await begin(at, 'prefixed');
+      const [, , , prefix = ''] = parts.split('/');
+      if (prefix !== id.slice(0, 3) && id.startsWith(prefix)) at.decide('the length of the prefix is the last digit of the id');
+      else at.assert(parts === `/${at.account}/uploads/${id.slice(0, 3)}/${id}`, `partsDirectory of ${id} is ${parts}`);
+    },
+  },
+  {
+    id: 'create-upload-header',
+    states: 'A header that is not supported makes the creation fail with MultipartUploadInvalidArgumentError',
+    operations: [storage.createMultipartUpload],
+    run: async (at) => {
+      const objectPath = `${await at.need(makeHome)}/refused`;
+      at.expect(
+        await create(at, { objectPath, headers: { 'if-match': 'x' } }),
+        { status: [400, 409], code: 'MultipartUploadInvalidArgumentError' },
+        { ...refused, decision: 'the code is MultipartUploadInvalidArgument, without the suffix' },
+      );
+    },
+  },
+  {
+    id: 'create-upload-size',
+    states: 'Headers of more than 4 KB make the creation fail',
+    operations: [storage.createMultipartUpload],
+    run: async (at) => {
+      const objectPath = `${await at.need(makeHome)}/refused`;
+      const headers = { 'm-one': 'a'.repeat(2500), 'm-two': 'b'.repeat(2500) };
+      at.expect(await create(at, { objectPath, headers }), { status: [400, 409, 413] });
+    },
+  },
+  {
+    id: 'create-upload-path',
+    states: 'objectPath is required',
+    operations: [storage.createMultipartUpload],
+    run: async (at) => {
+      at.expect(await create(at, {}), { status: [400, 409] });
+    },
+  },
+  {
+    id: 'upload-part',
+    states: 'UploadPart answers 204 with Etag and Computed-MD5',
+    operations: [storage.uploadPart],
+    run: async (at) => {
+      const upload = await begin(at, 'part');
+      const response = await at.storage('PUT', `${upload.parts}/0`, {
+        body: 'part',
+        headers: { 'content-md5': md5Of(Buffer.from('part')) },
+      });
+      at.expect(response, { status: 204, empty: true, headers: { etag: /./u, 'computed-md5': /^[\w+/]{22}==$/u } });
+    },
+  },
+  {
+    id: 'upload-part-again',
+    states: 'A part of the same number replaces the one before',
+    operations: [storage.uploadPart, storage.commitMultipartUpload],
+    run: async (at) => {
+      const upload = await begin(at, 'replaced');
+      await putPart(at, upload, 0, 'first');
+      at.expect(await commit(at, upload, [await putPart(at, upload, 0, 'second')]), { status: 201 });
+      at.expect(await at.storage('GET', upload.target), { status: 200, body: 'second' });
+    },
+  },
+  {
+    id: 'upload-part-condition',
+    states: 'UploadPart supports no conditional headers',
+    operations: [storage.uploadPart],
+    run: async (at) => {
+      const { parts } = await begin(at, 'conditional');
+      const response = await at.storage('PUT', `${parts}/0`, { body: 'x', headers: { 'if-match': 'x' } });
+      at.expect(response, { status: [204, 400, 409] });
+    },
+  },
+  {
+    id: 'upload-part-number',
+    states: 'The number of a part is at most 9999 (sections 2 and 8)',
+    operations: [storage.uploadPart],
+    run: async (at) => {
+      const { parts } = await begin(at, 'numbers');
+      at.expect(
+        await at.storage('PUT', `${parts}/9999`, { body: 'x' }),
+        { status: 204 },
+        { ...refused, decision: 'newer deployed services take the numbers 0 to 799' },
+      );
+      at.expect(await at.storage('PUT', `${parts}/10000`, { body: 'x' }), { status: [400, 404, 409] });
+    },
+  },
+  {
+    id: 'get-upload',
+    states: 'GetMultipartUpload shows id, state created, partsDirectory, targetObject, headers, numCopies 2 and creationTimeMs',
+    operations: [storage.getMultipartUpload],
+    run: async (at) => {
+      const upload = await begin(at, 'shown', { 'm-colour': 'red' });
+      const shown = objectOf(at.expect(await state(at, upload), { status: 200 }));
+      const { id, state: is, partsDirectory, targetObject, headers, numCopies, creationTimeMs } = shown;
+      const isRight = id === upload.id && is === 'created' && partsDirectory === upload.parts && targetObject === upload.target;
+      at.assert(isRight && typeof headers === 'object' && numCopies === 2 && typeof creationTimeMs === 'number', JSON.stringify(shown));
+    },
+  },
+  {
+    id: 'get-upload-status',
+    states: 'GetMultipartUpload answers 204, as the text has it, or 200 with the upload, as the example has it',
+    operations: [storage.getMultipartUpload],
+    run: async (at) => {
+      at.expect(await state(at, await begin(at, 'status')), { status: [200, 204] });
+    },
+  },
+  {
+    id: 'commit-upload',
+    states: 'CommitMultipartUpload answers 201 with Location, Etag and Computed-MD5, and the object has the parts in their order',
+    operations: [storage.commitMultipartUpload],
+    run: async (at) => {
+      const upload = await begin(at, 'joined', { 'content-type': 'text/x-joined', 'm-colour': 'red' });
+      const first = Buffer.alloc(5 * 1024 * 1024, 'ab');
+      const etags = [await putPart(at, upload, 0, first), await putPart(at, upload, 1, 'end')];
+      const headers = { location: new RegExp(`${upload.target}$`, 'u'), etag: /./u, 'computed-md5': /./u };
+      at.expect(await commit(at, upload, etags), { status: 201, headers });
+      at.expect(await at.storage('GET', upload.target), { status: 200, body: Buffer.concat([first, Buffer.from('end')]) });
+    },
+  },
+  {
+    id: 'upload-headers',
+    states: 'Headers given at the creation are those of the object',
+    operations: [storage.createMultipartUpload, storage.commitMultipartUpload],
+    run: async (at) => {
+      const upload = await begin(at, 'with-headers', { 'content-type': 'text/x-upload', 'm-colour': 'red', 'durability-level': 1 });
+      at.expect(await commit(at, upload, [await putPart(at, upload, 0, 'x')]), { status: 201 });
+      const headers = { 'content-type': /^text\/x-upload$/u, 'm-colour': /^red$/u, 'durability-level': /^1$/u };
+      at.expect(await at.storage('GET', upload.target), { status: 200, headers });
+    },
+  },
+  {
+    id: 'commit-again',
+    states: 'CommitMultipartUpload is idempotent: with the same parts it answers 201 again (section 3)',
+    operations: [storage.commitMultipartUpload],
+    run: async (at) => {
+      const upload = await at.need(makeCommitted);
+      at.expect(await commit(at, upload, [upload.etag]), { status: 201 });
+    },
+  },
+  {
+    id: 'commit-others',
+    states: 'What is committed cannot be committed with other parts (section 3)',
+    operations: [storage.commitMultipartUpload],
+    run: async (at) => {
+      at.expect(await commit(at, await at.need(makeCommitted), []), inState);
+    },
+  },
+  {
+    id: 'abort-committed',
+    states: 'What is committed cannot be aborted (section 3)',
+    operations: [storage.abortMultipartUpload],
+    run: async (at) => {
+      at.expect(await abort(at, await at.need(makeCommitted)), inState);
+    },
+  },
+  {
+    id: 'commit-etag',
+    states: 'A commit with an etag that no part has is refused',
+    operations: [storage.commitMultipartUpload],
+    run: async (at) => {
+      const upload = await begin(at, 'other-etag');
+      await putPart(at, upload, 0, 'x');
+      at.expect(await commit(at, upload, ['00000000-0000-4000-8000-000000000000']), { status: [400, 409] });
+      at.expect(await at.storage('GET', upload.target), { status: 404 });
+    },
+  },
+  {
+    id: 'commit-gap',
+    states: 'A commit of parts that are not consecutive from 0 is refused (section 8)',
+    operations: [storage.commitMultipartUpload],
+    run: async (at) => {
+      const upload = await begin(at, 'gap');
+      at.expect(await commit(at, upload, [await putPart(at, upload, 1, 'x')]), { status: [400, 409] });
+    },
+  },
+  {
+    id: 'commit-small',
+    states: 'A commit with a part of less than 5 MB before the last is refused (section 8)',
+    operations: [storage.commitMultipartUpload],
+    run: async (at) => {
+      const upload = await begin(at, 'small');
+      const etags = [await putPart(at, upload, 0, 'x'), await putPart(at, upload, 1, 'y')];
+      at.expect(await commit(at, upload, etags), { status: [400, 409] });
+    },
+  },
+  {
+    id: 'abort-upload',
+    states: 'AbortMultipartUpload answers 204, also when it is sent again, and nothing can be committed then',
+    operations: [storage.abortMultipartUpload],
+    run: async (at) => {
+      const upload = await begin(at, 'aborted');
+      const etag = await putPart(at, upload, 0, 'x');
+      at.expect(await abort(at, upload), { status: 204 });
+      at.expect(await abort(at, upload), { status: 204 });
+      at.expect(await commit(at, upload, [etag]), inState);
+    },
+  },
+  {
+    id: 'redirect-upload',
+    states: 'GET of /uploads/:id and of a part there answers 301 with the parts directory in Location',
+    operations: [storage.redirectUpload, storage.redirectPart],
+    run: async (at) => {
+      const { id, parts } = await begin(at, 'redirected');
+      at.expect(await at.storage('GET', `~~/uploads/${id}`), { status: 301, headers: { location: new RegExp(`${parts}$`, 'u') } });
+      at.expect(await at.storage('GET', `~~/uploads/${id}/0`), { status: 301, headers: { location: new RegExp(parts, 'u') } });
+    },
+  },
+  {
+    id: 'redirect-missing',
+    states: 'The redirection of an upload that does not exist answers 404 ResourceNotFound (section 7)',
+    operations: [storage.redirectUpload],
+    reads: true,
+    run: async (at) => {
+      const path = '~~/uploads/4ef0ff4c-0a6f-4a9c-b0b5-2d5b9d5f0c53';
+      at.expect(await at.storage('GET', path), { status: 404, code: 'ResourceNotFound' });
+    },
+  },
+]);
