@@ -26,12 +26,12 @@ afterAll(async () => {
 });
 
 /**
- * Somebody who writes a growing number to one object and then to another, so that at each moment the first is ahead by 0 or 1. Each
- * overwriting makes the bytes of the one before garbage.
+ * Somebody who writes a growing number to one object and then to another, so that at each moment the first is ahead by 0 or 1. Contents
+ * stand in files and in rows by turns, and each overwriting makes the bytes of the one before garbage.
  */
 function createChain(services: SignedServices, name: string) {
   const [first, second] = [`/demo/stor/chains/${name}-a`, `/demo/stor/chains/${name}-b`];
-  const content = (number: number): Buffer => Buffer.from(`${number} `.repeat(1000));
+  const content = (number: number): Buffer => Buffer.from(`${number} `.repeat(number % 2 === 0 ? 1000 : 6000));
   const put = async (path: string, number: number): Promise<void> => {
     const { status } = await services.send('storage', 'PUT', path, { body: content(number) });
     if (status !== 204) throw new Error(`${path} was answered ${status}`);
