@@ -87,13 +87,7 @@ test('a passphrase is asked for once for all datacenters', async () => {
 
 test('a datacenter that cannot be reached is named, and the others are shown', async () => {
   await user.stop('east');
-  try {
-    const { code, stdout, stderr } = await user.here(
-      west('services', 'list', '--dc', 'all', '--columns', 'dc,name', '-H', '--retries', '0'),
-    );
-    expect([code, stdout]).toEqual([5, 'west    compute\nwest    storage\nwest-2  compute\nwest-2  storage\n']);
-    expect(stderr).toMatch(/east: .*\n.*1 of 3 datacenters failed/s);
-  } finally {
-    await user.start('east');
-  }
+  const { code, stdout, stderr } = await user.here(west('services', 'list', '--dc', 'all', '--columns', 'dc,name', '-H', '--retries', '0'));
+  expect([code, stdout]).toEqual([5, 'west    compute\nwest    storage\nwest-2  compute\nwest-2  storage\n']);
+  expect(stderr).toMatch(/east: .*\n.*1 of 3 datacenters failed/s);
 });
