@@ -70,7 +70,8 @@ describe.each([0, 1])('services that are silent from exchange %i on', (at) => {
 test('after the silence nothing more is tried: one line says so, and no request goes out', async () => {
   const { code, stderr, met } = await run('stor put -r tree counted -P 2 --no-progress', 4);
   expect(code).toBe(5);
-  expect(stderr).toMatch(/\n(?:cloud stor put: )?[^\n]*stopped because nothing answers\n$/u);
+  // The last word is how to go on, when the service is back.
+  expect(stderr).toMatch(/\n(?:cloud stor put: )?[^\n]*stopped because nothing answers\nhint: to go on: cloud resume [\da-f]{8}\n$/u);
   expect(met).toBeLessThan(6);
 });
 

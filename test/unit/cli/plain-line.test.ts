@@ -50,6 +50,8 @@ test.each(commands)('flags mean the same of %s with and without the parser of op
 test.each([['-'], ['--'], ['-jx'], ['--name=x'], ['-vv'], ['--help'], ['-h'], ['--js'], ['--output'], ['-o'], ['-jo'], ['--constructor']])(
   '%s is left to the parser of options',
   (word) => {
-    for (const [, command] of commands) expect(parsePlainLine(command, ['a', word])).toBeUndefined();
+    // Some have -h for sizes as people read them.
+    const those = commands.filter(([, command]) => !isTaken(command, word.slice(1)));
+    for (const [, command] of those) expect(parsePlainLine(command, ['a', word])).toBeUndefined();
   },
 );
