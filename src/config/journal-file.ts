@@ -139,6 +139,13 @@ export function readListed(path: string): Listed {
   return listed;
 }
 
+/** How many items the list beside an entry has as done: more than the entry says when the process was killed. */
+export function countDone(path: string): number {
+  let count = 0;
+  for (const line of readPrivateLines(path)) if (line.startsWith('["done"')) count += 1;
+  return count;
+}
+
 /** Removes an entry: first that which lists show. */
 export function removeStored(path: string, list: string): void {
   removeQuietly(path);

@@ -4,6 +4,7 @@ import { isSystemError, LocalError } from '../base/errors.ts';
 import { createPrivate, makeMissingFolders, openToAppend, parentOf, UntrustedFile } from '../base/private-files.ts';
 import { lockWhile } from './files.ts';
 import {
+  countDone,
   isInUse,
   printDone,
   printPlaced,
@@ -59,13 +60,16 @@ export interface Unfinished extends Stored {
   readonly runs: boolean;
 }
 
+/** Another process works on an entry. */
+export class InUseError extends LocalError {}
+
 /** The work of this user that is under way or was interrupted, whichever command it is of. */
 export interface Journal {
   /** Begins an entry, or gives the one that the run goes on with. An older one of the same work goes. */
   begin(work: Work): Entry;
   /** All entries, the oldest first. Those that are too old are removed. */
   list(): Unfinished[];
-  /** Takes an entry, so that no other process goes on with it. @throws {LocalError} when one does */
+  /** Takes an entry, so that no other process goes on with it. @throws {InUseError} when one does */
   claim(id: string): Entry | undefined;
 }
 
@@ -206,7 +210,7 @@ function listEntries({ state, locate, now, pid }: Store): Unfinished[] {
     if (files === undefined || stored?.id !== id || stored === undefined) continue;
     const runs = isInUse(stored, pid);
     if (!runs && now() - stored.updated > entryLifetime) removeStored(files.entry, files.list);
-    else found.push({ ...stored, runs });
+    else found.push({ ...stored, runs, doneItems: Math.max(stored.doneItems, countDone(files.list)) });
   }
   return found.toSorted((a, b) => a.began - b.began);
 }
@@ -242,7 +246,7 @@ function claimEntry({ locate, now, pid, own }: Store, id: string): Entry | undef
     const stored = readStored(files.entry);
     if (stored === undefined) return undefined;
     if (isInUse(stored, pid))
-      throw new LocalError(`${id} is being worked on by process ${stored.pid}`, { hint: 'wait for it to end, or interrupt it' });
+      throw new InUseError(`${id} is being worked on by process ${stored.pid}`, { hint: 'wait for it to end, or interrupt it' });
     // What is done is counted again as it is come by.
     const mine = { ...stored, ...own, doneItems: 0, doneBytes: 0, pids: [...new Set([...stored.pids, pid])] };
     writeStored(files.entry, mine);

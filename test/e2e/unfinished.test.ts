@@ -24,7 +24,9 @@ describe('what an interruption leaves', () => {
       `[ -n "$(find down -name '.cloud-*.large.part' -size +1100k)" ]`,
     );
     expect(cut.stdout).toBe('ended 130\n');
-    expect(cut.stderr).toMatch(/: interrupted\nhint: [\d.]+ MiB of the unfinished file are kept: the same command goes on from there\n$/);
+    expect(cut.stderr).toMatch(
+      /: interrupted\nhint: to go on: cloud resume [\da-f]{8}\nhint: [\d.]+ MiB of the unfinished file are kept\n$/,
+    );
     const [left = ''] = list();
     const kept = statSync(join(folder(), left)).size;
     expect(kept).toBeGreaterThan(1024 * 1024);

@@ -371,4 +371,4 @@ export const changes: readonly ChangeCase[] = [
 
 /** Commands that ask no service of the user's cloud, or what they print is another thing each time: times, signatures, what the machine is like. */
 export const others =
-  /^(?:local|server|alias|completion|help|profile|env|conformance|doctor|ping|version|api sign|policies check|rbac schema|stor sign|url explain)(?: |$)|^images (?:import|clone)$/u;
+  /^(?:local|server|resume|alias|completion|help|profile|env|conformance|doctor|ping|version|api sign|policies check|rbac schema|stor sign|url explain)(?: |$)|^images (?:import|clone)$/u;

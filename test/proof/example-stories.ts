@@ -225,6 +225,7 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
   },
   conformance: { left: { 'cloud conformance --area storage': 'it takes long, and conformance.test.ts runs it' } },
   doctor: {},
+  resume: {},
   completion: {
     before: { 'cloud completion zsh > "${fpath[1]}/_cloud"': 'mkdir functions; fpath=($HOME/functions $fpath)' },
     shells: { 'cloud completion zsh > "${fpath[1]}/_cloud"': 'zsh -f', 'cloud completion fish | source': 'fish --no-config' },

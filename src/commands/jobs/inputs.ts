@@ -90,9 +90,19 @@ async function expandWord({ storage, account, note }: InputContext, word: string
 export async function gatherInputs(context: InputContext, words: readonly string[], form: NameForm): Promise<Inputs> {
   const { world } = context;
   if (words.length === 0) return world.stdin.isTerminal ? [] : readStdin(context, openStdin(world) as ByteStream);
+  if (!words.includes('-')) {
+    const lists = [];
+    for (const word of words) lists.push(await expandWord(context, word, form));
+    return lists;
+  }
   const pieces = [];
   for (const word of words) pieces.push(word === '-' ? (openStdin(world) as ByteStream) : await expandWord(context, word, form));
   return joinPieces(context, pieces);
+}
+
+/** A list in pieces, so that a long one goes in several requests. */
+export function* splitList(list: readonly string[]): Generator<string[]> {
+  for (let at = 0; at < list.length; at += pieceLines) yield list.slice(at, at + pieceLines);
 }
 
 async function* joinPieces(context: JobContext, pieces: readonly (string[] | ByteStream)[]): AsyncGenerator<string[]> {

@@ -1,7 +1,7 @@
 import { storage as operations } from '../../api/storage.ts';
 import { isTransient } from '../../http/network-error.ts';
 import { pause } from '../../client/retry.ts';
-import { ApiError, checkInterrupted } from '../../base/errors.ts';
+import { ApiError, checkInterrupted, LocalError } from '../../base/errors.ts';
 import type { JobContext } from './find.ts';
 
 /** Milliseconds after a lost answer before the service is asked what it kept: it may still be at work on the request. */
@@ -24,6 +24,26 @@ export async function countInputs({ storage, account }: JobContext, id: string):
     if (error instanceof ApiError || isTransient(error)) return undefined;
     throw error;
   }
+}
+
+/**
+ * How many of a list of inputs a job has: its beginning, as they are added one after the other. A service that tells only the latest ones tells
+ * by their number where they are. @param last milliseconds since the epoch when the last ones may have been sent
+ * @throws {LocalError} when the job has others too
+ */
+export async function countAdded(context: JobContext, id: string, list: readonly string[], last: number): Promise<number> {
+  const { storage, account, world } = context;
+  // The service may still be at work on a request whose sender is gone.
+  if (world.now() - last < firstWait) await pause(firstWait, world.interrupted);
+  const { headers, records } = await storage.getJobInput({ account, id });
+  const told: string[] = [];
+  for await (const line of records) told.push(line);
+  const total = Math.max(told.length, Number(headers['result-set-size'] ?? 0));
+  const before = total - told.length;
+  if (total <= list.length && told.every((line, at) => line === list[before + at])) return total;
+  throw new LocalError(`job ${id} has other inputs than those that were to be added`, {
+    hint: `to see them: cloud jobs inputs ${id}; to run it on them: cloud jobs end ${id}`,
+  });
 }
 
 /** How many of a batch the service kept, as it tells the inputs behind the first `before`; undefined when that cannot be told. */

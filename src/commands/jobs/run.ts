@@ -1,8 +1,9 @@
 import { command, type Context } from '../../cli/command.ts';
 import { duration, flag, some } from '../../cli/parameters.ts';
-import { InterruptedError, UsageError } from '../../base/errors.ts';
+import { InterruptedError, LocalError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
-import { bytes, record, records } from '../../output/kinds.ts';
+import type { Entry } from '../../config/journal.ts';
+import { bytes, record, records, type Output } from '../../output/kinds.ts';
 import { withSpinner } from '../../output/spinner.ts';
 import { readContents } from './contents.ts';
 import { createJob } from './create.ts';
@@ -10,7 +11,8 @@ import { createTeller, type FailureTeller } from './failures.ts';
 import { readJob, type JobContext, type KnownJob } from './find.ts';
 import { chooseForm, readingNames } from '../stor/names.ts';
 import { wantsRows } from '../stor/show.ts';
-import { feedInputs, gatherInputs, type Inputs } from './inputs.ts';
+import { feedInputs, gatherInputs, splitList, type Inputs } from './inputs.ts';
+import { countAdded } from './resend.ts';
 import { jobOptions, readNewJob } from './phases.ts';
 import { listRunRecords, recordShape } from './run-records.ts';
 import { readStream } from './streams.ts';
@@ -26,18 +28,30 @@ interface Fed {
   places: Map<string, number>;
 }
 
+/** What is to be added to a job: all of it, or what an earlier run has not added. */
+interface Feed {
+  readonly id: string;
+  readonly inputs: Inputs;
+  /** Inputs that the job has. */
+  readonly before: number;
+  /** What the journal has of it. */
+  readonly entry: Entry;
+}
+
 /** Adds all inputs and ends the input. A failure of the source cancels the job: half of its inputs are not what was wanted. */
-async function feedAll(context: JobContext & Pick<Context, 'global'>, id: string, inputs: Inputs): Promise<Fed> {
+async function feedAll(context: JobContext & Pick<Context, 'global'>, { id, inputs, before, entry }: Feed): Promise<Fed> {
   const { storage, account, world } = context;
   const places = new Map<string, number>();
+  let isOver = true;
   try {
     const count = await withSpinner(
       world.stderr,
       `job ${id.slice(0, 8)}: adding inputs`,
       (update) =>
-        feedInputs(context, id, inputs, 0, (paths, total) => {
+        feedInputs(context, id, inputs, before, (paths, total) => {
           if (total <= ordered) for (const path of paths) places.set(path, places.get(path) ?? places.size);
-          update(`job ${id.slice(0, 8)}: ${total} inputs added`);
+          entry.add(paths.length, 0);
+          update(`job ${id.slice(0, 8)}: ${before + total} inputs added`);
         }),
       { quiet: context.global.quiet, env: world.env },
     );
@@ -45,14 +59,55 @@ async function feedAll(context: JobContext & Pick<Context, 'global'>, id: string
     return { count, places: count <= ordered ? places : new Map() };
   } catch (error) {
     if (error instanceof InterruptedError) {
-      throw new InterruptedError(`job ${id} still waits for inputs`, {
-        hint: `to run it on what was added: cloud jobs end ${quoteShell(id)}; to end it: cloud jobs cancel ${quoteShell(id)}`,
-        cause: error,
-      });
+      isOver = false;
+      throw new InterruptedError(`job ${id} still waits for inputs`, { hint: describeWaiting(id, entry), cause: error });
     }
     await storage.cancelJob({ account, id }).catch(() => undefined);
     throw error;
+  } finally {
+    entry.close(isOver);
   }
+}
+
+function describeWaiting(id: string, { id: entry, facts }: Entry): string {
+  const others = `to run it on what was added: cloud jobs end ${quoteShell(id)}; to end it: cloud jobs cancel ${quoteShell(id)}`;
+  return entry === '' || facts['isListed'] !== true ? others : `to add the others: cloud resume ${entry}; ${others}`;
+}
+
+/** Begins the entry of a job that waits for its inputs. @param list absent where they come from stdin */
+async function beginEntry({ journal }: Pick<Context, 'journal'>, id: string, list: readonly string[] | undefined): Promise<Entry> {
+  const entry = (await journal()).begin({
+    command: 'jobs run',
+    kind: 'job',
+    args: { input: [] },
+    options: {},
+    key: id,
+    placed: list?.map((path) => [path, '']) ?? [],
+    facts: { job: id, isListed: list !== undefined },
+    obstacle: list === undefined ? 'its inputs came from stdin' : undefined,
+  });
+  if (list) entry.expect(list.length, 0);
+  return entry;
+}
+
+/** Adds what an earlier run has not added to its job, which then goes on by itself. */
+async function goOnFeeding(context: Context, entry: Entry): Promise<Output> {
+  const id = String(entry.facts['job']);
+  const list = entry.placed.map(([path]) => path);
+  const known = await readJob(context, id);
+  const before = await countAdded(context, id, list, entry.left);
+  entry.expect(list.length, 0);
+  entry.add(before, 0);
+  if (known.inputDone !== true) await feedAll(context, { id, inputs: splitList(list.slice(before)), before, entry });
+  else if (before < list.length)
+    throw new LocalError(`job ${id} takes no more inputs: it has ${before} of ${list.length}`, { hint: `cloud jobs get ${id}` });
+  context.note(`Job ${id} has its ${list.length} inputs; to see what comes out: cloud jobs wait ${id}; cloud jobs outputs ${id} --cat`);
+  return record(await readJob(context, id), { id: 'id' });
+}
+
+/** The inputs as a list; undefined where they come one by one, from stdin. */
+function listInputs(inputs: Inputs, words: readonly string[]): string[] | undefined {
+  return words.includes('-') || Symbol.asyncIterator in inputs ? undefined : [...inputs].flat();
 }
 
 /** The input that a map's output is named after: `/login/jobs/ID/stor` stands before its path, `.PHASE.UUID` after it. */
@@ -96,14 +151,17 @@ export const run = command({
     waitTimeout: duration('Longest time to wait for the job'),
   },
   run: async (invocation) => {
-    const { args, options, note } = invocation;
+    const { args, options, note, resumed } = invocation;
+    if (resumed) return await goOnFeeding(invocation, resumed);
     const isTaken = options.from === '-';
     if (isTaken && args.input.includes('-')) throw new UsageError('stdin cannot be both the job and its inputs');
     const job = await readNewJob(invocation, options);
     const inputs = isTaken && args.input.length === 0 ? [] : await gatherInputs(invocation, args.input, chooseForm(options));
     const id = await createJob(invocation, job);
     note(`Created job ${id}`);
-    const fed = await feedAll(invocation, id, inputs);
+    const list = listInputs(inputs, args.input);
+    const entry = await beginEntry(invocation, id, list);
+    const fed = await feedAll(invocation, { id, inputs: list ? splitList(list) : inputs, before: 0, entry });
     if (options.detach) return record(await readJob(invocation, id), { id: 'id' });
     const teller = createTeller(invocation, id);
     const done = await waitForJob(invocation, id, options.waitTimeout, teller.tell);

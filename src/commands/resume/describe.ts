@@ -32,7 +32,8 @@ function countLeft(all: number, done: number): number | undefined {
 
 /** The first source, and how many there are beside it. */
 function nameSource({ shown, sources }: Unfinished): string {
-  const source = shown[0]?.[0] ?? '';
+  const [first = ''] = shown[0] ?? [];
+  const source = first === '-' ? 'stdin' : first;
   return sources > 1 ? `${source} and ${sources - 1} more` : source;
 }
 

@@ -37,8 +37,13 @@ async function loadCommand({ command, id }: Unfinished): Promise<AnyCommand> {
   throw new LocalError(`${id} is of "${command}", which this release of cloud cannot go on with`, { hint: `cloud resume --drop ${id}` });
 }
 
-/** Runs the command of an entry again, which leaves out what is done. */
-export async function goOn(context: Context, unfinished: Unfinished, entry: Entry): Promise<void> {
+/** Runs the command of an entry again, which leaves out what is done. @param finish called when all is done */
+export async function goOn(
+  context: Context,
+  unfinished: Unfinished,
+  entry: Entry,
+  finish: (there: Context) => Promise<void>,
+): Promise<void> {
   try {
     const declared = await loadCommand(unfinished);
     const there = await openThere(context, unfinished, entry);
@@ -47,6 +52,7 @@ export async function goOn(context: Context, unfinished: Unfinished, entry: Entr
       { ...Object.getOwnPropertyDescriptors(there), args: { value: unfinished.args }, options: { value: unfinished.options } },
     );
     await declared.run(invocation as Invocation<never, never> as never);
+    await finish(there);
     entry.close(true);
   } catch (error) {
     // What the source was is gone: nothing is left to go on with, and the message says what is missing.

@@ -7,7 +7,7 @@ import type { Unfinished } from '../../config/journal.ts';
 import { records, type Row } from '../../output/kinds.ts';
 import { wantsRows } from '../stor/show.ts';
 import { describeUnfinished, listShape, summarize } from './describe.ts';
-import { drop } from './drop.ts';
+import { cleanFiles, cleanService, drop } from './drop.ts';
 import { goOn } from './go-on.ts';
 
 /** The entry that a word names: its id, or the beginning of one. @throws {NotFoundError} {UsageError} */
@@ -41,9 +41,25 @@ async function goOnWith(context: Context, unfinished: Unfinished): Promise<Row> 
     throw new UsageError(`${id} cannot be gone on with: ${obstacle}`, { hint: `to clean it up: cloud resume --drop ${id}` });
   const entry = (await context.journal()).claim(id);
   // Another process has ended it since it was listed.
-  if (entry) await goOn(context, unfinished, entry);
+  if (entry)
+    await goOn(context, unfinished, entry, async (there) => {
+      cleanFiles(context, unfinished, entry);
+      if (unfinished.kind !== 'job') await cleanService(there, unfinished, entry);
+    });
   context.note(`Finished ${summarize(unfinished)}`);
   return { id, kind: unfinished.kind, outcome: 'finished' };
+}
+
+/** The same, for `--all`: what another process has taken since it was listed is left to that. */
+async function goOnUnlessTaken(context: Context, unfinished: Unfinished): Promise<Row> {
+  try {
+    return await goOnWith(context, unfinished);
+  } catch (error) {
+    const { InUseError } = await import('../../config/journal.ts');
+    if (!(error instanceof InUseError)) throw error;
+    context.note(`${error.message}: left out`);
+    return { id: unfinished.id, kind: unfinished.kind, outcome: 'running' };
+  }
 }
 
 async function dropOne(context: Context, unfinished: Unfinished): Promise<Row> {
@@ -74,10 +90,10 @@ export const resume = command({
       return records(named.map(describeUnfinished), listShape);
     }
     const chosen = options.all && !options.drop ? chooseAll(invocation, named) : named;
+    const act = options.drop ? dropOne : options.all ? goOnUnlessTaken : goOnWith;
     const attempts = createAttempts(invocation, chosen.length);
     async function* rows(): AsyncGenerator<Row> {
-      for (const each of chosen)
-        yield* await attempts.each([each], (unfinished) => (options.drop ? dropOne : goOnWith)(invocation, unfinished));
+      for (const each of chosen) yield* await attempts.each([each], (unfinished) => act(invocation, unfinished));
       attempts.finish();
     }
     if (wantsRows(invocation)) return records(rows(), { columns: ['id', 'kind', 'outcome'], id: 'id' });

@@ -4,5 +4,11 @@ import type { AnyCommand } from '../../cli/command.ts';
 export const resumable: Readonly<Record<string, () => Promise<AnyCommand>>> = {
   'images pipeline': async () => (await import('../images/pipeline.ts')).pipeline,
   'images promote': async () => (await import('../images/promote.ts')).promote,
+  'jobs run': async () => (await import('../jobs/run.ts')).run,
+  'stor cp': async () => (await import('../stor/copy.ts')).copy,
+  'stor get': async () => (await import('../stor/get.ts')).get,
+  'stor mv': async () => (await import('../stor/copy.ts')).move,
   'stor put': async () => (await import('../stor/put.ts')).put,
+  'stor rm': async () => (await import('../stor/remove.ts')).remove,
+  'stor sync': async () => (await import('../stor/sync.ts')).sync,
 };

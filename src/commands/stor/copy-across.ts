@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../base/errors.ts';
+import type { Work } from '../../config/journal-file.ts';
 import { records, type Output, type Row } from '../../output/kinds.ts';
 import { makeFolder } from '../../transfer/tree/folders.ts';
 import { inspect, type Inspected } from '../../transfer/inspect.ts';
@@ -41,7 +42,7 @@ async function choosePlace(
   return there?.type === 'directory' && !asItself ? joinPath(target, baseName(source)) : target;
 }
 
-async function copyTree(context: Context, sides: Sides, options: CopyValues): Promise<Output | undefined> {
+async function copyTree(context: Context, sides: Sides, options: CopyValues, declare: () => Work): Promise<Output | undefined> {
   const { from, to } = sides;
   const isThere = await checkSides(sides);
   const copy = readCopyOptions({ copies: undefined, modes: false, sparse: false, resetHeaders: false, copy: false }, true);
@@ -62,19 +63,22 @@ async function copyTree(context: Context, sides: Sides, options: CopyValues): Pr
     const steps = syncSides(engine, { ...rest, dryRun: true, isEmpty: !isThere, report: reportTo(tally) });
     return records(mapSteps(steps), stepShape);
   }
-  return await runTransfers(sides.context, options, { only: false, bulk: true }, stepShape, async function* ({ engine, tally }) {
+  const transfers = { only: false, bulk: true, declare, command: context };
+  return await runTransfers(sides.context, options, transfers, stepShape, async function* ({ engine, tally }) {
     if (!isThere && to.kind === 'remote') await makeFolder(engine.storage, to.root, { parents: options.parents });
     yield* mapSteps(syncSides(engine, { ...rest, dryRun: false, isEmpty: !isThere, report: reportTo(tally) }));
   });
 }
 
-async function copyOne(
-  context: Context,
-  from: RemoteSide,
-  to: RemotePath,
-  found: Inspected,
-  options: CopyValues,
-): Promise<Output | undefined> {
+interface OneCopy {
+  readonly from: RemoteSide;
+  readonly to: RemotePath;
+  readonly found: Inspected;
+  readonly options: CopyValues;
+  readonly declare: () => Work;
+}
+
+async function copyOne(command: Context, context: Context, { from, to, found, options, declare }: OneCopy): Promise<Output | undefined> {
   const shown = { from: printRemotePath(from.root), to: printRemotePath(to) };
   if (options.dryRun) {
     context.note(`Would copy ${shown.from} -> ${shown.to}`);
@@ -83,7 +87,7 @@ async function copyOne(
   return await runTransfers(
     context,
     options,
-    { only: true, bulk: true },
+    { only: true, bulk: true, declare, command },
     { columns: ['from', 'to'], id: 'to' },
     async function* ({ engine, tally }): AsyncGenerator<Row> {
       const above = parentOf(to);
@@ -99,6 +103,18 @@ async function copyOne(
   );
 }
 
+/** What a copy between services leaves in the journal: the same line, with the target that was found. */
+function declareAcross(source: string, { profile }: RemoteSide, root: RemotePath, options: CopyValues): Work {
+  const target = `${profile === undefined ? '' : `${profile}/`}stor:${printRemotePath(root)}`;
+  return {
+    command: 'stor cp',
+    kind: 'copy',
+    args: { path: [source, target] },
+    options: { ...options, noTargetDirectory: true },
+    placed: [[source, target]],
+  };
+}
+
 /** Copies an object or a tree from the service of one profile to that of another; objects that are the same already stay as they are. */
 export async function copyAcross(invocation: Context, words: readonly string[], options: CopyValues): Promise<Output | undefined> {
   const [source = '', target = ''] = words;
@@ -110,10 +126,11 @@ export async function copyAcross(invocation: Context, words: readonly string[], 
   const found = await inspect(from.origin?.storage ?? context.storage, from.root);
   if (!found) throw missing(from.root);
   const root = await choosePlace(context, from.root, to.root, target, options.noTargetDirectory);
-  if (found.type === 'object') return await copyOne(context, from, root, found, options);
+  const declare = (): Work => declareAcross(source, to, root, options);
+  if (found.type === 'object') return await copyOne(invocation, context, { from, to: root, found, options, declare });
   if (!options.recursive)
     throw new UsageError(`${printRemotePath(from.root)} is a directory`, { hint: 'with everything in it: cloud stor cp -r' });
   if (options.noClobber)
     throw new UsageError('--no-clobber is for one object between two services', { hint: 'cloud stor sync brings only what differs' });
-  return await copyTree(context, { from, to: { kind: 'remote', root }, context }, options);
+  return await copyTree(invocation, { from, to: { kind: 'remote', root }, context }, options, declare);
 }

@@ -1,29 +1,32 @@
 import { existsSync } from 'node:fs';
-import { command, type Context } from '../../cli/command.ts';
+import { command, type Context, type Invocation } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
-import { flag, one, some, text } from '../../cli/parameters.ts';
-import { ApiError, InterruptedError, UsageError } from '../../base/errors.ts';
+import { flag, one, some, text, type Arguments } from '../../cli/parameters.ts';
+import { ApiError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
+import type { Entry } from '../../config/journal.ts';
+import type { Work } from '../../config/journal-file.ts';
+import type { Output } from '../../output/kinds.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { makeFolder } from '../../transfer/tree/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { linkObject, linkUnlessOther, linkWhereNothingIs } from '../../transfer/tree/link.ts';
-import { parentOf, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { everything, type Filter } from '../../transfer/sync/tree.ts';
 import { runPool } from '../../base/parallel.ts';
 import { removeEntry } from '../../transfer/tree/remove.ts';
 import { assertWithin, copyDown, copyUp, findDirection, isRemote } from './copy-any.ts';
 import { assertSeparate, chooseTargets, planSource, type ObjectStep, type Step } from './copy-plan.ts';
-import { transferOptions, type Tally } from './engine.ts';
+import { transferOptions } from './engine.ts';
 import { filterOptions, readFilter } from './filters.ts';
 import { isFolder } from './get.ts';
 import { leaveExisting } from './put.ts';
-import { describeWithT, explainInterruption, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
+import { describeWithT, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
 import { assertDirectory, changingNames, explainMissing, listOption, readingNames, readNames } from './names.ts';
 import { explainParent, missing } from './paths.ts';
 import { namesProfile } from './sides.ts';
 import { dryRunOption, rehearseFolder, rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
-import { runTransfers } from './show.ts';
+import { runTransfers, type Transfers } from './show.ts';
 
 interface Copied {
   readonly from: string;
@@ -44,8 +47,17 @@ interface CopyValues {
 }
 
 /** @param merges for an object of a tree that moves to a directory that was there before: what is there stays, as mv of the system does it */
-async function copyObject(engine: Engine, step: ObjectStep, options: CopyValues, merges = false): Promise<Copied | undefined> {
+async function copyObject({ engine, entry }: Copying, step: ObjectStep, options: CopyValues, merges = false): Promise<Copied | undefined> {
   const { from, to } = step;
+  const earlier = readCopied(entry, to);
+  if (earlier && earlier.source === step.etag)
+    return { from: printRemotePath(from), to: printRemotePath(to), how: 'link', etag: earlier.target };
+  // Of an object that was changed since, an earlier run has copied the old version: only that is replaced.
+  if (earlier) {
+    const { how, etag } = await linkObject(engine, step, { copiesThrough: options.copy, ifMatch: earlier.target });
+    noteCopied(entry, step, etag);
+    return { from: printRemotePath(from), to: printRemotePath(to), how, etag };
+  }
   const link = options.noClobber ? linkWhereNothingIs : merges ? linkUnlessOther : linkObject;
   const linked = await leaveExisting(options.noClobber, () =>
     explainParent(() => link(engine, step, { copiesThrough: options.copy }), `cloud stor ${options.verb ?? 'cp'} -p`),
@@ -55,17 +67,33 @@ async function copyObject(engine: Engine, step: ObjectStep, options: CopyValues,
     return undefined;
   }
   const { how, etag } = linked;
+  noteCopied(entry, step, etag);
   return { from: printRemotePath(from), to: printRemotePath(to), how, etag };
+}
+
+/** What copies work with. */
+type Copying = Pick<Transfers, 'engine'> & Partial<Pick<Transfers, 'entry'>>;
+
+/** The version of which an earlier run made a copy, and that of the copy. */
+function readCopied(entry: Copying['entry'], to: RemotePath): { source: string; target: string } | undefined {
+  const noted = entry?.find(printRemotePath(to));
+  if (noted === undefined) return undefined;
+  const [source = '', target = ''] = JSON.parse(noted) as string[];
+  return { source, target };
+}
+
+function noteCopied(entry: Copying['entry'], { to, etag }: ObjectStep, copied: string): void {
+  if (etag !== undefined) entry?.note(printRemotePath(to), JSON.stringify([etag, copied]));
 }
 
 /** What comes after an object has its new name. */
 type After = (step: ObjectStep) => Promise<void>;
 
 async function* copyAll(
-  engine: Engine,
+  { engine, tally, entry }: Transfers,
   targets: ReadonlyMap<RemotePath, RemotePath>,
   options: CopyValues,
-  { tally, after, onFolder, moves }: { tally: Tally; after: After; onFolder: (path: RemotePath) => void; moves: boolean },
+  { after, onFolder, moves }: { after: After; onFolder: (path: RemotePath) => void; moves: boolean },
 ): AsyncGenerator<Copied> {
   async function* plan(): AsyncGenerator<Step> {
     for (const [from, to] of targets) {
@@ -88,7 +116,7 @@ async function* copyAll(
       return undefined;
     }
     return await tally.attempt(printRemotePath(step.from), async () => {
-      const copied = await copyObject(engine, step, options, moves && !isNew);
+      const copied = await copyObject({ engine, ...(!moves && { entry }) }, step, options, moves && !isNew);
       if (copied) await after(step);
       return copied;
     });
@@ -118,6 +146,22 @@ function splitWords(words: readonly string[], hasList: boolean): { sources: read
   if (words.length < (hasList ? 1 : 2))
     throw new UsageError('missing argument TARGET', { hint: 'the last word is the new name, or a directory' });
   return { sources: words.slice(0, -1), target: words.at(-1) ?? '' };
+}
+
+/** What an earlier run was to copy or move, and where. */
+function readTargets({ placed }: Entry, account: string): Map<RemotePath, RemotePath> {
+  return new Map(placed.map(([from, to]) => [readRemotePath(from, account), readRemotePath(to, account)]));
+}
+
+/** What `cp` and `mv` leave in the journal. */
+function declareCopy(verb: 'cp' | 'mv', options: object, targets: ReadonlyMap<RemotePath, RemotePath>): Work {
+  return {
+    command: `stor ${verb}`,
+    kind: verb === 'cp' ? 'copy' : 'move',
+    args: { path: [] },
+    options: { ...options, noTargetDirectory: true },
+    placed: [...targets].map(([from, to]) => [printRemotePath(from), printRemotePath(to)]),
+  };
 }
 
 /** What would be copied or moved; directories that --parents would make are not looked for. */
@@ -197,21 +241,42 @@ async function noteNested(
   noteNesting(context, about, await listFirstNames(context, from), await listFirstNames(context, path));
 }
 
+const copyOptions = {
+  recursive: flag('Directories with everything in them', { short: 'r' }),
+  ...readingNames,
+  ...commonOptions,
+  ...filterOptions,
+  ...fileOptions,
+};
+
+/** Copies objects and trees to their targets. */
+async function copyTargets(
+  invocation: Invocation<Arguments, typeof copyOptions>,
+  targets: ReadonlyMap<RemotePath, RemotePath>,
+  isOne: boolean,
+): Promise<Output | undefined> {
+  const { options, note } = invocation;
+  const filter = await readFilter(invocation, options, options.recursive);
+  const only = isOne && !options.recursive;
+  const declare = (): Work => declareCopy('cp', options, targets);
+  return await runTransfers(invocation, options, { only, bulk: !only, declare }, rowShape, async function* (transfers) {
+    const nothing = { after: () => Promise.resolve(), onFolder: () => undefined, moves: false };
+    for await (const copied of copyAll(transfers, targets, { ...options, note, filter }, nothing)) {
+      if (!options.recursive) note(`${copied.from} -> ${copied.to}`);
+      yield copied;
+    }
+  });
+}
+
 export const copy = command({
   summary: 'Copy files, objects and trees, to, from and within the object storage',
   description:
     'Paths that begin with stor: are in the object storage, others are local files; - is stdin or stdout. Without any stor: all paths are in the object storage. Within it, copies are snap-links: no bytes move, and later changes of the one do not change the other. With PROFILE/stor:PATH for the source or the target, from the service of one profile to that of another, through this machine.',
   arguments: { path: some('File, object or, with -r, directory, and last the target', { values: 'file-or-path' }) },
   usage: 'SOURCE... TARGET',
-  options: {
-    recursive: flag('Directories with everything in them', { short: 'r' }),
-    ...readingNames,
-    ...commonOptions,
-    ...filterOptions,
-    ...fileOptions,
-  },
+  options: copyOptions,
   run: async (invocation) => {
-    const { args, options, note } = invocation;
+    const { args, options, resumed } = invocation;
     if (args.path.some(namesProfile)) {
       const { copyAcross } = await import('./copy-across.ts');
       return await copyAcross(invocation, args.path, options);
@@ -219,6 +284,7 @@ export const copy = command({
     const direction = findDirection(args.path);
     if (direction === 'up') return await copyUp(invocation, args.path, options);
     if (direction === 'down') return await copyDown(invocation, args.path, options);
+    if (resumed) return await copyTargets(invocation, readTargets(resumed, invocation.account), resumed.placed.length === 1);
     const hasList = options.pathsFrom !== undefined;
     const { sources: words, target } = splitWords(args.path, hasList);
     assertNotDotted(invocation, args.path);
@@ -230,17 +296,7 @@ export const copy = command({
     const filter = await readFilter(invocation, options, options.recursive);
     if (options.recursive) await noteNested(invocation, words, target, targets);
     if (options.dryRun) return await showRehearsal(invocation, rehearse(invocation, targets, 'copy', { ...options, filter }));
-    const only = sources.length === 1 && !options.recursive;
-    return await runTransfers(invocation, options, { only, bulk: !only }, rowShape, async function* ({ engine, tally }) {
-      const nothing = { after: () => Promise.resolve(), onFolder: () => undefined, moves: false };
-      const results = copyAll(engine, targets, { ...options, note, filter }, { tally, ...nothing });
-      const placed = [...targets].map(([from, to]) => ({ source: printRemotePath(from), target: printRemotePath(to) }));
-      const lines = options.recursive ? describeWithT(invocation, args.path, placed) : [];
-      for await (const copied of lines.length > 0 ? explainInterruption(invocation, lines, results) : results) {
-        if (!options.recursive) note(`${copied.from} -> ${copied.to}`);
-        yield copied;
-      }
-    });
+    return await copyTargets(invocation, targets, sources.length === 1);
   },
   examples: [
     { line: 'cloud stor cp report.pdf stor:docs/', help: 'A file into the object storage' },
@@ -268,15 +324,52 @@ async function deleteMoved(engine: Engine, { from, etag }: ObjectStep): Promise<
   }
 }
 
+const moveOptions = { ...changingNames, ...commonOptions };
+
+/** What an earlier run has not moved: the sources that are still there. */
+async function findRest({ storage }: Context, targets: ReadonlyMap<RemotePath, RemotePath>): Promise<Map<RemotePath, RemotePath>> {
+  const rest = new Map<RemotePath, RemotePath>();
+  for (const [from, to] of targets) if (await inspect(storage, from)) rest.set(from, to);
+  return rest;
+}
+
+/** Moves objects and trees to their targets. */
+async function moveTargets(
+  invocation: Invocation<Arguments, typeof moveOptions>,
+  targets: ReadonlyMap<RemotePath, RemotePath>,
+): Promise<Output | undefined> {
+  const { options, note, storage } = invocation;
+  const [first] = targets.keys();
+  const only = targets.size === 1 && first !== undefined && (await inspect(storage, first))?.type !== 'directory';
+  const declare = (): Work => declareCopy('mv', options, targets);
+  return await runTransfers(invocation, options, { only, bulk: !only, declare }, rowShape, async function* (transfers) {
+    const { engine, tally } = transfers;
+    const emptied: RemotePath[] = [];
+    const moving = {
+      after: (step: ObjectStep) => deleteMoved(engine, step),
+      onFolder: (path: RemotePath) => emptied.push(path),
+      moves: true,
+    };
+    const values = { ...options, recursive: true, note, filter: everything, verb: 'mv' } as const;
+    for await (const copied of copyAll(transfers, targets, values, moving)) {
+      if (only) note(`${copied.from} -> ${copied.to}`);
+      yield copied;
+    }
+    if (tally.failed > 0) return;
+    for (const path of emptied.toReversed()) await tally.attempt(printRemotePath(path), () => removeEntry(engine, path));
+  });
+}
+
 export const move = command({
   summary: 'Move or rename objects and trees',
   description:
     'An object gets its new name by a snap-link and loses the old one; of a tree, each in turn. When that is interrupted, every object is in one place or both, and the same command with -T goes on. A tree that is moved to a directory that is there joins what is in it; an object that would replace another one stays where it is and is named.',
   arguments: { path: some('Object or directory, and last the target', { values: 'path' }) },
   usage: 'SOURCE... TARGET',
-  options: { ...changingNames, ...commonOptions },
+  options: moveOptions,
   run: async (invocation) => {
-    const { args, options, note, warn } = invocation;
+    const { args, options, resumed } = invocation;
+    if (resumed) return await moveTargets(invocation, await findRest(invocation, readTargets(resumed, invocation.account)));
     assertWithin('mv', args.path);
     const hasList = options.pathsFrom !== undefined;
     const { sources: words, target } = splitWords(args.path, hasList);
@@ -288,44 +381,13 @@ export const move = command({
     const targets = await chooseTargets(invocation, sources, target, options.noTargetDirectory);
     if (options.dryRun)
       return await showRehearsal(invocation, rehearse(invocation, targets, 'move', { ...options, recursive: true, filter: everything }));
-    const [first] = sources;
-    const only = sources.length === 1 && first !== undefined && (await inspect(invocation.storage, first))?.type !== 'directory';
-    return await runTransfers(invocation, options, { only, bulk: !only }, rowShape, async function* ({ engine, tally }) {
-      const emptied: RemotePath[] = [];
-      let moved = 0;
-      const after: After = async (step) => {
-        await deleteMoved(engine, step);
-        moved += 1;
-      };
-      try {
-        for await (const copied of copyAll(
-          engine,
-          targets,
-          { ...options, recursive: true, note, filter: everything, verb: 'mv' },
-          { tally, after, onFolder: (path) => emptied.push(path), moves: true },
-        )) {
-          if (only) note(`${copied.from} -> ${copied.to}`);
-          yield copied;
-        }
-        if (tally.failed > 0) return;
-        for (const path of emptied.toReversed()) await tally.attempt(printRemotePath(path), () => removeEntry(engine, path));
-      } catch (error) {
-        if (error instanceof InterruptedError) warn(describeMoved(targets, moved));
-        throw error;
-      }
-    });
+    return await moveTargets(invocation, targets);
   },
   examples: [
     { line: 'cloud stor mv draft.txt final.txt', help: 'Rename' },
     { line: 'cloud stor mv --glob "logs/2023-*" archive/', help: 'Several into a directory' },
   ],
 });
-
-/** What an interrupted move has done, and how to go on. */
-function describeMoved(targets: ReadonlyMap<RemotePath, RemotePath>, moved: number): string {
-  const lines = [...targets].map(([from, to]) => `cloud stor mv -T ${quoteRemotePath(from)} ${quoteRemotePath(to)}`);
-  return `${moved} objects were moved, the others are where they were; to go on: ${lines.join('; ')}`;
-}
 
 export const link = command({
   summary: 'Give an object another name by a snap-link',
@@ -345,7 +407,7 @@ export const link = command({
         if (!found) throw missing(source);
         if (found.type === 'directory') throw new UsageError(`${printRemotePath(source)} is a directory: only objects can be linked`);
         return await copyObject(
-          engine,
+          { engine },
           { kind: 'object', from: source, to, etag: found.headers['etag'], folder: undefined },
           { recursive: false, noClobber: options.noClobber, copy: false, note, filter: everything, verb: 'ln' },
         );

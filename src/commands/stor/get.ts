@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Headers } from '../../api/message.ts';
-import { command, type Context } from '../../cli/command.ts';
+import { command, type Context, type Invocation } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
-import { flag, some, text } from '../../cli/parameters.ts';
+import { flag, some, text, type Arguments } from '../../cli/parameters.ts';
 import { createContradiction, isSystemError, UsageError } from '../../base/errors.ts';
-import { bytes } from '../../output/kinds.ts';
+import { bytes, type Output } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { downloadObject } from '../../transfer/download/download.ts';
 import type { Engine } from '../../transfer/engine.ts';
@@ -21,13 +21,14 @@ import { planGet } from '../../transfer/tree/trees.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 import { createEngine, createTally, sparseOption, transferOptions, type Tally } from './engine.ts';
 import { filterOptions, readFilter, type FilterValues } from './filters.ts';
+import { declareGet, getOnce, readFiles } from './get-once.ts';
 import { monitorTransfers } from './monitor.ts';
-import { describeWithT, explainInterruption, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
+import { describeWithT, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
 import { assertDirectory, listOption, readingNames, readNames } from './names.ts';
 import { missing } from './paths.ts';
 import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { rememberTrees, type FetchResult, type FetchStep } from './remember.ts';
-import { runTransfers } from './show.ts';
+import { runTransfers, type Transfers } from './show.ts';
 import { checkTar, getTar } from './tar.ts';
 import { countAhead } from './totals.ts';
 
@@ -163,26 +164,30 @@ function isThere(file: string): boolean {
 /** Undefined for a file that is left alone. */
 async function fetchOne(
   { note }: Pick<Context, 'note'>,
-  engine: Engine,
-  { source, file, size }: FetchStep,
+  { engine, entry }: Pick<Transfers, 'engine' | 'entry'>,
+  step: FetchStep,
   options: Wanted & { continue: boolean; modes: boolean; sparse: boolean },
   manifest: ManifestWriter | undefined,
 ): Promise<Fetched | undefined> {
+  const { source, file, size } = step;
   if (options.noClobber && isThere(file)) {
     if (!options.recursive) note(`${file} exists: left alone`);
     return undefined;
   }
   let headers: Headers = {};
   try {
-    const fetched = await fetchFile(engine, source, file, {
-      size: Number.isNaN(size) ? undefined : size,
-      continues: options.continue,
-      modes: options.modes,
-      sparse: options.sparse,
-      inTree: options.recursive,
-      ...(options.noClobber && { replaces: 'nothing' }),
-      onHeaders: (received) => void (headers = received),
-    });
+    const fetch = (): Promise<Fetched> =>
+      fetchFile(engine, source, file, {
+        size: Number.isNaN(size) ? undefined : size,
+        continues: options.continue,
+        modes: options.modes,
+        sparse: options.sparse,
+        inTree: options.recursive,
+        ...(options.noClobber && { replaces: 'nothing' }),
+        onHeaders: (received) => void (headers = received),
+      });
+    const { fetched, isOld } = await getOnce({ engine, entry }, step, fetch);
+    if (isOld && manifest) headers = (await inspect(engine.storage, source))?.headers ?? {};
     manifest?.add(file, headers);
     return fetched;
   } catch (error) {
@@ -240,29 +245,77 @@ function readTarget(
   return { sources: words.slice(0, -1), local: last === '-' ? undefined : resolvePath(world, last) };
 }
 
+/** Options of `get`. */
+const getOptions = {
+  recursive: flag('Directories with everything in them', { short: 'r' }),
+  continue: flag('Fetch the rest of a file that is the beginning of the object; any other file is left alone'),
+  noClobber: flag('Leave files alone that exist'),
+  dryRun: dryRunOption,
+  noTargetDirectory,
+  modes: flag('Give files the permission bits that were kept with put --modes'),
+  sparse: sparseOption,
+  tar: flag('With -r: write a tar archive of all arguments to stdout'),
+  withHeaders: flag(`With -r: keep types, headers and links in ${manifestName} at the root, for put -r and sync`),
+  ...readingNames,
+  ...listOption,
+  ...filterOptions,
+  ...transferOptions,
+};
+
+/** Writes objects and trees to their files. */
+async function fetchFiles(
+  invocation: Invocation<Arguments, typeof getOptions>,
+  files: ReadonlyMap<RemotePath, string>,
+): Promise<Output | undefined> {
+  const { options, note } = invocation;
+  const only = files.size === 1 && !options.recursive;
+  if (options.dryRun) return await showRehearsal(invocation, rehearse(invocation, files, options, createTally(invocation, only)));
+  return await runTransfers(
+    invocation,
+    options,
+    { only, bulk: !only, declare: () => declareGet(options, files) },
+    { columns: ['path', 'file', { key: 'size', as: 'size' }], id: 'file', fields: ['etag', 'mtime'] },
+    async function* (transfers) {
+      const { engine, tally } = transfers;
+      const steps = planSources(engine, tally, files, invocation, options);
+      const manifests = options.withHeaders ? createManifests([...files.values()]) : undefined;
+      const work = async (step: FetchStep): Promise<FetchResult> => {
+        const manifest = manifests?.find(step.file);
+        return {
+          step,
+          fetched: await tally.attempt(printRemotePath(step.source), () => fetchOne(invocation, transfers, step, options, manifest)),
+        };
+      };
+      const pool = { limit: engine.parallel, signal: engine.signal };
+      const results = options.recursive
+        ? rememberTrees(invocation, runOrdered(steps, work, pool), options.modes)
+        : runPool(steps, work, pool);
+      let isWhole = false;
+      try {
+        for await (const { fetched } of results) {
+          if (!fetched) continue;
+          if (!options.recursive) note(`${fetched.path} -> ${fetched.file}`);
+          const { seen: _, ...row } = fetched;
+          yield { ...row, mtime: row.mtime === undefined ? undefined : new Date(row.mtime).toISOString() };
+        }
+        isWhole = tally.failed === 0 && !options.noClobber;
+      } finally {
+        manifests?.finish(isWhole);
+      }
+    },
+  );
+}
+
 export const get = command({
   summary: 'Read an object to stdout, or objects and trees into files',
   description:
     'With one argument the object goes to stdout. With more, the last argument is the file or directory to write to; - is stdout. A file gets its name only when it is complete and its MD5 is right; the same command again goes on with a large file that was interrupted. A file that is a symbolic link is written through; devices and /dev/fd/N take the bytes as a stream. In trees, links, pipes and devices stay as they are. To write several objects to stdout: cloud stor cat.',
   arguments: { path: some('Object or, with -r, directory; or a pattern such as "logs/*.gz"', { values: 'path' }) },
   usage: 'PATH... [FILE|DIRECTORY|-]',
-  options: {
-    recursive: flag('Directories with everything in them', { short: 'r' }),
-    continue: flag('Fetch the rest of a file that is the beginning of the object; any other file is left alone'),
-    noClobber: flag('Leave files alone that exist'),
-    dryRun: dryRunOption,
-    noTargetDirectory,
-    modes: flag('Give files the permission bits that were kept with put --modes'),
-    sparse: sparseOption,
-    tar: flag('With -r: write a tar archive of all arguments to stdout'),
-    withHeaders: flag(`With -r: keep types, headers and links in ${manifestName} at the root, for put -r and sync`),
-    ...readingNames,
-    ...listOption,
-    ...filterOptions,
-    ...transferOptions,
-  },
+  options: getOptions,
   run: async (invocation) => {
-    const { args, options, note } = invocation;
+    const { args, options, resumed } = invocation;
+    if (resumed) return await fetchFiles(invocation, readFiles(resumed, invocation.account));
     if (options.withHeaders && !options.recursive) throw new UsageError('--with-headers is for trees', { hint: 'add -r' });
     if (options.continue && options.noClobber) throw createContradiction('--continue', '--no-clobber');
     const hasList = options.pathsFrom !== undefined;
@@ -293,43 +346,7 @@ export const get = command({
       throw new UsageError(`${last}: no such directory`, { hint: `mkdir ${quoteShell(last)}` });
     const files = chooseFiles(sources, local, intoFolder);
     if (options.recursive && intoFolder) await noteNested(invocation, sources, local, files);
-    const only = sources.length === 1 && !options.recursive;
-    if (options.dryRun) return await showRehearsal(invocation, rehearse(invocation, files, options, createTally(invocation, only)));
-    return await runTransfers(
-      invocation,
-      options,
-      { only, bulk: !only },
-      { columns: ['path', 'file', { key: 'size', as: 'size' }], id: 'file', fields: ['etag', 'mtime'] },
-      async function* ({ engine, tally }) {
-        const steps = planSources(engine, tally, files, invocation, options);
-        const manifests = options.withHeaders ? createManifests([...files.values()]) : undefined;
-        const work = async (step: FetchStep): Promise<FetchResult> => {
-          const manifest = manifests?.find(step.file);
-          return {
-            step,
-            fetched: await tally.attempt(printRemotePath(step.source), () => fetchOne(invocation, engine, step, options, manifest)),
-          };
-        };
-        const pool = { limit: engine.parallel, signal: engine.signal };
-        const results = options.recursive
-          ? rememberTrees(invocation, runOrdered(steps, work, pool), options.modes)
-          : runPool(steps, work, pool);
-        const placed = [...files].map(([source, file]) => ({ source: printRemotePath(source), target: file }));
-        const lines = options.recursive ? describeWithT(invocation, args.path, placed) : [];
-        let isWhole = false;
-        try {
-          for await (const { fetched } of lines.length > 0 ? explainInterruption(invocation, lines, results) : results) {
-            if (!fetched) continue;
-            if (!options.recursive) note(`${fetched.path} -> ${fetched.file}`);
-            const { seen: _, ...row } = fetched;
-            yield { ...row, mtime: row.mtime === undefined ? undefined : new Date(row.mtime).toISOString() };
-          }
-          isWhole = tally.failed === 0 && !options.noClobber;
-        } finally {
-          manifests?.finish(isWhole);
-        }
-      },
-    );
+    return await fetchFiles(invocation, files);
   },
   examples: [
     { line: 'cloud stor get logs/a.gz | zcat', help: 'Into a pipe' },

@@ -1,6 +1,5 @@
 import type { Context } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
-import { InterruptedError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { listPages } from '../../transfer/tree/list.ts';
 import type { RemotePath } from '../../transfer/path.ts';
@@ -32,24 +31,6 @@ export function describeWithT({ world }: Pick<Context, 'world'>, words: readonly
   const kept = argv.filter((word) => word !== undefined && word !== '-T' && word !== '--no-target-directory').map((word) => word ?? '');
   const line = kept.map(quoteShell).join(' ');
   return placed.map(({ source, target }) => `cloud ${line} -T ${quoteShell(source)} ${quoteShell(target)}`);
-}
-
-/** Does work on trees; when that is interrupted, says by which lines it goes on. */
-export async function* explainInterruption<T>(
-  { warn }: Pick<Context, 'warn'>,
-  lines: readonly string[],
-  work: AsyncIterable<T>,
-): AsyncGenerator<T> {
-  let count = 0;
-  try {
-    for await (const each of work) {
-      count += 1;
-      yield each;
-    }
-  } catch (error) {
-    if (error instanceof InterruptedError) warn(`${count} were done; to go on: ${lines.join('; ')}`);
-    throw error;
-  }
 }
 
 /** Names on the first page of a directory of the object storage. */

@@ -3,6 +3,7 @@ import { InterruptedError, NetworkError, PartialError, type CloudError } from '.
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Monitor, Ticket } from '../../transfer/engine.ts';
+import { mayPass } from '../../transfer/retry.ts';
 
 /** One transfer of fewer bytes is over in an instant: nothing is noted of it. */
 const worthNoting = 8 * 1024 * 1024;
@@ -87,9 +88,30 @@ export function createRecorder({ journal }: Pick<Context, 'journal'>, declare: (
       if (entry === undefined || entry.id === '' || declare?.().obstacle !== undefined) return error;
       const line = `to go on: cloud resume ${entry.id}`;
       if (error instanceof InterruptedError)
-        return new InterruptedError(error.message, { hint: `${entry.doneItems} done; ${line}`, cause: error });
+        return new InterruptedError(error.message, { hint: entry.doneItems > 0 ? `${entry.doneItems} done; ${line}` : line, cause: error });
       const isOpen = error instanceof PartialError || error instanceof NetworkError;
       return isOpen && error.hint === undefined ? addHint(error, line) : error;
     },
   };
+}
+
+/** Does work that the journal knows: what is interrupted, by the user or by what may pass, stays there. @param begins before the first step */
+export async function* recordWork<T>(
+  recorder: Recorder,
+  begins: boolean,
+  tally: { readonly isOpen: boolean },
+  work: () => AsyncIterable<T>,
+): AsyncGenerator<T> {
+  // Whoever reads the rows may stop: then the rest is not done.
+  let isOver = false;
+  try {
+    if (begins) await recorder.begin();
+    yield* work();
+    isOver = true;
+  } catch (error) {
+    isOver = !(error instanceof InterruptedError || mayPass(error) || tally.isOpen);
+    throw isOver ? error : recorder.explain(error);
+  } finally {
+    await recorder.close(isOver);
+  }
 }

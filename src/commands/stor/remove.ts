@@ -2,13 +2,15 @@ import { command, type Context } from '../../cli/command.ts';
 import { flag, some } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { isForbidden } from '../../cli/shapes.ts';
-import { ApiError, NotFoundError, UsageError } from '../../base/errors.ts';
+import { ApiError, LocalError, NotFoundError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { records, type Row } from '../../output/kinds.ts';
-import type { Engine } from '../../transfer/engine.ts';
+import type { Entry } from '../../config/journal.ts';
+import type { Work } from '../../config/journal-file.ts';
+import { silent, type Engine } from '../../transfer/engine.ts';
 import type { NameForm } from '../../transfer/tree/glob.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { parentOf, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { createChooser, type Filter } from '../../transfer/sync/tree.ts';
 import { removeEntry, removeTree } from '../../transfer/tree/remove.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
@@ -16,17 +18,25 @@ import { createEngine, createTally, transferOptions, type Tally } from './engine
 import { filterOptions, readFilter, takesRoot } from './filters.ts';
 import { changingNames, expandWord, explainMissing, listOption, listWords, type NameValues } from './names.ts';
 import { listFirstNames } from './nesting.ts';
+import { createRecorder, recordWork, type Recorder } from './recorder.ts';
 import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { wantsRows } from './show.ts';
 
 interface Target {
   readonly path: RemotePath;
   readonly type: 'directory' | 'object';
+  /** When it was seen, by the clock of the service. */
+  readonly seen: number;
 }
 
 interface Wanted extends NameValues {
   readonly missingOk: boolean;
   readonly recursive: boolean;
+}
+
+async function look({ storage }: Pick<Context, 'storage'>, path: RemotePath): Promise<Target | undefined> {
+  const found = await inspect(storage, path);
+  return found && { path, type: found.type, seen: Date.parse(found.headers['date'] ?? '') };
 }
 
 async function findTargets(
@@ -40,8 +50,8 @@ async function findTargets(
     const found = await tally.prepare(word, async () => {
       const there = [];
       for (const path of await findPaths(context, word, form, missingOk)) {
-        const type = (await inspect(context.storage, path))?.type;
-        if (type !== undefined) there.push({ path, type });
+        const target = await look(context, path);
+        if (target) there.push(target);
         else if (!missingOk) throw await explainMissing(context, path, word, recursive ? 'rm -r' : 'rm');
       }
       return there;
@@ -113,27 +123,53 @@ interface Removed extends Row {
 interface Removal {
   readonly recursive: boolean;
   readonly filter: Filter;
+  /** What was made after this moment stays, because nobody was asked about it. */
+  readonly until?: number | undefined;
+}
+
+/** What `rm` leaves in the journal. Nobody was asked about what comes after this. */
+function declareRemoval(options: object, targets: readonly Target[]): Work {
+  const until = Math.max(...targets.map(({ seen }) => seen));
+  return {
+    command: 'stor rm',
+    kind: 'remove',
+    args: { path: [] },
+    options: { ...options, yes: true },
+    placed: targets.map(({ path }) => [printRemotePath(path), '']),
+    facts: Number.isNaN(until) ? {} : { until },
+  };
+}
+
+/** What an earlier run has not deleted. */
+async function findRest(context: Context, { placed }: Entry): Promise<Target[]> {
+  const rest = [];
+  for (const [path] of placed) rest.push(await look(context, readRemotePath(path, context.account)));
+  return rest.filter((target) => target !== undefined);
 }
 
 /** Deletes an object, an empty directory or a tree; undefined when that failed, which is reported. */
 async function removeTarget(
   engine: Engine,
   { path, type }: Target,
-  { recursive, filter }: Removal,
+  { recursive, filter, until }: Removal,
   tally: Tally,
+  recorder: Recorder,
 ): Promise<Removed | undefined> {
   const shown = printRemotePath(path);
   if (type === 'directory' && recursive) {
     let entries = 0;
     let isGone = false;
     const before = tally.failed;
-    await removeTree(engine, path, filter, {
-      removed: (at) => {
+    const report = {
+      removed: (at: RemotePath) => {
         entries += 1;
         isGone ||= at === path;
+        recorder.count();
       },
-      failed: (error, at) => tally.fail(error, printRemotePath(at)),
-    });
+      failed: (error: unknown, at: RemotePath) => tally.fail(error, printRemotePath(at)),
+      kept: (at: RemotePath) => void tally.fail(createYoungError(at)),
+    };
+    await removeTree(engine, path, filter, report, until);
     return tally.failed === before ? { path: shown, type, entries, ...(!isGone && { remains: true }) } : undefined;
   }
   return await tally.attempt(shown, async () => {
@@ -142,8 +178,13 @@ async function removeTarget(
     } catch (error) {
       throw explainFull(error, path);
     }
+    recorder.count();
     return { path: shown, type, entries: 1 };
   });
+}
+
+function createYoungError(path: RemotePath): LocalError {
+  return new LocalError(`${printRemotePath(path)} was created or changed after the removal began: left alone`);
 }
 
 async function* rehearse(engine: Engine, targets: readonly Target[], { recursive, filter }: Removal): AsyncGenerator<Rehearsed> {
@@ -189,11 +230,15 @@ export const remove = command({
     parallel: transferOptions.parallel,
   },
   run: async (invocation) => {
-    const { args, options, note, world } = invocation;
-    const removal = { recursive: options.recursive, filter: await readFilter(invocation, options, options.recursive) };
-    const words = await listWords(invocation, args.path, options);
+    const { args, options, note, world, resumed } = invocation;
+    const until = resumed?.facts['until'];
+    const filter = await readFilter(invocation, options, options.recursive);
+    const removal = { recursive: options.recursive, filter, until: typeof until === 'number' ? until : undefined };
+    const words = resumed ? [] : await listWords(invocation, args.path, options);
     const search = createTally(invocation, words.length === 1);
-    const found = dropCovered(await findTargets(invocation, words, options, search), options.recursive);
+    const found = resumed
+      ? await findRest(invocation, resumed)
+      : dropCovered(await findTargets(invocation, words, options, search), options.recursive);
     const targets = leaveOut(invocation, found, removal.filter);
     if (targets.length === 0) search.finish();
     const engine = createEngine(invocation, options, { bulk: options.recursive || targets.length > 1 });
@@ -210,9 +255,10 @@ export const remove = command({
         `Delete ${describe(targets, options.recursive, options.include.length + options.exclude.length > 0 || options.excludeFrom !== undefined)}?`,
       );
     const tally = createTally(invocation, targets.length === 1 && search.failed === 0 && !options.recursive);
-    async function* remove(): AsyncGenerator<Removed> {
+    const isLong = targets.length > 1 || (options.recursive && targets.some(({ type }) => type === 'directory'));
+    async function* remove(recorder: Recorder): AsyncGenerator<Removed> {
       for (const target of targets) {
-        const removed = await removeTarget(engine, target, removal, tally);
+        const removed = await removeTarget(engine, target, removal, tally, recorder);
         if (!removed) continue;
         note(describeRemoved(removed, options.recursive));
         yield removed;
@@ -220,8 +266,10 @@ export const remove = command({
       for (let at = 0; at < search.failed; at += 1) tally.skip();
       tally.finish();
     }
-    if (wantsRows(invocation)) return records(remove(), { columns: ['type', 'entries', 'path'], id: 'path', fields: ['remains'] });
-    for await (const _ of remove()) void _;
+    const recorder = createRecorder(invocation, () => declareRemoval(options, targets), silent);
+    const removals = recordWork(recorder, isLong, tally, () => remove(recorder));
+    if (wantsRows(invocation)) return records(removals, { columns: ['type', 'entries', 'path'], id: 'path', fields: ['remains'] });
+    for await (const _ of removals) void _;
     return undefined;
   },
   examples: [

@@ -5,8 +5,7 @@ import { monitorTransfers } from './monitor.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { InterruptedError } from '../../base/errors.ts';
-import { mayPass } from '../../transfer/retry.ts';
-import { createRecorder } from './recorder.ts';
+import { createRecorder, recordWork } from './recorder.ts';
 import { createEngine, createTally, type Tally, type TransferValues } from './engine.ts';
 import type { Engine } from '../../transfer/engine.ts';
 
@@ -30,6 +29,8 @@ interface TransferOptions {
   readonly bulk: boolean;
   /** How the journal keeps the work; absent: an interruption leaves nothing to go on with. */
   readonly declare?: () => Work;
+  /** The command whose work it is, where the transfers are made in the context of another profile. */
+  readonly command?: Context;
 }
 
 /** What an interruption has left that the next run goes on with, below what is known of it already. */
@@ -48,7 +49,7 @@ function explainKept({ files, bytes }: { files: number; bytes: number }, cause: 
 export async function runTransfers(
   context: Context,
   values: Partial<TransferValues>,
-  { only, bulk, declare }: TransferOptions,
+  { only, bulk, declare, command = context }: TransferOptions,
   shape: Omit<Records, 'kind' | 'rows'>,
   work: (transfers: Transfers) => AsyncIterable<Row>,
 ): Promise<Output | undefined> {
@@ -59,25 +60,21 @@ export async function runTransfers(
     kept.bytes += bytes;
   };
   const tally = createTally({ world: context.world, fail: (error, item) => display.pause(() => context.fail(error, item)) }, only);
+  const recorder = createRecorder(command, declare, display.monitor);
+  async function* transfer(): AsyncGenerator<Row> {
+    const engine = { ...createEngine(context, values, { bulk, monitor: recorder.monitor }), noteKept };
+    for await (const row of work({ engine, tally, entry: recorder.entry })) {
+      recorder.count();
+      yield row;
+    }
+    tally.finish();
+  }
   async function* rows(): AsyncGenerator<Row> {
-    const recorder = createRecorder(context, declare, display.monitor);
-    // Whoever reads the rows may stop: then the rest is not done.
-    let isOver = false;
     try {
-      const engine = { ...createEngine(context, values, { bulk, monitor: recorder.monitor }), noteKept };
-      if (!only || context.resumed) await recorder.begin();
-      for await (const row of work({ engine, tally, entry: recorder.entry })) {
-        recorder.count();
-        yield row;
-      }
-      tally.finish();
-      isOver = true;
+      yield* recordWork(recorder, !only || command.resumed !== undefined, tally, transfer);
     } catch (error) {
-      isOver = !(error instanceof InterruptedError || mayPass(error) || tally.isOpen);
-      const explained = isOver ? error : recorder.explain(error);
-      throw context.world.interrupted.aborted && kept.files > 0 ? explainKept(kept, explained) : explained;
+      throw context.world.interrupted.aborted && kept.files > 0 ? explainKept(kept, error) : error;
     } finally {
-      await recorder.close(isOver);
       display.close(tally.failed, tally.done);
     }
   }

@@ -7,6 +7,7 @@ import { flag, number, one, text, withTopic } from '../../cli/parameters.ts';
 import { createContradiction } from '../../base/errors.ts';
 import { records, type Output, type Row } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
+import type { Work } from '../../config/journal-file.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { makeFolder } from '../../transfer/tree/folders.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
@@ -27,7 +28,7 @@ import { filterOptions, readFilter, type FilterValues } from './filters.ts';
 import { assertSourceNotEmpty, confirmDeletion, guardOptions } from './guard.ts';
 import { guessType, keepProperties } from './headers.ts';
 import { nameMemory } from './remember.ts';
-import { checkSides, readSides, type Sides } from './sides.ts';
+import { checkSides, printSide, readSides, type Sides } from './sides.ts';
 import { runTransfers } from './show.ts';
 import { createSkips, linksOption, readLinks } from './skips.ts';
 
@@ -237,7 +238,16 @@ export const sync = command({
       }),
     );
     const skips = createSkips(invocation);
-    return await runTransfers(context, options, { only: false, bulk: true }, stepShape, async function* ({ engine, tally }) {
+    const declare = (): Work => ({
+      command: 'stor sync',
+      kind: 'sync',
+      args: { ...args },
+      // Whoever was asked before it began is not asked again.
+      options: { ...options, yes: true },
+      placed: [[printSide(from), printSide(to)]],
+    });
+    const transfers = { only: false, bulk: true, declare, command: invocation };
+    return await runTransfers(context, options, transfers, stepShape, async function* ({ engine, tally }) {
       if (!isThere && to.kind === 'remote') await makeFolder(engine.storage, to.root, { parents: true });
       if (!isThere && to.kind === 'local') makeFolders(to.root);
       const manifest = from.kind === 'local' && !options.withoutHeaders ? await readManifest(from.root) : undefined;

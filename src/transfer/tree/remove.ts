@@ -21,6 +21,16 @@ interface Doomed {
 export interface RemovalReport {
   readonly removed: (path: RemotePath) => void;
   readonly failed: (error: unknown, path: RemotePath) => Promise<void>;
+  /** Told of what stays because it is younger than `until`. */
+  readonly kept?: (path: RemotePath) => void;
+}
+
+/** Milliseconds in a date of HTTP. */
+const dateStep = 1000;
+
+/** Whether an entry was made or changed after a moment that a service told as a date. */
+function isYounger({ entry }: Visit, until: number | undefined): boolean {
+  return until !== undefined && Date.parse(entry.mtime) >= until + dateStep;
 }
 
 /** Removes one entry, with `etag` only that version of it; when it is gone already that is as good. */
@@ -41,8 +51,9 @@ export async function removeEntry(
 /**
  * Removes a directory and everything below it that takes part, many at once, each directory after what is in it. A directory with something that was left
  * out stays; where files are chosen one by one, so does one of which nothing was removed.
+ * @param until what others made after this moment stays, in milliseconds since the epoch; absent: everything goes
  */
-export async function removeTree(engine: Engine, root: RemotePath, filter: Filter, report: RemovalReport): Promise<void> {
+export async function removeTree(engine: Engine, root: RemotePath, filter: Filter, report: RemovalReport, until?: number): Promise<void> {
   const takesPart = createChooser(filter);
   async function removeOne(path: RemotePath): Promise<boolean> {
     try {
@@ -77,9 +88,12 @@ export async function removeTree(engine: Engine, root: RemotePath, filter: Filte
     yield () => settle(top, true);
   }
 
-  function* planVisit({ kind, path, rel }: Visit): Generator<() => Promise<void>> {
+  function* planVisit(visit: Visit): Generator<() => Promise<void>> {
+    const { kind, path, rel } = visit;
     const parent = levels.at(-1);
-    const isTaken = takesPart({ kind, rel });
+    const isYoung = kind !== 'enter' && isYounger(visit, until);
+    if (isYoung) report.kept?.(path);
+    const isTaken = takesPart({ kind, rel }) && !isYoung;
     if (kind === 'leave') {
       if (filter.prunes(rel)) return;
       const left = levels.pop();

@@ -46,6 +46,8 @@ export interface GetStep {
   readonly rel: string;
   readonly file: string;
   readonly size: number | undefined;
+  /** Version, as the listing has it. */
+  readonly etag?: string | undefined;
 }
 
 interface GetOptions {
@@ -71,7 +73,7 @@ export async function* planGet(
     } else if (kind === 'object') {
       if (!filter.hasFile(rel)) continue;
       if (filter.isChoosy && options.makesNothing !== true) makeLocalFolder(dirname(file));
-      yield { source: path, rel, file, size: entry.size };
+      yield { source: path, rel, file, size: entry.size, etag: entry.etag };
     } else if (kind === 'enter' && options.makesNothing !== true && !filter.isChoosy && !filter.prunes(rel)) {
       try {
         makeLocalFolder(file);

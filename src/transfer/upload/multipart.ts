@@ -8,7 +8,7 @@ import { drainPool } from '../../base/parallel.ts';
 import { commitUnder } from '../precondition.ts';
 import { tryAgain } from '../retry.ts';
 import { assertUnchanged, openUnchanged, readFilePart, watchBytes, type FileSource, type StreamSource } from '../local/source.ts';
-import { openUpload, resumeFile, type Resumable, type Unfinished } from './unfinished.ts';
+import { noteStream, openUpload, resumeFile, type Resumable, type Unfinished } from './unfinished.ts';
 import { abortUpload, commitUpload, createUpload, putPart, type Part, type PutOptions, type Stored } from './parts.ts';
 
 /** Files of at least this size go in parts, bytes. */
@@ -210,6 +210,7 @@ export async function uploadStream(
   if (first.value.isLast) return await tryAgain(() => putWhole(first.value.content), engine);
 
   const place = await createUpload(engine, target, options);
+  const notes = noteStream(engine, place, target);
   const etags: string[] = [];
   let total = 0;
   async function* all(): AsyncGenerator<{ number: number; content: Buffer }> {
@@ -239,5 +240,7 @@ export async function uploadStream(
     // The bytes of a stream cannot be read again: nobody could go on with these parts.
     await abortUpload(engine.storage, place);
     throw error;
+  } finally {
+    notes.drop();
   }
 }

@@ -157,6 +157,14 @@ export async function openUpload(
   return { upload, notes: isOwn ? keepNotes(engine, upload, about, earlier !== undefined) : noNotes };
 }
 
+/** Notes that an upload whose bytes come once is under way, so that its parts can be removed when the process is killed. */
+export function noteStream(engine: Engine, place: UploadPlace, target: RemotePath): Pick<Notes, 'drop'> {
+  const upload = { name: `uploads/${place.id.replaceAll(/[^0-9a-f]/gi, '').slice(0, 32)}`, place, partSize: 1, parts: {} };
+  const notes = keepNotes(engine, upload, { service: engine.service, target: printRemotePath(target) }, false);
+  notes.now();
+  return notes;
+}
+
 const noNotes: Notes = { soon: () => undefined, now: () => undefined, drop: () => undefined, areKept: false };
 
 function keepNotes({ memory, processes }: Engine, upload: Unfinished, about: object, areThere: boolean): Notes {

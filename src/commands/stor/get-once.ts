@@ -1,0 +1,84 @@
+import { lstatSync, type BigIntStats } from 'node:fs';
+import type { Entry } from '../../config/journal.ts';
+import type { Work } from '../../config/journal-file.ts';
+import type { Engine } from '../../transfer/engine.ts';
+import type { Fetched } from '../../transfer/download/fetch-file.ts';
+import { PlaceTakenError } from '../../transfer/local/partial-file.ts';
+import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import type { FetchStep } from './remember.ts';
+
+/** How `get` goes on: each object is fetched once, and what others made of the file since stays. */
+
+/** Milliseconds after the last sign of an earlier run in which a file may be one that it wrote and could not note. */
+const unnoted = 5000;
+
+function describeState({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string {
+  return [size, mtimeNs, ctimeNs, ino].join(' ');
+}
+
+function look(file: string): BigIntStats | undefined {
+  return lstatSync(file, { bigint: true, throwIfNoEntry: false });
+}
+
+/** What an earlier run noted of a file that it wrote. */
+interface Noted {
+  readonly etag: string;
+  readonly state: string;
+}
+
+function readNoted(text: string | undefined): Noted | undefined {
+  if (text === undefined) return undefined;
+  const [etag = '', state = ''] = JSON.parse(text) as string[];
+  return { etag, state };
+}
+
+/** Whether an earlier run has written the version that there is. @throws {PlaceTakenError} when somebody else has written the file since */
+function isDone(entry: Entry, { file, etag }: FetchStep, noted: Noted | undefined): boolean {
+  const stats = look(file);
+  if (stats === undefined) return false;
+  const isOthers = noted ? describeState(stats) !== noted.state : entry.isResumed && Number(stats.ctimeMs) > entry.left + unnoted;
+  if (isOthers) throw new PlaceTakenError(`${file} was created or changed meanwhile: left alone`);
+  return noted !== undefined && (etag === undefined || etag === noted.etag);
+}
+
+/** Fetches an object, unless an earlier run did and neither it nor the file has been changed since. */
+export async function getOnce(
+  { engine, entry }: { readonly engine: Engine; readonly entry: Entry | undefined },
+  step: FetchStep,
+  fetch: () => Promise<Fetched>,
+): Promise<{ fetched: Fetched; isOld: boolean }> {
+  if (entry === undefined) return { fetched: await fetch(), isOld: false };
+  const { source, file } = step;
+  const noted = readNoted(entry.find(file));
+  if (isDone(entry, step, noted)) {
+    const size = Number(look(file)?.size ?? 0);
+    const path = printRemotePath(source);
+    const ticket = engine.monitor.begin(path, size);
+    ticket.keep(size);
+    ticket.end('done');
+    const seen = { md5: undefined, kept: undefined, made: undefined };
+    return { fetched: { path, file, size, etag: noted?.etag, mtime: undefined, seen }, isOld: true };
+  }
+  const fetched = await fetch();
+  const stats = look(file);
+  // Of a file that somebody has replaced by now nothing is known.
+  const isOwn = fetched.seen.made === undefined || Number(stats?.ino) === fetched.seen.made.ino;
+  if (stats && isOwn && fetched.etag !== undefined) entry.note(file, JSON.stringify([fetched.etag, describeState(stats)]));
+  return { fetched, isOld: false };
+}
+
+/** What an earlier run was to fetch, and the file for each. */
+export function readFiles({ placed }: Entry, account: string): Map<RemotePath, string> {
+  return new Map(placed.map(([source, file]) => [readRemotePath(source, account), file]));
+}
+
+/** What `get` leaves in the journal. */
+export function declareGet(options: object, files: ReadonlyMap<RemotePath, string>): Work {
+  return {
+    command: 'stor get',
+    kind: 'download',
+    args: { path: [] },
+    options: { ...options, noTargetDirectory: true },
+    placed: [...files].map(([source, file]) => [printRemotePath(source), file]),
+  };
+}
