@@ -369,6 +369,9 @@ export const changes: readonly ChangeCase[] = [
   },
 ];
 
-/** Commands that ask no service of the user's cloud, or what they print is another thing each time: times, signatures, what the machine is like. */
+/**
+ * Commands that ask no service of the user's cloud, or what they print is another thing each time: times, signatures, what the machine is
+ * like; and those of several datacenters or of the profile itself, which tests of their own interrupt.
+ */
 export const others =
-  /^(?:local|server|resume|alias|completion|help|profile|env|conformance|doctor|ping|version|api sign|policies check|rbac schema|stor sign|url explain)(?: |$)|^images (?:import|clone)$/u;
+  /^(?:local|server|resume|alias|completion|help|profile|env|conformance|doctor|ping|version|api sign|policies check|rbac schema|stor sign|url explain)(?: |$)|^images (?:import|clone|promote|pipeline)$|^keys rotate$/u;
