@@ -7,7 +7,7 @@ export const resumable: Readonly<Record<string, () => Promise<AnyCommand>>> = {
   'jobs run': async () => (await import('../jobs/run.ts')).run,
   'stor cp': async () => (await import('../stor/copy.ts')).copy,
   'stor get': async () => (await import('../stor/get.ts')).get,
-  'stor mv': async () => (await import('../stor/copy.ts')).move,
+  'stor mv': async () => (await import('../stor/move.ts')).move,
   'stor put': async () => (await import('../stor/put.ts')).put,
   'stor rm': async () => (await import('../stor/remove.ts')).remove,
   'stor sync': async () => (await import('../stor/sync.ts')).sync,

@@ -1,9 +1,11 @@
-import { copy, link, move } from './copy.ts';
+import { copy } from './copy.ts';
 import { diff } from './diff.ts';
 import { list, makeDirectory, stat } from './directory.ts';
 import { find } from './find.ts';
 import { cat, get } from './get.ts';
+import { link } from './link.ts';
 import { meta } from './meta.ts';
+import { move } from './move.ts';
 import { put } from './put.ts';
 import { remove } from './remove.ts';
 import { roles } from './roles.ts';

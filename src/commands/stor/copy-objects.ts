@@ -1,0 +1,114 @@
+import { linkObject, linkUnlessOther, linkWhereNothingIs } from '../../transfer/tree/link.ts';
+import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
+import type { Filter } from '../../transfer/sync/tree.ts';
+import { runPool } from '../../base/parallel.ts';
+import { planSource, type ObjectStep, type Step } from './copy-plan.ts';
+import { leaveExisting } from './put.ts';
+import { explainParent } from './paths.ts';
+import type { Transfers } from './show.ts';
+
+interface Copied {
+  readonly from: string;
+  readonly to: string;
+  readonly how: 'link' | 'copy';
+  readonly etag: string;
+}
+
+/** How objects are copied: options of the command, and who is told. */
+export interface CopyValues {
+  readonly recursive: boolean;
+  readonly noClobber: boolean;
+  readonly copy: boolean;
+  readonly filter: Filter;
+  /** For hints; `cp` when absent. */
+  readonly verb?: 'mv' | 'ln';
+  /** Told of what is left alone. */
+  readonly note?: (message: string) => void;
+}
+
+/** @param merges for an object of a tree that moves to a directory that was there before: what is there stays, as mv of the system does it */
+export async function copyObject(
+  { engine, entry }: Copying,
+  step: ObjectStep,
+  options: CopyValues,
+  merges = false,
+): Promise<Copied | undefined> {
+  const { from, to } = step;
+  const earlier = readCopied(entry, to);
+  if (earlier && earlier.source === step.etag)
+    return { from: printRemotePath(from), to: printRemotePath(to), how: 'link', etag: earlier.target };
+  // Of an object that was changed since, an earlier run has copied the old version: only that is replaced.
+  if (earlier) {
+    const { how, etag } = await linkObject(engine, step, { copiesThrough: options.copy, ifMatch: earlier.target });
+    noteCopied(entry, step, etag);
+    return { from: printRemotePath(from), to: printRemotePath(to), how, etag };
+  }
+  const link = options.noClobber ? linkWhereNothingIs : merges ? linkUnlessOther : linkObject;
+  const linked = await leaveExisting(options.noClobber, () =>
+    explainParent(() => link(engine, step, { copiesThrough: options.copy }), `cloud stor ${options.verb ?? 'cp'} -p`),
+  );
+  if (linked === undefined) {
+    options.note?.(`${printRemotePath(to)} exists: left alone`);
+    return undefined;
+  }
+  const { how, etag } = linked;
+  noteCopied(entry, step, etag);
+  return { from: printRemotePath(from), to: printRemotePath(to), how, etag };
+}
+
+/** What copies work with. */
+type Copying = Pick<Transfers, 'engine'> & Partial<Pick<Transfers, 'entry'>>;
+
+/** The version of which an earlier run made a copy, and that of the copy. */
+function readCopied(entry: Copying['entry'], to: RemotePath): { source: string; target: string } | undefined {
+  const noted = entry?.find(printRemotePath(to));
+  if (noted === undefined) return undefined;
+  const [source = '', target = ''] = JSON.parse(noted) as string[];
+  return { source, target };
+}
+
+function noteCopied(entry: Copying['entry'], { to, etag }: ObjectStep, copied: string): void {
+  if (etag !== undefined) entry?.note(printRemotePath(to), JSON.stringify([etag, copied]));
+}
+
+/** What comes after an object has its new name. */
+type After = (step: ObjectStep) => Promise<void>;
+
+/**
+ * Copies each source with everything in it; what fails is named and counted, and the others go on.
+ * @param moves whether the sources go afterwards, by `after` and for directories by whoever is told by `onFolder`
+ */
+export async function* copyAll(
+  { engine, tally, entry }: Transfers,
+  targets: ReadonlyMap<RemotePath, RemotePath>,
+  options: CopyValues,
+  { after, onFolder, moves }: { after: After; onFolder: (path: RemotePath) => void; moves: boolean },
+): AsyncGenerator<Copied> {
+  async function* plan(): AsyncGenerator<Step> {
+    for (const [from, to] of targets) {
+      const steps = planSource(engine, from, to, options.recursive, options.filter);
+      const first = await tally.prepare(printRemotePath(from), async () => (await steps.next()).value as Step | undefined);
+      if (!first) continue;
+      yield first;
+      yield* steps;
+    }
+  }
+  async function work(step: Step): Promise<Copied | undefined> {
+    if (step.kind === 'folder') {
+      onFolder(step.from);
+      await tally.attempt(printRemotePath(step.folder.path), () => explainParent(() => step.folder.ready(), 'cloud stor cp -p'));
+      return undefined;
+    }
+    const isNew = await (step.folder?.ready() ?? Promise.resolve(true)).catch(() => undefined);
+    if (isNew === undefined) {
+      tally.skip();
+      return undefined;
+    }
+    return await tally.attempt(printRemotePath(step.from), async () => {
+      const copied = await copyObject({ engine, ...(!moves && { entry }) }, step, options, moves && !isNew);
+      if (copied) await after(step);
+      return copied;
+    });
+  }
+  for await (const copied of runPool(plan(), work, { limit: engine.parallel, signal: engine.signal })) if (copied) yield copied;
+}

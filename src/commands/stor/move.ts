@@ -1,0 +1,114 @@
+import { command, type Context, type Invocation } from '../../cli/command.ts';
+import { some, type Arguments } from '../../cli/parameters.ts';
+import { ApiError } from '../../base/errors.ts';
+import type { Work } from '../../config/journal-file.ts';
+import type { Output } from '../../output/kinds.ts';
+import type { Engine } from '../../transfer/engine.ts';
+import { inspect } from '../../transfer/inspect.ts';
+import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { everything } from '../../transfer/sync/tree.ts';
+import { removeEntry } from '../../transfer/tree/remove.ts';
+import { assertWithin } from './copy-any.ts';
+import { assertSeparate, chooseTargets, type ObjectStep } from './copy-plan.ts';
+import { changingNames, explainMissing, readNames } from './names.ts';
+import { showRehearsal } from './rehearse.ts';
+import { runTransfers } from './show.ts';
+import { copyAll } from './copy-objects.ts';
+import {
+  commonOptions,
+  rowShape,
+  splitWords,
+  readTargets,
+  declareCopy,
+  rehearse,
+  assertTargetDirectory,
+  makeParents,
+} from './copy-words.ts';
+
+/** @throws {ApiError} when nothing has the name that is to be moved */
+async function assertThere(context: Context, [source]: readonly RemotePath[], word: string): Promise<void> {
+  if (source && !(await inspect(context.storage, source))) throw await explainMissing(context, source, word, 'mv');
+}
+
+/** Deletes what was moved, unless it was changed since. */
+async function deleteMoved(engine: Engine, { from, etag }: ObjectStep): Promise<void> {
+  try {
+    await engine.storage.deleteObject({ ...from, ifMatch: etag });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return;
+    if (!(error instanceof ApiError) || error.status !== 412) throw error;
+    throw new ApiError(
+      412,
+      error.code,
+      `${printRemotePath(from)} was changed while it was moved: it stays, and the target has what it was before`,
+      {
+        requestId: error.requestId,
+      },
+    );
+  }
+}
+
+const moveOptions = { ...changingNames, ...commonOptions };
+
+/** What an earlier run has not moved: the sources that are still there. */
+async function findRest({ storage }: Context, targets: ReadonlyMap<RemotePath, RemotePath>): Promise<Map<RemotePath, RemotePath>> {
+  const rest = new Map<RemotePath, RemotePath>();
+  for (const [from, to] of targets) if (await inspect(storage, from)) rest.set(from, to);
+  return rest;
+}
+
+/** Moves objects and trees to their targets. */
+async function moveTargets(
+  invocation: Invocation<Arguments, typeof moveOptions>,
+  targets: ReadonlyMap<RemotePath, RemotePath>,
+): Promise<Output | undefined> {
+  const { options, note, storage } = invocation;
+  const [first] = targets.keys();
+  const only = targets.size === 1 && first !== undefined && (await inspect(storage, first))?.type !== 'directory';
+  const declare = (): Work => declareCopy('mv', options, targets);
+  return await runTransfers(invocation, options, { only, bulk: !only, declare }, rowShape, async function* (transfers) {
+    const { engine, tally } = transfers;
+    const emptied: RemotePath[] = [];
+    const moving = {
+      after: (step: ObjectStep) => deleteMoved(engine, step),
+      onFolder: (path: RemotePath) => emptied.push(path),
+      moves: true,
+    };
+    const values = { ...options, recursive: true, note, filter: everything, verb: 'mv' } as const;
+    for await (const copied of copyAll(transfers, targets, values, moving)) {
+      if (only) note(`${copied.from} -> ${copied.to}`);
+      yield copied;
+    }
+    if (tally.failed > 0) return;
+    for (const path of emptied.toReversed()) await tally.attempt(printRemotePath(path), () => removeEntry(engine, path));
+  });
+}
+
+export const move = command({
+  summary: 'Move or rename objects and trees',
+  description:
+    'An object gets its new name by a snap-link and loses the old one; of a tree, each in turn. When that is interrupted, every object is in one place or both, and the same command with -T goes on. A tree that is moved to a directory that is there joins what is in it; an object that would replace another one stays where it is and is named.',
+  arguments: { path: some('Object or directory, and last the target', { values: 'path' }) },
+  usage: 'SOURCE... TARGET',
+  options: moveOptions,
+  run: async (invocation) => {
+    const { args, options, resumed } = invocation;
+    if (resumed) return await moveTargets(invocation, await findRest(invocation, readTargets(resumed, invocation.account)));
+    assertWithin('mv', args.path);
+    const hasList = options.pathsFrom !== undefined;
+    const { sources: words, target } = splitWords(args.path, hasList);
+    const { paths: sources, isMatch } = await readNames(invocation, words, options);
+    assertSeparate(sources);
+    if (words.length === 1 && !isMatch) await assertThere(invocation, sources, words[0] ?? '');
+    await makeParents(invocation, target, options.parents && !options.dryRun);
+    if (isMatch || hasList) await assertTargetDirectory(invocation, target);
+    const targets = await chooseTargets(invocation, sources, target, options.noTargetDirectory);
+    if (options.dryRun)
+      return await showRehearsal(invocation, rehearse(invocation, targets, 'move', { ...options, recursive: true, filter: everything }));
+    return await moveTargets(invocation, targets);
+  },
+  examples: [
+    { line: 'cloud stor mv draft.txt final.txt', help: 'Rename' },
+    { line: 'cloud stor mv --glob "logs/2023-*" archive/', help: 'Several into a directory' },
+  ],
+});
