@@ -389,7 +389,7 @@ _cloud_place() {
     'local faults clear') options="--data $_cloud_shared" ;;
     'local requests') options="--data --failed -f,--follow $_cloud_shared" ;;
     'server') commands='gateway migrate accounts' aliases='accounts=account' options="$_cloud_shared" ;;
-    'server gateway') options="--database --database-file --bytes --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --public-url --stor-public-url --datacenter --limit+ --allow-jobs --isolation --job-slots --job-time-limit $_cloud_shared" ;;
+    'server gateway') options="--database --database-file --bytes --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --datacenter --limit+ --allow-jobs --isolation --job-slots --job-time-limit $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
     'server accounts') commands='list create' aliases='list=ls' options="$_cloud_shared" ;;
     'server accounts list') options="--database --database-file $_cloud_shared" ;;
@@ -837,6 +837,8 @@ _cloud_value() {
     'server gateway/--tls-cert') kind=file ;;
     'server gateway/--tls-key') kind=file ;;
     'server gateway/--tls-dir') kind=directory ;;
+    'server gateway/--admin-port') kind=text ;;
+    'server gateway/--admin-host') kind=text ;;
     'server gateway/--public-url') kind=text ;;
     'server gateway/--stor-public-url') kind=text ;;
     'server gateway/--datacenter') kind=text ;;

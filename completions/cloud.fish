@@ -1255,6 +1255,10 @@ function __cloud_valued
             return 0
         case 'server gateway/--tls-dir'
             return 0
+        case 'server gateway/--admin-port'
+            return 0
+        case 'server gateway/--admin-host'
+            return 0
         case 'server gateway/--public-url'
             return 0
         case 'server gateway/--stor-public-url'
@@ -2415,6 +2419,8 @@ complete -c cloud -n '__cloud_at \'server gateway\'' -l tls-cert -r -F -d 'Certi
 complete -c cloud -n '__cloud_at \'server gateway\'' -l tls-key -r -F -d 'Key of the certificate, PEM'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l tls-dir -x -a '(__fish_complete_directories)' -d 'Folder of an authority and a certificate, made there when it is empty'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l http -d 'Without TLS'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l admin-port -x -d 'Port of /--live, /--ready and /--metrics, plain HTTP; none when absent, 0 for any free one'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l admin-host -x -d 'Address of the admin port; this machine only when absent'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l public-url -x -d 'URL by which clients reach the compute service'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l stor-public-url -x -d 'URL by which clients reach the object storage'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l datacenter -x -d 'Name of the datacenter'

@@ -1,5 +1,7 @@
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import type { Kysely } from 'kysely';
 import { compute as computeOperations } from '../api/compute.ts';
 import { storage as storageOperations } from '../api/storage.ts';
 import { LocalError } from '../base/errors.ts';
@@ -17,8 +19,10 @@ import { assertUpload } from './storage/uploads.ts';
 import { collectUnreferenced } from './store/collect.ts';
 import { findReferenced } from './storage/contents.ts';
 import type { LocalStore } from './store/open.ts';
+import type { Schema } from './store/schema.ts';
 import { takeLease, type Lease } from './store/postgres/lease.ts';
 import { openClusterStore, openPostgres } from './store/postgres/open.ts';
+import { openWatch, type GatewayState, type Watch, type WatchOptions } from './operator/watch.ts';
 import type { ServiceSettings } from './settings.ts';
 
 type SharedOptions = Pick<
@@ -27,7 +31,7 @@ type SharedOptions = Pick<
 >;
 
 /** How a gateway is to run; the settings of `cloud server gateway`. */
-export interface GatewayOptions extends SharedOptions {
+export interface GatewayOptions extends SharedOptions, WatchOptions {
   /** URL of the database, as libpq has them. */
   readonly database: string;
   /** Directory of the contents. */
@@ -46,6 +50,8 @@ export interface GatewayOptions extends SharedOptions {
 export interface Gateway {
   readonly computeUrl: string;
   readonly storUrl: string;
+  /** Where it tells how it does. */
+  readonly adminUrl: string | undefined;
   /** Certificate of the authority to trust, where it was made here. */
   readonly caFile: string | undefined;
   /** Id of its lease. */
@@ -74,6 +80,11 @@ async function readPem(file: string): Promise<string> {
   } catch (error) {
     throw new LocalError(`${file}: cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
+}
+
+/** When a certificate ends, milliseconds since the epoch. */
+function readEnd(certificate: string): number {
+  return Date.parse(new X509Certificate(certificate).validTo);
 }
 
 async function openTls({ tls, host, publicUrl, storPublicUrl }: GatewayOptions, now: number): Promise<Tls | undefined> {
@@ -109,12 +120,13 @@ async function writeAddresses(store: LocalStore, datacenter: string, compute: st
 async function listenBoth(
   store: LocalStore,
   tls: Tls | undefined,
-  jobs: JobEngine | undefined,
+  { jobs, watch, state }: { jobs: JobEngine | undefined; watch: Watch; state: GatewayState },
   options: GatewayOptions,
 ): Promise<[Listener, Listener]> {
   const { datacenter = defaultDatacenter, host = '127.0.0.1', now = Date.now, log = () => undefined, settings = {} } = options;
-  const shared = { store, datacenter, now, log, settings };
+  const shared = { store, datacenter, now, log, settings, observer: watch.observer };
   const pool = createConnectionPool(log, computePoolLimits(settings));
+  state.connections = () => pool.count();
   const sockets = { tls, host, log, trusted: tls === undefined, settings, pool };
   const handlers = createComputeHandlers();
   const compute = createService({ ...shared, service: 'compute', operations: computeOperations, handlers });
@@ -136,14 +148,19 @@ async function listenBoth(
   }
 }
 
-async function serve(store: LocalStore, lease: Lease, options: GatewayOptions): Promise<Gateway> {
+async function serve(
+  store: LocalStore,
+  { lease, watch, state }: { lease: Lease; watch: Watch; state: GatewayState },
+  options: GatewayOptions,
+): Promise<Gateway> {
   const { bytes, datacenter = defaultDatacenter, now = Date.now, log = () => undefined } = options;
   const tls = await openTls(options, now());
+  if (tls !== undefined) state.certificateEnd = () => readEnd(tls.certificate);
   // Tasks of jobs stand beside the contents that they read.
   const local: LocalOptions = { ...options, datacenter, dataDir: bytes, http: tls === undefined };
   let storUrl = '';
   const jobs = prepareJobs(store, local, () => storUrl);
-  const [compute, storage] = await listenBoth(store, tls, jobs, options);
+  const [compute, storage] = await listenBoth(store, tls, { jobs, watch, state }, options);
   const told = { computeUrl: options.publicUrl ?? compute.url, storUrl: options.storPublicUrl ?? storage.url };
   const stop = new AbortController();
   const closeAll = async (patience?: number): Promise<void> => {
@@ -163,7 +180,9 @@ async function serve(store: LocalStore, lease: Lease, options: GatewayOptions): 
     throw error;
   }
   jobs?.start();
-  return { computeUrl: compute.url, storUrl: storage.url, caFile: tls?.caFile, id: lease.id, close: closeAll };
+  state.phase = 'serving';
+  const { adminUrl } = watch;
+  return { computeUrl: compute.url, storUrl: storage.url, adminUrl, caFile: tls?.caFile, id: lease.id, close: closeAll };
 }
 
 /**
@@ -172,22 +191,28 @@ async function serve(store: LocalStore, lease: Lease, options: GatewayOptions): 
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { database, bytes, log = () => undefined } = options;
-  const own = await openPostgres(database, leaseConnections);
+  const state: GatewayState = { phase: 'starting' };
+  const watch = await openWatch(options, state);
+  let own: Kysely<Schema> | undefined;
   let lease: Lease | undefined;
   let store: LocalStore | undefined;
   const end = async (): Promise<void> => {
     await store?.close();
     // Where the database is away the lease ends by itself.
     await lease?.release().catch((error: unknown) => log(`the lease cannot be given back: ${String(error)}`));
-    await own.destroy();
+    await own?.destroy();
+    await watch.close();
   };
   try {
+    own = await openPostgres(database, leaseConnections);
     store = await openClusterStore({ database, bytes, admit: (transaction) => requireLease(lease).admit(transaction) });
     lease = await takeLease(own, `process ${options.pid} of ${hostname()}`, log);
-    const gateway = await serve(store, lease, options);
+    state.lease = lease;
+    const gateway = await serve(store, { lease, watch, state }, options);
     return {
       ...gateway,
       close: async (patience) => {
+        state.phase = 'draining';
         await gateway.close(patience);
         await end();
       },

@@ -5,6 +5,7 @@ import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../base/errors.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from '../local/limits.ts';
+import { createGatewayLog } from './gateway-log.ts';
 import { bytesOption, databaseOptions, readBytes, readDatabase } from './engines.ts';
 
 const gatewayOptions = {
@@ -17,6 +18,11 @@ const gatewayOptions = {
   tlsKey: text('Key of the certificate, PEM', { placeholder: 'FILE', values: 'file' }),
   tlsDir: text('Folder of an authority and a certificate, made there when it is empty', { placeholder: 'DIR', values: 'directory' }),
   http: flag('Without TLS'),
+  adminPort: number('Port of /--live, /--ready and /--metrics, plain HTTP; none when absent, 0 for any free one', {
+    range: [0, 65535],
+    placeholder: 'PORT',
+  }),
+  adminHost: text('Address of the admin port; this machine only when absent', { placeholder: 'ADDRESS' }),
   publicUrl: text('URL by which clients reach the compute service', { placeholder: 'URL' }),
   storPublicUrl: text('URL by which clients reach the object storage', { placeholder: 'URL' }),
   datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
@@ -45,6 +51,12 @@ function readTls({ world }: Context, { tlsCert, tlsKey, tlsDir, http }: GatewayO
   return tlsDir === undefined ? undefined : { dir: resolvePath(world, tlsDir) };
 }
 
+function readAdmin({ adminPort, adminHost }: GatewayOptions): { host: string; port: number } | undefined {
+  if (adminPort !== undefined) return { port: adminPort, host: adminHost ?? '127.0.0.1' };
+  if (adminHost === undefined) return undefined;
+  throw new UsageError('--admin-host is of the admin port, and there is none', { hint: 'give --admin-port PORT too' });
+}
+
 function checkUrl(name: string, url: string | undefined): string | undefined {
   if (url === undefined || (URL.canParse(url) && /^https?:$/u.test(new URL(url).protocol))) return url;
   throw new UsageError(`${name} ${url}: must be a URL of http or https`);
@@ -53,18 +65,14 @@ function checkUrl(name: string, url: string | undefined): string | undefined {
 export const gateway = command({
   summary: 'Serve both services over PostgreSQL and a shared folder, in the foreground',
   description:
-    'The database is made by cloud server migrate, and accounts by cloud server accounts create. What is stored is on the disk and in the database when it is acknowledged; the gateway itself keeps nothing. Logs go to stdout, with -j as lines of JSON, of which the first says where it serves. SIGTERM or Ctrl-C ends it: requests under way are finished first. While the database is away, requests are answered 503 with Retry-After.\nOne gateway serves a database at a time: a second one is refused while the first is alive, and takes its place at most 15 seconds after it was killed.',
+    'The database is made by cloud server migrate, and accounts by cloud server accounts create. What is stored is on the disk and in the database when it is acknowledged; the gateway itself keeps nothing. Logs go to stdout, a line for each request, with -j as lines of JSON, of which the first says where it serves. --admin-port answers /--live, /--ready (not while it starts, ends or has lost its lease; the database does not matter) and /--metrics for Prometheus. SIGTERM or Ctrl-C ends it: requests under way are finished first. While the database is away, requests are answered 503 with Retry-After.\nOne gateway serves a database at a time: a second one is refused while the first is alive, and takes its place at most 15 seconds after it was killed.',
   options: gatewayOptions,
   run: async (invocation) => {
     const { options, world, global } = invocation;
     const database = await readDatabase(invocation, options);
     const bytes = readBytes(invocation, options);
     const tls = readTls(invocation, options);
-    const write = (line: string): void => void world.stdout.stream.write(`${line}\n`);
-    const log = (message: string): void => {
-      const time = new Date(world.now()).toISOString();
-      write(global.json ? JSON.stringify({ time, message }) : `${time} ${message}`);
-    };
+    const log = createGatewayLog((line) => void world.stdout.stream.write(`${line}\n`), global.json, world.now);
     makeFolders(bytes, 0o700);
     // From here on a signal ends what was begun in order.
     const interrupted = new Promise<void>((resolve) => {
@@ -72,13 +80,14 @@ export const gateway = command({
       world.interrupted.addEventListener('abort', () => resolve(), { once: true });
     });
     const { startGateway } = await import('../../server/gateway.ts');
-    const started = await startGateway({
+    const starting = startGateway({
       database,
       bytes,
       tls,
       computePort: options.computePort ?? 7443,
       storPort: options.storPort ?? 7444,
       host: options.host,
+      admin: readAdmin(options),
       datacenter: options.datacenter,
       publicUrl: checkUrl('--public-url', options.publicUrl),
       storPublicUrl: checkUrl('--stor-public-url', options.storPublicUrl),
@@ -89,13 +98,18 @@ export const gateway = command({
       settings: { serviceLimits: readLimits(options.limit) },
       pid: world.pid,
       now: world.now,
-      log,
+      log: log.message,
+      onRequest: log.request,
     });
-    const { computeUrl, storUrl, caFile, id, close } = started;
-    if (global.json) write(JSON.stringify({ computeUrl, storUrl, caFile, pid: world.pid, gateway: id }));
-    else log(`compute ${computeUrl}, object storage ${storUrl}, gateway ${id}`);
+    starting.catch(log.giveUp);
+    const { computeUrl, storUrl, adminUrl, caFile, id, close } = await starting;
+    const admin = adminUrl === undefined ? '' : `, admin ${adminUrl}`;
+    const first = global.json
+      ? JSON.stringify({ computeUrl, storUrl, adminUrl, caFile, pid: world.pid, gateway: id })
+      : `compute ${computeUrl}, object storage ${storUrl}${admin}, gateway ${id}`;
+    log.begin(id, first);
     await interrupted;
-    log('stopping');
+    log.message('stopping');
     await close();
     return undefined;
   },

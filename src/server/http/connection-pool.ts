@@ -38,6 +38,8 @@ export interface PoolLimits {
 /** The connections of all listeners of a process: they share its descriptors. */
 export interface ConnectionPool {
   readonly limits: PoolLimits;
+  /** Connections that are open. */
+  count(): number;
   /** Takes a new connection; undefined when there is no room and the connection was destroyed. */
   add(socket: Socket): PooledConnection | undefined;
 }
@@ -107,6 +109,7 @@ export function createConnectionPool(log: (line: string) => void, limits: PoolLi
 
   return {
     limits,
+    count: () => all.size,
     add(socket) {
       const address = socket.remoteAddress ?? '';
       if (!makeRoom(byAddress.get(address) ?? new Set(), perAddress) || !makeRoom(all, most)) {

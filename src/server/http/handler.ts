@@ -20,8 +20,10 @@ export interface Connection {
   refusal?: ApiError | undefined;
   /** Called when the signature of the request is valid. */
   authenticated?: () => void;
-  /** Calls the listener when the client is gone or has its response. */
+  /** Calls the listener when the client is gone or has its response; at once where that has been. */
   onGone?: (listener: () => void) => void;
+  /** Bytes of the bodies so far, and whether the client was sent all of the response. */
+  transferred?: () => { readonly received: number; readonly sent: number; readonly isWhole: boolean };
 }
 
 /** What a handler knows beside its input. */

@@ -45,7 +45,11 @@ function readNext(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uin
 }
 
 /** The body as it arrives; asking for its first piece tells a client that waits for it to go on. */
-async function* readBody(incoming: IncomingMessage, proceed: () => void, slowest: number): ByteStream & AsyncGenerator<Uint8Array> {
+async function* readBody(
+  incoming: IncomingMessage,
+  { proceed, onBytes }: { proceed: () => void; onBytes: (size: number) => void },
+  slowest: number,
+): ByteStream & AsyncGenerator<Uint8Array> {
   proceed();
   const chunks = incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   const checkRate = createRateCheck(slowest);
@@ -53,6 +57,7 @@ async function* readBody(incoming: IncomingMessage, proceed: () => void, slowest
     const asked = performance.now();
     const next = await readNext(chunks);
     if (next.done === true) break;
+    onBytes(next.value.length);
     checkRate(next.value.length, performance.now() - asked);
     yield next.value;
   }
@@ -80,6 +85,8 @@ function createRateCheck(slowest: number): (size: number, waited: number) => voi
 /** A request from a socket as the services take it, and where its body is. */
 export interface Incoming {
   readonly request: Request;
+  /** Bytes of the body that were read so far. */
+  readonly received: () => number;
   /** Whether the client still waits for `100 Continue` with the body. */
   readonly isWaiting: () => boolean;
   /** Whether a reply now comes before the body has, so that the connection cannot serve another request. */
@@ -98,15 +105,18 @@ export function readRequest(
   const { method = 'GET', url: target = '/' } = incoming;
   const headers = joinHeaders(incoming);
   const drain = (): Promise<void> => drainBody(incoming);
-  if (!hasBody(incoming)) return { request: { method, target, headers }, isWaiting: () => false, isEarly: () => false, drain };
-  let waiting = expects;
+  if (!hasBody(incoming))
+    return { request: { method, target, headers }, received: () => 0, isWaiting: () => false, isEarly: () => false, drain };
+  let [waiting, received] = [expects, 0];
+  const onBytes = (size: number): void => void (received += size);
   const proceed = (): void => {
     if (waiting) response.writeContinue();
     waiting = false;
   };
   const isLarge = Number(headers['content-length'] ?? Infinity) > smallBody;
   return {
-    request: { method, target, headers, body: readBody(incoming, proceed, limitOf(settings, 'bodyRate')) },
+    request: { method, target, headers, body: readBody(incoming, { proceed, onBytes }, limitOf(settings, 'bodyRate')) },
+    received: () => received,
     isWaiting: () => waiting,
     isEarly: () => !incoming.complete && (waiting || isLarge),
     drain,

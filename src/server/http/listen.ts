@@ -84,15 +84,21 @@ function waitWritable(response: ServerResponse): Promise<void> {
 }
 
 /** Writes a body at the speed at which the client reads it; stops when the client is gone. */
-async function writeBody(response: ServerResponse, body: Reply['body']): Promise<void> {
+async function writeBody(response: ServerResponse, body: Reply['body'], onBytes: (size: number) => void): Promise<void> {
   for await (const piece of body) {
     if (response.destroyed) return;
+    onBytes(piece.length);
     if (!response.write(piece)) await waitWritable(response);
     if (response.destroyed) return;
   }
 }
 
-async function writeReply(response: ServerResponse, reply: Reply, { isEarly, isWaiting, drain }: Incoming, isLast: boolean): Promise<void> {
+async function writeReply(
+  response: ServerResponse,
+  reply: Reply,
+  { isEarly, isWaiting, drain }: Incoming,
+  { isLast, onBytes }: { isLast: boolean; onBytes: (size: number) => void },
+): Promise<void> {
   const early = isEarly();
   // A body that turns out shorter than announced must break the connection, not look whole.
   response.strictContentLength = true;
@@ -107,7 +113,7 @@ async function writeReply(response: ServerResponse, reply: Reply, { isEarly, isW
   if (early) response.flushHeaders();
   const abandon = (): void => discardBody(reply.body);
   response.once('close', abandon);
-  await writeBody(response, reply.body);
+  await writeBody(response, reply.body, onBytes);
   response.off('close', abandon);
   // A client that waits for leave to send has nothing under way.
   if (early && !isWaiting()) await drain();
@@ -129,6 +135,7 @@ function isEncrypted(socket: Socket): boolean {
 function createHandler({ handle, trusted = false, log, settings = {} }: ListenOptions, connections: Connections) {
   const exchange = async (incoming: IncomingMessage, response: ServerResponse, expects: boolean, refusal?: ApiError): Promise<void> => {
     let reply: Reply | undefined;
+    let sent = 0;
     try {
       const pooled = connections.http.get(incoming.socket)?.pooled;
       const taken = readRequest(incoming, response, expects, settings);
@@ -139,10 +146,12 @@ function createHandler({ handle, trusted = false, log, settings = {} }: ListenOp
         authenticated: () => {
           if (pooled !== undefined) pooled.authenticated = true;
         },
-        onGone: (listener) => void response.once('close', listener),
+        onGone: (listener) => void (response.closed ? listener() : response.once('close', listener)),
+        transferred: () => ({ received: taken.received(), sent, isWhole: response.writableFinished }),
       });
+      const isLast = refusal !== undefined || asksForUpgrade(incoming);
       if (response.destroyed) discardBody(reply.body);
-      else await writeReply(response, reply, taken, refusal !== undefined || asksForUpgrade(incoming));
+      else await writeReply(response, reply, taken, { isLast, onBytes: (size) => void (sent += size) });
     } catch (error) {
       if (reply !== undefined) discardBody(reply.body);
       if (response.destroyed) return;

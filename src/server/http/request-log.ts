@@ -18,7 +18,7 @@ export function showAddress({ remoteAddress }: Pick<Connection, 'remoteAddress'>
 }
 
 /** A target without secrets, cut where it is long. */
-function showTarget(target: string): string {
+export function showTarget(target: string): string {
   const shown = redactTarget(target);
   return shown.length > targetLimit ? `${shown.slice(0, targetLimit)}...` : shown;
 }

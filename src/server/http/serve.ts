@@ -31,6 +31,7 @@ import { StoreUnavailable } from '../store/unavailable.ts';
 import type { AccountRow, EntryRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import type { RequestMemory } from './recorded-requests.ts';
+import { observeEnd, type RequestObserver } from './request-observer.ts';
 import { parseTarget, type Target } from './target.ts';
 import { createThrottle } from './throttle.ts';
 import { validate } from './validate.ts';
@@ -56,6 +57,8 @@ export interface ServiceOptions<T extends Operations> {
   readonly settings?: ServiceSettings;
   /** Remembers requests, for who controls the service. */
   readonly memory?: RequestMemory;
+  /** Is told of every request, in place of the lines in the log. */
+  readonly observer?: RequestObserver | undefined;
   /** Storage: what is at a path below an account. */
   readonly entryAt?: (store: Store, login: string, path: string) => Promise<EntryRow['type'] | undefined>;
   /** Storage: throws 404 when the account has no multipart upload of the id in a path. */
@@ -402,7 +405,7 @@ function remember<T extends Operations>(
 
 /** Makes a service of its operations and their handlers. */
 export function createService<T extends Operations>(options: ServiceOptions<T>): Service {
-  const { service, log = () => undefined } = options;
+  const { service, observer, log = () => undefined } = options;
   const { throttle, latency = 0 } = options.settings ?? {};
   const match = createMatcher(options.operations);
   const admit = createThrottle(service === 'compute' ? throttle : undefined);
@@ -420,17 +423,21 @@ export function createService<T extends Operations>(options: ServiceOptions<T>):
       return writeError(exchange.refusal);
     }
   };
+  const conclude = (exchange: Exchange, status: number, started: number): void => {
+    remember(options, exchange, status, started);
+    if (observer === undefined) logRequest(exchange.request, status, exchange);
+    else observeEnd(observer, service, exchange, status, started);
+  };
   return async (request, connection) => {
     const started = performance.now();
     const exchange = beginExchange(service, request, connection);
+    observer?.begun(service);
     const reply = await attempt(exchange).catch((error: unknown) => {
-      remember(options, exchange, 0, started);
-      logRequest(request, 0, exchange);
+      conclude(exchange, 0, started);
       throw error;
     });
     const common = writeCommonHeaders(options, exchange, started);
-    remember(options, exchange, reply.status, started);
-    logRequest(request, reply.status, exchange);
+    conclude(exchange, reply.status, started);
     const told = { ...reply, headers: { ...common, ...reply.headers } };
     const whole = exchange.injection === undefined ? told : disturbReply(exchange.injection, told);
     return request.method === 'HEAD' ? dropBody(whole) : whole;

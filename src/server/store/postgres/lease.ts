@@ -12,6 +12,10 @@ const retry = 1000;
 /** The leave of one gateway to write. Two that write at once would remove contents that the other needs. */
 export interface Lease {
   readonly id: string;
+  /** Milliseconds since it was renewed last. */
+  age(): number;
+  /** True from when the database said that it is gone until it was taken again. Never because the database is away. */
+  isLost(): boolean;
   /** Runs first in each transaction that writes; nobody takes the lease over before that transaction ends. @throws {StoreUnavailable} when it is lost */
   admit(transaction: Transaction<Schema>): Promise<void>;
   /** Ends it, so that the next gateway need not wait. */
@@ -66,14 +70,20 @@ export async function takeLease(db: Kysely<Schema>, address: string, log: (line:
   let timer: NodeJS.Timeout | undefined;
   let renewing: Promise<void> = Promise.resolve();
   let isReleased = false;
+  let isLost = false;
+  let renewed = performance.now();
   const keep = async (): Promise<void> => {
     let next = retry;
     try {
+      const begun = performance.now();
       if (await renew(db, id)) next = renewAfter;
       else {
+        isLost = true;
         const other = await tryLease(db, id, address);
+        isLost = other !== undefined;
         log(other ? `another gateway has taken over: ${other.address}; nothing is written here` : 'the lease was lost and taken again');
       }
+      if (!isLost) renewed = begun;
     } catch (error) {
       log(`the lease cannot be renewed: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -87,6 +97,8 @@ export async function takeLease(db: Kysely<Schema>, address: string, log: (line:
   schedule(renewAfter);
   return {
     id,
+    age: () => performance.now() - renewed,
+    isLost: () => isLost,
     async admit(transaction) {
       const { rows } = await sql`
         select id from gateways where id = ${id} and until > clock_timestamp() for key share`.execute(transaction);

@@ -43,6 +43,20 @@ function guard(client: PoolClient): PostgresPoolClient {
   return { query: query as PostgresPoolClient['query'], release: () => client.release(broken) };
 }
 
+/** The pools of this process. */
+const pools = new Set<Pool>();
+
+/** Connections of all pools of this process, and work that waits for one. */
+export function readPoolUsage(): { total: number; idle: number; waiting: number } {
+  const usage = { total: 0, idle: 0, waiting: 0 };
+  for (const { totalCount, idleCount, waitingCount } of pools) {
+    usage.total += totalCount;
+    usage.idle += idleCount;
+    usage.waiting += waitingCount;
+  }
+  return usage;
+}
+
 /**
  * Connections to PostgreSQL as the query builder wants them.
  * @param url as libpq has them: `postgresql://USER@HOST:PORT/DATABASE`; what is left out comes from PGHOST, PGUSER, PGPASSFILE and so on
@@ -58,6 +72,7 @@ export function openPool(url: string, most = connections): PostgresPool {
       getTypeParser: (id, format) => (numeric.has(id) && format !== 'binary' ? Number : types.getTypeParser(id, format)),
     },
   });
+  pools.add(pool);
   // Both of a connection that waits and of one in use: without a listener each would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
@@ -71,6 +86,9 @@ export function openPool(url: string, most = connections): PostgresPool {
         });
       }
     },
-    end: () => pool.end(),
+    end: () => {
+      pools.delete(pool);
+      return pool.end();
+    },
   };
 }

@@ -9,6 +9,14 @@ import { isRepeatable } from './errors.ts';
 const patience = 5000;
 const longestPause = 100;
 
+/** Transactions of all stores of this process. */
+const counts = { commits: 0, retries: 0 };
+
+/** How many transactions this process has committed, and how often it has run one again. */
+export function countWrites(): Readonly<typeof counts> {
+  return counts;
+}
+
 /** Writes of one process. */
 export interface Writes {
   readonly write: Store['write'];
@@ -35,11 +43,13 @@ export function createWrites(db: Kysely<Schema>, admit: ((transaction: Transacti
               return work(transaction);
             });
           commits += 1;
+          counts.commits += 1;
           return value;
         } catch (error) {
           if (!isRepeatable(error)) throw error;
           if (performance.now() > end) throw new StoreUnavailable('others have written the same for too long', { cause: error });
         }
+        counts.retries += 1;
         await sleep(Math.random() * pause);
       }
     },

@@ -1,0 +1,83 @@
+import type { ServiceName } from '../../api/operation.ts';
+import type { ApiError } from '../../base/errors.ts';
+import type { Request } from '../../api/message.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { Caller, Connection } from './handler.ts';
+import type { LimitReached } from '../limit.ts';
+import { showAddress, showTarget } from './request-log.ts';
+
+/** A request whose response was sent, or whose client is gone. Nothing in it is secret. */
+export interface FinishedRequest {
+  readonly requestId: string;
+  readonly service: ServiceName;
+  /** Action of the operation; undefined where the request named none or was refused before that was known. */
+  readonly operation: string | undefined;
+  readonly method: string;
+  /** Path and query as sent, without the values of secret parameters, cut where it is long. */
+  readonly path: string;
+  /** 0 when the connection was closed instead of a response. */
+  readonly status: number;
+  /** Code of the error in the response. */
+  readonly code: string | undefined;
+  /** Name of the limit that refused the request. */
+  readonly limit: string | undefined;
+  /** Milliseconds from the headers of the request to the last byte of the response. */
+  readonly ms: number;
+  /** Bytes of the bodies. */
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  /** True when the client went away before it had the whole response. */
+  readonly aborted: boolean;
+  readonly address: string;
+  readonly account: string | undefined;
+  /** Sub-user of the account. */
+  readonly user: string | undefined;
+}
+
+/** Is told of every request of a service. */
+export interface RequestObserver {
+  begun(service: ServiceName): void;
+  ended(request: FinishedRequest): void;
+}
+
+/** What a service knows of a request that it has answered. */
+interface Answered {
+  readonly request: Request;
+  readonly connection: Connection;
+  readonly requestId: string;
+  readonly caller?: Caller;
+  readonly limit?: LimitReached;
+  readonly operation?: Operation;
+  readonly refusal?: ApiError;
+}
+
+function nameCaller(caller: Caller | undefined): Pick<FinishedRequest, 'account' | 'user'> {
+  if (caller === undefined || caller.kind === 'anonymous') return { account: undefined, user: undefined };
+  return { account: caller.account.login, user: caller.kind === 'user' ? caller.user.login : undefined };
+}
+
+/** Tells an observer of a request as soon as its client has the response or is gone. @param started of the clock of `performance` */
+export function observeEnd(observer: RequestObserver, service: ServiceName, answered: Answered, status: number, started: number): void {
+  const { request, connection, requestId, caller, limit, operation, refusal } = answered;
+  const tell = (): void => {
+    const { received = 0, sent = 0, isWhole = true } = connection.transferred?.() ?? {};
+    observer.ended({
+      requestId,
+      service,
+      operation: operation?.action,
+      method: request.method,
+      path: showTarget(request.target),
+      status,
+      code: refusal?.code,
+      limit: limit?.limit,
+      ms: performance.now() - started,
+      bytesIn: received,
+      bytesOut: sent,
+      aborted: !isWhole,
+      address: showAddress(connection),
+      ...nameCaller(caller),
+    });
+  };
+  if (connection.onGone === undefined) tell();
+  else connection.onGone(tell);
+}

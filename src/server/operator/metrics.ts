@@ -1,0 +1,129 @@
+/**
+ * Metrics in Prometheus's text format, version 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats/
+ * Series of the same labels are one text as a key, so that counting costs a look-up in a map.
+ */
+
+/** Media type of the text. */
+export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Values of the labels of a series, in the order of their names, and its value. */
+export type Sample = readonly [labels: readonly string[], value: number];
+
+/** What is counted while the process runs. */
+export interface Counter {
+  add(labels: readonly string[], amount?: number): void;
+}
+
+/** Measurements, counted by size. */
+export interface Histogram {
+  observe(labels: readonly string[], value: number): void;
+}
+
+interface Description {
+  readonly name: string;
+  readonly help: string;
+  /** Names of its labels. */
+  readonly labels?: readonly string[];
+}
+
+/** The metrics of a process. */
+export interface Metrics {
+  counter(description: Description): Counter;
+  /** @param bounds upper bounds of its buckets, ascending */
+  histogram(description: Description & { readonly bounds: readonly number[] }): Histogram;
+  /** A metric whose values are read when somebody asks for them. */
+  read(description: Description & { readonly type: 'counter' | 'gauge' }, read: () => Iterable<Sample>): void;
+  /** All of them as text. */
+  write(): string;
+}
+
+function escapeHelp(text: string): string {
+  return text.replaceAll('\\', String.raw`\\`).replaceAll('\n', String.raw`\n`);
+}
+
+function writeLabels(names: readonly string[], values: readonly string[]): string {
+  if (names.length === 0) return '';
+  const pairs = names.map((name, index) => `${name}="${escapeHelp(values[index] ?? '').replaceAll('"', String.raw`\"`)}"`);
+  return `{${pairs.join(',')}}`;
+}
+
+function writeNumber(value: number): string {
+  if (Number.isFinite(value)) return String(value);
+  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
+}
+
+function writeHead({ name, help }: Description, type: string): string {
+  return `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;
+}
+
+function createCounter(description: Description): [Counter, () => string] {
+  const { name, labels: names = [] } = description;
+  const values = new Map<string, number>();
+  const add = (labels: readonly string[], amount = 1): void => {
+    const key = writeLabels(names, labels);
+    values.set(key, (values.get(key) ?? 0) + amount);
+  };
+  // Without labels there is one series, from the beginning.
+  if (names.length === 0) add([], 0);
+  const write = (): string =>
+    writeHead(description, 'counter') + [...values].map(([key, value]) => `${name}${key} ${writeNumber(value)}\n`).join('');
+  return [{ add }, write];
+}
+
+interface Series {
+  readonly labels: readonly string[];
+  readonly counts: number[];
+  sum: number;
+  count: number;
+}
+
+function createHistogram(description: Description & { readonly bounds: readonly number[] }): [Histogram, () => string] {
+  const { name, labels: names = [], bounds } = description;
+  const all = new Map<string, Series>();
+  const observe = (labels: readonly string[], value: number): void => {
+    const key = labels.join('\0');
+    const series = all.get(key) ?? { labels, counts: bounds.map(() => 0), sum: 0, count: 0 };
+    all.set(key, series);
+    series.sum += value;
+    series.count += 1;
+    const index = bounds.findIndex((bound) => value <= bound);
+    if (index !== -1) series.counts[index] = (series.counts[index] ?? 0) + 1;
+  };
+  const writeSeries = ({ labels, counts, sum, count }: Series): string => {
+    let total = 0;
+    const buckets = counts.map((each, index) => {
+      total += each;
+      return `${name}_bucket${writeLabels([...names, 'le'], [...labels, writeNumber(bounds[index] ?? Infinity)])} ${total}\n`;
+    });
+    const own = writeLabels(names, labels);
+    const last = `${name}_bucket${writeLabels([...names, 'le'], [...labels, '+Inf'])} ${count}\n`;
+    return `${buckets.join('')}${last}${name}_sum${own} ${writeNumber(sum)}\n${name}_count${own} ${count}\n`;
+  };
+  return [{ observe }, () => writeHead(description, 'histogram') + [...all.values()].map(writeSeries).join('')];
+}
+
+/** Makes the metrics of a process; none at first. */
+export function createMetrics(): Metrics {
+  const writers: (() => string)[] = [];
+  return {
+    counter(description) {
+      const [counter, write] = createCounter(description);
+      writers.push(write);
+      return counter;
+    },
+    histogram(description) {
+      const [histogram, write] = createHistogram(description);
+      writers.push(write);
+      return histogram;
+    },
+    read(description, read) {
+      const { name, labels = [], type } = description;
+      writers.push(
+        () =>
+          writeHead(description, type) +
+          [...read()].map(([values, value]) => `${name}${writeLabels(labels, values)} ${writeNumber(value)}\n`).join(''),
+      );
+    },
+    write: () => writers.map((write) => write()).join(''),
+  };
+}
