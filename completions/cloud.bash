@@ -196,6 +196,9 @@ _cloud_enter() {
     'server/accounts'|'server/account') place='server accounts' ;;
     'server accounts/list'|'server accounts/ls') place='server accounts list' ;;
     'server accounts/create') place='server accounts create' ;;
+    'server accounts/disable') place='server accounts disable' ;;
+    'server accounts/enable') place='server accounts enable' ;;
+    'server accounts/delete'|'server accounts/rm') place='server accounts delete' ;;
     'alias/list'|'alias/ls') place='alias list' ;;
     'alias/set'|'alias/create'|'alias/add') place='alias set' ;;
     'alias/delete'|'alias/rm') place='alias delete' ;;
@@ -391,9 +394,12 @@ _cloud_place() {
     'server') commands='gateway migrate accounts' aliases='accounts=account' options="$_cloud_shared" ;;
     'server gateway') options="--database --database-file --bytes --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --datacenter --limit+ --allow-jobs --isolation --job-slots --job-time-limit $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
-    'server accounts') commands='list create' aliases='list=ls' options="$_cloud_shared" ;;
+    'server accounts') commands='list create disable enable delete' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
     'server accounts list') options="--database --database-file $_cloud_shared" ;;
     'server accounts create') options="--database --database-file --email --public-key $_cloud_shared" ;;
+    'server accounts disable') options="--database --database-file $_cloud_shared" ;;
+    'server accounts enable') options="--database --database-file $_cloud_shared" ;;
+    'server accounts delete') options="--database --database-file -y,--yes $_cloud_shared" ;;
     'conformance') options="--area --check+ --read-only --machine --import-image $_cloud_shared" ;;
     'doctor') options="--clear-cache $_cloud_shared" ;;
     'version') options="$_cloud_shared" ;;
@@ -854,6 +860,12 @@ _cloud_value() {
     'server accounts create/--database-file') kind=file ;;
     'server accounts create/--email') kind=text ;;
     'server accounts create/--public-key') kind=file ;;
+    'server accounts disable/--database') kind=text ;;
+    'server accounts disable/--database-file') kind=file ;;
+    'server accounts enable/--database') kind=text ;;
+    'server accounts enable/--database-file') kind=file ;;
+    'server accounts delete/--database') kind=text ;;
+    'server accounts delete/--database-file') kind=file ;;
     'conformance/--area') kind=words choices='storage jobs compute' ;;
     'conformance/--check') kind=text ;;
     'conformance/--machine') kind=text ;;
@@ -1043,6 +1055,9 @@ _cloud_argument() {
     'local faults add/1') kind=text ;;
     'local faults clear/'*) kind=text ;;
     'server accounts create/0') kind=text ;;
+    'server accounts disable/0') kind=text ;;
+    'server accounts enable/0') kind=text ;;
+    'server accounts delete/0') kind=text ;;
     'alias set/0') kind=text ;;
     'alias set/1') kind=text ;;
     'alias delete/'*) kind=text ;;

@@ -386,6 +386,12 @@ function __cloud_enter
             set __cloud_place 'server accounts list'
         case 'server accounts/create'
             set __cloud_place 'server accounts create'
+        case 'server accounts/disable'
+            set __cloud_place 'server accounts disable'
+        case 'server accounts/enable'
+            set __cloud_place 'server accounts enable'
+        case 'server accounts/delete' 'server accounts/rm'
+            set __cloud_place 'server accounts delete'
         case 'alias/list' 'alias/ls'
             set __cloud_place 'alias list'
         case 'alias/set' 'alias/create' 'alias/add'
@@ -1288,6 +1294,18 @@ function __cloud_valued
         case 'server accounts create/--email'
             return 0
         case 'server accounts create/--public-key'
+            return 0
+        case 'server accounts disable/--database'
+            return 0
+        case 'server accounts disable/--database-file'
+            return 0
+        case 'server accounts enable/--database'
+            return 0
+        case 'server accounts enable/--database-file'
+            return 0
+        case 'server accounts delete/--database'
+            return 0
+        case 'server accounts delete/--database-file'
             return 0
         case 'conformance/--area'
             return 0
@@ -2433,13 +2451,23 @@ complete -c cloud -n '__cloud_at \'server migrate\'' -l database -x -d 'PostgreS
 complete -c cloud -n '__cloud_at \'server migrate\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_below \'server accounts\'' -a list -d 'List the accounts'
 complete -c cloud -n '__cloud_below \'server accounts\'' -a create -d 'Create an account with its first key'
-complete -c cloud -n '__cloud_below \'server accounts\'' -a '(__cloud_aliases list ls \'List the accounts\')'
+complete -c cloud -n '__cloud_below \'server accounts\'' -a disable -d 'Let nobody use an account, and keep its data'
+complete -c cloud -n '__cloud_below \'server accounts\'' -a enable -d 'Give a disabled account back'
+complete -c cloud -n '__cloud_below \'server accounts\'' -a delete -d 'Delete a disabled account with everything in it'
+complete -c cloud -n '__cloud_below \'server accounts\'' -a '(__cloud_aliases list ls \'List the accounts\' delete rm \'Delete a disabled account with everything in it\')'
 complete -c cloud -n '__cloud_at \'server accounts list\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server accounts list\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_at \'server accounts create\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server accounts create\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_at \'server accounts create\'' -l email -x -d 'E-mail address of the account'
 complete -c cloud -n '__cloud_at \'server accounts create\'' -l public-key -r -F -d 'Its first key, in OpenSSH format'
+complete -c cloud -n '__cloud_at \'server accounts disable\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server accounts disable\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server accounts enable\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server accounts enable\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server accounts delete\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server accounts delete\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server accounts delete\'' -s y -l yes -d 'Do not ask'
 complete -c cloud -n '__cloud_at \'conformance\'' -l area -x -a 'storage jobs compute' -d 'Only this part of the specification'
 complete -c cloud -n '__cloud_at \'conformance\'' -l check -x -d 'Only the check with this id, such as storage/put-object'
 complete -c cloud -n '__cloud_at \'conformance\'' -l read-only -d 'Only what changes nothing'

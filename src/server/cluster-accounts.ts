@@ -2,6 +2,7 @@ import { UsageError } from '../base/errors.ts';
 import { findAccount } from './access/accounts.ts';
 import { seedAccount } from './seed/account.ts';
 import type { LocalStore } from './store/open.ts';
+import type { AccountRow } from './store/schema.ts';
 import { assertMigrated, migratePostgres } from './store/postgres/migrate.ts';
 import { openPostgres } from './store/postgres/open.ts';
 import { createWrites } from './store/postgres/write.ts';
@@ -17,13 +18,16 @@ export interface ListedAccount {
   readonly id: string;
   readonly login: string;
   readonly email: string;
+  /** `deleting` is one whose removal was begun. */
+  readonly state: AccountRow['status'];
   /** Keys of the account itself. */
   readonly keys: number;
   /** ISO 8601. */
   readonly created: string;
 }
 
-async function withDatabase<T>(database: string, work: (store: Pick<LocalStore, 'db' | 'write'>) => Promise<T>): Promise<T> {
+/** Does work on a database that was migrated. */
+export async function withDatabase<T>(database: string, work: (store: Pick<LocalStore, 'db' | 'write'>) => Promise<T>): Promise<T> {
   const db = await openPostgres(database, connections);
   try {
     await assertMigrated(db);
@@ -44,13 +48,15 @@ export async function migrateCluster(database: string, now: number): Promise<{ f
   }
 }
 
-async function describeAccounts({ db }: Pick<Store, 'db'>, login?: string): Promise<ListedAccount[]> {
+/** Accounts by login; that of one login when it is given. */
+export async function describeAccounts({ db }: Pick<Store, 'db'>, login?: string): Promise<ListedAccount[]> {
   let query = db
     .selectFrom('accounts')
     .select((of) => [
       'id',
       'login',
       'email',
+      'status as state',
       'created',
       of
         .selectFrom('keys')

@@ -10,6 +10,7 @@ import { computePoolLimits, createConnectionPool } from './http/connection-pool.
 import { listen, type Listener } from './http/listen.ts';
 import { createService } from './http/serve.ts';
 import { createComputeHandlers } from './compute/index.ts';
+import { followCancelled } from './jobs/disabled-accounts.ts';
 import type { JobEngine } from './jobs/engine.ts';
 import { prepareJobs } from './local-jobs.ts';
 import type { LocalOptions } from './local-options.ts';
@@ -163,8 +164,10 @@ async function serve(
   const [compute, storage] = await listenBoth(store, tls, { jobs, watch, state }, options);
   const told = { computeUrl: options.publicUrl ?? compute.url, storUrl: options.storPublicUrl ?? storage.url };
   const stop = new AbortController();
+  const stopFollowing = jobs && followCancelled(store, jobs.wake, log);
   const closeAll = async (patience?: number): Promise<void> => {
     stop.abort();
+    await stopFollowing?.();
     await Promise.all([compute.close(patience), storage.close(patience), jobs?.close(), collecting]);
   };
   storUrl = storage.url;

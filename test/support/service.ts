@@ -240,7 +240,7 @@ export async function createTestService({
 
 /** Adds a sub-user with a key to an account. */
 export async function addUser(store: LocalStore, account: AccountRow, login: string, key: TestKey): Promise<void> {
-  const { cns_enabled: _cns, default_network: _network, ...contact } = account;
+  const { cns_enabled: _cns, default_network: _network, status: _status, ...contact } = account;
   const id = randomUUID();
   const user = { ...contact, id, account: account.id, login, login_key: login.toLowerCase(), password: '' };
   await store.write(async (transaction) => {

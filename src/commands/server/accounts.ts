@@ -1,11 +1,12 @@
 import { command } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
-import { one, text } from '../../cli/parameters.ts';
+import { confirm } from '../../cli/prompt.ts';
+import { flag, one, text } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { record, records } from '../../output/kinds.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 
-const columns = ['login', 'id', 'email', 'keys', { key: 'created', as: 'time' as const }];
+const columns = ['login', 'id', 'email', 'state', 'keys', { key: 'created', as: 'time' as const }];
 
 export const list = command({
   summary: 'List the accounts',
@@ -54,5 +55,76 @@ export const create = command({
       line: 'cloud server accounts create alice --email alice@example.com --public-key alice.pub --database postgresql://cloud@db.example.com/cloud -j',
       help: 'The record of the account as JSON',
     },
+  ],
+});
+
+const loginArgument = { login: one('Login of the account') };
+
+/** `1 job`, `2 jobs`. */
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+export const disable = command({
+  summary: 'Let nobody use an account, and keep its data',
+  description:
+    'From the next request on, every gateway answers 403 NotAuthorized on both services: to the account, its users and all their keys, to URLs that they signed, and to everybody who asks for something of it, public objects included. Requests under way are finished, its jobs are cancelled. Images of it that others may use stay.',
+  arguments: loginArgument,
+  options: databaseOptions,
+  run: async (invocation) => {
+    const { args, options, note } = invocation;
+    const database = await readDatabase(invocation, options);
+    const { setAccountState } = await import('../../server/cluster/account-state.ts');
+    const { account, isChanged, cancelled } = await setAccountState(database, args.login, 'disabled');
+    if (!isChanged) note(`Account ${account.login} was disabled before`);
+    else note(`Disabled account ${account.login}${cancelled === 0 ? '' : `, cancelled ${count(cancelled, 'job')}`}`);
+    return record({ ...account }, { id: 'login', columns });
+  },
+  examples: [
+    { line: 'cloud server accounts disable alice --database-file /etc/cloud/database', help: 'Until cloud server accounts enable' },
+    { line: 'cloud server accounts disable alice --database-file /etc/cloud/database -q', help: 'Say nothing when it is done' },
+  ],
+});
+
+export const enable = command({
+  summary: 'Give a disabled account back',
+  description: 'All that it had is there as it was; jobs that were cancelled stay cancelled.',
+  arguments: loginArgument,
+  options: databaseOptions,
+  run: async (invocation) => {
+    const { args, options, note } = invocation;
+    const database = await readDatabase(invocation, options);
+    const { setAccountState } = await import('../../server/cluster/account-state.ts');
+    const { account, isChanged } = await setAccountState(database, args.login, 'enabled');
+    note(isChanged ? `Enabled account ${account.login}` : `Account ${account.login} was enabled before`);
+    return record({ ...account }, { id: 'login', columns });
+  },
+  examples: [
+    { line: 'cloud server accounts enable alice --database-file /etc/cloud/database', help: 'With the keys that it had' },
+    { line: 'cloud server accounts enable alice --database-file /etc/cloud/database -j', help: 'The record of the account as JSON' },
+  ],
+});
+
+export const remove = command({
+  summary: 'Delete a disabled account with everything in it',
+  aliases: ['rm'],
+  description:
+    'Its objects, uploads, jobs, images, users, keys, roles and policies are gone for good, a few hundred rows at a time; the room of its contents is given back by the collector. After a kill the same command goes on. An account whose deletion was begun cannot be enabled any more.',
+  arguments: loginArgument,
+  options: { ...databaseOptions, yes: flag('Do not ask', { short: 'y' }) },
+  run: async (invocation) => {
+    const { args, options, world, note } = invocation;
+    const database = await readDatabase(invocation, options);
+    const { checkRemoval, removeAccount } = await import('../../server/cluster/remove-account.ts');
+    const { state } = await checkRemoval(database, args.login);
+    if (state === 'deleting') note(`Going on with the deletion of account ${args.login}`);
+    else if (!options.yes) await confirm(world, `Delete account ${args.login} with everything in it?`);
+    const { login, entries, jobs } = await removeAccount(database, args.login, world.interrupted);
+    note(`Deleted account ${login}: ${count(entries, 'object')} and directories, ${count(jobs, 'job')}`);
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud server accounts delete alice --database-file /etc/cloud/database', help: 'Asks first' },
+    { line: 'cloud server accounts delete alice --database-file /etc/cloud/database --yes', help: 'Without a question' },
   ],
 });

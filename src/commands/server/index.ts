@@ -1,6 +1,6 @@
 import { command, group } from '../../cli/command.ts';
 import { record } from '../../output/kinds.ts';
-import { create, list } from './accounts.ts';
+import { create, disable, enable, list, remove } from './accounts.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 import { gateway } from './gateway.ts';
 
@@ -32,6 +32,10 @@ export const server = group({
   commands: {
     gateway,
     migrate,
-    accounts: group({ summary: 'Accounts of the services', aliases: ['account'], commands: { list, create } }),
+    accounts: group({
+      summary: 'Accounts of the services',
+      aliases: ['account'],
+      commands: { list, create, disable, enable, delete: remove },
+    }),
   },
 });

@@ -9,6 +9,7 @@ import type { Request } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import { findAccount, findKeys, findUser, type Key } from './accounts.ts';
 import type { Caller } from '../http/handler.ts';
+import { assertEnabled } from './account-status.ts';
 import { isCheap } from './key-strength.ts';
 import { limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
@@ -138,6 +139,8 @@ async function verifyClaim(service: ServiceName, claim: Claim, store: Store, key
   const keys = await findKeys(store.db, account, user, names.key, keysTried);
   if (keys.length === 0) throw withReason(refusals.key(names.key), `${names.user ?? names.account} has no key ${names.key}`);
   if (!keys.map(compileKey).some((key) => isSignedBy(key, claim))) throw withReason(refusals.signature(), explainSignature(claim));
+  // Last: only who has a key of the account learns that it is disabled.
+  assertEnabled(account);
   return user === undefined ? { kind: 'account', account } : { kind: 'user', account, user };
 }
 

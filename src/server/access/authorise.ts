@@ -4,6 +4,7 @@ import { ApiError } from '../../base/errors.ts';
 import { explainDecision } from '../../policy/explain.ts';
 import { isExhausted } from '../../policy/budget.ts';
 import { activateRoles, administratorRole, decide, type Decision, type DecisionInput, type DecisionResource } from '../../policy/decide.ts';
+import { assertEnabled } from './account-status.ts';
 import { isPresigned } from './authenticate.ts';
 import { findRoleIds, findRoleNames, listMemberships, loadPolicies, splitNames } from './caller-roles.ts';
 import { findResource, locateResource } from '../compute/resources.ts';
@@ -177,9 +178,12 @@ function refuse({ caller, operation, path }: Attempt, judgement: Judgement | und
 
 /**
  * The one place that decides, for both services, whether a caller may do what the request asks; what nothing allows is denied.
- * @throws {ApiError} 403 `NotAuthorized` (compute), `NoMatchingRoleTag` or `AuthorizationFailed` (storage); 404 where nothing is.
+ * @throws {ApiError} 403 `NotAuthorized` (compute), `NoMatchingRoleTag` or `AuthorizationFailed` (storage); 404 where nothing is; 403
+ * `NotAuthorized` (both) when either account is disabled.
  */
 export async function authorise(attempt: Attempt): Promise<void> {
+  if (attempt.caller.kind !== 'anonymous') assertEnabled(attempt.caller.account);
+  assertEnabled(attempt.account);
   await assertRolesNamed(attempt);
   if (readsPublic(attempt)) return;
   const judgement = await judge(attempt);

@@ -5,6 +5,7 @@ import type { Headers, Reply, Request } from '../../api/message.ts';
 import type { Handlers } from './handler.ts';
 import type { Operation, Operations, ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
+import { assertEnabled } from '../access/account-status.ts';
 import { findAccount } from '../access/accounts.ts';
 import { authenticate, isPresigned } from '../access/authenticate.ts';
 import {
@@ -127,6 +128,8 @@ async function resolveAccount(
   const account = login === undefined ? undefined : await findAccount(store.db, service, login);
   const missing = caller.kind === 'anonymous' ? path : `the account ${login ?? ''}`;
   if (account === undefined) throw new ApiError(404, 'ResourceNotFound', `${missing} does not exist`);
+  // Before anything of it is looked up.
+  assertEnabled(account);
   return account;
 }
 
@@ -250,6 +253,8 @@ async function answer<T extends Operations>(
   let { request } = exchange;
   if (request.method === 'OPTIONS' && options.answerPreflight !== undefined) {
     const [login = '', ...path] = target.parts;
+    const owner = await findAccount(store.db, service, login);
+    if (owner) assertEnabled(owner);
     return options.answerPreflight(store, login, path.join('/'), request.headers);
   }
   let matches = match(request.method, target, request.headers);

@@ -30,10 +30,11 @@ interface Outcome {
   readonly told: readonly string[];
 }
 
-/** What a job that is done leaves in its directory: its record and the four streams. */
+/** What a job that is done leaves in its directory: its record and the four streams. Nothing when the job was removed with its account. */
 async function writeFiles(store: Store, job: ActiveJob, done: number): Promise<File[]> {
   const { db, bytes } = store;
-  const row = await db.selectFrom('jobs').selectAll().where('id', '=', job.id).executeTakeFirstOrThrow();
+  const row = await db.selectFrom('jobs').selectAll().where('id', '=', job.id).executeTakeFirst();
+  if (!row) return [];
   const described = await describeJob(db, { ...row, state: 'done', done });
   const asIs = (line: string): string => line;
   const json = 'application/json';
@@ -88,6 +89,8 @@ export async function archiveJob(store: Store, job: ActiveJob, now: number): Pro
   const files = await writeFiles(store, job, now);
   const directory = jobDirectory(job.account.login, job.id);
   const { garbage, leftOut, told } = await store.write(async (transaction) => {
+    const row = await transaction.selectFrom('jobs').select('id').where('id', '=', job.id).executeTakeFirst();
+    if (!row) return { garbage: [], leftOut: files, told: [] };
     const outcome = await putFiles(transaction, directory, files, now);
     // Tasks that a cancelled job leaves are nobody's business any more.
     await transaction.updateTable('job_tasks').set({ state: 'failed' }).where('state', '=', 'waiting').where('job', '=', job.id).execute();

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Operation } from '../../api/operation.ts';
 import { activateRoles } from '../../policy/decide.ts';
+import { assertEnabled } from '../access/account-status.ts';
 import { authorise } from '../access/authorise.ts';
 import { listMemberships } from '../access/caller-roles.ts';
 import type { Call, Caller } from '../http/handler.ts';
@@ -57,6 +58,13 @@ export async function loadParty(db: Kysely<Schema>, { account: accountId, user: 
   return { caller, access: JSON.parse(access) as Access };
 }
 
+/** @throws {ApiError} 403 `NotAuthorized` when the party's account was disabled since it was loaded: jobs run for long */
+async function assertStillEnabled({ db }: Store, caller: Caller): Promise<void> {
+  if (caller.kind === 'anonymous') return;
+  const now = await db.selectFrom('accounts').select(['login', 'status']).where('id', '=', caller.account.id).executeTakeFirst();
+  if (now) assertEnabled(now);
+}
+
 /** Of the roles that were active at the request those that the party still has; undefined where its default ones count. */
 async function listRoles(store: Store, { caller, access }: Party, account: AccountRow): Promise<readonly string[] | undefined> {
   if (access.roles === undefined) return access.named;
@@ -77,8 +85,10 @@ export function createJudge(store: Store, party: Party, job: { readonly account:
   const { caller, access } = party;
   const { sourceip, userAgent } = access;
   let ownRoles: Promise<readonly string[] | undefined> | undefined;
+  let enabled: Promise<void> | undefined;
   return {
     demand: async (operation, account, place) => {
+      await (enabled ??= assertStillEnabled(store, caller));
       ownRoles ??= listRoles(store, party, owner);
       const named = account.id === owner.id || access.roles === undefined ? await ownRoles : undefined;
       const context = { now: now(), method: operation.method, sourceip, userAgent, conditions: { fromjob: true } };

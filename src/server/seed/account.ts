@@ -48,6 +48,7 @@ function describeAccount({ login, now, email, id = randomUUID() }: AccountSeed):
     phone: null,
     cns_enabled: 0,
     default_network: null,
+    status: 'enabled',
     created: now,
     updated: now,
   };

@@ -2,6 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { Kysely } from 'kysely';
 import { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
+import { assertEnabled } from '../access/account-status.ts';
+import { findAccount } from '../access/accounts.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import { checkWrite, type Conditions } from './conditions.ts';
@@ -25,6 +27,7 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
     const { parent, entry } = await findForWriting(transaction, place);
     await refuseJobPlace(transaction, place, 'write');
     refuseDirectory(place, entry);
+    if (source.login !== call.account.login) await assertOwnerEnabled(transaction, source);
     const linked = await findSource(transaction, source);
     checkConditions(conditions, entry, linked, call.now());
     const { parent: _parent, name: _name, children: _children, ...values } = linked;
@@ -77,6 +80,12 @@ function decodeLocation(location: string): string {
 function readUtf8(header: string): string {
   const bytes = Buffer.from(header, 'latin1');
   return bytes.toString('latin1') === header && isUtf8(bytes) ? bytes.toString() : header;
+}
+
+/** @throws {ApiError} 403 `NotAuthorized` when the account of the source is disabled: then nothing of it is public. */
+async function assertOwnerEnabled(db: Kysely<Schema>, { login }: Place): Promise<void> {
+  const owner = await findAccount(db, 'storage', login);
+  if (owner) assertEnabled(owner);
 }
 
 async function findSource(db: Kysely<Schema>, place: Place): Promise<EntryRow> {

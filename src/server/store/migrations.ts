@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import { LocalError } from '../../base/errors.ts';
 import type { Schema } from './schema.ts';
+import { addAccountStatus } from './account-status.ts';
 import { createComputeTables } from './compute-tables.ts';
 import { createContentTable } from './content-table.ts';
 import { addJobCallers } from './job-callers-tables.ts';
@@ -18,6 +19,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   addJobCallers,
   createLimitIndexes,
   createContentTable,
+  addAccountStatus,
 ];
 
 export interface StepTable {

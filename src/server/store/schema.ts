@@ -61,6 +61,8 @@ export interface AccountRow extends ContactColumns {
   cns_enabled: number;
   /** UUID of a network, or null. */
   default_network: string | null;
+  /** Other than `enabled`: nobody uses the account, by no key, and `deleting` that it is being removed for good. */
+  status: 'enabled' | 'disabled' | 'deleting';
 }
 
 /** A sub-user. `login_key` is the login in lower case: logins are unique in the account without regard to case. */

@@ -1,0 +1,44 @@
+import type { Kysely } from 'kysely';
+import { NotFoundError, UsageError } from '../../base/errors.ts';
+import { describeAccounts, withDatabase, type ListedAccount } from '../cluster-accounts.ts';
+import { cancelOfDisabled } from '../jobs/disabled-accounts.ts';
+import type { AccountRow, Schema } from '../store/schema.ts';
+
+/** What an operator did to an account. */
+export interface StateChange {
+  readonly account: ListedAccount;
+  /** False when it was so before. */
+  readonly isChanged: boolean;
+  /** Jobs that were cancelled. */
+  readonly cancelled: number;
+}
+
+/** The account with a login. @throws {NotFoundError} */
+export async function requireLogin(db: Kysely<Schema>, login: string): Promise<AccountRow> {
+  const account = await db.selectFrom('accounts').selectAll().where('login', '=', login).executeTakeFirst();
+  if (account) return account;
+  throw new NotFoundError(`there is no account ${login}`, { hint: 'cloud server accounts list' });
+}
+
+/**
+ * Disables an account or enables it again; every gateway knows with the next request. Disabled, its jobs are cancelled, and its data stay.
+ * @throws {NotFoundError} {UsageError} when its removal was begun.
+ */
+export function setAccountState(database: string, login: string, status: 'enabled' | 'disabled'): Promise<StateChange> {
+  return withDatabase(database, async (store) => {
+    const change = await store.write(async (transaction) => {
+      const account = await requireLogin(transaction, login);
+      if (account.status === 'deleting') {
+        throw new UsageError(`the removal of account ${login} was begun, and cannot be taken back`, {
+          hint: `go on with it: cloud server accounts delete ${login}`,
+        });
+      }
+      if (account.status === status) return { isChanged: false, cancelled: 0 };
+      await transaction.updateTable('accounts').set({ status }).where('id', '=', account.id).execute();
+      return { isChanged: true, cancelled: status === 'disabled' ? await cancelOfDisabled(transaction) : 0 };
+    });
+    const [account] = await describeAccounts(store, login);
+    if (account === undefined) throw new Error(`account ${login} was removed meanwhile`);
+    return { account, ...change };
+  });
+}

@@ -1,0 +1,205 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
+import { InterruptedError, UsageError } from '../../base/errors.ts';
+import { withDatabase } from '../cluster-accounts.ts';
+import { releaseContents } from '../storage/contents.ts';
+import { placeOfAbsolute } from '../storage/paths.ts';
+import type { AccountRow, Schema } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+import { requireLogin } from './account-state.ts';
+
+/**
+ * Removes an account with everything that belongs to it, a few rows at a time: none of its transactions keeps others waiting, and after a
+ * kill the next run goes on. Contents are left to the collector: only gateways know which of them are being read.
+ */
+
+/** Rows in one transaction. */
+const batchSize = 500;
+
+/** Milliseconds for which the jobs of the account may take to end, and between two looks. */
+const patience = 30_000;
+const pause = 200;
+
+type Db = Pick<Store, 'db' | 'write'>;
+type Account = Pick<AccountRow, 'id' | 'login'>;
+/** Removes some rows. @returns how many; none when all are gone */
+type Remove = (transaction: Transaction<Schema>, account: Account) => Promise<number>;
+
+/** What was removed by this run. */
+export interface Removal {
+  readonly login: string;
+  readonly entries: number;
+  readonly jobs: number;
+}
+
+/** Tables of a job, by which its rows are found and removed. The job itself goes last, so that an interrupted run finds the rest again. */
+const jobTables = [
+  'job_tasks',
+  'job_reduce_inputs',
+  'job_outputs',
+  'job_errors',
+  'job_causes',
+  'job_adders',
+  'job_phases',
+] as const satisfies readonly (keyof Schema)[];
+
+const removeJobRows: Remove = async (transaction, { id }) => {
+  const job = await transaction.selectFrom('jobs').select('id').where('account', '=', id).limit(1).executeTakeFirst();
+  if (!job) return 0;
+  for (const table of jobTables) {
+    const some = sql<{ n: number }>`
+      delete from ${sql.table(table)} where ctid in
+      (select ctid from ${sql.table(table)} where job = ${job.id} limit ${batchSize}) returning 1 as n`;
+    const { rows } = await some.execute(transaction);
+    if (rows.length > 0) return rows.length;
+  }
+  await transaction.deleteFrom('jobs').where('id', '=', job.id).execute();
+  return 1;
+};
+
+/** Removes entries, the deepest first: what is left is a tree at any time. */
+async function removeSome(transaction: Transaction<Schema>, where: RawBuilder<unknown>): Promise<number> {
+  const { rows } = await sql<{ parent: string; content: string | null }>`
+    delete from entries where (parent, name) in
+    (select parent, name from entries where ${where} order by parent desc, name desc limit ${batchSize})
+    returning parent, content`.execute(transaction);
+  const counts = new Map<string, number>();
+  for (const { parent } of rows) counts.set(parent, (counts.get(parent) ?? 0) + 1);
+  for (const [path, count] of counts) {
+    const place = placeOfAbsolute(path);
+    if (!place) continue;
+    const query = transaction.updateTable('entries').set({ children: sql`children - ${count}` });
+    await query.where('parent', '=', place.parent).where('name', '=', place.name).execute();
+  }
+  await releaseContents(
+    transaction,
+    rows.map(({ content }) => content),
+  );
+  return rows.length;
+}
+
+// Each is a range of the primary key.
+const removeDeepEntries: Remove = (transaction, { login }) =>
+  removeSome(transaction, sql`parent >= ${`/${login}/`} and parent < ${`/${login}0`}`);
+const removeTopEntries: Remove = (transaction, { login }) => removeSome(transaction, sql`parent = ${`/${login}`}`);
+const removeRootEntry: Remove = (transaction, { login }) => removeSome(transaction, sql`parent = '' and name = ${`/${login}`}`);
+
+const removeUploads: Remove = async (transaction, { id }) => {
+  const some = transaction.selectFrom('uploads').select('id').where('account', '=', id).limit(batchSize);
+  return countRows(transaction.deleteFrom('uploads').where('id', 'in', some));
+};
+
+const removeImages: Remove = async (transaction, { id }) => {
+  const some = transaction.selectFrom('images').select('id').where('owner', '=', id).limit(batchSize);
+  const rows = await transaction.deleteFrom('images').where('id', 'in', some).returning('content').execute();
+  await releaseContents(
+    transaction,
+    rows.map(({ content }) => content),
+  );
+  return rows.length;
+};
+
+/** Users with their keys, and with what made them members of roles, of whichever account. */
+const removeUsers: Remove = async (transaction, { id }) => {
+  const some = await transaction.selectFrom('users').select('id').where('account', '=', id).limit(batchSize).execute();
+  if (some.length === 0) return 0;
+  const ids = some.map((user) => user.id);
+  await transaction.deleteFrom('role_members').where('member', 'in', ids).execute();
+  return countRows(transaction.deleteFrom('users').where('id', 'in', ids));
+};
+
+const removeRoles: Remove = async (transaction, { id }) => {
+  const some = transaction.selectFrom('roles').select('id').where('account', '=', id).limit(batchSize);
+  return countRows(transaction.deleteFrom('roles').where('id', 'in', some));
+};
+
+const removePolicies: Remove = async (transaction, { id }) => {
+  const some = transaction.selectFrom('policies').select('id').where('account', '=', id).limit(batchSize);
+  return countRows(transaction.deleteFrom('policies').where('id', 'in', some));
+};
+
+const removeChanges: Remove = async (transaction, { id }) => {
+  const some = transaction.selectFrom('changes').select('sequence').where('account', '=', id).limit(batchSize);
+  return countRows(transaction.deleteFrom('changes').where('sequence', 'in', some));
+};
+
+/** Members of roles of others, then the account itself: keys, limits and instances go with it. */
+const removeRow: Remove = async (transaction, { id }) => {
+  await transaction.deleteFrom('role_members').where('member', '=', id).execute();
+  return countRows(transaction.deleteFrom('accounts').where('id', '=', id));
+};
+
+async function countRows(query: { executeTakeFirst(): Promise<{ numDeletedRows: bigint }> }): Promise<number> {
+  return Number((await query.executeTakeFirst()).numDeletedRows);
+}
+
+async function requireDisabled(db: Kysely<Schema>, login: string): Promise<AccountRow> {
+  const account = await requireLogin(db, login);
+  if (account.status !== 'enabled') return account;
+  throw new UsageError(`account ${login} is enabled: only a disabled account can be deleted`, {
+    hint: `cloud server accounts disable ${login}`,
+  });
+}
+
+/** The state of an account that can be removed. @throws {NotFoundError} {UsageError} when it is enabled */
+export function checkRemoval(database: string, login: string): Promise<{ state: AccountRow['status'] }> {
+  return withDatabase(database, async ({ db }) => ({ state: (await requireDisabled(db, login)).status }));
+}
+
+/** From here on nothing gives the account back. */
+function begin(store: Db, login: string): Promise<AccountRow> {
+  return store.write(async (transaction) => {
+    const account = await requireDisabled(transaction, login);
+    await transaction.updateTable('accounts').set({ status: 'deleting' }).where('id', '=', account.id).execute();
+    return account;
+  });
+}
+
+/** Lets gateways end its jobs, which store files of their own then. Where none runs, nothing ends them. */
+async function awaitJobs({ db }: Db, { id }: Account, signal: AbortSignal): Promise<void> {
+  const query = db.selectFrom('jobs').select('id').where('account', '=', id).where('state', '=', 'running').limit(1);
+  const isServed = db
+    .selectFrom('gateways' as never)
+    .select(sql<number>`1`.as('one'))
+    .where(sql<boolean>`until > clock_timestamp()`);
+  const end = performance.now() + patience;
+  while (performance.now() < end && (await query.execute()).length > 0 && (await isServed.execute()).length > 0) {
+    await sleep(pause, undefined, { signal }).catch(() => undefined);
+    checkStopped(signal);
+  }
+}
+
+function checkStopped(signal: AbortSignal): void {
+  if (signal.aborted) throw new InterruptedError('interrupted: the same command goes on');
+}
+
+/**
+ * Removes a disabled account and everything of it; goes on where an earlier run was interrupted.
+ * @param signal ends it between two transactions
+ * @throws {NotFoundError} {UsageError} when the account is enabled; {InterruptedError}
+ */
+export function removeAccount(database: string, login: string, signal: AbortSignal): Promise<Removal> {
+  return withDatabase(database, async (store) => {
+    const account = await begin(store, login);
+    await awaitJobs(store, account, signal);
+    const removeAll = async (remove: Remove): Promise<number> => {
+      for (let total = 0; ;) {
+        checkStopped(signal);
+        const removed = await store.write((transaction) => remove(transaction, account));
+        if (removed === 0) return total;
+        total += removed;
+      }
+    };
+    const { n: jobs } = await store.db
+      .selectFrom('jobs')
+      .select((of) => of.fn.countAll<number>().as('n'))
+      .where('account', '=', account.id)
+      .executeTakeFirstOrThrow();
+    await removeAll(removeJobRows);
+    let entries = 0;
+    for (const remove of [removeDeepEntries, removeTopEntries, removeRootEntry]) entries += await removeAll(remove);
+    for (const remove of [removeUploads, removeImages, removeUsers, removeRoles, removePolicies, removeChanges, removeRow])
+      await removeAll(remove);
+    return { login, entries, jobs };
+  });
+}
