@@ -196,7 +196,14 @@ test('a data directory of an earlier release is taken over, and its jobs go on a
   const older = await openStore(dir);
   const account = await seedAccount(older, { login: 'demo', publicKey: service.key.line, keyFile: '', now: 0 });
   await older.write(async (transaction) => {
-    const columns = ['jobs.creator', 'job_tasks.adder', 'job_tasks.given', 'job_reduce_inputs.adder', 'job_reduce_inputs.given'];
+    const columns = [
+      'jobs.creator',
+      'job_tasks.adder',
+      'job_tasks.given',
+      'job_reduce_inputs.adder',
+      'job_reduce_inputs.given',
+      'accounts.status',
+    ];
     const undo = [
       'drop table job_adders',
       'drop table job_causes',
