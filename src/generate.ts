@@ -56,6 +56,7 @@ const relatedGuides: Readonly<Record<string, readonly string[]>> = {
   rbac: ['cloud-policies'],
   local: ['cloud-local', 'cloud-testing'],
   env: ['cloud-scripting'],
+  server: ['cloud-cluster'],
 };
 
 function printPages(tree: readonly LoadedNoun[]): [string, () => string][] {

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
+import { cluster } from '../../src/cli/guides/cluster.ts';
 import { testing } from '../../src/cli/guides/testing.ts';
 
 /** What the examples of each noun and guide need to be there: lines of bash before all of them, and before some. */
@@ -61,6 +62,11 @@ const password = [
   [/: $/, 'Passw0rd-3\r'],
   [/again: $/, 'Passw0rd-3\r'],
 ] as const;
+
+/** Lines of the guide to clusters. */
+const clusterLines = cluster.sections
+  .flatMap(({ blocks }) => blocks)
+  .flatMap((block) => (typeof block === 'object' && 'lines' in block ? block.lines : []));
 
 /** By the first word, or the page. */
 export const stories: Readonly<Record<string, Story>> = {
@@ -232,6 +238,9 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
   },
   help: {},
   version: {},
+  'cloud-cluster': {
+    left: Object.fromEntries(clusterLines.map((line) => [line, 'it needs PostgreSQL; test/cluster/guide.test.ts does that'])),
+  },
   'cloud-signing': {
     prepare: `${keyFiles}${logs}\necho june | cloud stor put -q - reports/june.pdf\ncloud stor sign reports/june.pdf > url.txt; cloud url explain - --jq '.lines[]' < url.txt > signed-text.txt`,
   },

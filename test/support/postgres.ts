@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { giveAway, unprivileged } from './unprivileged.ts';
 
 /** A PostgreSQL server of the tests' own: Debian's programs, its data in a temporary folder, reached by a socket in it. */
 export interface TestPostgres {
@@ -15,9 +16,6 @@ export interface TestPostgres {
   /** Ends it and removes its data. */
   stop(): Promise<void>;
 }
-
-/** The user for whom it runs where the tests run for root, whom it refuses. */
-const nobody = 65534;
 
 /** Milliseconds that a start may take. */
 const patience = 60_000;
@@ -58,17 +56,16 @@ async function isReady(url: string): Promise<boolean> {
 export async function startPostgres(): Promise<TestPostgres> {
   const programs = findPrograms();
   const folder = mkdtempSync(join(tmpdir(), 'cloud-pg-'));
-  const isRoot = process.getuid?.() === 0;
-  if (isRoot) chownSync(folder, nobody, nobody);
-  const as = ['--pdeathsig', 'KILL', ...(isRoot ? [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'] : [])];
+  giveAway(folder);
+  const [setpriv = '', ...as] = unprivileged;
   const data = join(folder, 'data');
   const make = [join(programs, 'initdb'), '-D', data, '-U', 'cloud', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '-N'];
-  execFileSync('setpriv', [...as, ...make], { stdio: ['ignore', 'ignore', 'inherit'], cwd: folder });
+  execFileSync(setpriv, [...as, ...make], { stdio: ['ignore', 'ignore', 'inherit'], cwd: folder });
   appendFileSync(join(data, 'postgresql.conf'), `${settings}unix_socket_directories = '${folder}'\n`);
   const url = (database: string): string => `postgresql:///${database}?user=cloud&host=${folder}`;
   let crash = async (): Promise<void> => undefined;
   const start = async (): Promise<void> => {
-    const child = spawn('setpriv', [...as, join(programs, 'postgres'), '-D', data], { stdio: 'ignore', cwd: folder });
+    const child = spawn(setpriv, [...as, join(programs, 'postgres'), '-D', data], { stdio: 'ignore', cwd: folder });
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     crash = async () => {
       child.kill('SIGQUIT');

@@ -1,3 +1,4 @@
+import { cluster } from './cluster.ts';
 import type { Guide } from './guide.ts';
 import { jobTools } from './job-tools.ts';
 import { local } from './local.ts';
@@ -8,7 +9,7 @@ import { signing } from './signing.ts';
 import { testing } from './testing.ts';
 
 /** The guides that are pages of the manual. */
-export const guides: readonly Guide[] = [signing, policies, scripting, jobTools, local, testing];
+export const guides: readonly Guide[] = [signing, policies, scripting, jobTools, local, testing, cluster];
 
 /** What `cloud help` explains beside commands: the guides, and parts of the program's own page. */
 export const topics: readonly Guide[] = [

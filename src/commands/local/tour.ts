@@ -28,7 +28,8 @@ interface Samples {
 const large = 'disk image.bin';
 const odd = 'Grüße aus Köln – 寿司.txt';
 
-function makeSamples(folder: string): Samples {
+/** Writes those files into a folder. */
+export function makeSamples(folder: string): Samples {
   // Random bytes in mebibytes: what is compressible or repetitive would hide a fault.
   const content = randomBytes(24 * 1024 * 1024);
   writeFileSync(join(folder, large), content);
@@ -40,7 +41,8 @@ function makeSamples(folder: string): Samples {
   return { digest: createHash('sha256').update(content).digest('hex') };
 }
 
-function listSteps({ digest }: Samples): Step[] {
+/** The steps, of which the first starts the services and the last stops them. */
+export function listSteps({ digest }: Samples): Step[] {
   const quoted = quoteShell(large);
   return [
     { says: 'Start both services on this machine', line: 'cloud local start --compute-port 0 --stor-port 0 -o name' },

@@ -1,0 +1,147 @@
+/**
+ * What the guide to clusters has to be copied. Tests run the commands as they stand, have each file but that of Kubernetes checked by the
+ * program that reads it, and put haproxy.cfg to work.
+ */
+
+/** What is known before the commands of the trial: a folder, the first of its ports, and a key. */
+export const trialVariables = [
+  'export DIR=$HOME/cloud-try PORT=${PORT:-7443} KEY=$HOME/.ssh/id_rsa',
+  'export CLOUD_SERVER_DATABASE="postgresql:///cloud?host=$DIR&user=cloud" CLOUD_SERVER_BYTES=file://$DIR/bytes',
+  'export PATH=$PATH:/usr/lib/postgresql/15/bin:/usr/sbin',
+];
+
+/** Bring up everything on one machine. */
+export const trialCommands = [
+  'mkdir -m 700 $DIR && initdb -D $DIR/db -U cloud -A trust -E UTF8 --no-locale &&',
+  '  pg_ctl -D $DIR/db -l $DIR/db.log -o "-k $DIR -h \'\'" -w start && createdb -h $DIR -U cloud cloud',
+  '',
+  'cloud server migrate &&',
+  '  cloud server accounts create demo --email demo@example.com --public-key $KEY.pub',
+  '',
+  'cloud server gateway --compute-port $((PORT + 10)) --stor-port $((PORT + 11)) --tls-dir $DIR/tls \\',
+  '  --public-url https://localhost:$PORT --stor-public-url https://localhost:$((PORT + 1)) \\',
+  '  >$DIR/gateway1.log 2>&1 & echo $! >$DIR/gateway1.pid',
+  '',
+  'cat >$DIR/haproxy.cfg <<END && haproxy -f $DIR/haproxy.cfg -D -p $DIR/haproxy.pid',
+  'defaults',
+  '  mode tcp',
+  '  timeout connect 2s',
+  '  timeout client 5m',
+  '  timeout server 5m',
+  '  option redispatch',
+  'listen compute',
+  '  bind 127.0.0.1:$PORT',
+  '  server gateway1 127.0.0.1:$((PORT + 10)) check check-ssl verify none',
+  'listen stor',
+  '  bind 127.0.0.1:$((PORT + 1))',
+  '  server gateway1 127.0.0.1:$((PORT + 11)) check check-ssl verify none',
+  'END',
+];
+
+/** Says where each gateway serves, once it does. */
+export const trialLook = ['tail -n 1 $DIR/gateway*.log'];
+
+/** Reach it by a profile of its own. */
+export const trialUse = [
+  'cloud profile create try --account demo --key-file $KEY --ca $DIR/tls/ca.pem \\',
+  '  --url https://localhost:$PORT --stor-url https://localhost:$((PORT + 1))',
+  'cloud --profile try ping',
+];
+
+/** End it, and remove everything. */
+export const trialEnd = ['kill $(cat $DIR/*.pid)', 'pg_ctl -D $DIR/db -m fast stop', 'rm -r $DIR', 'cloud profile delete try --yes'];
+
+/** `/etc/systemd/system/cloud-gateway.service` */
+export const gatewayUnit = [
+  '[Unit]',
+  'Description=Gateway of the cloud services',
+  'Wants=network-online.target',
+  'After=network-online.target',
+  'StartLimitIntervalSec=0',
+  '',
+  '[Service]',
+  'User=cloud',
+  'StateDirectory=cloud',
+  'Environment=HOME=/var/lib/cloud',
+  'LoadCredential=database:/etc/cloud/database',
+  'ExecStart=/usr/bin/cloud server gateway -j --host 0.0.0.0 \\',
+  '  --database-file ${CREDENTIALS_DIRECTORY}/database --bytes file:///srv/cloud \\',
+  '  --tls-cert /etc/cloud/tls/cert.pem --tls-key /etc/cloud/tls/key.pem \\',
+  '  --public-url https://cloud.example.com:7443 \\',
+  '  --stor-public-url https://cloud.example.com:7444',
+  'Restart=always',
+  'RestartSec=2',
+  'TimeoutStopSec=60',
+  'LimitNOFILE=65536',
+  'NoNewPrivileges=yes',
+  'ProtectSystem=strict',
+  'ReadWritePaths=/srv/cloud',
+  'ProtectHome=yes',
+  'PrivateTmp=yes',
+  'UMask=0077',
+  '',
+  '[Install]',
+  'WantedBy=multi-user.target',
+];
+
+/** What follows `global` in `/etc/haproxy/haproxy.cfg`. */
+export const balancerConfiguration = [
+  'defaults',
+  '  mode tcp',
+  '  timeout connect 2s',
+  '  timeout client 5m',
+  '  timeout server 5m',
+  '  option redispatch',
+  '  balance leastconn',
+  '  default-server inter 1s fall 2 rise 1 check check-ssl verify none',
+  '',
+  'listen compute',
+  '  bind :7443',
+  '  server gateway1 10.0.0.11:7443',
+  '  server gateway2 10.0.0.12:7443',
+  '',
+  'listen stor',
+  '  bind :7444',
+  '  server gateway1 10.0.0.11:7444',
+  '  server gateway2 10.0.0.12:7444',
+];
+
+/** A Deployment with what it needs. */
+export const kubernetesManifest = [
+  'apiVersion: apps/v1',
+  'kind: Deployment',
+  'metadata: { name: cloud-gateway }',
+  'spec:',
+  '  replicas: 2',
+  '  selector: { matchLabels: { app: cloud-gateway } }',
+  '  template:',
+  '    metadata: { labels: { app: cloud-gateway } }',
+  '    spec:',
+  '      terminationGracePeriodSeconds: 60',
+  '      containers:',
+  '        - name: gateway',
+  '          image: registry.example.com/cloud:0.2.0',
+  '          args: [server, gateway, -j, --host, 0.0.0.0,',
+  '            --database-file, /etc/cloud/database, --bytes, "file:///srv/cloud",',
+  '            --tls-cert, /etc/cloud/tls/tls.crt, --tls-key, /etc/cloud/tls/tls.key,',
+  '            --public-url, "https://cloud.example.com:7443",',
+  '            --stor-public-url, "https://cloud.example.com:7444"]',
+  '          ports: [{ containerPort: 7443 }, { containerPort: 7444 }]',
+  '          readinessProbe: { tcpSocket: { port: 7444 } }',
+  '          volumeMounts:',
+  '            - { name: database, mountPath: /etc/cloud }',
+  '            - { name: tls, mountPath: /etc/cloud/tls }',
+  '            - { name: contents, mountPath: /srv/cloud }',
+  '      volumes:',
+  '        - { name: database, secret: { secretName: cloud-database } }',
+  '        - { name: tls, secret: { secretName: cloud-tls } }',
+  '        - { name: contents, persistentVolumeClaim: { claimName: cloud-contents } }',
+  '---',
+  'apiVersion: v1',
+  'kind: Service',
+  'metadata: { name: cloud }',
+  'spec:',
+  '  type: LoadBalancer',
+  '  selector: { app: cloud-gateway }',
+  '  ports: [{ name: compute, port: 7443 }, { name: stor, port: 7444 }]',
+];

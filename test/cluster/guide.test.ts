@@ -1,0 +1,114 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { listSteps, makeSamples } from '../../src/commands/local/tour.ts';
+import {
+  balancerConfiguration,
+  gatewayUnit,
+  trialCommands,
+  trialEnd,
+  trialLook,
+  trialUse,
+  trialVariables,
+} from '../../src/cli/guides/cluster-files.ts';
+import { seedCloud } from '../../src/server/seed/cloud.ts';
+import { openClusterStore } from '../../src/server/store/postgres/open.ts';
+import { findPorts } from '../support/free-ports.ts';
+import { haproxy } from '../support/haproxy.ts';
+import { usualIsolation } from '../support/job-sandboxes.ts';
+import { giveAway, requireProgram, unprivileged } from '../support/unprivileged.ts';
+
+/** `cloud help cluster`: its files as the programs see them that read them, and its commands as they stand there. */
+
+let home = '';
+let env: NodeJS.ProcessEnv = {};
+
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), 'cloud-guide-'));
+  const port = await findPorts(22);
+  env = { HOME: home, PATH: `${home}/bin:/usr/bin:/bin`, TMPDIR: home, LANG: 'C.UTF-8', PORT: String(port) };
+  mkdirSync(join(home, 'bin'));
+  // Others than who runs the tests may not read their folder.
+  cpSync('dist', join(home, 'dist'), { recursive: true });
+  writeFileSync(join(home, 'bin/cloud'), `#!/bin/sh\nexec ${process.execPath} ${home}/dist/start.js "$@"\n`, { mode: 0o755 });
+  mkdirSync(join(home, '.ssh'), { mode: 0o700 });
+  execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', '', '-f', join(home, '.ssh/id_rsa')]);
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+/** Types lines into a shell, as a user who is not root. */
+function type(lines: readonly string[], cwd = home): { code: number | null; stdout: string; stderr: string } {
+  const [program, ...words] = [...unprivileged.filter((word) => !['--pdeathsig', 'KILL'].includes(word)), 'bash', '-s'];
+  const [out, err] = [join(home, 'stdout'), join(home, 'stderr')];
+  // Files, since what goes on in the background would keep a pipe open.
+  const script = `exec >${out} 2>${err}\n${lines.join('\n')}\n`;
+  const { status } = spawnSync(program, words, { cwd, env, input: script, timeout: 60_000 });
+  return { code: status, stdout: readFileSync(out, 'utf8'), stderr: readFileSync(err, 'utf8') };
+}
+
+describe('files', () => {
+  test('haproxy.cfg is read by haproxy', () => {
+    const file = join(home, 'haproxy.cfg');
+    writeFileSync(file, `${balancerConfiguration.join('\n')}\n`);
+    const { status, stderr } = spawnSync(requireProgram(haproxy, 'haproxy'), ['-c', '-f', file], { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
+  });
+
+  test.each([['cloud-gateway.service', gatewayUnit]])('%s is read by systemd', (name, lines) => {
+    const file = join(home, name);
+    const verify = (text: string): unknown[] => {
+      writeFileSync(file, text);
+      const { status, stderr } = spawnSync(requireProgram('/usr/bin/systemd-analyze', 'systemd'), ['verify', file], { encoding: 'utf8' });
+      return [status, stderr];
+    };
+    // The program need not be installed.
+    const unit = `${lines.join('\n')}\n`.replaceAll('/usr/bin/cloud', join(home, 'bin/cloud'));
+    expect(verify(unit)).toEqual([0, '']);
+    expect(verify(unit.replace('Restart=always', 'Restart=often'))).toEqual([expect.any(Number), expect.stringContaining('often')]);
+  });
+});
+
+describe('the trial on one machine', () => {
+  const typed = (lines: readonly string[]): string[] => [...trialVariables, ...lines];
+
+  // Where a test fails the last one, which ends everything, does not.
+  afterAll(() => void type(typed(trialEnd)));
+
+  test('the commands of the guide bring it up', { timeout: 60_000 }, async () => {
+    if (usualIsolation() === 'none') env = { ...env, CLOUD_LOCAL_ISOLATION: 'none' };
+    giveAway(home);
+    const { code, stderr } = type(['set -e', ...typed(trialCommands)]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('Created account demo')]);
+    await expect.poll(() => type(typed(trialLook)).stdout, { timeout: 30_000 }).toMatch(/compute https:/u);
+    const used = type(['set -e', ...typed(trialUse)]);
+    expect([used.code, used.stderr, used.stdout]).toEqual([0, expect.any(String), expect.stringMatching(/^storage +https:/mu)]);
+  });
+
+  test('the guided tour passes against the balancer', { timeout: 60_000 }, async () => {
+    // What a datacenter offers is the operator's.
+    const store = await openClusterStore({
+      database: `postgresql:///cloud?host=${home}/cloud-try&user=cloud`,
+      bytes: join(home, 'unused'),
+    });
+    await store.write(seedCloud);
+    await store.close();
+    const folder = join(home, 'tour');
+    mkdirSync(folder);
+    const steps = listSteps(makeSamples(folder)).slice(1, -1);
+    giveAway(folder);
+    for (const { line, check } of steps) {
+      const { code, stdout, stderr } = type([line], folder);
+      expect([line, code, stderr, stdout, check?.(stdout) ?? true]).toEqual([line, 0, stderr, stdout, true]);
+    }
+    expect(steps.length).toBeGreaterThan(10);
+  });
+
+  test('those at its end leave nothing', () => {
+    expect(type(typed(trialEnd))).toEqual(
+      expect.objectContaining({ code: 0, stdout: expect.stringContaining('server stopped') as string }),
+    );
+    expect(existsSync(join(home, 'cloud-try'))).toBe(false);
+  });
+});

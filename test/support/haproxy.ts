@@ -1,0 +1,2 @@
+/** Where Debian's package puts it, which is not on the PATH of users. */
+export const haproxy = '/usr/sbin/haproxy';
