@@ -392,7 +392,7 @@ _cloud_place() {
     'local faults clear') options="--data $_cloud_shared" ;;
     'local requests') options="--data --failed -f,--follow $_cloud_shared" ;;
     'server') commands='gateway migrate accounts' aliases='accounts=account' options="$_cloud_shared" ;;
-    'server gateway') options="--database --database-file --bytes --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --datacenter --limit+ --allow-jobs --isolation --job-slots --job-time-limit $_cloud_shared" ;;
+    'server gateway') options="--database --database-file --bytes --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --datacenter --limit+ --allow-jobs --isolation --job-slots --job-time-limit $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
     'server accounts') commands='list create disable enable delete' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
     'server accounts list') options="--database --database-file $_cloud_shared" ;;
@@ -847,6 +847,7 @@ _cloud_value() {
     'server gateway/--admin-host') kind=text ;;
     'server gateway/--public-url') kind=text ;;
     'server gateway/--stor-public-url') kind=text ;;
+    'server gateway/--proxy-protocol-from') kind=text ;;
     'server gateway/--datacenter') kind=text ;;
     'server gateway/--limit') kind=text ;;
     'server gateway/--isolation') kind=words choices='bubblewrap namespaces none' ;;

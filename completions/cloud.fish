@@ -1269,6 +1269,8 @@ function __cloud_valued
             return 0
         case 'server gateway/--stor-public-url'
             return 0
+        case 'server gateway/--proxy-protocol-from'
+            return 0
         case 'server gateway/--datacenter'
             return 0
         case 'server gateway/--limit'
@@ -2441,6 +2443,7 @@ complete -c cloud -n '__cloud_at \'server gateway\'' -l admin-port -x -d 'Port o
 complete -c cloud -n '__cloud_at \'server gateway\'' -l admin-host -x -d 'Address of the admin port; this machine only when absent'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l public-url -x -d 'URL by which clients reach the compute service'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l stor-public-url -x -d 'URL by which clients reach the object storage'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l proxy-protocol-from -x -d 'Balancers whose connections begin with a PROXY header, version 1 or 2, with commas between'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l datacenter -x -d 'Name of the datacenter'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l limit -x -d 'Set a limit of the services; cloud help local-service lists them'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l allow-jobs -d 'Run jobs although others can reach the service'

@@ -43,6 +43,8 @@ export interface GatewayOptions extends SharedOptions, WatchOptions {
   readonly publicUrl?: string | undefined;
   readonly storPublicUrl?: string | undefined;
   readonly settings?: ServiceSettings;
+  /** True for addresses of balancers, which begin each connection with a PROXY header. */
+  readonly isBalancer?: ((address: string) => boolean) | undefined;
   /** Of this process, by which others are told of it. */
   readonly pid: number;
 }
@@ -128,7 +130,7 @@ async function listenBoth(
   const shared = { store, datacenter, now, log, settings, observer: watch.observer };
   const pool = createConnectionPool(log, computePoolLimits(settings));
   state.connections = () => pool.count();
-  const sockets = { tls, host, log, trusted: tls === undefined, settings, pool };
+  const sockets = { tls, host, log, trusted: tls === undefined, settings, pool, isBalancer: options.isBalancer };
   const handlers = createComputeHandlers();
   const compute = createService({ ...shared, service: 'compute', operations: computeOperations, handlers });
   const storage = createService({

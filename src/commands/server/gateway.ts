@@ -25,6 +25,9 @@ const gatewayOptions = {
   adminHost: text('Address of the admin port; this machine only when absent', { placeholder: 'ADDRESS' }),
   publicUrl: text('URL by which clients reach the compute service', { placeholder: 'URL' }),
   storPublicUrl: text('URL by which clients reach the object storage', { placeholder: 'URL' }),
+  proxyProtocolFrom: text('Balancers whose connections begin with a PROXY header, version 1 or 2, with commas between', {
+    placeholder: 'CIDR',
+  }),
   datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
   limit: texts('Set a limit of the services; cloud help local-service lists them', { placeholder: 'NAME=N' }),
   allowJobs: flag('Run jobs although others can reach the service'),
@@ -57,6 +60,12 @@ function readAdmin({ adminPort, adminHost }: GatewayOptions): { host: string; po
   throw new UsageError('--admin-host is of the admin port, and there is none', { hint: 'give --admin-port PORT too' });
 }
 
+async function readBalancers({ proxyProtocolFrom }: GatewayOptions): Promise<((address: string) => boolean) | undefined> {
+  if (proxyProtocolFrom === undefined) return undefined;
+  const { readAddressRanges } = await import('../../server/http/address-ranges.ts');
+  return readAddressRanges(proxyProtocolFrom.split(',').map((range) => range.trim()));
+}
+
 function checkUrl(name: string, url: string | undefined): string | undefined {
   if (url === undefined || (URL.canParse(url) && /^https?:$/u.test(new URL(url).protocol))) return url;
   throw new UsageError(`${name} ${url}: must be a URL of http or https`);
@@ -65,13 +74,14 @@ function checkUrl(name: string, url: string | undefined): string | undefined {
 export const gateway = command({
   summary: 'Serve both services over PostgreSQL and a shared folder, in the foreground',
   description:
-    'The database is made by cloud server migrate, and accounts by cloud server accounts create. What is stored is on the disk and in the database when it is acknowledged; the gateway itself keeps nothing. Logs go to stdout, a line for each request, with -j as lines of JSON, of which the first says where it serves. --admin-port answers /--live, /--ready (not while it starts, ends or has lost its lease; the database does not matter) and /--metrics for Prometheus. SIGTERM or Ctrl-C ends it: requests under way are finished first. While the database is away, requests are answered 503 with Retry-After.\nOne gateway serves a database at a time: a second one is refused while the first is alive, and takes its place at most 15 seconds after it was killed.',
+    'The database is made by cloud server migrate, and accounts by cloud server accounts create. What is stored is on the disk and in the database when it is acknowledged; the gateway itself keeps nothing. Logs go to stdout, a line for each request, with -j as lines of JSON, of which the first says where it serves. --admin-port answers /--live, /--ready (not while it starts, ends or has lost its lease; the database does not matter) and /--metrics for Prometheus. SIGTERM or Ctrl-C ends it: requests under way are finished first. While the database is away, requests are answered 503 with Retry-After.\nOne gateway serves a database at a time: a second one is refused while the first is alive, and takes its place at most 15 seconds after it was killed.\nBehind a balancer that passes TCP on, --proxy-protocol-from names its addresses: connections from there must begin with a PROXY header (haproxy: send-proxy or send-proxy-v2), and are closed without one; policies and the log then see the address of the client. From other addresses such a header is a bad request.',
   options: gatewayOptions,
   run: async (invocation) => {
     const { options, world, global } = invocation;
     const database = await readDatabase(invocation, options);
     const bytes = readBytes(invocation, options);
     const tls = readTls(invocation, options);
+    const isBalancer = await readBalancers(options);
     const log = createGatewayLog((line) => void world.stdout.stream.write(`${line}\n`), global.json, world.now);
     makeFolders(bytes, 0o700);
     // From here on a signal ends what was begun in order.
@@ -89,6 +99,7 @@ export const gateway = command({
       host: options.host,
       admin: readAdmin(options),
       datacenter: options.datacenter,
+      isBalancer,
       publicUrl: checkUrl('--public-url', options.publicUrl),
       storPublicUrl: checkUrl('--stor-public-url', options.storPublicUrl),
       allowJobs: options.allowJobs,

@@ -19,6 +19,7 @@ const stallLimit = 10_000;
 /** A connection that was accepted, before the TLS handshake as well. */
 export interface PooledConnection {
   readonly socket: Socket;
+  /** Of the client: not of the balancer that passes the connection on. */
   readonly address: string;
   /** True once a request over it had a valid signature. */
   authenticated: boolean;
@@ -40,8 +41,8 @@ export interface ConnectionPool {
   readonly limits: PoolLimits;
   /** Connections that are open. */
   count(): number;
-  /** Takes a new connection; undefined when there is no room and the connection was destroyed. */
-  add(socket: Socket): PooledConnection | undefined;
+  /** Takes a new connection of a client; undefined when there is no room and the connection was destroyed. */
+  add(socket: Socket, address?: string): PooledConnection | undefined;
 }
 
 /**
@@ -110,8 +111,7 @@ export function createConnectionPool(log: (line: string) => void, limits: PoolLi
   return {
     limits,
     count: () => all.size,
-    add(socket) {
-      const address = socket.remoteAddress ?? '';
+    add(socket, address = socket.remoteAddress ?? '') {
       if (!makeRoom(byAddress.get(address) ?? new Set(), perAddress) || !makeRoom(all, most)) {
         logRefused();
         socket.destroy();

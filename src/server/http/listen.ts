@@ -11,6 +11,7 @@ import { splitPlainHttp } from './first-byte.ts';
 import { createMalformedWriter, writeReason } from './malformed.ts';
 import { readRequest, type Incoming } from './incoming.ts';
 import { ConnectionClosed } from '../faults/inject.ts';
+import { acceptProxied, type ClientAddresses } from './proxied-connections.ts';
 import { discardBody } from './response.ts';
 import { limitOf } from '../limit.ts';
 import type { Service } from './serve.ts';
@@ -30,6 +31,8 @@ export interface ListenOptions {
   /** Shared by all listeners of the process; one of its own when absent. */
   readonly pool?: ConnectionPool | undefined;
   readonly settings?: ServiceSettings | undefined;
+  /** True for addresses of balancers, which tell the client's address in a PROXY header; no address when absent. */
+  readonly isBalancer?: ((address: string) => boolean) | undefined;
 }
 
 /** A service that can be reached at a socket. */
@@ -140,7 +143,7 @@ function createHandler({ handle, trusted = false, log, settings = {} }: ListenOp
       const pooled = connections.http.get(incoming.socket)?.pooled;
       const taken = readRequest(incoming, response, expects, settings);
       reply = await handle(taken.request, {
-        remoteAddress: incoming.socket.remoteAddress ?? '',
+        remoteAddress: pooled?.address ?? '',
         secure: trusted || isEncrypted(incoming.socket),
         refusal,
         authenticated: () => {
@@ -181,18 +184,18 @@ function describePeer({ remoteAddress = '', remotePort = 0 }: Socket): string {
 function watchConnections(
   server: Server,
   pool: ConnectionPool,
+  addresses: ClientAddresses,
   { handle, tls, trusted = false, settings = {} }: ListenOptions,
 ): Connections & { readonly takePlain: (socket: Socket) => void } {
   const connections: Connections = { http: new WeakMap(), open: new Set() };
   const mostWaiting = limitOf(settings, 'pipelinedRequests');
   const byPeer = new Map<string, PooledConnection>();
   const addConnection = (socket: Socket, pooled: PooledConnection): void => {
-    const { remoteAddress = '' } = socket;
-    const writeMalformed = createMalformedWriter(handle, { remoteAddress, secure: trusted || isEncrypted(socket) });
+    const writeMalformed = createMalformedWriter(handle, { remoteAddress: pooled.address, secure: trusted || isEncrypted(socket) });
     connections.http.set(socket, new HttpConnection(socket, pooled, mostWaiting, writeMalformed));
   };
   server.on('connection', (socket: Socket) => {
-    const pooled = pool.add(socket);
+    const pooled = pool.add(socket, addresses.get(socket));
     if (pooled === undefined) return;
     const peer = describePeer(socket);
     connections.open.add(pooled);
@@ -222,15 +225,26 @@ interface Watched {
   /** What answers plain HTTP at a port of TLS; it does not listen. */
   readonly plain: Server | undefined;
   readonly connections: Connections;
+  /** Ends connections of balancers that have not told whose they are. */
+  readonly endWaiting?: (() => void) | undefined;
 }
 
 function createSocketServer(options: ListenOptions, pool: ConnectionPool): Watched {
+  const { isBalancer, log, settings = {} } = options;
+  const addresses: ClientAddresses = new WeakMap();
+  const watched = createAnsweringServer(options, pool, addresses);
+  if (isBalancer === undefined) return watched;
+  const limits = { patienceMs: limitOf(settings, 'handshakeMilliseconds'), mostWaiting: pool.limits.connections };
+  return { ...watched, endWaiting: acceptProxied(watched.server, addresses, { isBalancer, log, ...limits }) };
+}
+
+function createAnsweringServer(options: ListenOptions, pool: ConnectionPool, addresses: ClientAddresses): Watched {
   const { tls, settings = {} } = options;
   const handshakeTimeout = limitOf(settings, 'handshakeMilliseconds');
   const heads = limitHeads(settings);
   if (tls === undefined) {
     const server = createServer(heads);
-    const connections = watchConnections(server, pool, options);
+    const connections = watchConnections(server, pool, addresses, options);
     answerRequests(server, options, connections);
     return { server, plain: undefined, connections };
   }
@@ -244,7 +258,7 @@ function createSocketServer(options: ListenOptions, pool: ConnectionPool): Watch
     },
     handshakeTimeout,
   );
-  const connections = watchConnections(server, pool, options);
+  const connections = watchConnections(server, pool, addresses, options);
   for (const each of [server, plain]) answerRequests(each, options, connections);
   // Its limits of time are kept from then on.
   server.once('listening', () => plain.emit('listening'));
@@ -276,13 +290,14 @@ function bind({ server }: Watched, host: string, port: number): Promise<number> 
   });
 }
 
-function closeServer({ server, plain, connections: { open } }: Watched, patience: number): Promise<void> {
+function closeServer({ server, plain, connections: { open }, endWaiting }: Watched, patience: number): Promise<void> {
   return new Promise((resolve) => {
     const destroyAll = (): void => open.forEach(({ socket }) => socket.destroy());
     const cut = setTimeout(destroyAll, patience);
     // Connections fall idle one by one as their requests finish; nothing tells when.
     const sweep = setInterval(() => open.forEach(({ busy, socket }) => (busy ? undefined : socket.destroy())), 20);
     plain?.close();
+    endWaiting?.();
     server.close(() => {
       clearTimeout(cut);
       clearInterval(sweep);

@@ -1,0 +1,116 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/**
+ * The header by which a balancer tells whose connection it passes on: PROXY protocol, versions 1 and 2, of HAProxy's `proxy-protocol.txt`.
+ * Strict: what a receiver may refuse is refused.
+ */
+
+/** What a header says. */
+export interface ProxyHeader {
+  /** Bytes of the header. */
+  readonly length: number;
+  /** IP address of the client; undefined when the connection is the balancer's own, or the balancer does not know whose it is. */
+  readonly address: string | undefined;
+}
+
+/** A header that is none. */
+export class InvalidProxyHeader extends Error {}
+
+const firstPrefix = Buffer.from('PROXY ');
+const firstEnd = Buffer.from('\r\n');
+/** Longest header of version 1 (section 2.1). */
+const firstLimit = 107;
+
+const secondPrefix = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
+const secondHead = 16;
+/** Most bytes of addresses and further fields in version 2. Balancers send certificates' names at most. */
+const secondLimit = 4096;
+
+const commands = { local: 0x20, proxy: 0x21 } as const;
+/** Family and transport (section 2.2), and the bytes of two addresses and two ports. */
+const unspecified = 0x00;
+const tcpFamilies: ReadonlyMap<number, { readonly addressBytes: number; readonly total: number }> = new Map([
+  [0x11, { addressBytes: 4, total: 12 }],
+  [0x21, { addressBytes: 16, total: 36 }],
+]);
+
+/** The one form of an address by which policies and logs know it. */
+function normalise(address: string): string {
+  if (isIPv4(address)) return address;
+  const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/u.exec(text) ?? [];
+  if (high === undefined || low === undefined) return text;
+  const bits = Number.parseInt(high, 16) * 0x1_00_00 + Number.parseInt(low, 16);
+  return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 0xff).join('.');
+}
+
+function isPort(text: string): boolean {
+  return /^(?:0|[1-9]\d{0,4})$/u.test(text) && Number(text) <= 65_535;
+}
+
+function readFirst(bytes: Buffer): ProxyHeader | undefined {
+  const end = bytes.subarray(0, firstLimit).indexOf(firstEnd);
+  if (end === -1) {
+    if (bytes.length >= firstLimit) throw new InvalidProxyHeader('no end of the line');
+    return undefined;
+  }
+  const length = end + firstEnd.length;
+  const line = bytes.subarray(0, end).toString('latin1');
+  if (line === 'PROXY UNKNOWN' || line.startsWith('PROXY UNKNOWN ')) return { length, address: undefined };
+  const [, family, ...words] = line.split(' ');
+  const [source = '', target = '', ...ports] = words;
+  const isAddress = family === 'TCP4' ? isIPv4 : (text: string) => family === 'TCP6' && isIPv6(text) && !text.includes('%');
+  if (words.length !== 4 || ![source, target].every((each) => isAddress(each)) || !ports.every(isPort)) {
+    throw new InvalidProxyHeader('addresses or ports');
+  }
+  return { length, address: normalise(source) };
+}
+
+/** Throws unless the fields behind the addresses fill them to the end (section 2.2: type, length, value). */
+function checkFields(fields: Buffer): void {
+  let at = 0;
+  while (at < fields.length) {
+    if (at + 3 > fields.length) throw new InvalidProxyHeader('a field without an end');
+    at += 3 + fields.readUInt16BE(at + 1);
+  }
+  if (at !== fields.length) throw new InvalidProxyHeader('a field is longer than the header');
+}
+
+function writeAddress(bytes: Buffer): string {
+  if (bytes.length === 4) return bytes.join('.');
+  const groups = Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(2 * index).toString(16));
+  return normalise(groups.join(':'));
+}
+
+function readSecond(bytes: Buffer): ProxyHeader | undefined {
+  if (bytes.length < secondHead) return undefined;
+  const [command, family, size] = [bytes.readUInt8(12), bytes.readUInt8(13), bytes.readUInt16BE(14)];
+  if (command !== commands.local && command !== commands.proxy) throw new InvalidProxyHeader('version or command');
+  if (size > secondLimit) throw new InvalidProxyHeader(`more than ${secondLimit} bytes`);
+  const length = secondHead + size;
+  const known = tcpFamilies.get(family);
+  if (command === commands.proxy && family !== unspecified && (known === undefined || size < known.total)) {
+    throw new InvalidProxyHeader('addresses');
+  }
+  if (bytes.length < length) return undefined;
+  if (command === commands.local || known === undefined) return { length, address: undefined };
+  checkFields(bytes.subarray(secondHead + known.total, length));
+  return { length, address: writeAddress(bytes.subarray(secondHead, secondHead + known.addressBytes)) };
+}
+
+/** Whether the bytes so far may be, or begin with, a prefix. */
+function mayBegin(bytes: Buffer, prefix: Buffer): boolean {
+  const size = Math.min(bytes.length, prefix.length);
+  return bytes.subarray(0, size).equals(prefix.subarray(0, size));
+}
+
+/**
+ * Reads the header at the beginning of a connection.
+ * @returns undefined while more bytes are needed
+ * @throws {InvalidProxyHeader} as soon as the bytes cannot be one
+ */
+export function readProxyHeader(bytes: Buffer): ProxyHeader | undefined {
+  if (mayBegin(bytes, firstPrefix)) return readFirst(bytes);
+  if (mayBegin(bytes, secondPrefix)) return readSecond(bytes);
+  throw new InvalidProxyHeader('neither version');
+}
