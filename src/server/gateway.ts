@@ -18,6 +18,7 @@ import { answerPreflight } from './storage/cors.ts';
 import { createStorageHandlers, entryAt } from './storage/index.ts';
 import { assertUpload } from './storage/uploads.ts';
 import { collectUnreferenced } from './store/collect.ts';
+import { foldRegularly } from './store/fold-regularly.ts';
 import { findReferenced } from './storage/contents.ts';
 import type { LocalStore } from './store/open.ts';
 import type { Schema } from './store/schema.ts';
@@ -167,10 +168,11 @@ async function serve(
   const told = { computeUrl: options.publicUrl ?? compute.url, storUrl: options.storPublicUrl ?? storage.url };
   const stop = new AbortController();
   const stopFollowing = jobs && followCancelled(store, jobs.wake, log);
+  const stopFolding = foldRegularly(store.db, log);
   const closeAll = async (patience?: number): Promise<void> => {
     stop.abort();
     await stopFollowing?.();
-    await Promise.all([compute.close(patience), storage.close(patience), jobs?.close(), collecting]);
+    await Promise.all([compute.close(patience), storage.close(patience), jobs?.close(), collecting, stopFolding()]);
   };
   storUrl = storage.url;
   const collecting = collectUnreferenced(store, Date.now() - orphanAge, findReferenced, stop.signal).then(

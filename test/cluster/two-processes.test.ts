@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import type { LocalStore } from '../../src/server/store/open.ts';
 import { createDatabase } from '../support/cluster-database.ts';
+import { findDamage } from '../support/find-damage.ts';
 import { createRsaKey, createTestService, joinServices, signAs, type TestReply, type TestService } from '../support/service.ts';
 
 /** Services of two processes, each with its own connections and memory, over one database and one folder. */
@@ -35,19 +36,6 @@ afterAll(async () => {
 const either = (turn: number): Pick<TestService, 'compute' | 'storage'> => (turn % 2 === 0 ? first : second);
 const directory = { 'content-type': 'application/json; type=directory' };
 const count = (replies: readonly TestReply[], status: number): number => replies.filter((reply) => reply.status === status).length;
-
-/** Entries whose directory is not there, and directories whose count is not that of their entries. */
-async function findDamage(): Promise<unknown[]> {
-  const rows = await store.db.selectFrom('entries').selectAll().execute();
-  const paths = new Map(rows.map((row) => [`${row.parent}${row.parent === '' ? '' : '/'}${row.name}`, row]));
-  const orphans = rows
-    .filter(({ parent }) => parent !== '' && paths.get(parent)?.type !== 'directory')
-    .map(({ parent, name }) => [parent, name]);
-  const wrong = [...paths].filter(
-    ([path, { type, children }]) => type === 'directory' && rows.filter(({ parent }) => parent === path).length !== children,
-  );
-  return [...orphans, ...wrong.map(([path, { children }]) => [path, children])];
-}
 
 describe('what one acknowledged, the other knows', () => {
   test('a key that was revoked is dead everywhere, one that was registered alive', async () => {
@@ -99,7 +87,7 @@ describe('writers of the same', () => {
       await first.storage('DELETE', '/demo/stor/d/child');
       await first.storage('DELETE', '/demo/stor/d');
     }
-    expect(await findDamage()).toEqual([]);
+    expect(await findDamage(store)).toEqual([]);
   });
 
   test('the count of a directory is that of its entries, whoever makes and removes them', async () => {
@@ -113,7 +101,7 @@ describe('writers of the same', () => {
     for (const [put, removed] of await Promise.all(rounds)) expect([put, [204, 404].includes(removed ?? 0)]).toEqual([204, true]);
     const listed = await second.storage('GET', '/demo/stor/counted');
     expect(listed.headers['result-set-size']).toBe(String(listed.text.trim().split('\n').length));
-    expect(await findDamage()).toEqual([]);
+    expect(await findDamage(store)).toEqual([]);
   });
 });
 

@@ -4,7 +4,8 @@ import { InterruptedError, UsageError } from '../../base/errors.ts';
 import { withDatabase } from '../cluster-accounts.ts';
 import { releaseContents } from '../storage/contents.ts';
 import { placeOfAbsolute } from '../storage/paths.ts';
-import type { AccountRow, Schema } from '../store/schema.ts';
+import { changeCount, dropCounts } from '../store/counts.ts';
+import type { AccountRow, EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { requireLogin } from './account-state.ts';
 
@@ -59,18 +60,18 @@ const removeJobRows: Remove = async (transaction, { id }) => {
 
 /** Removes entries, the deepest first: what is left is a tree at any time. */
 async function removeSome(transaction: Transaction<Schema>, where: RawBuilder<unknown>): Promise<number> {
-  const { rows } = await sql<{ parent: string; content: string | null }>`
+  const { rows } = await sql<Pick<EntryRow, 'parent' | 'name' | 'type' | 'content'>>`
     delete from entries where (parent, name) in
     (select parent, name from entries where ${where} order by parent desc, name desc limit ${batchSize})
-    returning parent, content`.execute(transaction);
+    returning parent, name, type, content`.execute(transaction);
   const counts = new Map<string, number>();
   for (const { parent } of rows) counts.set(parent, (counts.get(parent) ?? 0) + 1);
   for (const [path, count] of counts) {
     const place = placeOfAbsolute(path);
-    if (!place) continue;
-    const query = transaction.updateTable('entries').set({ children: sql`children - ${count}` });
-    await query.where('parent', '=', place.parent).where('name', '=', place.name).execute();
+    if (place) await changeCount(transaction, place, -count);
   }
+  const directories = rows.filter(({ type }) => type === 'directory');
+  await dropCounts(transaction, directories);
   await releaseContents(
     transaction,
     rows.map(({ content }) => content),

@@ -1,6 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import { releaseContents, removeGarbage } from '../storage/contents.ts';
 import { placeOfAbsolute } from '../storage/paths.ts';
+import { changeCount } from '../store/counts.ts';
 import { listRows, listValues } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -60,10 +61,7 @@ async function removeObjects(transaction: Transaction<Schema>, paths: readonly s
   for (const { parent } of removed) counts.set(parent, (counts.get(parent) ?? 0) + 1);
   for (const [parent, count] of counts) {
     const above = placeOfAbsolute(parent);
-    if (!above) continue;
-    const { parent: grandparent, name } = above;
-    const query = transaction.updateTable('entries').set({ children: sql`children - ${count}` });
-    await query.where('parent', '=', grandparent).where('name', '=', name).execute();
+    if (above) await changeCount(transaction, above, -count);
   }
   return removed.map(({ content }) => content);
 }

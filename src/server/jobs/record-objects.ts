@@ -6,6 +6,7 @@ import { ensureDirectory, findForWriting, findObstacle, putEntry, refuseDirector
 import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
 import { refuseJobPlace } from '../storage/job-places.ts';
 import { parentOf, refuseRoot, refuseUploads, type Place } from '../storage/paths.ts';
+import { changeCount } from '../store/counts.ts';
 import { listRows } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
 import { failOutput } from './collect-outputs.ts';
@@ -35,13 +36,7 @@ export async function putObjects(transaction: Transaction<Schema>, objects: read
       select ${parent}, value ->> 0, 'object', value ->> 1, cast(${now} as bigint), cast(value ->> 2 as bigint), value ->> 3, value ->> 4,
         cast(${defaultCopies} as bigint), ${headers}, ${roleTags}, 0
       from ${listRows(transaction, rows)}`.execute(transaction);
-    if (!above) continue;
-    await transaction
-      .updateTable('entries')
-      .set({ children: sql`children + ${group.length}` })
-      .where('parent', '=', above.parent)
-      .where('name', '=', above.name)
-      .execute();
+    if (above) await changeCount(transaction, above, group.length);
   }
 }
 

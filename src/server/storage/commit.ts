@@ -50,7 +50,7 @@ export const commitMultipartUpload: Handler<typeof storage.commitMultipartUpload
     const md5 = await digestParts(call.store, id, parts);
     if (md5 === undefined) continue;
     checkMd5(upload, md5);
-    const done = await call.store.write((transaction) => commit(transaction, { id, prefix, etags, parts, md5 }, call));
+    const done = await call.store.writeEntry((transaction) => commit(transaction, { id, prefix, etags, parts, md5 }, call));
     if (!done) continue;
     forgetDigest(call.store, id);
     await removeGarbage(call.store, done.garbage);
@@ -68,13 +68,16 @@ interface Commit {
   md5: string;
 }
 
-/** Undefined when the parts are not those that were read. */
+/**
+ * Undefined when the parts are not those that were read. Nobody else changes the upload or its parts from the first query on, and the next
+ * ones see what was changed before that: a serializable transaction would see the parts as they were when it began to wait.
+ */
 async function commit(
   transaction: Transaction<Schema>,
   { id, prefix, etags, parts, md5 }: Commit,
   call: Call,
 ): Promise<{ upload: UploadRow; garbage: Garbage[] } | undefined> {
-  const upload = await findUpload(transaction, call, id, prefix);
+  const upload = await findUpload(transaction, call, id, prefix, 'alone');
   if (isRepeated(upload, etags)) return { upload, garbage: [] };
   const plan = await checkCommit(transaction, upload, etags, call);
   if (plan.parts.some(({ content }, index) => content !== parts[index]?.content)) return undefined;

@@ -12,6 +12,7 @@ import type { EntryRow, PieceRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { findEntry } from './entries.ts';
 import { hold, whenReleased } from './readers.ts';
+import { touchContents } from './shared-contents.ts';
 
 /**
  * The content of an object is one file of the byte store, or, after a multipart upload, the files of its parts one after
@@ -166,7 +167,8 @@ export async function releaseContents(
   const garbage: Garbage[] = [];
   for (let index = 0; index < known.length; index += batchSize) {
     const batch = known.slice(index, index + batchSize);
-    const referenced = await findReferenced(transaction, batch);
+    let referenced = await findReferenced(transaction, batch);
+    if (await touchContents(transaction, referenced)) referenced = await findReferenced(transaction, batch);
     for (const content of batch) {
       if (referenced.has(content)) continue;
       if (isRow(content)) await removeRow(transaction, content);

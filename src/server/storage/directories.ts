@@ -2,12 +2,23 @@ import type { Kysely } from 'kysely';
 import { ApiError } from '../../base/errors.ts';
 import type { storage } from '../../api/storage.ts';
 import type { Handler } from '../http/handler.ts';
+import { isPostgres } from '../store/engine-of.ts';
 import type { Schema } from '../store/schema.ts';
 import { chooseHeaders } from './headers.ts';
 import { checkWrite } from './conditions.ts';
 import { releaseContents, removeGarbage } from './contents.ts';
-import { describeDirectory, ensureDirectory, findEntry, findForWriting, putEntry, removeEntry, requireEntry } from './entries.ts';
+import {
+  describeDirectory,
+  ensureDirectory,
+  findCounted,
+  findForWriting,
+  isEmpty,
+  putEntry,
+  removeDirectory,
+  requireEntry,
+} from './entries.ts';
 import { refuseJobPlace } from './job-places.ts';
+import type { Lock } from './locks.ts';
 import { placeOf, refuseRoot, refuseUploads, roots, type Place } from './paths.ts';
 import { chooseRoleTags } from './roles.ts';
 
@@ -24,7 +35,7 @@ export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path,
     refuseRoot(place);
     refuseUploads(place);
   }
-  const garbage = await call.store.write(async (transaction) => {
+  const garbage = await call.store.writeEntry(async (transaction) => {
     if (isRoot(place)) await ensureDirectory(transaction, place, call.now());
     await refuseJobPlace(transaction, place, 'write');
     const { parent, entry } = await findForWriting(transaction, place);
@@ -43,13 +54,20 @@ export const deleteDirectory: Handler<typeof storage.deleteDirectory> = async ({
   const place = placeOf(call.account.login, path);
   refuseRoot(place);
   refuseUploads(place);
-  await call.store.write(async (transaction) => {
-    const entry = await requireEntry(transaction, place);
-    checkWrite(conditions, entry, call.now());
-    if (entry.type !== 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became an object meanwhile: ask again`);
-    await refuseJobPlace(transaction, place, 'remove');
-    if (entry.children > 0) throw new ApiError(400, 'DirectoryNotEmpty', `${place.path} has ${entry.children} entries: delete them first`);
-    await removeEntry(transaction, place);
+  await call.store.writeEntry(async (transaction) => {
+    const check = async (lock?: Lock): Promise<void> => {
+      const entry = await requireEntry(transaction, place, lock);
+      checkWrite(conditions, entry, call.now());
+      if (entry.type !== 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became an object meanwhile: ask again`);
+      await refuseJobPlace(transaction, place, 'remove');
+      if (await isEmpty(transaction, place)) return;
+      const { count = 0 } = (await findCounted(transaction, place)) ?? {};
+      throw new ApiError(400, 'DirectoryNotEmpty', `${place.path} has ${count} entries: delete them first`);
+    };
+    // What cannot be removed is not locked: writers in it would have to be waited for.
+    if (isPostgres(transaction)) await check();
+    await check('alone');
+    await removeDirectory(transaction, place);
   });
   return {};
 };
@@ -60,9 +78,10 @@ function isRoot(place: Place): boolean {
 }
 
 /** The directory at a place, for a listing; an account's own is there in any case. @throws 404 `ResourceNotFound`. */
-export async function findDirectory(db: Kysely<Schema>, place: Place): Promise<{ children: number; headers: string; role_tags: string }> {
-  if (place.parts.length === 0) return (await findEntry(db, place)) ?? { children: 0, headers: '{}', role_tags: '[]' };
-  const entry = await requireEntry(db, place);
-  if (entry.type === 'directory') return entry;
+export async function findDirectory(db: Kysely<Schema>, place: Place): Promise<{ count: number; headers: string; role_tags: string }> {
+  const entry = await findCounted(db, place);
+  if (entry?.type === 'directory') return entry;
+  if (place.parts.length === 0) return { count: 0, headers: '{}', role_tags: '[]' };
+  await requireEntry(db, place);
   throw new ApiError(409, 'ConcurrentRequest', `${place.path} became an object meanwhile: ask again`);
 }

@@ -1,13 +1,22 @@
-import { sql, type Kysely, type Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { ApiError } from '../../base/errors.ts';
+import { changeCount, dropCounts, selectCount } from '../store/counts.ts';
+import { isPostgres } from '../store/engine-of.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
 import { rememberQuery } from '../store/remembered-query.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
+import { lockRows, type Lock } from './locks.ts';
 import { parentOf, placeOf, roots, type Place } from './paths.ts';
 
 /** Most entries in a directory. */
 const childrenLimit = 1_000_000;
+
+/**
+ * Entries below that limit from which on writers in a directory count what others have not folded yet, one after the other. It is more than
+ * can be left between two times of folding.
+ */
+const limitMargin = 100_000;
 
 /** An entry that is about to be written, as it is now, and the directory that holds it. */
 export interface Found {
@@ -33,38 +42,83 @@ const updateEntry = prepareQuery((db, { parent, name, ...values }: Key & EntryVa
 
 const insertEntry = prepareQuery((db, row: EntryRow) => db.insertInto('entries').values(row).compile());
 
-const addToChildren = prepareQuery((db, { parent, name, change }: Key & { change: number }) =>
-  db
-    .updateTable('entries')
-    .set({ children: sql`children + ${change}` })
-    .where('parent', '=', parent)
-    .where('name', '=', name)
-    .compile(),
+const selectLocked = Object.fromEntries(
+  (['present', 'unchanged', 'own', 'alone'] as const).map((lock) => [
+    lock,
+    prepareQuery((db, { parent, name }: Key) =>
+      lockRows(db, db.selectFrom('entries').selectAll().where('parent', '=', parent).where('name', '=', name), lock).compile(),
+    ),
+  ]),
+) as Record<Lock, typeof selectEntry>;
+
+/** The row of a directory with the number of its entries as it is now. */
+const selectDirectory = rememberQuery(
+  'entries',
+  prepareQuery((db, { parent, name }: Key) =>
+    db
+      .selectFrom('entries')
+      .selectAll()
+      .select(selectCount(db).as('count'))
+      .where('parent', '=', parent)
+      .where('name', '=', name)
+      .compile(),
+  ),
 );
 
-/** The entry at a place. */
-export async function findEntry(db: Kysely<Schema>, { parent, name }: Key): Promise<EntryRow | undefined> {
-  const [entry] = await selectEntry(db, { parent, name });
+const selectChild = prepareQuery((db, { path }: { path: string }) =>
+  db.selectFrom('entries').select('name').where('parent', '=', path).limit(1).compile(),
+);
+
+/** The entry at a place. @param lock what others may do to it until the end of the transaction; everything, when it is left out */
+export async function findEntry(db: Kysely<Schema>, { parent, name }: Key, lock?: Lock): Promise<EntryRow | undefined> {
+  const [entry] = await (lock === undefined || !db.isTransaction ? selectEntry : selectLocked[lock])(db, { parent, name });
   return entry;
 }
 
-/** The entry at a place. @throws 404 `ResourceNotFound`. */
-export async function requireEntry(db: Kysely<Schema>, place: Place): Promise<EntryRow> {
-  const entry = await findEntry(db, place);
+/** The entry at a place, locked as `findEntry` does. @throws 404 `ResourceNotFound`. */
+export async function requireEntry(db: Kysely<Schema>, place: Place, lock?: Lock): Promise<EntryRow> {
+  const entry = await findEntry(db, place, lock);
   if (!entry) throw new ApiError(404, 'ResourceNotFound', `${place.path} does not exist`);
   return entry;
 }
 
-/** The entry and its parent, for writing. @throws 404 `DirectoryDoesNotExist`, 400 `ParentNotDirectory`, 409 `DirectoryLimitExceeded`. */
+/** Locks an entry before others are locked, where there are locks. */
+export async function lockEntry(transaction: Transaction<Schema>, place: Key, lock: Lock): Promise<void> {
+  if (isPostgres(transaction)) await findEntry(transaction, place, lock);
+}
+
+/** What is at a place, with the number of its entries where it is a directory. */
+export async function findCounted(db: Kysely<Schema>, { parent, name }: Key): Promise<(EntryRow & { count: number }) | undefined> {
+  const [found] = await selectDirectory(db, { parent, name });
+  return found;
+}
+
+/** Whether nothing is in a directory. */
+export async function isEmpty(db: Kysely<Schema>, { path }: Pick<Place, 'path'>): Promise<boolean> {
+  return (await selectChild(db, { path })).length === 0;
+}
+
+/** @throws 409 `DirectoryLimitExceeded` when nothing can be added to a directory */
+async function assertRoomIn(db: Kysely<Schema>, place: Place, { children }: EntryRow): Promise<void> {
+  if (children < childrenLimit - limitMargin) return;
+  // Others that add to it have added before, or wait.
+  await findEntry(db, place, 'own');
+  const count = (await findCounted(db, place))?.count ?? 0;
+  if (count < childrenLimit) return;
+  throw new ApiError(409, 'DirectoryLimitExceeded', `${place.path} has ${count} entries, and cannot have more`);
+}
+
+/**
+ * The entry and its parent, for writing; in a transaction the parent stays and the entry is one's own.
+ * @throws 404 `DirectoryDoesNotExist`, 400 `ParentNotDirectory`, 409 `DirectoryLimitExceeded`.
+ */
 export async function findForWriting(db: Kysely<Schema>, place: Place): Promise<Found> {
   const above = parentOf(place);
-  const parent = above && (await findEntry(db, above));
-  if (!parent) throw new ApiError(404, 'DirectoryDoesNotExist', `${place.parent} does not exist: create the directory first`);
+  const parent = above && (await findEntry(db, above, 'present'));
+  if (!above || !parent) throw new ApiError(404, 'DirectoryDoesNotExist', `${place.parent} does not exist: create the directory first`);
   if (parent.type !== 'directory') throw new ApiError(400, 'ParentNotDirectory', `${place.parent} is not a directory`);
-  const entry = await findEntry(db, place);
-  if (!entry && parent.children >= childrenLimit) {
-    throw new ApiError(409, 'DirectoryLimitExceeded', `${place.parent} has ${parent.children} entries, and cannot have more`);
-  }
+  const entry = await findEntry(db, place, 'own');
+  if (!entry) await assertRoomIn(db, above, parent);
   return { parent, entry };
 }
 
@@ -87,13 +141,19 @@ export async function putEntry(
     return;
   }
   await insertEntry(transaction, { parent, name, children: 0, ...values });
-  await countChildren(transaction, place, 1);
+  await countInParent(transaction, place, 1);
 }
 
-/** Removes an entry and takes it from its parent's count. */
+/** Removes an object and takes it from its parent's count. */
 export async function removeEntry(transaction: Transaction<Schema>, place: Place): Promise<void> {
   await transaction.deleteFrom('entries').where('parent', '=', place.parent).where('name', '=', place.name).execute();
-  await countChildren(transaction, place, -1);
+  await countInParent(transaction, place, -1);
+}
+
+/** Removes a directory in which nothing is and takes it from its parent's count. It must be locked for oneself alone. */
+export async function removeDirectory(transaction: Transaction<Schema>, place: Place): Promise<void> {
+  await removeEntry(transaction, place);
+  await dropCounts(transaction, [place]);
 }
 
 /** What an entry of type directory consists of. */
@@ -107,7 +167,7 @@ export function describeDirectory(now: number, { headers = '{}', roleTags = '[]'
  * @throws 400 `ParentNotDirectory` when an object is in the way.
  */
 export async function ensureDirectory(transaction: Transaction<Schema>, place: Place, now: number): Promise<string> {
-  const found = await findEntry(transaction, place);
+  const found = await findEntry(transaction, place, 'present');
   if (found && found.type !== 'directory') throw new ApiError(400, 'ParentNotDirectory', `${place.path} is not a directory`);
   if (found) return found.role_tags;
   const above = parentOf(place);
@@ -120,11 +180,11 @@ export async function ensureDirectory(transaction: Transaction<Schema>, place: P
  * Why `count` further entries cannot be put into a directory, which may still have to be made; undefined when they can.
  */
 export async function findObstacle(db: Kysely<Schema>, place: Place, count: number): Promise<string | undefined> {
-  const found = await findEntry(db, place);
+  const found = await findCounted(db, place);
   const above = parentOf(place);
   if (!found) return above && (await findObstacle(db, above, 1));
   if (found.type !== 'directory') return `${place.path} is not a directory`;
-  return found.children + count > childrenLimit ? `${place.path} has ${found.children} entries, and cannot have more` : undefined;
+  return found.count + count > childrenLimit ? `${place.path} has ${found.count} entries, and cannot have more` : undefined;
 }
 
 /** Gives an account its directory and the roots in it: `stor`, `public`, `jobs`, `uploads`, `reports`. */
@@ -139,8 +199,7 @@ export async function entryAt(store: Store, login: string, path: string): Promis
   return (await findEntry(store.db, place))?.type;
 }
 
-/** Adds to the number of entries that the parent's row keeps, so that no listing has to count. */
-async function countChildren(transaction: Transaction<Schema>, place: Place, change: number): Promise<void> {
+async function countInParent(transaction: Transaction<Schema>, place: Place, change: number): Promise<void> {
   const above = parentOf(place);
-  if (above) await addToChildren(transaction, { parent: above.parent, name: above.name, change });
+  if (above) await changeCount(transaction, above, change);
 }

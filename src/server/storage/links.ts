@@ -8,11 +8,12 @@ import type { Call, Handler } from '../http/handler.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import { checkWrite, type Conditions } from './conditions.ts';
 import { releaseContents, removeGarbage } from './contents.ts';
-import { findEntry, findForWriting, putEntry, refuseDirectory } from './entries.ts';
+import { findEntry, findForWriting, lockEntry, putEntry, refuseDirectory } from './entries.ts';
 import { chooseHeaders, describeVersion, readStoredHeaders } from './headers.ts';
 import { refuseJobPlace } from './job-places.ts';
 import { isPublic, placeOf, placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
 import { chooseRoleTags } from './roles.ts';
+import { touchContents } from './shared-contents.ts';
 
 /** Makes another name for an object as it is now. What later happens to the source does not change the link. */
 export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, location, roleTag, ...conditions }, call) => {
@@ -23,13 +24,16 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
   if (source.login === call.account.login)
     await call.requireAccess(storage.getObject, { account: source.login, path: source.parts.join('/') });
   const mtime = call.now();
-  const { etag, garbage } = await call.store.write(async (transaction) => {
+  const { etag, garbage } = await call.store.writeEntry(async (transaction) => {
+    // Two links that are each other's source wait for one another in this order alone.
+    if (source.path < place.path) await lockEntry(transaction, source, 'unchanged');
     const { parent, entry } = await findForWriting(transaction, place);
     await refuseJobPlace(transaction, place, 'write');
     refuseDirectory(place, entry);
     if (source.login !== call.account.login) await assertOwnerEnabled(transaction, source);
     const linked = await findSource(transaction, source);
     checkConditions(conditions, entry, linked, call.now());
+    await touchContents(transaction, [linked.content]);
     const { parent: _parent, name: _name, children: _children, ...values } = linked;
     const headers = JSON.stringify({ ...chooseHeaders({}, place), ...readStoredHeaders(values) });
     await putEntry(transaction, place, entry, {
@@ -89,7 +93,7 @@ async function assertOwnerEnabled(db: Kysely<Schema>, { login }: Place): Promise
 }
 
 async function findSource(db: Kysely<Schema>, place: Place): Promise<EntryRow> {
-  const source = await findEntry(db, place);
+  const source = await findEntry(db, place, 'unchanged');
   if (!source) throw new ApiError(404, 'SourceObjectNotFound', `${place.path} does not exist`);
   if (source.type === 'directory') throw new ApiError(400, 'LinkNotObject', `${place.path} is a directory: only objects can be linked`);
   return source;

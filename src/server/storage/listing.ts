@@ -56,7 +56,7 @@ export const listDirectory: Handler<typeof storage.listDirectory> = async (input
   const { 'content-type': _, ...headers } = readStoredHeaders(directory);
   const tags = await showRoleTags(call, directory);
   return {
-    headers: { ...headers, ...tags, 'result-set-size': String(directory.children) },
+    headers: { ...headers, ...tags, 'result-set-size': String(directory.count) },
     records: await readPage(call, place, page),
   };
 };

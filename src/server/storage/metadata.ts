@@ -16,7 +16,7 @@ export const putMetadata: Handler<typeof storage.putMetadata> = async (input, ca
   refuseCritical('content-md5', input.contentMd5);
   refuseCritical('durability-level', input.durabilityLevel);
   const mtime = call.now();
-  const etag = await call.store.write(async (transaction) => {
+  const etag = await call.store.writeEntry(async (transaction) => {
     const { parent, entry } = await findForWriting(transaction, place);
     if (!entry) throw new ApiError(404, 'ResourceNotFound', `${place.path} does not exist`);
     checkWrite(input, entry, call.now());

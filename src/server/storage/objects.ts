@@ -82,7 +82,7 @@ export async function keepBytes(
 ): Promise<void> {
   let garbage: Garbage[];
   try {
-    garbage = await store.write(async (transaction) => {
+    garbage = await store.writeEntry(async (transaction) => {
       if ('row' in bytes) await insertRow(transaction, bytes);
       return work(transaction);
     });
@@ -133,8 +133,8 @@ export const deleteObject: Handler<typeof storage.deleteObject> = async ({ path,
   const place = placeOf(call.account.login, path);
   refuseRoot(place);
   refuseUploads(place);
-  const garbage = await call.store.write(async (transaction) => {
-    const entry = await requireEntry(transaction, place);
+  const garbage = await call.store.writeEntry(async (transaction) => {
+    const entry = await requireEntry(transaction, place, 'own');
     checkWrite(conditions, entry, call.now());
     if (entry.type === 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became a directory meanwhile: ask again`);
     await removeEntry(transaction, place);

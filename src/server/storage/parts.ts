@@ -37,7 +37,7 @@ export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call
     copies: upload.copies,
   };
   await keepBytes(call, bytes, async (transaction) => {
-    const now = await findUpload(transaction, call, id, prefix);
+    const now = await findUpload(transaction, call, id, prefix, 'unchanged');
     if (now.state === 'done') throw refuseState(now, 'given a part');
     const { parent, entry } = await findForWriting(transaction, place);
     await putEntry(transaction, place, entry, {

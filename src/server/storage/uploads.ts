@@ -9,7 +9,8 @@ import type { AccountRow, Schema, UploadRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { releaseContents, removeGarbage, type Garbage } from './contents.ts';
 import { forgetDigest } from './digests.ts';
-import { ensureDirectory, findEntry, removeEntry } from './entries.ts';
+import { ensureDirectory, findEntry, isEmpty, removeDirectory } from './entries.ts';
+import { lockRows, type Lock } from './locks.ts';
 import { parentOf, placeOf, placeOfAbsolute, type Place } from './paths.ts';
 import { chooseRoleTags } from './roles.ts';
 import { readTarget, refuseArgument, refuseConditions } from './upload-headers.ts';
@@ -81,8 +82,8 @@ function sumParts({ parts }: UploadRow): string {
 
 /** Gives an upload up and removes its parts; again is the same. */
 export const abortMultipartUpload: Handler<typeof storage.abortMultipartUpload> = async ({ prefix, id }, call) => {
-  const garbage = await call.store.write(async (transaction) => {
-    const upload = await findUpload(transaction, call, id, prefix);
+  const garbage = await call.store.writeEntry(async (transaction) => {
+    const upload = await findUpload(transaction, call, id, prefix, 'alone');
     if (upload.result === 'aborted') return [];
     if (upload.state === 'done') throw refuseState(upload, 'aborted');
     await transaction.updateTable('uploads').set({ state: 'done', result: 'aborted' }).where('id', '=', id).execute();
@@ -114,9 +115,19 @@ export async function assertUpload(
   await findUpload(db, { account }, id, prefix);
 }
 
-/** An upload of the account. @throws 404 `ResourceNotFound`, also for an id under another prefix than its own. */
-export async function findUpload(db: Kysely<Schema>, { account }: Pick<Call, 'account'>, id: string, prefix?: string): Promise<UploadRow> {
-  const row = await db.selectFrom('uploads').selectAll().where('id', '=', id).where('account', '=', account.id).executeTakeFirst();
+/**
+ * An upload of the account, locked as `findEntry` does.
+ * @throws 404 `ResourceNotFound`, also for an id under another prefix than its own.
+ */
+export async function findUpload(
+  db: Kysely<Schema>,
+  { account }: Pick<Call, 'account'>,
+  id: string,
+  prefix?: string,
+  lock?: Lock,
+): Promise<UploadRow> {
+  const query = db.selectFrom('uploads').selectAll().where('id', '=', id).where('account', '=', account.id);
+  const row = await (lock ? lockRows(db, query, lock) : query).executeTakeFirst();
   if (row && (prefix === undefined || prefix === prefixOf(id))) return row;
   throw new ApiError(404, 'ResourceNotFound', `the account has no multipart upload ${id}`);
 }
@@ -134,9 +145,10 @@ export function refuseState({ id, result }: UploadRow, wanted: string): ApiError
 /** Removes the parts of an upload, their directory, and the directory of the prefix when no other upload has it. */
 export async function removeParts(transaction: Transaction<Schema>, directory: Place): Promise<Garbage[]> {
   const parts = await transaction.deleteFrom('entries').where('parent', '=', directory.path).returning('content').execute();
-  await removeEntry(transaction, directory);
+  await removeDirectory(transaction, directory);
   const above = parentOf(directory);
-  if (above && (await findEntry(transaction, above))?.children === 0) await removeEntry(transaction, above);
+  if (above && (await findEntry(transaction, above, 'alone')) && (await isEmpty(transaction, above)))
+    await removeDirectory(transaction, above);
   return releaseContents(
     transaction,
     parts.map(({ content }) => content),

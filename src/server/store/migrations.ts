@@ -4,6 +4,7 @@ import type { Schema } from './schema.ts';
 import { addAccountStatus } from './account-status.ts';
 import { createComputeTables } from './compute-tables.ts';
 import { createContentTable } from './content-table.ts';
+import { createCountTable } from './count-table.ts';
 import { addJobCallers } from './job-callers-tables.ts';
 import { createJobTables } from './job-tables.ts';
 import { createLimitIndexes } from './limit-indexes.ts';
@@ -20,6 +21,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createLimitIndexes,
   createContentTable,
   addAccountStatus,
+  createCountTable,
 ];
 
 export interface StepTable {

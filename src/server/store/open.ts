@@ -36,6 +36,7 @@ export async function openStore(dir: string): Promise<FileStore> {
       db,
       bytes,
       write: (work) => group.write(work),
+      writeEntry: (work) => group.write(work),
       commits: () => group.commits(),
       holdRemovals: () => bytes.holdRemovals(),
       copyTo: async (target) => {

@@ -26,6 +26,7 @@ export interface Schema extends JobSchema {
   images: ImageRow;
   packages: PackageRow;
   entries: EntryRow;
+  count_changes: CountChangeRow;
   uploads: UploadRow;
   pieces: PieceRow;
   contents: ContentRow;
@@ -174,8 +175,16 @@ export interface EntryRow {
   headers: string;
   /** JSON array of role ids. */
   role_tags: string;
-  /** Directories: number of entries. */
+  /** Directories: number of entries; on PostgreSQL without those that `count_changes` adds. */
   children: number;
+}
+
+/** PostgreSQL: what is to be added to the number of entries of a directory, by the key of its row. */
+export interface CountChangeRow {
+  parent: string;
+  name: string;
+  number: Generated<number>;
+  change: number;
 }
 
 /** A multipart upload. Primary key id. Its parts are entries, objects named by their number in the upload's parts directory. */

@@ -12,5 +12,10 @@ export interface Store {
    * undone alone when it throws. `work` awaits nothing but queries on the transaction it is given.
    */
   write<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
+  /**
+   * The same for `work` that locks what it decides by (`storage/locks.ts`), and sees what others commit meanwhile. On SQLite, where one
+   * transaction writes at a time, it is `write`; on PostgreSQL many writers in one directory do not stand in each other's way.
+   */
+  writeEntry<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }

@@ -87,6 +87,13 @@ describe('who may import whom', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('writes that see what others commit meanwhile are those of the object storage, which lock what they decide by, and of recorded tasks', () => {
+    const wrong = files.filter((file) => /\bwriteEntry\b/u.test(readFileSync(join(source, file), 'utf8')));
+    const mayWrite = /^server\/(?:storage\/|store\/|jobs\/record)/u;
+    expect(wrong.filter((file) => !mayWrite.test(file))).toEqual([]);
+    expect(wrong).toContain('server/storage/objects.ts');
+  });
+
   test('outside packages stay in their folders and files', () => {
     const wrong = imports.filter((each) => {
       if (isInside(each) || isBuiltin(each.from)) return false;

@@ -61,8 +61,8 @@ export async function openClusterStore({ database, bytes, connections, admit }: 
   const db = await openPostgres(database, connections);
   try {
     await assertMigrated(db);
-    const { write, commits } = createWrites(db, admit);
-    return { db, bytes: await openFileBytes(bytes), write, commits, close: () => db.destroy() };
+    const writes = createWrites(db, admit);
+    return { db, bytes: await openFileBytes(bytes), ...writes, close: () => db.destroy() };
   } catch (error) {
     await db.destroy();
     throw error;

@@ -18,26 +18,27 @@ export function countWrites(): Readonly<typeof counts> {
 }
 
 /** Writes of one process. */
-export interface Writes {
-  readonly write: Store['write'];
+export interface Writes extends Pick<Store, 'write' | 'writeEntry'> {
   /** Transactions committed so far. */
   commits(): number;
 }
 
 /**
- * Makes what writes: each work in a serializable transaction of its own, run again when another was in its way.
+ * Makes what writes: each work in a transaction of its own, run again when another was in its way. That of `write` is serializable; that of
+ * `writeEntry` is READ COMMITTED, so that each of its queries sees all that was committed before the query, and what it has locked stays.
  * @param admit runs first in each transaction, and throws where this process must not write
  */
 export function createWrites(db: Kysely<Schema>, admit: ((transaction: Transaction<Schema>) => Promise<void>) | undefined): Writes {
   let commits = 0;
-  return {
-    async write(work) {
+  const writeAs =
+    (level: 'serializable' | 'read committed'): Store['write'] =>
+    async (work) => {
       const end = performance.now() + patience;
       for (let pause = 1; ; pause = Math.min(longestPause, pause * 2)) {
         try {
           const value = await db
             .transaction()
-            .setIsolationLevel('serializable')
+            .setIsolationLevel(level)
             .execute(async (transaction) => {
               await admit?.(transaction);
               return work(transaction);
@@ -52,7 +53,6 @@ export function createWrites(db: Kysely<Schema>, admit: ((transaction: Transacti
         counts.retries += 1;
         await sleep(Math.random() * pause);
       }
-    },
-    commits: () => commits,
-  };
+    };
+  return { write: writeAs('serializable'), writeEntry: writeAs('read committed'), commits: () => commits };
 }
