@@ -1,13 +1,12 @@
 import type { Kysely } from 'kysely';
 import { isPostgres } from './engine-of.ts';
-import type { Schema } from './schema.ts';
 
 /**
  * Step: changes of the numbers of entries. Writers in one directory would wait for each other where all of them update the directory's row;
  * in SQLite, which has one writer, the number stays there.
  */
 export async function createCountTable(db: Kysely<never>): Promise<void> {
-  if (!isPostgres(db as unknown as Kysely<Schema>)) return;
+  if (!isPostgres(db)) return;
   await db.schema
     .createTable('count_changes')
     .addColumn('parent', 'text', (column) => column.notNull())

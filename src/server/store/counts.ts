@@ -88,5 +88,7 @@ async function foldBatch(db: Kysely<Schema>): Promise<number> {
  */
 export async function foldCounts(db: Kysely<Schema>, signal?: AbortSignal): Promise<void> {
   if (!isPostgres(db)) return;
-  while (signal?.aborted !== true && (await foldBatch(db)) === batchSize);
+  for (;;) {
+    if (signal?.aborted === true || (await foldBatch(db)) < batchSize) return;
+  }
 }
