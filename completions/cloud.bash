@@ -184,6 +184,7 @@ _cloud_enter() {
     'local/clock') place='local clock' ;;
     'local/faults') place='local faults' ;;
     'local/requests') place='local requests' ;;
+    'local/record') place='local record' ;;
     'local snapshot/create') place='local snapshot create' ;;
     'local snapshot/list') place='local snapshot list' ;;
     'local snapshot/restore') place='local snapshot restore' ;;
@@ -369,12 +370,12 @@ _cloud_place() {
     'profile delete') options="-y,--yes -n,--dry-run $_cloud_shared" ;;
     'profile import') options="--force $_cloud_shared" ;;
     'env') options="$_cloud_shared" ;;
-    'local') commands='start stop status run serve try logs seed reset snapshot fork clock faults requests' options="$_cloud_shared" ;;
-    'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
+    'local') commands='start stop status run serve try logs seed reset snapshot fork clock faults requests record' options="$_cloud_shared" ;;
+    'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault --replay $_cloud_shared" ;;
     'local stop') options="--data $_cloud_shared" ;;
     'local status') options="--data $_cloud_shared" ;;
-    'local run') options="--http --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault --snapshot --data --log $_cloud_shared" ;;
-    'local serve') options="--data --compute-port --stor-port --http --host --allow-jobs --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault $_cloud_shared" ;;
+    'local run') options="--http --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault --replay --snapshot --data --log $_cloud_shared" ;;
+    'local serve') options="--data --compute-port --stor-port --http --host --allow-jobs --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault --replay $_cloud_shared" ;;
     'local try') options="$_cloud_shared" ;;
     'local logs') options="--data $_cloud_shared" ;;
     'local seed') options="--data $_cloud_shared" ;;
@@ -391,6 +392,7 @@ _cloud_place() {
     'local faults add') options="--data --path --from-account --count --rate --seed $_cloud_shared" ;;
     'local faults clear') options="--data $_cloud_shared" ;;
     'local requests') options="--data --failed -f,--follow $_cloud_shared" ;;
+    'local record') options="--body-limit $_cloud_shared" ;;
     'server') commands='gateway migrate accounts' aliases='accounts=account' options="$_cloud_shared" ;;
     'server gateway') options="--database --database-file --bytes --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --datacenter --limit+ --allow-jobs --isolation --job-slots --job-time-limit $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
@@ -763,6 +765,7 @@ _cloud_value() {
     'local start/--throttle') kind=text ;;
     'local start/--latency') kind=text ;;
     'local start/--fault') kind=text ;;
+    'local start/--replay') kind=file ;;
     'local stop/--data') kind=directory ;;
     'local status/--data') kind=directory ;;
     'local run/--isolation') kind=words choices='bubblewrap namespaces none' ;;
@@ -778,6 +781,7 @@ _cloud_value() {
     'local run/--throttle') kind=text ;;
     'local run/--latency') kind=text ;;
     'local run/--fault') kind=text ;;
+    'local run/--replay') kind=file ;;
     'local run/--snapshot') kind=text ;;
     'local run/--data') kind=directory ;;
     'local run/--log') kind=file ;;
@@ -798,6 +802,7 @@ _cloud_value() {
     'local serve/--throttle') kind=text ;;
     'local serve/--latency') kind=text ;;
     'local serve/--fault') kind=text ;;
+    'local serve/--replay') kind=file ;;
     'local logs/--data') kind=directory ;;
     'local seed/--data') kind=directory ;;
     'local reset/--data') kind=directory ;;
@@ -834,6 +839,7 @@ _cloud_value() {
     'local faults add/--seed') kind=text ;;
     'local faults clear/--data') kind=directory ;;
     'local requests/--data') kind=directory ;;
+    'local record/--body-limit') kind=text ;;
     'server gateway/--database') kind=text ;;
     'server gateway/--database-file') kind=file ;;
     'server gateway/--bytes') kind=text ;;
@@ -1055,6 +1061,8 @@ _cloud_argument() {
     'local faults add/0') kind=action ;;
     'local faults add/1') kind=text ;;
     'local faults clear/'*) kind=text ;;
+    'local record/0') kind=file ;;
+    'local record/'*) kind=text ;;
     'server accounts create/0') kind=text ;;
     'server accounts disable/0') kind=text ;;
     'server accounts enable/0') kind=text ;;

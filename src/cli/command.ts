@@ -2,7 +2,7 @@ import type { ServiceName } from '../api/operation.ts';
 import type { PresignedCheck } from '../auth/check-presigned.ts';
 import type { LocalKey } from '../auth/local-keys.ts';
 import type { KeyFiles, KeyWish } from '../auth/make-key.ts';
-import type { ComputeClient, StorageClient } from '../client/client.ts';
+import type { ClientOptions, ComputeClient, StorageClient } from '../client/client.ts';
 import type { Profile, Profiles } from '../config/profiles.ts';
 import type { Paths } from '../config/paths.ts';
 import type { Entry, Journal, Unfinished } from '../config/journal.ts';
@@ -72,6 +72,8 @@ export interface Context {
   readonly storage: StorageClient;
   /** The same over the sender for bulk, with so many connections at most: each costs both sides a greeting. */
   readonly bulk: (connections: number) => StorageClient;
+  /** Where a service is, and what sends requests to it as they are: they are neither signed nor repeated. */
+  readonly forward: (service: ServiceName) => { url: URL; send: ClientOptions['send'] };
   /** Makes a URL that needs no further signature: whoever has it can do what it says until it expires. */
   readonly presign: (service: ServiceName, request: PresignedRequest) => Promise<string>;
   /** Explains a signed URL, without a request and without a passphrase. */

@@ -24,6 +24,7 @@ export interface WaitingEngine extends JobEngine {
 export function prepareJobs(store: LocalStore, options: JobOptions, url: () => string): WaitingEngine | undefined {
   const { dataDir, datacenter: server = defaultDatacenter, host = '127.0.0.1', allowJobs = false, now = Date.now } = options;
   const { log = () => undefined, jobSlots: slots, jobTimeLimit: timeLimit, isolation } = options;
+  if (options.replay !== undefined) return undefined;
   if (!allowJobs && !isLoopback(host)) {
     log(jobsNotAllowed);
     return undefined;
@@ -51,8 +52,9 @@ const jobsNotAllowed = 'jobs are off, because others can reach this service: --a
 /** What the trial of the sandbox finds; the next start shows it before its own trial is over. */
 export async function awaitTrial(
   jobs: JobEngine | undefined,
-  { dataDir, isolation }: Pick<LocalOptions, 'dataDir' | 'isolation'>,
+  { dataDir, isolation, replay }: Pick<LocalOptions, 'dataDir' | 'isolation' | 'replay'>,
 ): Promise<ShownIsolation> {
+  if (replay !== undefined) return { isolation: 'off' };
   if (!jobs) return { isolation: 'off', jobsOff: jobsNotAllowed };
   const shown = showIsolation(await jobs.detected);
   rememberIsolation(dataDir, isolation, shown);

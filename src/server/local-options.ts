@@ -1,4 +1,5 @@
 import type { Headers } from '../api/message.ts';
+import type { Replay } from './recording/replay.ts';
 import type { IsolationKind } from './jobs/isolation.ts';
 import type { ShownIsolation } from './jobs/shown-isolation.ts';
 import type { AccountOptions, LocalAccount } from './seed/local-accounts.ts';
@@ -27,6 +28,8 @@ export interface LocalOptions extends Omit<ServiceSettings, 'faults'>, AccountOp
   readonly log?: (line: string) => void;
   /** Headers added to every reply. */
   readonly headers?: Headers;
+  /** What answers in place of the services; closed with them. */
+  readonly replay?: Replay | undefined;
 }
 
 /** The running local service, and what a client needs to use it. */

@@ -139,7 +139,7 @@ async function run(store: FileStore, settings: LocalSettings, given: LocalOption
   const found = (over: FileStore, jobs: WaitingEngine | undefined): Foundation & { jobs: WaitingEngine | undefined } => ({
     store: over,
     jobs,
-    services: createServices(over, jobs, describe),
+    services: given.replay?.services(log) ?? createServices(over, jobs, describe),
     collecting: createCollecting(over, log),
   });
   const first = found(
@@ -192,6 +192,7 @@ async function run(store: FileStore, settings: LocalSettings, given: LocalOption
       await control?.close();
       // Requests that faults hold are among those that may finish.
       settings.faults.clear();
+      given.replay?.close();
       const closing = Object.values<Listener>({ ...listeners }).map((listener) => listener.close(patience));
       await Promise.all([...closing, live.close()]);
     },

@@ -33,6 +33,8 @@ export interface ConnectOptions extends SigningOptions {
 export interface Connections {
   /** @param bulk connections at most of the sender for bulk; that for few requests when absent */
   client<T extends Operations>(table: T, service: ServiceName, bulk?: number): Client<T>;
+  /** Where a service is, and what sends requests to it as they are: they are neither signed nor repeated. */
+  forward(service: ServiceName): { url: URL; send: Send };
   /** Makes a URL that needs no further signature. */
   presign(service: ServiceName, request: PresignedRequest): Promise<string>;
   /** An answer that the same service never gives otherwise: asked for once a day. */
@@ -238,6 +240,10 @@ export function createConnections(options: ConnectOptions): Connections {
 
   return {
     client,
+    forward: (service) => {
+      const url = readUrl(settings(), service);
+      return { url, send: async (outgoing) => (await loadSender(url, mostConnections)).send(outgoing) };
+    },
     presign: signings.presign,
     remember,
     // Later: a program that exits now has its connections closed without taking the time for it.

@@ -141,6 +141,7 @@ export function createContext(
       return storageClient();
     },
     bulk: (most) => connections.client(storage, 'storage', most),
+    forward: connections.forward,
     presign: connections.presign,
     inspectUrl: async (question) => (await import('./inspect-url.ts')).inspectUrl(question, { world, paths, settings }),
     remember: connections.remember,

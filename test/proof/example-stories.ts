@@ -54,6 +54,9 @@ const needsOther = 'an image that another account shares; test/contract/compute/
 const portReason = 'the usual ports may be in use';
 /** Forks go on when their example has been run. */
 const stopForks = `trap 'for data in .local/share/cloud/forks/*; do cloud local stop -q --data $data; done' EXIT`;
+/** A cloud that a recording is made of. */
+const stand =
+  'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null; cp .config/cloud/profiles/local.json .config/cloud/profiles/lab.json';
 const serveReason = 'it runs until it is ended; test/e2e/local.test.ts does that';
 
 const databaseReason = 'it needs PostgreSQL; test/cluster/gateway.test.ts does that';
@@ -219,9 +222,13 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
       'cloud local fork --snapshot ready -j': `cloud local snapshot create ready; ${stopForks}`,
       'cloud local faults add getobject 503 --count 1': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
       'cloud local clock advance 10m': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
+      'cloud local run --replay suite.jsonl -- npm test': `${stand}; cloud local record -q suite.jsonl -- npm test > /dev/null; cloud local stop -q`,
+      'cloud local record suite.jsonl -- npm test': stand,
+      'cloud --profile lab local record lab.jsonl --body-limit 1M -- ./check': stand,
     },
     left: {
       'cloud local start': portReason,
+      'cloud local start --replay suite.jsonl': portReason,
       'cloud local serve': portReason,
       'cloud local serve --data /tmp/cloud --compute-port 0 --stor-port 0': serveReason,
       'cloud local serve --data ./east --peer west=./west': portReason,
@@ -275,7 +282,7 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
     },
   },
   'cloud-testing': {
-    prepare: suites,
+    prepare: `${suites}\n${stand}`,
     before: {
       'cloud local run -- npx vitest run --no-file-parallelism': `ln -s ${resolve(import.meta.dirname, '../../node_modules')} node_modules
 sed -i "s/'node:test'/'vitest'/" report.test.mjs; export npm_config_update_notifier=false`,

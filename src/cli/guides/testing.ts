@@ -150,6 +150,16 @@ export const testing: Guide = {
       ],
     },
     {
+      title: 'Answers of a real cloud, without it',
+      blocks: [
+        '`cloud local record` runs a suite against the cloud of the profile, through a proxy on this machine, and writes each request and its response to a file, a line of JSON for each. Only the date is signed, so that requests pass as they are. With `--replay` the file answers in place of the cloud: the same method, path, query, range, conditions and body, in the order in which they were recorded. Reads may be repeated; a request that was not recorded gets one error, 501 `NotRecorded`, which names the nearest one that was.',
+        'The file holds no signature, no password and no private key: a response in which one stands is recorded without its body. Contents of objects are in it, as far as programs read them; record with test data. Addresses in responses stay those of the cloud. Fixed names make a suite that can be replayed: what is named by chance or by the time is another request in each run.',
+        {
+          lines: ['cloud --profile lab local record suite.jsonl -- cloud stor ls', 'cloud local run --replay suite.jsonl -- cloud stor ls'],
+        },
+      ],
+    },
+    {
       title: 'When a test fails',
       blocks: [
         'What the program under test really sent, and why the service refused it, is known until the run ends: the text that should have been signed, the rule or the role tag that was missing, and a line for curl that repeats the request. `--log` keeps a line for each request afterwards.',

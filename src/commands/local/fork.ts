@@ -25,7 +25,7 @@ function makeTarget({ world, paths }: Context, to: string | undefined): string {
   throw new UsageError(`--to ${target} is not empty: left alone`, { hint: 'name a directory that does not exist' });
 }
 
-const { data: _, ...serving } = serveOptions;
+const { data: _, replay: __, ...serving } = serveOptions;
 
 const forkOptions = {
   ...controlOption,
@@ -55,6 +55,7 @@ export const fork = command({
         inheritIsolation(origin, target, readIsolation(world, options.isolation));
         return await launch(invocation, target, {
           ...rest,
+          replay: undefined,
           data: target,
           computePort: rest.computePort ?? 0,
           storPort: rest.storPort ?? 0,

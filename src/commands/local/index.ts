@@ -3,6 +3,7 @@ import { clock } from './clock.ts';
 import { faults } from './faults.ts';
 import { fork } from './fork.ts';
 import { logs, reset, seed, status } from './data.ts';
+import { record } from './record.ts';
 import { requests } from './requests.ts';
 import { run } from './run.ts';
 import { serve } from './service.ts';
@@ -14,5 +15,5 @@ import { tour } from './tour.ts';
 export const local = group({
   summary: 'Both services on this machine, for trying and testing',
   description: 'They need nothing else installed, check signatures as the real ones do, and keep their data in a folder of yours.',
-  commands: { start, stop, status, run, serve, try: tour, logs, seed, reset, snapshot, fork, clock, faults, requests },
+  commands: { start, stop, status, run, serve, try: tour, logs, seed, reset, snapshot, fork, clock, faults, requests, record },
 });

@@ -1,14 +1,12 @@
-import { closeSync, constants, existsSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
-import { rootCertificates } from 'node:tls';
+import { closeSync, constants, openSync, rmSync, writeSync } from 'node:fs';
 import { runProgram } from '../../base/run-program.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { UsageError } from '../../base/errors.ts';
 import { many, text, type Values } from '../../cli/parameters.ts';
-import { settings } from '../../config/settings.ts';
 import type { LocalService } from '../../server/local.ts';
 import { controlledDataOf, controlVariable } from './control.ts';
+import { describeEnvironment } from './environment.ts';
 import { makeScratch } from './scratch.ts';
 import { openService, serveOptions } from './service.ts';
 import { copyData } from './state.ts';
@@ -26,37 +24,6 @@ const runOptions = {
 };
 type RunOptions = Values<typeof runOptions>;
 
-/** Where systems keep the authorities that programs trust. */
-const bundles = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/cert.pem'];
-
-/** The authorities of the system and that of the services: the variables for it replace what a program trusts. */
-function writeBundle({ env }: Context['world'], { dataDir, caFile }: LocalService): string | undefined {
-  if (caFile === undefined) return undefined;
-  const system = [env['SSL_CERT_FILE'], ...bundles].find((file) => file !== undefined && existsSync(file));
-  const trusted = system === undefined ? rootCertificates.join('\n') : readFileSync(system, 'utf8').trimEnd();
-  const file = join(dataDir, 'trusted.pem');
-  writeFileSync(file, `${trusted}\n${readFileSync(caFile, 'utf8')}`, { mode: 0o600, flag: 'wx' });
-  return file;
-}
-
-/** The environment of the program: by these variables it and the older tools reach the services, whatever profile is in use. */
-function describeEnvironment(world: Context['world'], service: LocalService): NodeJS.ProcessEnv {
-  const { account, keyId, keyFile, computeUrl: url, storUrl, caFile: ca } = service;
-  const values: Readonly<Record<string, string | undefined>> = { account, keyId, keyFile, url, storUrl, ca };
-  const named = Object.entries(settings as Readonly<Record<string, { env?: string; legacy?: readonly string[] }>>);
-  const own = named.flatMap(([name, { env, legacy = [] }]) =>
-    (env === undefined ? legacy : [env, ...legacy]).map((variable) => [variable, values[name]]),
-  );
-  const bundle = writeBundle(world, service);
-  const trust = bundle && {
-    NODE_EXTRA_CA_CERTS: ca,
-    SSL_CERT_FILE: bundle,
-    CURL_CA_BUNDLE: bundle,
-    REQUESTS_CA_BUNDLE: bundle,
-  };
-  return { ...world.env, ...Object.fromEntries(own), TRITON_PROFILE: 'env', [controlVariable]: service.dataDir, ...trust };
-}
-
 /** Makes what a first start makes, to be copied. */
 async function makeTemplate(dataDir: string): Promise<void> {
   const { startLocal } = await import('../../server/local.ts');
@@ -65,15 +32,29 @@ async function makeTemplate(dataDir: string): Promise<void> {
 }
 
 /** Whether a first start with these options makes what the template has. */
-function isUsual({ settingGiven }: Context, { publicKey, empty, datacenter, addAccount, http }: RunOptions): boolean {
+function isUsual({ settingGiven }: Context, { publicKey, empty, datacenter, addAccount, http, replay }: RunOptions): boolean {
   return (
     settingGiven('account') === undefined &&
+    replay === undefined &&
     publicKey === undefined &&
     !empty &&
     datacenter === undefined &&
     addAccount.length === 0 &&
     !http
   );
+}
+
+/** The environment of the program: by these variables it and the older tools reach the services, whatever profile is in use. */
+function describeService(world: Context['world'], service: LocalService): NodeJS.ProcessEnv {
+  const { account, keyId, keyFile, computeUrl: url, storUrl, caFile: ca, dataDir } = service;
+  return { ...describeEnvironment(world, { account, keyId, keyFile, url, storUrl, ca }, dataDir), [controlVariable]: dataDir };
+}
+
+/** Says what a program asked that the recording has no answer to. */
+function reportUnmatched({ warn }: Context, [first, ...others]: readonly string[]): void {
+  if (first === undefined) return;
+  const more = others.length === 0 ? '' : `, and ${others.length} more`;
+  warn(`the recording has no answer to ${first}${more}: record it again with cloud local record`);
 }
 
 function openLog(world: Context['world'], file: string | undefined): { log: (line: string) => void; close: () => void } {
@@ -105,9 +86,11 @@ export const run = command({
     try {
       if (snapshot !== undefined) await copyData(world, controlledDataOf(invocation, data), snapshot, dataDir);
       const serving = { ...given, data: dataDir, computePort: 0, storPort: 0, host: undefined, allowJobs: false };
-      const { service } = await openService(invocation, serving, log);
+      const { service, replay } = await openService(invocation, serving, log);
       try {
-        return { kind: 'none', exitCode: await runProgram(program, words, describeEnvironment(world, service), world) };
+        const exitCode = await runProgram(program, words, describeService(world, service), world);
+        if (replay !== undefined) reportUnmatched(invocation, replay.unmatched);
+        return { kind: 'none', exitCode };
       } finally {
         await service.close(0);
       }
@@ -120,6 +103,7 @@ export const run = command({
     { line: 'cloud local run -- npm test', help: 'A test suite with services that forget everything' },
     { line: "cloud local run -- sh -c 'cloud stor put README.md x && cloud stor cat x'", help: 'Several commands' },
     { line: 'cloud local run --snapshot ready -- npm test', help: 'What cloud local snapshot create has kept is there at the beginning' },
+    { line: 'cloud local run --replay suite.jsonl -- npm test', help: 'Without a cloud: answers that cloud local record has kept' },
     {
       line: 'cloud local run --fault getobject=InternalError*2 --log requests.log -- ./check',
       help: 'With failures, and a log of its requests',

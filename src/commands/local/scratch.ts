@@ -14,7 +14,7 @@ import { findHolder } from './holder.ts';
 const openingTime = 60_000;
 
 function copyTree(from: string, to: string): void {
-  mkdirSync(to, { mode: 0o700 });
+  mkdirSync(to, { mode: 0o700, recursive: true });
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
     if (entry.isDirectory()) copyTree(source, target);
@@ -26,13 +26,24 @@ function copyTree(from: string, to: string): void {
 }
 
 /** Removes what runs left behind that were killed. Who runs now has the number of a living process in the name of the folder. */
-function removeOld(folder: string, world: Pick<World, 'kill' | 'now'>): void {
+function removeOld(folder: string, world: Pick<World, 'kill' | 'now'>, hasService: boolean): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
     const age = world.now() - (lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity);
-    const isUsed = isAlive(world, Number(name.split('.')[0])) && (age < openingTime || findHolder(path) !== undefined);
+    const isUsed = isAlive(world, Number(name.split('.')[0])) && (!hasService || age < openingTime || findHolder(path) !== undefined);
     if (!isUsed) rmSync(path, { recursive: true, force: true });
   }
+}
+
+/** A new folder for what a command needs while it runs, without a service's data. */
+export function makeFolder(paths: Pick<Paths, 'data'>, world: Pick<World, 'kill' | 'now' | 'pid'>, kind: 'recordings' | 'runs'): string {
+  const all = join(paths.data, kind);
+  makeFolders(all, 0o700);
+  assertOwnDataDirectory(all);
+  removeOld(all, world, kind === 'runs');
+  const folder = join(all, `${world.pid}.${randomUUID()}`);
+  makeFolders(folder, 0o700);
+  return folder;
 }
 
 /**
@@ -45,15 +56,8 @@ export async function makeScratch(
   world: Pick<World, 'kill' | 'now' | 'pid'>,
   make: ((dataDir: string) => Promise<void>) | undefined,
 ): Promise<string> {
-  const runs = join(paths.data, 'runs');
-  makeFolders(runs, 0o700);
-  assertOwnDataDirectory(runs);
-  removeOld(runs, world);
-  const dataDir = join(runs, `${world.pid}.${randomUUID()}`);
-  if (!make) {
-    makeFolders(dataDir, 0o700);
-    return dataDir;
-  }
+  const dataDir = makeFolder(paths, world, 'runs');
+  if (!make) return dataDir;
   const template = join(paths.data, `template-${build.version}-${build.commit}`);
   if (!existsSync(template)) await makeTemplate(template, `${dataDir}.template`, make);
   assertOwnDataDirectory(template);

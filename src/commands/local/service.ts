@@ -1,3 +1,5 @@
+import type { Replay } from '../../server/recording/replay.ts';
+import { kebab } from '../../config/settings.ts';
 import { randomUUID, X509Certificate } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,8 +25,8 @@ const isolationVariable = 'CLOUD_LOCAL_ISOLATION';
 
 export const serveOptions = {
   ...dataOption,
-  computePort: number('Port of the compute service; 0 for any free one', { range: [0, 65535], placeholder: 'PORT' }),
-  storPort: number('Port of the object storage; 0 for any free one', { range: [0, 65535], placeholder: 'PORT' }),
+  computePort: number('Port of the compute service; 0: any free one', { range: [0, 65535], placeholder: 'PORT' }),
+  storPort: number('Port of the object storage; 0: any free one', { range: [0, 65535], placeholder: 'PORT' }),
   http: flag('Without TLS'),
   host: text('Address to listen on; this machine only when absent', { placeholder: 'ADDRESS' }),
   allowJobs: flag('Run jobs although others can reach the service'),
@@ -33,19 +35,20 @@ export const serveOptions = {
     isolations,
   ),
   jobSlots: number('Tasks of jobs that run at once; as many as there are cores when absent', { range: [1, 1024] }),
-  jobTimeLimit: duration('Longest time of a task of a job; 1h when absent'),
-  publicKey: text('Register this public key instead of making a key', { placeholder: 'FILE', values: 'file' }),
+  jobTimeLimit: duration('Longest time of a task of a job; usually 1h'),
+  publicKey: text('Register this public key, and make none', { placeholder: 'FILE', values: 'file' }),
   empty: flag('Without samples'),
   datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
   peer: texts('Images can be imported from the local service with this data, as a datacenter', { placeholder: 'NAME=DIR' }),
   limits: flag('Show provisioning limits'),
   limit: texts('Set a limit of the services; cloud help local-service lists them', { placeholder: 'NAME=N' }),
-  addAccount: texts('Add an account with a key and a profile of its own', { placeholder: 'LOGIN' }),
+  addAccount: texts('Add an account with a key and a profile', { placeholder: 'LOGIN' }),
   attestationAuthority: text('Believe attestations of keys under this certificate', { placeholder: 'FILE', values: 'file' }),
   staleness: number('Let reads of users, roles and policies lag behind writes', { range: [0, 3_600_000], placeholder: 'MS' }),
-  throttle: text('Answer 420 to more compute requests a second than this, like 10/s', { placeholder: 'N/s' }),
+  throttle: text('Rate limit of the compute service, like 10/s', { placeholder: 'N/s' }),
   latency: number('Let every reply wait', { range: [0, 600_000], placeholder: 'MS' }),
-  fault: text('Failures to have, like createkey=InternalError*2', { placeholder: 'SPEC' }),
+  fault: text('Failures, like createkey=InternalError*2', { placeholder: 'SPEC' }),
+  replay: text('Answer from this file of cloud local record', { placeholder: 'FILE', values: 'file' }),
 };
 export type ServeOptions = Values<typeof serveOptions>;
 
@@ -102,6 +105,21 @@ async function readCertificate(world: Context['world'], file: string | undefined
   }
 }
 
+/** Options that say how services behave: those of a recording behave as the cloud did. */
+const behaving = ['fault', 'throttle', 'latency', 'staleness', 'limit', 'limits', 'peer', 'addAccount', 'datacenter'] as const;
+
+/** Opens the recording that is to answer. @throws {UsageError} for what is none, and for options that it leaves nothing to do */
+export async function readReplay({ world }: Context, options: ServeOptions): Promise<Replay | undefined> {
+  if (options.replay === undefined) return undefined;
+  const other = behaving.find((name) => ![undefined, false].includes(options[name] as undefined) && String(options[name]) !== '');
+  if (other !== undefined)
+    throw new UsageError(`--${kebab(other)} cannot be used with --replay: the recording answers as the cloud did`, {
+      hint: `leave out --${kebab(other)}`,
+    });
+  const { openReplay } = await import('../../server/recording/replay.ts');
+  return openReplay(resolvePath(world, options.replay));
+}
+
 /** Starts both services in this process. */
 export async function openService(invocation: Context, options: ServeOptions, log: (line: string) => void) {
   const { startLocal } = await import('../../server/local.ts');
@@ -109,6 +127,7 @@ export async function openService(invocation: Context, options: ServeOptions, lo
   const publicKey = options.publicKey === undefined ? undefined : (await readInput(world, options.publicKey)).toString();
   const instance = randomUUID();
   const dataDir = dataDirOf(invocation, options.data);
+  const replay = await readReplay(invocation, options);
   makeFolders(dataDir, 0o700);
   const service = await startLocal({
     dataDir,
@@ -120,9 +139,10 @@ export async function openService(invocation: Context, options: ServeOptions, lo
     isolation: readIsolation(world, options.isolation),
     jobSlots: options.jobSlots,
     jobTimeLimit: checkTimeLimit(options.jobTimeLimit),
-    account: invocation.settingGiven('account'),
+    account: replay?.header.account ?? invocation.settingGiven('account'),
     publicKey,
-    empty: options.empty,
+    empty: options.empty || replay !== undefined,
+    replay,
     datacenter: options.datacenter,
     peers: readPeers(world, options.peer),
     limits: options.limits,
@@ -137,7 +157,7 @@ export async function openService(invocation: Context, options: ServeOptions, lo
     headers: { [instanceHeader]: instance },
     log,
   });
-  return { service, instance };
+  return { service, instance, replay };
 }
 
 export const serve = command({

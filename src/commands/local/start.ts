@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, readFileSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
+import { assertOwnDataDirectory } from '../../base/data-directory.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { kebab } from '../../config/settings.ts';
 import { LocalError, WaitError } from '../../base/errors.ts';
@@ -10,7 +13,7 @@ import { readLimits } from './limits.ts';
 import { accountProfileOf, checkProfile, writeProfile } from './profile.ts';
 import { logFileOf } from './log-file.ts';
 import { describeDifference, findRunning, readRunFile, waitUntil, type Running } from './running.ts';
-import { dataDirOf, readIsolation, serveOptions, type ServeOptions } from './service.ts';
+import { dataDirOf, readIsolation, readReplay, serveOptions, type ServeOptions } from './service.ts';
 
 /** Longest time that a service may take to start, milliseconds. */
 const patience = 20_000;
@@ -84,6 +87,14 @@ export function describeStarted(context: Context, running: Running, profile: str
   return record({ ...told, profile, ...(accounts.length > 0 && { accounts }) }, { id: 'computeUrl' });
 }
 
+/** Where the data of a service is; one that answers from a recording has its own, so that nothing of another is used or changed. */
+function startedDataOf(context: Context, { data, replay }: ServeOptions): string {
+  if (data !== undefined || replay === undefined) return dataDirOf(context, data);
+  const dataDir = join(context.paths.data, 'replays', randomUUID());
+  assertOwnDataDirectory(dataDir);
+  return dataDir;
+}
+
 export const start = command({
   summary: 'Start both services on this machine',
   description:
@@ -91,11 +102,12 @@ export const start = command({
   options: serveOptions,
   run: async (invocation) => {
     const { options, world, note, warn, global } = invocation;
-    const dataDir = dataDirOf(invocation, options.data);
-    const profile = invocation.settingGiven('profile') ?? 'local';
+    const dataDir = startedDataOf(invocation, options);
+    const profile = invocation.settingGiven('profile') ?? (options.replay === undefined ? 'local' : 'replay');
     // Refused here rather than by the process that is started, which could only write it into its log.
     readLimits(options.limit);
     readIsolation(world, options.isolation);
+    (await readReplay(invocation, options))?.close();
     for (const name of [profile, ...options.addAccount.map((login) => accountProfileOf(profile, login))])
       checkProfile(invocation, name, dataDir);
     const before = await findRunning(world, dataDir);
@@ -109,6 +121,8 @@ export const start = command({
         ? `Already running${asked.length > 0 ? ', as it was started: options count when it starts' : ''}`
         : `Running; profile ${profile}${invocation.profiles.current() === profile ? ' is the current one' : `: cloud --profile ${profile} ...`}`,
     );
+    if (options.replay !== undefined && before === undefined)
+      note(`It answers from the recording alone; to end it: cloud local stop --data ${dataDir} && cloud local reset -y --data ${dataDir}`);
     const difference = before && describeDifference(before);
     if (difference !== undefined) warn(difference);
     if (running.jobsOff !== undefined) warn(running.jobsOff);
@@ -125,6 +139,7 @@ export const start = command({
       help: 'A second account, with the profile "local-other"',
     },
     { line: 'cloud local start --isolation none', help: 'Run tasks of jobs where no sandbox can be made: in a container, on macOS' },
+    { line: 'cloud local start --replay suite.jsonl', help: 'Without a cloud: answers that cloud local record has kept' },
     { line: 'cloud local start --limit user-keys=10,role-members=20', help: 'Test what your program does when a limit is reached' },
   ],
 });

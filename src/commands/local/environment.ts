@@ -1,0 +1,43 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
+import type { World } from '../../base/world.ts';
+import { settings, type SettingName } from '../../config/settings.ts';
+
+/** The environment of a program that is to reach services of its own. */
+
+/** Where systems keep the authorities that programs trust. */
+const bundles = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/cert.pem'];
+
+/** Writes the authorities of the system and that of the services: the variables for it replace what a program trusts. */
+function writeBundle({ env }: Pick<World, 'env'>, folder: string, ca: string): string {
+  const system = [env['SSL_CERT_FILE'], ...bundles].find((file) => file !== undefined && existsSync(file));
+  const trusted = system === undefined ? rootCertificates.join('\n') : readFileSync(system, 'utf8').trimEnd();
+  const file = join(folder, 'trusted.pem');
+  writeFileSync(file, `${trusted}\n${readFileSync(ca, 'utf8')}`, { mode: 0o600, flag: 'wx' });
+  return file;
+}
+
+/**
+ * The variables by which a program and the older tools reach services, whatever profile is in use: every setting is that of `values`, or not
+ * there at all.
+ * @param folder where a file of the trusted authorities is written
+ */
+export function describeEnvironment(
+  world: Pick<World, 'env'>,
+  values: Readonly<Partial<Record<SettingName, string | undefined>>>,
+  folder: string,
+): NodeJS.ProcessEnv {
+  const named = Object.entries(settings as Readonly<Record<string, { env?: string; legacy?: readonly string[] }>>);
+  const own = named.flatMap(([name, { env, legacy = [] }]) =>
+    (env === undefined ? legacy : [env, ...legacy]).map((variable) => [variable, values[name as SettingName]]),
+  );
+  const bundle = values.ca === undefined ? undefined : writeBundle(world, folder, values.ca);
+  const trust = bundle && {
+    NODE_EXTRA_CA_CERTS: values.ca,
+    SSL_CERT_FILE: bundle,
+    CURL_CA_BUNDLE: bundle,
+    REQUESTS_CA_BUNDLE: bundle,
+  };
+  return { ...world.env, ...Object.fromEntries(own), TRITON_PROFILE: 'env', ...trust };
+}

@@ -1,0 +1,134 @@
+import { existsSync, lstatSync, openSync, readSync, renameSync, rmSync, closeSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { UsageError } from '../../base/errors.ts';
+import { removeQuietly } from '../../base/private-files.ts';
+import { runProgram } from '../../base/run-program.ts';
+import { command, type Context } from '../../cli/command.ts';
+import { resolvePath } from '../../cli/input.ts';
+import { many, one, size } from '../../cli/parameters.ts';
+import { settingNames, type SettingName } from '../../config/settings.ts';
+import type { Recorder } from '../../server/recording/recorder.ts';
+import { describeEnvironment } from './environment.ts';
+import { makeFolder } from './scratch.ts';
+
+/** Most bytes of the body of a response that are recorded where --body-limit does not say. */
+const usualLimit = 64 * 1024 * 1024;
+
+/** The largest text that a line can hold, bytes of a body before Base64 makes them more. */
+const largestLimit = 256 * 1024 * 1024;
+
+/** How a recording begins. */
+const beginning = '{"recording":';
+
+/** @throws {UsageError} for a file that is something else: it would be lost */
+function checkTarget(file: string): void {
+  if (!existsSync(file)) return;
+  const start = Buffer.alloc(beginning.length);
+  if (lstatSync(file).isFile()) {
+    const descriptor = openSync(file, 'r');
+    readSync(descriptor, start);
+    closeSync(descriptor);
+  }
+  if (start.toString() === beginning) return;
+  throw new UsageError(`${file} exists and is not a recording: left alone`, { hint: 'name another file, or remove it' });
+}
+
+/** The settings of the program: those of the profile, at the address of the proxy. */
+function describeSettings({ settings }: Context): Partial<Record<SettingName, string>> {
+  const found = settings();
+  const {
+    profile: _,
+    insecure: __,
+    allowHttp: ___,
+    ...values
+  } = Object.fromEntries(settingNames.flatMap((name) => (found[name] === undefined ? [] : [[name, found[name].value]]))) as Partial<
+    Record<SettingName, string>
+  >;
+  return values;
+}
+
+/** Lets a program work with a cloud through a proxy on this machine. */
+async function runThrough(
+  context: Context,
+  folder: string,
+  recorder: Recorder,
+  [program = '', ...words]: readonly string[],
+): Promise<number> {
+  const [{ listen }, { listNames, prepareTls }] = await Promise.all([
+    import('../../server/http/listen.ts'),
+    import('../../server/http/certificates.ts'),
+  ]);
+  const { world, note } = context;
+  const tls = await prepareTls(join(folder, 'tls'), listNames(), world.now());
+  const sockets = { tls, host: '127.0.0.1', port: 0, log: note };
+  const compute = await listen({ ...sockets, handle: recorder.forward('compute') });
+  const storage = await listen({ ...sockets, handle: recorder.forward('storage') });
+  try {
+    const values = { ...describeSettings(context), url: compute.url, storUrl: storage.url, ca: tls.caFile };
+    return await runProgram(program, words, describeEnvironment(world, values, folder), world);
+  } finally {
+    await Promise.all([compute.close(0), storage.close(0)]);
+  }
+}
+
+export const record = command({
+  summary: 'Record what a program sends to a cloud, and what it answers',
+  description:
+    'A proxy on this machine stands between the program and the cloud of the profile; requests pass with the signatures that they have. FILE gets a line of JSON for each exchange, readable by its owner alone. Signatures, passwords and private keys are left out; contents of objects are not: record with test data. cloud local run --replay and cloud local start --replay answer from the file, without a cloud. The exit code is that of the program.',
+  arguments: {
+    file: one('File of the recording; one that is there is replaced', { values: 'file' }),
+    command: many('Program and its arguments, after --'),
+  },
+  usage: 'FILE -- COMMAND [ARGUMENT...]',
+  options: {
+    bodyLimit: size('Leave out bodies of responses that are larger; 64M when absent', { range: [0, largestLimit] }),
+  },
+  run: async (invocation) => {
+    const { args, options, world, paths, note, warn, account } = invocation;
+    const file = resolvePath(world, args.file);
+    checkTarget(file);
+    const upstreams = { compute: invocation.forward('compute'), storage: invocation.forward('storage') };
+    const { createRecorder } = await import('../../server/recording/recorder.ts');
+    const folder = makeFolder(paths, world, 'recordings');
+    const partial = `${file}.${randomUUID().slice(0, 8)}.partial`;
+    try {
+      const recorder = createRecorder({
+        file: partial,
+        header: {
+          recording: 1,
+          account,
+          computeUrl: upstreams.compute.url.origin,
+          storUrl: upstreams.storage.url.origin,
+          time: new Date(world.now()).toISOString(),
+        },
+        upstreams,
+        bodyLimit: options.bodyLimit ?? usualLimit,
+        log: warn,
+      });
+      let exitCode: number;
+      let recorded: { exchanges: number; failed: number };
+      try {
+        exitCode = await runThrough(invocation, folder, recorder, args.command);
+      } finally {
+        recorded = await recorder.close();
+      }
+      renameSync(partial, file);
+      const { exchanges, failed } = recorded;
+      note(`Recorded ${exchanges} ${exchanges === 1 ? 'exchange' : 'exchanges'} in ${args.file}`);
+      if (failed > 0)
+        warn(
+          `${failed} ${failed === 1 ? 'request' : 'requests'} did not get an answer of the cloud, and ${failed === 1 ? 'is' : 'are'} not in it`,
+        );
+      return { kind: 'none', exitCode };
+    } finally {
+      removeQuietly(partial);
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+  examples: [
+    { line: 'cloud local record suite.jsonl -- npm test', help: 'Against the cloud of the current profile' },
+    { line: 'cloud local run --replay suite.jsonl -- npm test', help: 'The same afterwards, without the cloud' },
+    { line: 'cloud --profile lab local record lab.jsonl --body-limit 1M -- ./check', help: 'Another cloud; no large objects in the file' },
+  ],
+});
