@@ -25,7 +25,7 @@ import type { Schema } from './store/schema.ts';
 import { takeLease, type Lease } from './store/postgres/lease.ts';
 import { openClusterStore, openPostgres } from './store/postgres/open.ts';
 import { openWatch, type GatewayState, type Watch, type WatchOptions } from './operator/watch.ts';
-import type { ServiceSettings } from './settings.ts';
+import type { OwnAddresses, ServiceSettings } from './settings.ts';
 
 type SharedOptions = Pick<
   LocalOptions,
@@ -98,25 +98,20 @@ async function openTls({ tls, host, publicUrl, storPublicUrl }: GatewayOptions, 
   return prepareTls(tls.dir, [...new Set([...listNames(host), ...reached])], now);
 }
 
-/** The lists that the compute service shows of the cloud. */
-async function writeAddresses(store: LocalStore, datacenter: string, compute: string, storage: string): Promise<void> {
-  const services = [
-    { name: 'compute', url: compute },
-    { name: 'storage', url: storage },
-  ];
+/** Notes the names of this cloud's own datacenter and services. Each gateway answers its own addresses for them: those of rows serve for other names. */
+async function nameServices(store: LocalStore, { datacenters, services }: OwnAddresses): Promise<void> {
+  const rows = (urls: Readonly<Record<string, string>>) => Object.entries(urls).map(([name, url]) => ({ name, url }));
   await store.write(async (transaction) => {
     await transaction
       .insertInto('datacenters')
-      .values({ name: datacenter, url: compute })
-      .onConflict((conflict) => conflict.column('name').doUpdateSet({ url: compute }))
+      .values(rows(datacenters))
+      .onConflict((conflict) => conflict.doNothing())
       .execute();
-    for (const { name, url } of services) {
-      await transaction
-        .insertInto('services')
-        .values({ name, url })
-        .onConflict((conflict) => conflict.column('name').doUpdateSet({ url }))
-        .execute();
-    }
+    await transaction
+      .insertInto('services')
+      .values(rows(services))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
   });
 }
 
@@ -162,10 +157,12 @@ async function serve(
   if (tls !== undefined) state.certificateEnd = () => readEnd(tls.certificate);
   // Tasks of jobs stand beside the contents that they read.
   const local: LocalOptions = { ...options, datacenter, dataDir: bytes, http: tls === undefined };
-  let storUrl = '';
-  const jobs = prepareJobs(store, local, () => storUrl);
-  const [compute, storage] = await listenBoth(store, tls, { jobs, watch, state }, options);
-  const told = { computeUrl: options.publicUrl ?? compute.url, storUrl: options.storPublicUrl ?? storage.url };
+  let own: OwnAddresses = { datacenters: {}, services: {} };
+  const settings = { ...options.settings, addresses: () => own };
+  const jobs = prepareJobs(store, local, () => own.services['storage'] ?? '');
+  const [compute, storage] = await listenBoth(store, tls, { jobs, watch, state }, { ...options, settings });
+  const { publicUrl = compute.url, storPublicUrl = storage.url } = options;
+  own = { datacenters: { [datacenter]: publicUrl }, services: { compute: publicUrl, storage: storPublicUrl } };
   const stop = new AbortController();
   const stopFollowing = jobs && followCancelled(store, jobs.wake, log);
   const stopFolding = foldRegularly(store.db, log);
@@ -174,13 +171,12 @@ async function serve(
     await stopFollowing?.();
     await Promise.all([compute.close(patience), storage.close(patience), jobs?.close(), collecting, stopFolding()]);
   };
-  storUrl = storage.url;
   const collecting = collectUnreferenced(store, Date.now() - orphanAge, findReferenced, stop.signal).then(
     (removed) => (removed > 0 ? log(`removed ${removed} contents that no object refers to`) : undefined),
     (error: unknown) => log(`collecting failed: ${String(error)}`),
   );
   try {
-    await writeAddresses(store, datacenter, told.computeUrl, told.storUrl);
+    await nameServices(store, own);
   } catch (error) {
     jobs?.start();
     await closeAll(0);

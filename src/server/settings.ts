@@ -1,6 +1,12 @@
 import type { LimitValues } from '../api/service-limits.ts';
 import type { Faults } from './faults/rules.ts';
 
+/** URLs by names. */
+export interface OwnAddresses {
+  readonly datacenters: Readonly<Record<string, string>>;
+  readonly services: Readonly<Record<string, string>>;
+}
+
 /** How the services differ from the plain ones; everything may be left out. */
 export interface ServiceSettings {
   /** Milliseconds by which reads of sub-users, roles and policies lag behind writes (compute specification, section 1, rule 6). */
@@ -20,4 +26,6 @@ export interface ServiceSettings {
   readonly serviceLimits?: LimitValues | undefined;
   /** Data directories of other local services, by the name of the datacenter that each stands for; images are imported from them. */
   readonly peers?: ReadonlyMap<string, string> | undefined;
+  /** Addresses that this process answers for itself, in place of those that the database has for the same names. Ports are known late. */
+  readonly addresses?: (() => OwnAddresses) | undefined;
 }

@@ -4,8 +4,10 @@ import { ApiError } from '../../base/errors.ts';
 import { Answer, type Call } from '../http/handler.ts';
 import { apiVersions } from '../http/version.ts';
 
-function collectUrls(rows: readonly { name: string; url: string }[]): Record<string, string> {
-  return Object.fromEntries(rows.map(({ name, url }) => [name, url]));
+/** By name, in the order of the names. Those that the process answers for itself win: each has its own address. */
+function collectUrls(rows: readonly { name: string; url: string }[], own: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const urls = [...rows.map(({ name, url }): [string, string] => [name, url]), ...Object.entries(own)];
+  return Object.fromEntries([...new Map(urls)].toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 /** Ping. */
@@ -14,21 +16,26 @@ export async function ping(): Promise<ResultOf<typeof compute.ping>> {
 }
 
 /** ListDatacenters. */
-export async function listDatacenters(_: InputOf<typeof compute.listDatacenters>, { store }: Call): Promise<Record<string, string>> {
-  return collectUrls(await store.db.selectFrom('datacenters').selectAll().orderBy('name').execute());
+export async function listDatacenters(
+  _: InputOf<typeof compute.listDatacenters>,
+  { store, settings }: Call,
+): Promise<Record<string, string>> {
+  return collectUrls(await store.db.selectFrom('datacenters').selectAll().execute(), settings.addresses?.().datacenters);
 }
 
 /** GetDatacenter: a redirection with a body shaped like an error. */
 export async function getDatacenter(
   { name }: InputOf<typeof compute.getDatacenter>,
-  { store }: Call,
+  { store, settings }: Call,
 ): Promise<Answer<{ code: string; message: string }>> {
   const row = await store.db.selectFrom('datacenters').selectAll().where('name', '=', name).executeTakeFirst();
-  if (row === undefined) throw new ApiError(404, 'ResourceNotFound', `datacenter ${name} does not exist`);
-  return new Answer({ code: 'ResourceMoved', message: `${name} is at ${row.url}` }, { headers: { location: row.url } });
+  const own = settings.addresses?.().datacenters ?? {};
+  const url = Object.hasOwn(own, name) ? own[name] : row?.url;
+  if (url === undefined) throw new ApiError(404, 'ResourceNotFound', `datacenter ${name} does not exist`);
+  return new Answer({ code: 'ResourceMoved', message: `${name} is at ${url}` }, { headers: { location: url } });
 }
 
 /** ListServices. */
-export async function listServices(_: InputOf<typeof compute.listServices>, { store }: Call): Promise<Record<string, string>> {
-  return collectUrls(await store.db.selectFrom('services').selectAll().orderBy('name').execute());
+export async function listServices(_: InputOf<typeof compute.listServices>, { store, settings }: Call): Promise<Record<string, string>> {
+  return collectUrls(await store.db.selectFrom('services').selectAll().execute(), settings.addresses?.().services);
 }

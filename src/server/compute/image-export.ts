@@ -126,6 +126,7 @@ export const exportImage: Handler<typeof compute.exportImage> = async ({ id, sto
     throw error;
   }
   const service = await store.db.selectFrom('services').select('url').where('name', '=', 'storage').executeTakeFirst();
-  const location = { storage_url: service?.url ?? '', image_path: target.image.path, manifest_path: target.manifest.path };
+  const url = call.settings.addresses?.().services['storage'] ?? service?.url ?? '';
+  const location = { storage_url: url, image_path: target.image.path, manifest_path: target.manifest.path };
   return { ...location, ...writeAliases(location) };
 };
