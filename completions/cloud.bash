@@ -194,6 +194,8 @@ _cloud_enter() {
     'local faults/clear') place='local faults clear' ;;
     'server/gateway') place='server gateway' ;;
     'server/migrate') place='server migrate' ;;
+    'server/apply') place='server apply' ;;
+    'server/diff') place='server diff' ;;
     'server/accounts'|'server/account') place='server accounts' ;;
     'server accounts/list'|'server accounts/ls') place='server accounts list' ;;
     'server accounts/create') place='server accounts create' ;;
@@ -393,9 +395,11 @@ _cloud_place() {
     'local faults clear') options="--data $_cloud_shared" ;;
     'local requests') options="--data --failed -f,--follow $_cloud_shared" ;;
     'local record') options="--body-limit $_cloud_shared" ;;
-    'server') commands='gateway migrate accounts' aliases='accounts=account' options="$_cloud_shared" ;;
+    'server') commands='gateway migrate apply diff accounts' aliases='accounts=account' options="$_cloud_shared" ;;
     'server gateway') options="--database --database-file --bytes --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --datacenter --limit+ --allow-jobs --isolation --job-slots --job-time-limit $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
+    'server apply') options="--database --database-file --prune --dry-run -y,--yes $_cloud_shared" ;;
+    'server diff') options="--database --database-file --prune --exit-code $_cloud_shared" ;;
     'server accounts') commands='list create disable enable delete' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
     'server accounts list') options="--database --database-file $_cloud_shared" ;;
     'server accounts create') options="--database --database-file --email --public-key $_cloud_shared" ;;
@@ -861,6 +865,10 @@ _cloud_value() {
     'server gateway/--job-time-limit') kind=text ;;
     'server migrate/--database') kind=text ;;
     'server migrate/--database-file') kind=file ;;
+    'server apply/--database') kind=text ;;
+    'server apply/--database-file') kind=file ;;
+    'server diff/--database') kind=text ;;
+    'server diff/--database-file') kind=file ;;
     'server accounts list/--database') kind=text ;;
     'server accounts list/--database-file') kind=file ;;
     'server accounts create/--database') kind=text ;;
@@ -1063,6 +1071,8 @@ _cloud_argument() {
     'local faults clear/'*) kind=text ;;
     'local record/0') kind=file ;;
     'local record/'*) kind=text ;;
+    'server apply/0') kind=file ;;
+    'server diff/0') kind=file ;;
     'server accounts create/0') kind=text ;;
     'server accounts disable/0') kind=text ;;
     'server accounts enable/0') kind=text ;;

@@ -382,6 +382,10 @@ function __cloud_enter
             set __cloud_place 'server gateway'
         case 'server/migrate'
             set __cloud_place 'server migrate'
+        case 'server/apply'
+            set __cloud_place 'server apply'
+        case 'server/diff'
+            set __cloud_place 'server diff'
         case 'server/accounts' 'server/account'
             set __cloud_place 'server accounts'
         case 'server accounts/list' 'server accounts/ls'
@@ -1294,6 +1298,14 @@ function __cloud_valued
         case 'server migrate/--database'
             return 0
         case 'server migrate/--database-file'
+            return 0
+        case 'server apply/--database'
+            return 0
+        case 'server apply/--database-file'
+            return 0
+        case 'server diff/--database'
+            return 0
+        case 'server diff/--database-file'
             return 0
         case 'server accounts list/--database'
             return 0
@@ -2443,6 +2455,8 @@ complete -c cloud -n '__cloud_at \'local record\'' -l body-limit -x -d 'Leave ou
 complete -c cloud -n '__cloud_argument \'local record\' 0 0' -F
 complete -c cloud -n '__cloud_below \'server\'' -a gateway -d 'Serve both services over PostgreSQL and a shared folder, in the foreground'
 complete -c cloud -n '__cloud_below \'server\'' -a migrate -d 'Make the tables of a database, or those that an update of this program needs'
+complete -c cloud -n '__cloud_below \'server\'' -a apply -d 'Change the cloud so that it has what a document says'
+complete -c cloud -n '__cloud_below \'server\'' -a diff -d 'Show what would change if a document of the cloud were applied'
 complete -c cloud -n '__cloud_below \'server\'' -a accounts -d 'Accounts of the services'
 complete -c cloud -n '__cloud_below \'server\'' -a '(__cloud_aliases accounts account \'Accounts of the services\')'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
@@ -2468,6 +2482,17 @@ complete -c cloud -n '__cloud_at \'server gateway\'' -l job-slots -x -d 'Tasks o
 complete -c cloud -n '__cloud_at \'server gateway\'' -l job-time-limit -x -d 'Longest time of a task of a job; 1h when absent'
 complete -c cloud -n '__cloud_at \'server migrate\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server migrate\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server apply\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server apply\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server apply\'' -l prune -d 'Also delete what the parts of the document do not mention'
+complete -c cloud -n '__cloud_at \'server apply\'' -l dry-run -d 'Only show what would be done'
+complete -c cloud -n '__cloud_at \'server apply\'' -s y -l yes -d 'Do not ask before deleting'
+complete -c cloud -n '__cloud_argument \'server apply\' 0 0' -F
+complete -c cloud -n '__cloud_at \'server diff\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server diff\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server diff\'' -l prune -d 'Also delete what the parts of the document do not mention'
+complete -c cloud -n '__cloud_at \'server diff\'' -l exit-code -d 'Exit with 1 when something would change'
+complete -c cloud -n '__cloud_argument \'server diff\' 0 0' -F
 complete -c cloud -n '__cloud_below \'server accounts\'' -a list -d 'List the accounts'
 complete -c cloud -n '__cloud_below \'server accounts\'' -a create -d 'Create an account with its first key'
 complete -c cloud -n '__cloud_below \'server accounts\'' -a disable -d 'Let nobody use an account, and keep its data'

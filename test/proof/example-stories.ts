@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { cluster } from '../../src/cli/guides/cluster.ts';
 import { testing } from '../../src/cli/guides/testing.ts';
+import type { AnyCommand, Group } from '../../src/cli/command.ts';
+import { server } from '../../src/commands/server/index.ts';
 
 /** What the examples of each noun and guide need to be there: lines of bash before all of them, and before some. */
 export interface Story {
@@ -59,7 +61,11 @@ const stand =
   'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null; cp .config/cloud/profiles/local.json .config/cloud/profiles/lab.json';
 const serveReason = 'it runs until it is ended; test/e2e/local.test.ts does that';
 
-const databaseReason = 'it needs PostgreSQL; test/cluster/gateway.test.ts does that';
+const databaseReason = 'it needs PostgreSQL; the tests in test/cluster do that';
+
+function listExamples(node: AnyCommand | Group): string[] {
+  return node.kind === 'group' ? Object.values(node.commands).flatMap(listExamples) : node.examples.map(({ line }) => line);
+}
 
 const password = [
   [/: $/, 'Passw0rd-3\r'],
@@ -194,22 +200,7 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
     },
   },
   env: { prepare: profiles },
-  server: {
-    left: {
-      'cloud server migrate --database postgresql://cloud@db.example.com/cloud': databaseReason,
-      'cloud server migrate --database-file /etc/cloud/database -o name': databaseReason,
-      'cloud server gateway --database postgresql://cloud@db.example.com/cloud --bytes file:///srv/cloud --tls-dir /srv/tls':
-        databaseReason,
-      'cloud server gateway --database-file /etc/cloud/database --bytes file:///srv/cloud --tls-cert cert.pem --tls-key key.pem --host 0.0.0.0 --public-url https://cloud.example.com --stor-public-url https://stor.example.com -j':
-        databaseReason,
-      'cloud server accounts list --database-file /etc/cloud/database': databaseReason,
-      'cloud server accounts list --database postgresql://cloud@db.example.com/cloud -o name': databaseReason,
-      'cloud server accounts create alice --email alice@example.com --public-key alice.pub --database-file /etc/cloud/database':
-        databaseReason,
-      'cloud server accounts create alice --email alice@example.com --public-key alice.pub --database postgresql://cloud@db.example.com/cloud -j':
-        databaseReason,
-    },
-  },
+  server: { left: Object.fromEntries(listExamples(server).map((line) => [line, databaseReason])) },
   local: {
     prepare: `${programs}; cloud local stop -q; cloud local start -q --data ./data --compute-port 0 --stor-port 0 > /dev/null`,
     before: {

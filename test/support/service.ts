@@ -172,8 +172,8 @@ function createSecond(shared: Shared): Service {
 }
 
 /** Both services over the same data as others, as a second process has them: asked as `demo`. */
-export function joinServices(store: LocalStore, key: TestKey): Pick<TestService, ServiceName> {
-  const { compute: first, storage: second } = createHandlers({ store, datacenter: 'east-1' }, createStorageHandlers(undefined));
+export function joinServices(store: LocalStore, key: TestKey, settings: ServiceSettings = {}): Pick<TestService, ServiceName> {
+  const { compute: first, storage: second } = createHandlers({ store, datacenter: 'east-1', settings }, createStorageHandlers(undefined));
   return { compute: createSend('compute', first, key), storage: createSend('storage', second, key) };
 }
 

@@ -14,7 +14,7 @@ import { plan } from '../../rbac/plan.ts';
 import { warnAboutPowers } from './powers.ts';
 import { readDocument } from '../../rbac/read.ts';
 import { describeDocument } from '../../rbac/schema.ts';
-import { countChanges, describeChange, paintFor, printChange, wantsText } from './show.ts';
+import { countChanges, describeChange, endWith, paintFor, printChange, wantsText } from './show.ts';
 import { listTaggable, normalisePath, readState, readTags, type State } from '../../rbac/state.ts';
 import { printText } from '../../rbac/yaml.ts';
 import { fileHelp, pruneHelp } from './words.ts';
@@ -66,16 +66,6 @@ async function printChanges(context: Context, changes: readonly Change[]): Promi
   if (!wantsText(context)) return records(changes.map(describeChange), { columns, id: 'name' });
   const paint = await paintFor(context);
   return text(changes.map((change) => printChange(change, paint)).join(''));
-}
-
-/** An output that ends with an error, after all of it was shown. */
-function endWith(output: Output, error: PartialError): Output {
-  async function* fail<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
-    yield* items;
-    throw error;
-  }
-  if (output.kind === 'records') return { ...output, rows: fail(output.rows) };
-  return output.kind === 'text' ? bytes(fail([Buffer.from(output.text)])) : output;
 }
 
 function isSamePlan(a: readonly Change[], b: readonly Change[]): boolean {

@@ -1,7 +1,12 @@
+import type { PartialError } from '../../base/errors.ts';
 import type { Context } from '../../cli/command.ts';
 import { colourEnabled, createPaint, type Paint } from '../../output/colour.ts';
 import { escapeControl } from '../../output/escape.ts';
+import { bytes, type Output } from '../../output/kinds.ts';
 import type { Change, Difference } from '../../rbac/change.ts';
+
+/** A change of some document, as far as it is shown. */
+type Shown = Pick<Change, 'action' | 'name' | 'differences'> & { readonly kind: string };
 
 /** Whether the user wants text for people: no data format, no columns. */
 export function wantsText({ global }: Pick<Context, 'global'>): boolean {
@@ -34,23 +39,33 @@ function printDifference({ field, from, to }: Difference, { red, green }: Paint)
 }
 
 /** A change for people: `+ user alice` and a line for each field, in colour. */
-export function printChange({ action, kind, name, differences }: Change, paint: Paint): string {
+export function printChange({ action, kind, name, differences }: Shown, paint: Paint): string {
   const head = `${kind} ${escapeControl(name)}`;
   const line = { create: paint.green(`+ ${head}`), update: paint.yellow(`~ ${head}`), delete: paint.red(`- ${head}`) }[action];
   return [line, ...differences.flatMap((difference) => printDifference(difference, paint))].map((each) => `${each}\n`).join('');
 }
 
 /** A change as a record: passwords and what is sent are no part of it. */
-export function describeChange({ action, kind, name, differences }: Change): object {
+export function describeChange({ action, kind, name, differences }: Shown): object {
   return { action, kind, name, differences };
 }
 
 /** `2 to create, 1 to delete`. */
-export function countChanges(changes: readonly Change[]): string {
+export function countChanges(changes: readonly Pick<Change, 'action'>[]): string {
   const actions = ['create', 'update', 'delete'] as const;
   const counts = actions.map((action) => [changes.filter((change) => change.action === action).length, action] as const);
   return counts
     .filter(([number]) => number > 0)
     .map(([number, action]) => `${number} to ${action}`)
     .join(', ');
+}
+
+/** An output that ends with an error, after all of it was shown. */
+export function endWith(output: Output, error: PartialError): Output {
+  async function* fail<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
+    yield* items;
+    throw error;
+  }
+  if (output.kind === 'records') return { ...output, rows: fail(output.rows) };
+  return output.kind === 'text' ? bytes(fail([Buffer.from(output.text)])) : output;
 }

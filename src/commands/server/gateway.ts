@@ -106,7 +106,7 @@ export const gateway = command({
       isolation: options.isolation,
       jobSlots: options.jobSlots,
       jobTimeLimit: options.jobTimeLimit,
-      settings: { serviceLimits: readLimits(options.limit) },
+      settings: { limits: true, serviceLimits: readLimits(options.limit) },
       pid: world.pid,
       now: world.now,
       log: log.message,

@@ -1,6 +1,7 @@
 import { command, group } from '../../cli/command.ts';
 import { record } from '../../output/kinds.ts';
 import { create, disable, enable, list, remove } from './accounts.ts';
+import { apply, diff } from './catalogue/index.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 import { gateway } from './gateway.ts';
 
@@ -32,6 +33,8 @@ export const server = group({
   commands: {
     gateway,
     migrate,
+    apply,
+    diff,
     accounts: group({
       summary: 'Accounts of the services',
       aliases: ['account'],

@@ -1,0 +1,104 @@
+/** What an operator says of a cloud in one document: the reader and the plan are made from these fields. */
+import { any, boolean, choice, list, map, number, object, optional, text, type Infer } from './fields.ts';
+
+const id = optional(text('UUID; with it a changed name or version is a renaming'));
+
+const packageDocument = {
+  id,
+  name: text('Name'),
+  version: optional(text('Version; 1.0.0 when absent')),
+  memory: number('Memory in MiB'),
+  disk: number('Disk in MiB'),
+  swap: optional(number('Swap in MiB; four times the memory when a package is made')),
+  lwps: optional(number('Most light-weight processes; 4000 when a package is made')),
+  vcpus: number('Virtual processors'),
+  group: optional(text('Group')),
+  description: optional(text('Description')),
+  brand: optional(text('Brand of the instances')),
+  disks: optional(list('Disks of a flexible-disk package', any('Disk'))),
+  flexible_disk: optional(boolean('Whether the disk space is divided freely (bhyve)')),
+  default: optional(boolean('Deprecated')),
+};
+
+const imageDocument = {
+  id,
+  name: text('Name'),
+  version: text('Version'),
+  os: text('Operating system'),
+  type: choice('Kind', ['zone-dataset', 'lx-dataset', 'zvol', 'other']),
+  state: optional(choice('State; active when an image is made', ['active', 'disabled'])),
+  description: optional(text('Description')),
+  homepage: optional(text('URL of its home page')),
+  eula: optional(text('URL of its licence')),
+  origin: optional(text('UUID of the image that it builds on')),
+  requirements: optional(map('What an instance needs to use the image')),
+  tags: optional(map('Tags')),
+  published_at: optional(text('When it was published, ISO 8601; now when an image is made')),
+  file: optional(
+    object('What its file is; the file itself is nowhere asked for', {
+      compression: choice('Compression', ['none', 'gzip', 'bzip2']),
+      sha1: text('SHA-1 in hexadecimal'),
+      size: number('Size in bytes'),
+    }),
+  ),
+};
+
+const limitDocument = {
+  account: text('Login of the account'),
+  by: choice('What is limited: ram in MiB, quota in GiB, machines by number', ['ram', 'quota', 'machines']),
+  value: number('The limit; 0 is unlimited, -1 allows nothing'),
+  check: optional(choice('What the limit is restricted to', ['image', 'os'])),
+  os: optional(text('Operating system, when check is os')),
+  image: optional(text('Image name, when check is image')),
+};
+
+/** Parts and their fields. */
+export const catalogueDocument = {
+  version: choice('Version of this format', ['1']),
+  datacenters: optional(map('URL of the compute service of each datacenter, by name')),
+  services: optional(map('URL of each service, by name')),
+  packages: optional(list('Packages', object('A package', packageDocument))),
+  images: optional(list('Public images', object('An image', imageDocument))),
+  limits: optional(list('Provisioning limits of accounts', object('A limit', limitDocument))),
+};
+
+export type PackageDocument = Infer<typeof packageDocument>;
+export type ImageDocument = Infer<typeof imageDocument>;
+export type LimitDocument = Infer<typeof limitDocument>;
+
+/** The whole document. A part that is absent is not looked at; an empty one says that there is nothing of the kind. */
+export interface Catalogue {
+  readonly datacenters?: Readonly<Record<string, string>> | undefined;
+  readonly services?: Readonly<Record<string, string>> | undefined;
+  readonly packages?: readonly PackageDocument[] | undefined;
+  readonly images?: readonly ImageDocument[] | undefined;
+  readonly limits?: readonly LimitDocument[] | undefined;
+}
+
+/** What there is, in the words of the document. */
+export interface CatalogueState {
+  readonly datacenters: Readonly<Record<string, string>>;
+  readonly services: Readonly<Record<string, string>>;
+  readonly packages: readonly Stored<PackageDocument>[];
+  readonly images: readonly (Stored<ImageDocument> & {
+    /** UUIDs of images that build on it, those of accounts among them. */
+    readonly children: readonly string[];
+  })[];
+  readonly limits: readonly LimitDocument[];
+  readonly logins: readonly string[];
+}
+
+type Stored<T> = T & { readonly id: string; readonly version: string };
+
+/** What is to be written for a change. */
+export type CatalogueStep =
+  | { readonly do: 'setUrl'; readonly table: 'datacenters' | 'services'; readonly name: string; readonly url: string }
+  | { readonly do: 'removeUrl'; readonly table: 'datacenters' | 'services'; readonly name: string }
+  | { readonly do: 'createPackage'; readonly fields: PackageDocument }
+  | { readonly do: 'updatePackage'; readonly id: string; readonly fields: Partial<PackageDocument> }
+  | { readonly do: 'deletePackage'; readonly id: string }
+  | { readonly do: 'createImage'; readonly fields: ImageDocument }
+  | { readonly do: 'updateImage'; readonly id: string; readonly fields: Partial<ImageDocument> }
+  | { readonly do: 'deleteImage'; readonly id: string }
+  | { readonly do: 'setLimit'; readonly limit: LimitDocument }
+  | { readonly do: 'removeLimit'; readonly limit: LimitDocument };

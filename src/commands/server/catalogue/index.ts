@@ -1,0 +1,89 @@
+import type { Catalogue } from '../../../api/catalogue.ts';
+import { exitCodes, LocalError, PartialError } from '../../../base/errors.ts';
+import { command, type Context } from '../../../cli/command.ts';
+import { flag, one } from '../../../cli/parameters.ts';
+import { confirm } from '../../../cli/prompt.ts';
+import { records, text, type Output } from '../../../output/kinds.ts';
+import { countChanges, describeChange, endWith, paintFor, printChange, wantsText } from '../../rbac/show.ts';
+import { pruneHelp } from '../../rbac/words.ts';
+import { databaseOptions, readDatabase } from '../engines.ts';
+import { planCatalogue, type CatalogueChange } from './plan.ts';
+import { readCatalogue } from './read.ts';
+
+const columns = ['action', 'kind', 'name', 'differences'];
+const fileHelp = 'Document, YAML or JSON; - for stdin';
+
+const documentHelp =
+  'The document has a version ("1") and any of these parts: datacenters and services, each a record of URLs by name; packages (name, version, memory, disk, vcpus ...); images, the public ones (name, version, os, type, state, description, origin, requirements, tags, file ...); limits of accounts (account, by, value ...). Packages and images are found by their id, or by name and version. A part or a field that is absent is left alone. Gateways write the services compute and storage and their own datacenter when they start: --prune leaves these.';
+
+async function showChanges(context: Context, changes: readonly CatalogueChange[]): Promise<Output> {
+  if (!wantsText(context)) return records(changes.map(describeChange), { columns, id: 'name' });
+  const paint = await paintFor(context);
+  return text(changes.map((change) => printChange(change, paint)).join(''));
+}
+
+async function planFor(database: string, document: Catalogue, prune: boolean): Promise<CatalogueChange[]> {
+  const { readCatalogueState } = await import('../../../server/cluster/catalogue.ts');
+  return planCatalogue(document, await readCatalogueState(database), prune);
+}
+
+export const diff = command({
+  summary: 'Show what would change if a document of the cloud were applied',
+  description: documentHelp,
+  arguments: { file: one(fileHelp, { values: 'file' }) },
+  options: { ...databaseOptions, prune: flag(pruneHelp), exitCode: flag('Exit with 1 when something would change') },
+  run: async (invocation) => {
+    const { args, options, world, note } = invocation;
+    const document = await readCatalogue(world, args.file);
+    const changes = await planFor(await readDatabase(invocation, options), document, options.prune);
+    if (!options.exitCode || changes.length === 0) note(changes.length === 0 ? 'No differences' : countChanges(changes));
+    const shown = await showChanges(invocation, changes);
+    return options.exitCode && changes.length > 0
+      ? endWith(shown, new PartialError(`the cloud differs: ${countChanges(changes)}`, { allFailed: exitCodes.failed }))
+      : shown;
+  },
+  examples: [
+    { line: 'cloud server diff cloud.yaml --database-file /etc/cloud/database', help: 'What apply would do' },
+    {
+      line: 'cloud server diff cloud.yaml --database-file /etc/cloud/database --prune --exit-code -q',
+      help: 'For scripts: 1 when something differs',
+    },
+  ],
+});
+
+export const apply = command({
+  summary: 'Change the cloud so that it has what a document says',
+  description: `Does what cloud server diff shows, all of it in one transaction, while gateways run. What a part does not mention is deleted with --prune only, after a question. Applied again, nothing is left to change.\n${documentHelp}`,
+  arguments: { file: one(fileHelp, { values: 'file' }) },
+  options: {
+    ...databaseOptions,
+    prune: flag(pruneHelp),
+    dryRun: flag('Only show what would be done'),
+    yes: flag('Do not ask before deleting', { short: 'y' }),
+  },
+  run: async (invocation) => {
+    const { args, options, world, note } = invocation;
+    const document = await readCatalogue(world, args.file);
+    const database = await readDatabase(invocation, options);
+    const changes = await planFor(database, document, options.prune);
+    if (changes.length === 0) note('Nothing to change');
+    if (options.dryRun || changes.length === 0) return await showChanges(invocation, changes);
+    const deletions = changes.filter(({ action }) => action === 'delete').map(({ kind, name }) => `${kind} ${name}`);
+    if (deletions.length > 0 && !options.yes) await confirm(world, `Delete ${deletions.join(', ')}?`);
+    const { changeCatalogue } = await import('../../../server/cluster/catalogue.ts');
+    await changeCatalogue(database, world.now(), (state) => {
+      const now = planCatalogue(document, state, options.prune);
+      if (JSON.stringify(now) === JSON.stringify(changes)) return now.map(({ step }) => step);
+      throw new LocalError('the cloud was changed by somebody else in the meantime: nothing was done', { hint: 'run the command again' });
+    });
+    note(`${changes.length} ${changes.length === 1 ? 'change' : 'changes'} done`);
+    return await showChanges(invocation, changes);
+  },
+  examples: [
+    { line: 'cloud server apply cloud.yaml --database-file /etc/cloud/database --dry-run', help: 'What would be done' },
+    {
+      line: 'cloud server apply cloud.yaml --database-file /etc/cloud/database --prune --yes',
+      help: 'Make the cloud exactly as the document, without a question',
+    },
+  ],
+});

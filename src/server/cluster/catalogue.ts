@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import type { Kysely, Transaction } from 'kysely';
+import type { CatalogueState, CatalogueStep, ImageDocument, LimitDocument, PackageDocument } from '../../api/catalogue.ts';
+import { withDatabase } from '../cluster-accounts.ts';
+import { operator } from '../seed/operator.ts';
+import type { ImageRow, PackageRow, Schema } from '../store/schema.ts';
+
+/** What a cloud offers beside accounts, as an operator reads and writes it: addresses, packages, public images, limits. */
+
+type Db = Kysely<Schema>;
+
+/** The fields of a record that are not null. */
+function dropNull<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], null> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as { [K in keyof T]: Exclude<T[K], null> };
+}
+
+async function readUrls(db: Db, table: 'datacenters' | 'services'): Promise<Record<string, string>> {
+  const rows = await db.selectFrom(table).selectAll().orderBy('name').execute();
+  return Object.fromEntries(rows.map(({ name, url }) => [name, url]));
+}
+
+function showPackage({ flexible_disk: flexible, is_default: isDefault, disks, ...row }: PackageRow): CatalogueState['packages'][number] {
+  return {
+    ...dropNull(row),
+    ...(disks !== null && { disks: JSON.parse(disks) as unknown[] }),
+    flexible_disk: flexible === 1,
+    default: isDefault === 1,
+  };
+}
+
+function showImage(row: ImageRow, children: readonly string[]): CatalogueState['images'][number] {
+  const { id, name, version, os, description, homepage, eula, origin } = row;
+  const [file] = JSON.parse(row.files) as NonNullable<ImageDocument['file']>[];
+  const published = row.published_at === null ? null : new Date(row.published_at).toISOString();
+  return {
+    ...dropNull({ id, name, version, os, description, homepage, eula, origin, published_at: published }),
+    type: row.type as ImageDocument['type'],
+    state: row.state as NonNullable<ImageDocument['state']>,
+    requirements: JSON.parse(row.requirements) as Record<string, unknown>,
+    tags: JSON.parse(row.tags) as Record<string, unknown>,
+    ...(file && { file }),
+    children,
+  };
+}
+
+async function readImages(db: Db): Promise<CatalogueState['images']> {
+  const rows = await db.selectFrom('images').selectAll().where('owner', '=', operator).orderBy('name').orderBy('version').execute();
+  const children = await db.selectFrom('images').select(['id', 'origin']).where('origin', 'is not', null).orderBy('id').execute();
+  return rows.map((row) =>
+    showImage(
+      row,
+      children.filter(({ origin }) => origin === row.id).map(({ id }) => id),
+    ),
+  );
+}
+
+async function readLimits(db: Db): Promise<LimitDocument[]> {
+  const rows = await db
+    .selectFrom('limits')
+    .innerJoin('accounts', 'accounts.id', 'limits.account')
+    .select(['accounts.login as account', 'limits.by', 'limits.value', 'limits.check', 'limits.os', 'limits.image'])
+    .orderBy('accounts.login')
+    .execute();
+  return rows.map(dropNull);
+}
+
+async function readState(db: Db): Promise<CatalogueState> {
+  const packages = await db.selectFrom('packages').selectAll().orderBy('name').orderBy('version').execute();
+  const accounts = await db.selectFrom('accounts').select('login').orderBy('login').execute();
+  return {
+    datacenters: await readUrls(db, 'datacenters'),
+    services: await readUrls(db, 'services'),
+    packages: packages.map(showPackage),
+    images: await readImages(db),
+    limits: await readLimits(db),
+    logins: accounts.map(({ login }) => login),
+  };
+}
+
+/** The columns that fields of a package set. */
+function packageColumns({ disks, flexible_disk: flexible, default: isDefault, ...fields }: Partial<PackageDocument>): Partial<PackageRow> {
+  const columns = {
+    ...fields,
+    ...(disks !== undefined && { disks: JSON.stringify(disks) }),
+    ...(flexible !== undefined && { flexible_disk: flexible ? 1 : 0 }),
+    ...(isDefault !== undefined && { is_default: isDefault ? 1 : 0 }),
+  };
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+}
+
+async function createPackage(transaction: Transaction<Schema>, fields: PackageDocument): Promise<void> {
+  const { name, memory, disk, vcpus } = fields;
+  const absent = { group: null, description: null, brand: null, disks: null, flexible_disk: 0, is_default: 0 };
+  const usual = { id: randomUUID(), version: '1.0.0', swap: memory * 4, lwps: 4000 };
+  const row: PackageRow = { ...absent, ...usual, name, memory, disk, vcpus, ...packageColumns(fields) };
+  await transaction.insertInto('packages').values(row).execute();
+}
+
+/** The columns that fields of an image set. */
+function imageColumns({ requirements, tags, file, published_at: published, ...fields }: Partial<ImageDocument>): Partial<ImageRow> {
+  const columns = {
+    ...fields,
+    ...(requirements && { requirements: JSON.stringify(requirements) }),
+    ...(tags && { tags: JSON.stringify(tags) }),
+    ...(file && { files: JSON.stringify([file]) }),
+    ...(published !== undefined && { published_at: Date.parse(published) }),
+  };
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+}
+
+async function createImage(transaction: Transaction<Schema>, fields: ImageDocument, now: number): Promise<void> {
+  const { name, version, os, type } = fields;
+  const absent = { description: null, homepage: null, eula: null, origin: null, error: null, content: null };
+  const empty = { requirements: '{}', files: '[]', tags: '{}', acl: '[]' };
+  const usual = { id: randomUUID(), owner: operator, public: 1, state: 'active', published_at: now };
+  const row: ImageRow = { ...absent, ...empty, ...usual, name, version, os, type, ...imageColumns(fields) };
+  await transaction.insertInto('images').values(row).execute();
+}
+
+async function removeLimit(transaction: Transaction<Schema>, { account, by, check, os, image }: LimitDocument): Promise<void> {
+  const owner = transaction.selectFrom('accounts').select('id').where('login', '=', account);
+  let query = transaction.deleteFrom('limits').where('account', 'in', owner).where('by', '=', by);
+  for (const [column, value] of Object.entries({ check, os, image }) as ['check' | 'os' | 'image', string | undefined][])
+    query = query.where(column, 'is not distinct from', (value ?? null) as never);
+  await query.execute();
+}
+
+async function setLimit(transaction: Transaction<Schema>, limit: LimitDocument): Promise<void> {
+  const { account, by, value, check = null, os = null, image = null } = limit;
+  const { id } = await transaction.selectFrom('accounts').select('id').where('login', '=', account).executeTakeFirstOrThrow();
+  await removeLimit(transaction, limit);
+  await transaction.insertInto('limits').values({ account: id, by, value, check, os, image }).execute();
+}
+
+async function execute(transaction: Transaction<Schema>, step: CatalogueStep, now: number): Promise<void> {
+  switch (step.do) {
+    case 'setUrl':
+      await transaction
+        .insertInto(step.table)
+        .values({ name: step.name, url: step.url })
+        .onConflict((conflict) => conflict.column('name').doUpdateSet({ url: step.url }))
+        .execute();
+      break;
+    case 'removeUrl':
+      await transaction.deleteFrom(step.table).where('name', '=', step.name).execute();
+      break;
+    case 'createPackage':
+      await createPackage(transaction, step.fields);
+      break;
+    case 'updatePackage':
+      await transaction.updateTable('packages').set(packageColumns(step.fields)).where('id', '=', step.id).execute();
+      break;
+    case 'deletePackage':
+      await transaction.deleteFrom('packages').where('id', '=', step.id).execute();
+      break;
+    case 'createImage':
+      await createImage(transaction, step.fields, now);
+      break;
+    case 'updateImage':
+      await transaction.updateTable('images').set(imageColumns(step.fields)).where('id', '=', step.id).execute();
+      break;
+    case 'deleteImage':
+      await transaction.deleteFrom('images').where('id', '=', step.id).execute();
+      break;
+    case 'setLimit':
+      await setLimit(transaction, step.limit);
+      break;
+    case 'removeLimit':
+      await removeLimit(transaction, step.limit);
+  }
+}
+
+/** What there is. */
+export function readCatalogueState(database: string): Promise<CatalogueState> {
+  return withDatabase(database, ({ db }) => readState(db));
+}
+
+/**
+ * Changes what there is, all at once or not at all.
+ * @param plan gives the steps for what there is when they are done, and throws where they are not wanted then
+ */
+export function changeCatalogue(database: string, now: number, plan: (state: CatalogueState) => readonly CatalogueStep[]): Promise<void> {
+  return withDatabase(database, ({ write }) =>
+    write(async (transaction) => {
+      for (const step of plan(await readState(transaction))) await execute(transaction, step, now);
+    }),
+  );
+}
