@@ -30,7 +30,21 @@ function nameChunk({ moduleIds }) {
   const packages = new Set(names.filter((name) => heavy.includes(name)));
   return packages.size === 0 ? '[name]-[hash].js' : `npm-${[...packages].join('-')}-[hash].js`;
 }
-const heavy = ['jq-wasm', 'mime', 'ora', 'sshpk', 'cli-table3', 'yaml', 'kysely', 'pg', 'chalk', 'commander'];
+const heavy = [
+  'jq-wasm',
+  'mime',
+  'ora',
+  'sshpk',
+  'cli-table3',
+  'yaml',
+  'kysely',
+  'pg',
+  'chalk',
+  'commander',
+  'undici',
+  'aws4fetch',
+  'hash-wasm',
+];
 
 /**
  * Modules that are always loaded together stand in one file: each file costs a third of a millisecond. What a group holds must

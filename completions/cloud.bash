@@ -396,7 +396,7 @@ _cloud_place() {
     'local requests') options="--data --failed -f,--follow $_cloud_shared" ;;
     'local record') options="--body-limit $_cloud_shared" ;;
     'server') commands='gateway migrate apply diff accounts' aliases='accounts=account' options="$_cloud_shared" ;;
-    'server gateway') options="--database --database-file --bytes --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --datacenter --limit+ --allow-jobs --isolation --job-slots --job-time-limit $_cloud_shared" ;;
+    'server gateway') options="--database --database-file --bytes --bytes-credentials --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --datacenter --limit+ --work-dir --allow-jobs --isolation --job-slots --job-time-limit $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
     'server apply') options="--database --database-file --prune --dry-run -y,--yes $_cloud_shared" ;;
     'server diff') options="--database --database-file --prune --exit-code $_cloud_shared" ;;
@@ -847,6 +847,7 @@ _cloud_value() {
     'server gateway/--database') kind=text ;;
     'server gateway/--database-file') kind=file ;;
     'server gateway/--bytes') kind=text ;;
+    'server gateway/--bytes-credentials') kind=file ;;
     'server gateway/--compute-port') kind=text ;;
     'server gateway/--stor-port') kind=text ;;
     'server gateway/--host') kind=text ;;
@@ -860,6 +861,7 @@ _cloud_value() {
     'server gateway/--proxy-protocol-from') kind=text ;;
     'server gateway/--datacenter') kind=text ;;
     'server gateway/--limit') kind=text ;;
+    'server gateway/--work-dir') kind=directory ;;
     'server gateway/--isolation') kind=words choices='bubblewrap namespaces none' ;;
     'server gateway/--job-slots') kind=text ;;
     'server gateway/--job-time-limit') kind=text ;;

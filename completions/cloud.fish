@@ -1263,6 +1263,8 @@ function __cloud_valued
             return 0
         case 'server gateway/--bytes'
             return 0
+        case 'server gateway/--bytes-credentials'
+            return 0
         case 'server gateway/--compute-port'
             return 0
         case 'server gateway/--stor-port'
@@ -1288,6 +1290,8 @@ function __cloud_valued
         case 'server gateway/--datacenter'
             return 0
         case 'server gateway/--limit'
+            return 0
+        case 'server gateway/--work-dir'
             return 0
         case 'server gateway/--isolation'
             return 0
@@ -2453,7 +2457,7 @@ complete -c cloud -n '__cloud_at \'local requests\'' -l failed -d 'Only requests
 complete -c cloud -n '__cloud_at \'local requests\'' -s f -l follow -d 'Show later ones as they come, until Ctrl-C'
 complete -c cloud -n '__cloud_at \'local record\'' -l body-limit -x -d 'Leave out bodies of responses that are larger; 64M when absent'
 complete -c cloud -n '__cloud_argument \'local record\' 0 0' -F
-complete -c cloud -n '__cloud_below \'server\'' -a gateway -d 'Serve both services over PostgreSQL and a shared folder, in the foreground'
+complete -c cloud -n '__cloud_below \'server\'' -a gateway -d 'Serve both services over PostgreSQL and a folder or bucket, in the foreground'
 complete -c cloud -n '__cloud_below \'server\'' -a migrate -d 'Make the tables of a database, or those that an update of this program needs'
 complete -c cloud -n '__cloud_below \'server\'' -a apply -d 'Change the cloud so that it has what a document says'
 complete -c cloud -n '__cloud_below \'server\'' -a diff -d 'Show what would change if a document of the cloud were applied'
@@ -2461,7 +2465,8 @@ complete -c cloud -n '__cloud_below \'server\'' -a accounts -d 'Accounts of the 
 complete -c cloud -n '__cloud_below \'server\'' -a '(__cloud_aliases accounts account \'Accounts of the services\')'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
-complete -c cloud -n '__cloud_at \'server gateway\'' -l bytes -x -d 'Folder of the contents, as file:///DIR; CLOUD_SERVER_BYTES when absent'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l bytes -x -d 'Where contents are: file:///DIR, or s3://BUCKET?endpoint=URL with &region=NAME where the store has some; CLOUD_SERVER_BYTES when absent'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l bytes-credentials -r -F -d 'Read the key pair of s3:// from this file, as AWS tools write it; AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY when absent'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l compute-port -x -d 'Port of the compute service; 0 for any free one'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l stor-port -x -d 'Port of the object storage; 0 for any free one'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l host -x -d 'Address to listen on; this machine only when absent'
@@ -2476,6 +2481,7 @@ complete -c cloud -n '__cloud_at \'server gateway\'' -l stor-public-url -x -d 'U
 complete -c cloud -n '__cloud_at \'server gateway\'' -l proxy-protocol-from -x -d 'Balancers whose connections begin with a PROXY header, version 1 or 2, with commas between'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l datacenter -x -d 'Name of the datacenter'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l limit -x -d 'Set a limit of the services; cloud help local-service lists them'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l work-dir -x -a '(__fish_complete_directories)' -d 'Folder in which tasks of jobs run; that of the contents when absent, or a temporary one where they are in a bucket'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l allow-jobs -d 'Run jobs although others can reach the service'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l isolation -x -a 'bubblewrap namespaces none' -d 'Sandbox for tasks of jobs; the strongest that this machine allows when absent'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l job-slots -x -d 'Tasks of jobs that run at once; as many as there are cores when absent'

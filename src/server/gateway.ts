@@ -23,9 +23,10 @@ import { findReferenced } from './storage/contents.ts';
 import type { LocalStore } from './store/open.ts';
 import type { Schema } from './store/schema.ts';
 import { takeLease, type Lease } from './store/postgres/lease.ts';
-import { openClusterStore, openPostgres } from './store/postgres/open.ts';
+import { openClusterStore, openPostgres, type ClusterStoreOptions } from './store/postgres/open.ts';
 import { openWatch, type GatewayState, type Watch, type WatchOptions } from './operator/watch.ts';
 import type { OwnAddresses, ServiceSettings } from './settings.ts';
+import { openWorkDir, type WorkDir } from './work-dir.ts';
 
 type SharedOptions = Pick<
   LocalOptions,
@@ -36,8 +37,10 @@ type SharedOptions = Pick<
 export interface GatewayOptions extends SharedOptions, WatchOptions {
   /** URL of the database, as libpq has them. */
   readonly database: string;
-  /** Directory of the contents. */
-  readonly bytes: string;
+  /** Directory of the contents, or the bucket that they are in. */
+  readonly bytes: ClusterStoreOptions['bytes'];
+  /** Directory in which tasks of jobs run: that of the contents when absent, or a temporary one where they are in a bucket. */
+  readonly workDir?: string | undefined;
   /** Files of a certificate and its key in PEM, or a directory where both are made; plain HTTP, which then counts as secure, without. */
   readonly tls: { readonly certificate: string; readonly key: string } | { readonly dir: string } | undefined;
   /** URLs by which clients reach the services, through a balancer for one; those of the ports here when absent. */
@@ -149,14 +152,13 @@ async function listenBoth(
 
 async function serve(
   store: LocalStore,
-  { lease, watch, state }: { lease: Lease; watch: Watch; state: GatewayState },
+  { lease, watch, state, dataDir }: { lease: Lease; watch: Watch; state: GatewayState; dataDir: string },
   options: GatewayOptions,
 ): Promise<Gateway> {
-  const { bytes, datacenter = defaultDatacenter, now = Date.now, log = () => undefined } = options;
+  const { datacenter = defaultDatacenter, now = Date.now, log = () => undefined } = options;
   const tls = await openTls(options, now());
   if (tls !== undefined) state.certificateEnd = () => readEnd(tls.certificate);
-  // Tasks of jobs stand beside the contents that they read.
-  const local: LocalOptions = { ...options, datacenter, dataDir: bytes, http: tls === undefined };
+  const local: LocalOptions = { ...options, datacenter, dataDir, http: tls === undefined };
   let own: OwnAddresses = { datacenters: {}, services: {} };
   const settings = { ...options.settings, addresses: () => own };
   const jobs = prepareJobs(store, local, () => own.services['storage'] ?? '');
@@ -199,7 +201,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   let own: Kysely<Schema> | undefined;
   let lease: Lease | undefined;
   let store: LocalStore | undefined;
+  let work: WorkDir | undefined;
   const end = async (): Promise<void> => {
+    await work?.remove();
     await store?.close();
     // Where the database is away the lease ends by itself.
     await lease?.release().catch((error: unknown) => log(`the lease cannot be given back: ${String(error)}`));
@@ -208,10 +212,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   try {
     own = await openPostgres(database, leaseConnections);
-    store = await openClusterStore({ database, bytes, admit: (transaction) => requireLease(lease).admit(transaction) });
+    store = await openClusterStore({ database, bytes, log, admit: (transaction) => requireLease(lease).admit(transaction) });
     lease = await takeLease(own, `process ${options.pid} of ${hostname()}`, log);
     state.lease = lease;
-    const gateway = await serve(store, { lease, watch, state }, options);
+    // Beside contents that are files of this machine, which tasks then share without a copy.
+    work = await openWorkDir(options.workDir ?? (typeof bytes === 'string' ? bytes : undefined));
+    const gateway = await serve(store, { lease, watch, state, dataDir: work.dir }, options);
     return {
       ...gateway,
       close: async (patience) => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { migratePostgres } from '../../src/server/store/postgres/migrate.ts';
 import { openClusterStore, openPostgres } from '../../src/server/store/postgres/open.ts';
 import { openStore, type LocalStore } from '../../src/server/store/open.ts';
+import { chooseTestS3 } from './byte-stores.ts';
 import { runStatement, startPostgres, type TestPostgres } from './postgres.ts';
 
 /** Databases of tests that run on PostgreSQL: each is a copy of one that was migrated once. */
@@ -49,11 +50,11 @@ export async function createDatabase({ isEmpty = false } = {}): Promise<{ url: s
   return { url: nameDatabase(pattern, name), drop: () => runStatement(admin, `drop database if exists ${name} with (force)`) };
 }
 
-/** An empty store for a test: on PostgreSQL in a run that has one, else on SQLite; its contents are in a directory. */
+/** An empty store for a test: on PostgreSQL in a run that has one, else on SQLite; its contents are where the run has them. */
 export async function openTestStore(dir: string): Promise<LocalStore> {
   if (!runsOnPostgres()) return openStore(dir);
   const { url, drop } = await createDatabase();
-  const store = await openClusterStore({ database: url, bytes: dir });
+  const store = await openClusterStore({ database: url, bytes: chooseTestS3(dir) ?? dir });
   return {
     ...store,
     close: async () => {

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import { prepareBytes } from './byte-stores.ts';
 import { findSandboxes } from './job-sandboxes.ts';
 import { prepareCluster } from './cluster-database.ts';
 import { localTemplate, makeTemplate } from './local-template.ts';
@@ -45,9 +46,9 @@ export async function setup({ name }: TestProject): Promise<() => Promise<void>>
   if (absent !== undefined && areRequired) throw new Error(absent);
   const removeShared = makeSharedFolders();
   if (['e2e', 'proof', 'bench'].includes(name)) prepareProgram();
-  const stopCluster = name === 'cluster' ? await prepareCluster() : undefined;
+  const stops = name === 'cluster' ? await Promise.all([prepareCluster(), prepareBytes()]) : [];
   return async () => {
-    await stopCluster?.();
+    for (const stop of stops) await stop();
     removeShared();
     // Each project runs this: one says it for all.
     if (absent !== undefined && process.env[reported] === undefined) process.stdout.write(absent);

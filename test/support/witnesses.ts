@@ -28,13 +28,14 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function isPresent(name: string): boolean {
+/** Whether a program is installed. */
+export function hasProgram(name: string): boolean {
   return (process.env['PATH'] ?? '').split(delimiter).some((folder) => isExecutable(join(folder, name)));
 }
 
 /** One line that names the witnesses this machine lacks and how to install them; undefined when none is absent. */
 export function describeAbsent(): string | undefined {
-  const absent = Object.entries(packages).filter(([name]) => !isPresent(name));
+  const absent = Object.entries(packages).filter(([name]) => !hasProgram(name));
   if (absent.length === 0) return undefined;
   const [names, wanted] = [absent.map(([name]) => name), absent.map(([, each]) => each)];
   return `Absent witnesses: ${names.join(', ')}. Their tests are left out; to run them: apt-get install ${wanted.join(' ')}\n`;
@@ -42,5 +43,5 @@ export function describeAbsent(): string | undefined {
 
 /** Whether a witness is absent, for `describe.skipIf` and `it.skipIf`; the report of the run names it. */
 export function lacks(name: Witness): boolean {
-  return !isPresent(name);
+  return !hasProgram(name);
 }

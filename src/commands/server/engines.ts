@@ -6,7 +6,6 @@ import { UsageError } from '../../base/errors.ts';
 /** Where a gateway keeps what it serves, for every command of `server`. */
 
 const databaseVariable = 'CLOUD_SERVER_DATABASE';
-const bytesVariable = 'CLOUD_SERVER_BYTES';
 
 export const databaseOptions = {
   database: text(`PostgreSQL database, without a password; ${databaseVariable} when absent`, { placeholder: 'URL' }),
@@ -14,10 +13,6 @@ export const databaseOptions = {
     placeholder: 'FILE',
     values: 'file',
   }),
-};
-
-export const bytesOption = {
-  bytes: text(`Folder of the contents, as file:///DIR; ${bytesVariable} when absent`, { placeholder: 'URL' }),
 };
 
 function parseUrl(given: string, url: string): URL {
@@ -50,15 +45,4 @@ export async function readDatabase({ world }: Context, { database, databaseFile 
   }
   parseUrl(given, url);
   return url;
-}
-
-/** The directory of the contents. @throws {UsageError} when none is named, or it is not the URL of one */
-export function readBytes({ world }: Context, { bytes }: Values<typeof bytesOption>): string {
-  const url = bytes ?? world.env[bytesVariable] ?? '';
-  if (url === '') throw new UsageError('no place for contents is named', { hint: `--bytes file:///DIR, or the variable ${bytesVariable}` });
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed?.protocol === 'file:' && parsed.host === '' && parsed.pathname !== '/') return decodeURIComponent(parsed.pathname);
-  throw new UsageError(`${bytes === undefined ? bytesVariable : '--bytes'}: must be the URL of a folder`, {
-    hint: 'for example --bytes file:///srv/cloud, on a file system that all gateways share',
-  });
 }

@@ -6,11 +6,12 @@ import { UsageError } from '../../base/errors.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from '../local/limits.ts';
 import { createGatewayLog } from './gateway-log.ts';
-import { bytesOption, databaseOptions, readBytes, readDatabase } from './engines.ts';
+import { bytesOptions, readBytes } from './bytes-place.ts';
+import { databaseOptions, readDatabase } from './engines.ts';
 
 const gatewayOptions = {
   ...databaseOptions,
-  ...bytesOption,
+  ...bytesOptions,
   computePort: number('Port of the compute service; 0 for any free one', { range: [0, 65535], placeholder: 'PORT' }),
   storPort: number('Port of the object storage; 0 for any free one', { range: [0, 65535], placeholder: 'PORT' }),
   host: text('Address to listen on; this machine only when absent', { placeholder: 'ADDRESS' }),
@@ -30,6 +31,10 @@ const gatewayOptions = {
   }),
   datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
   limit: texts('Set a limit of the services; cloud help local-service lists them', { placeholder: 'NAME=N' }),
+  workDir: text('Folder in which tasks of jobs run; that of the contents when absent, or a temporary one where they are in a bucket', {
+    placeholder: 'DIR',
+    values: 'directory',
+  }),
   allowJobs: flag('Run jobs although others can reach the service'),
   isolation: choice('Sandbox for tasks of jobs; the strongest that this machine allows when absent', [
     'bubblewrap',
@@ -72,18 +77,19 @@ function checkUrl(name: string, url: string | undefined): string | undefined {
 }
 
 export const gateway = command({
-  summary: 'Serve both services over PostgreSQL and a shared folder, in the foreground',
+  summary: 'Serve both services over PostgreSQL and a folder or bucket, in the foreground',
   description:
-    'The database is made by cloud server migrate, and accounts by cloud server accounts create. What is stored is on the disk and in the database when it is acknowledged; the gateway itself keeps nothing. Logs go to stdout, a line for each request, with -j as lines of JSON, of which the first says where it serves. --admin-port answers /--live, /--ready (not while it starts, ends or has lost its lease; the database does not matter) and /--metrics for Prometheus. SIGTERM or Ctrl-C ends it: requests under way are finished first. While the database is away, requests are answered 503 with Retry-After.\nOne gateway serves a database at a time: a second one is refused while the first is alive, and takes its place at most 15 seconds after it was killed.\nBehind a balancer that passes TCP on, --proxy-protocol-from names its addresses: connections from there must begin with a PROXY header (haproxy: send-proxy or send-proxy-v2), and are closed without one; policies and the log then see the address of the client. From other addresses such a header is a bad request.',
+    'The database is made by cloud server migrate, and accounts by cloud server accounts create. What is stored is in the folder or bucket and in the database when it is acknowledged; the gateway itself keeps nothing. Logs go to stdout, a line for each request, with -j as lines of JSON, of which the first says where it serves. --admin-port answers /--live, /--ready (not while it starts, ends or has lost its lease; the database does not matter) and /--metrics for Prometheus. SIGTERM or Ctrl-C ends it: requests under way are finished first. While the database is away, requests are answered 503 with Retry-After; while the bucket is, those that need it.\nOne gateway serves a database at a time: a second one is refused while the first is alive, and takes its place at most 15 seconds after it was killed.\nBehind a balancer that passes TCP on, --proxy-protocol-from names its addresses: connections from there must begin with a PROXY header (haproxy: send-proxy or send-proxy-v2), and are closed without one; policies and the log then see the address of the client. From other addresses such a header is a bad request.',
   options: gatewayOptions,
   run: async (invocation) => {
     const { options, world, global } = invocation;
     const database = await readDatabase(invocation, options);
-    const bytes = readBytes(invocation, options);
+    const bytes = await readBytes(invocation, options);
+    const workDir = options.workDir === undefined ? undefined : resolvePath(world, options.workDir);
     const tls = readTls(invocation, options);
     const isBalancer = await readBalancers(options);
     const log = createGatewayLog((line) => void world.stdout.stream.write(`${line}\n`), global.json, world.now);
-    makeFolders(bytes, 0o700);
+    for (const folder of [bytes, workDir]) if (typeof folder === 'string') makeFolders(folder, 0o700);
     // From here on a signal ends what was begun in order.
     const interrupted = new Promise<void>((resolve) => {
       if (world.interrupted.aborted) resolve();
@@ -93,6 +99,7 @@ export const gateway = command({
     const starting = startGateway({
       database,
       bytes,
+      workDir,
       tls,
       computePort: options.computePort ?? 7443,
       storPort: options.storPort ?? 7444,
@@ -128,6 +135,10 @@ export const gateway = command({
     {
       line: 'cloud server gateway --database postgresql://cloud@db.example.com/cloud --bytes file:///srv/cloud --tls-dir /srv/tls',
       help: 'On the usual ports, with a certificate made in /srv/tls',
+    },
+    {
+      line: 'cloud server gateway --database-file /etc/cloud/database --bytes "s3://cloud?endpoint=https://s3.example.com" --bytes-credentials /etc/cloud/s3 --tls-dir /srv/tls',
+      help: 'With contents in a bucket of an S3-compatible store',
     },
     {
       line: 'cloud server gateway --database-file /etc/cloud/database --bytes file:///srv/cloud --tls-cert cert.pem --tls-key key.pem --host 0.0.0.0 --public-url https://cloud.example.com --stor-public-url https://stor.example.com -j',

@@ -74,7 +74,7 @@ async function describeFile({ store }: Call, { id, files, content }: ImageRow): 
   if (content === null) throw new ApiError(501, 'NotAvailable', `the file of image ${id} is not in this datacenter`);
   const size = file?.size ?? 0;
   const hash = createHash('md5');
-  for await (const piece of store.bytes.read(content, 0, size)) hash.update(piece);
+  for await (const piece of await store.bytes.read(content, 0, size)) hash.update(piece);
   return { id: content, size, md5: hash.digest('base64') };
 }
 

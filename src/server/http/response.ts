@@ -102,7 +102,7 @@ const retryAfter = 1;
 /** Refusal of a request that cannot be served just now, and can be repeated. */
 export class ServiceUnavailable extends ApiError {
   constructor() {
-    super(503, 'ServiceUnavailable', 'the service cannot reach its database: ask again');
+    super(503, 'ServiceUnavailable', 'the service cannot reach its database or its store of contents: ask again');
   }
 }
 

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { sql } from 'kysely';
 import { readAll, type ByteStream } from '../../api/message.ts';
 import { storage } from '../../api/storage.ts';
-import { ApiError, isSystemError } from '../../base/errors.ts';
+import { ApiError } from '../../base/errors.ts';
 import { findAccount } from '../access/accounts.ts';
 import { holdEntry, openContent } from '../storage/contents.ts';
 import { placeOfAbsolute, type Place } from '../storage/paths.ts';
@@ -142,22 +142,15 @@ async function placeContent(store: Store, { content, size }: Source, file: strin
     await writeFile(file, '');
     return true;
   }
-  if (shared && linkContent(store, content, file)) return true;
+  if (shared && (await shareContent(store, content, file))) return true;
   const body = await openContent(store, content, { start: 0, end: size });
   if (body) await copyBytes(body, size, file);
   return body !== undefined;
 }
 
-/** Shares the bytes of a content with a file, where it has a file of its own on the same disk. */
-function linkContent(store: Store, content: string, file: string): boolean {
-  if (content.startsWith('pieces/') || !store.bytes.canLink(content)) return false;
-  try {
-    store.bytes.link(content, file);
-    return true;
-  } catch (error) {
-    if (!isSystemError(error)) throw error;
-    return false;
-  }
+/** Gives a file the bytes of a content, where that has a place of its own in the byte store. */
+async function shareContent(store: Store, content: string, file: string): Promise<boolean> {
+  return !content.startsWith('pieces/') && (await store.bytes.place(content, file));
 }
 
 /** Puts the bytes of an object at `file` that is replaced again and again: its content is held from the look-up on. */
@@ -167,7 +160,7 @@ async function placeHeld(store: Store, place: Place, file: string, shared: boole
   try {
     const { content, type, size } = held.entry;
     if (type === 'directory') return failMissing(place.path, notObject);
-    if (content !== null && shared && linkContent(store, content, file)) return undefined;
+    if (content !== null && shared && (await shareContent(store, content, file))) return undefined;
     await copyBytes(held.read(), size ?? 0, file);
     return undefined;
   } finally {

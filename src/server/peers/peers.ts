@@ -55,11 +55,11 @@ function answer(status: number, value: unknown): Reply {
 
 const nothing = (): Reply => answer(404, { code: 'ResourceNotFound', message: 'there is no such image' });
 
-function answerFile(store: Store, { content, files }: ImageRow): Reply {
+async function answerFile(store: Store, { content, files }: ImageRow): Promise<Reply> {
   const [file] = JSON.parse(files) as { size?: number }[];
   if (content === null || file?.size === undefined) return nothing();
   const headers = { 'content-type': 'application/octet-stream', 'content-length': String(file.size) };
-  return { status: 200, headers, body: store.bytes.read(content, 0, file.size) };
+  return { status: 200, headers, body: await store.bytes.read(content, 0, file.size) };
 }
 
 /** What another service is answered from. */

@@ -2,6 +2,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Body, ByteStream } from '../../api/message.ts';
 import { readAll, streamOf } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
+import { discardBody } from '../http/response.ts';
 import type { StoredBytes } from '../store/bytes.ts';
 import { isCompressed } from '../store/compressed-bytes.ts';
 import { isPostgres } from '../store/engine-of.ts';
@@ -91,8 +92,8 @@ export async function openContent(
     // Asked last: while this row is there no removal has begun, and none that begins later passes the hold.
     if (await isThere()) {
       if (end - start > smallContent || isPieces(content) || isCompressed(content))
-        return releaseAfter(readPieces(store, pieces, start, end), release);
-      const bytes = store.bytes.read(content, start, end);
+        return releaseAfter(await openPieces(store, pieces, start, end), release);
+      const bytes = await store.bytes.read(content, start, end);
       release();
       return bytes;
     }
@@ -251,11 +252,36 @@ async function* yieldBytes(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 async function* readPieces(store: Store, pieces: readonly Piece[], start: number, end: number): AsyncGenerator<Uint8Array> {
-  for (const piece of pieces) {
-    const from = Math.max(start, piece.start) - piece.start;
-    const to = Math.min(end, piece.start + piece.size) - piece.start;
-    yield* store.bytes.read(piece.bytes, from, to);
+  for (const piece of pieces) yield* await openPiece(store, piece, start, end);
+}
+
+function openPiece(store: Store, piece: Piece, start: number, end: number): Promise<ByteStream> {
+  return store.bytes.read(piece.bytes, Math.max(start, piece.start) - piece.start, Math.min(end, piece.start + piece.size) - piece.start);
+}
+
+/** The same, once the first piece is open: what is wrong with that is told before a reply is begun. */
+async function openPieces(
+  store: Store,
+  [first, ...others]: readonly Piece[],
+  start: number,
+  end: number,
+): Promise<AsyncGenerator<Uint8Array>> {
+  const opened = first && (await openPiece(store, first, start, end));
+  async function* goOn(): AsyncGenerator<Uint8Array> {
+    let isBegun = false;
+    try {
+      // Up to here it is run at once: a generator that was never begun cannot free anything.
+      yield new Uint8Array();
+      isBegun = true;
+      if (opened) yield* opened;
+      yield* readPieces(store, others, start, end);
+    } finally {
+      if (!isBegun && opened) discardBody(opened);
+    }
   }
+  const stream = goOn();
+  await stream.next();
+  return stream;
 }
 
 /** The same stream; `release` is called when it is over, also when it is left before it was begun. */

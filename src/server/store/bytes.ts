@@ -11,25 +11,31 @@ export interface StoredBytes {
 
 /**
  * Where contents are kept: write a stream, read a range, remove, list. Contents never change once written, so readers,
- * links and overwriting never disturb each other.
+ * links and overwriting never disturb each other. Where they are kept elsewhere than on this machine, all but `measureFree` may throw
+ * `StoreUnavailable`.
  */
 export interface ByteStore {
-  /** Resolves when the bytes are on disk under their id; nothing is kept when the stream fails. */
+  /** Resolves when the bytes are kept for good under their id; nothing is kept when the stream fails. */
   write(body: Body): Promise<StoredBytes>;
-  /** The same for bytes that are at hand; few are on disk only with the row that names their id. */
+  /** The same for bytes that are at hand; few are kept only with the row that names their id. */
   keep(bytes: Uint8Array): Promise<StoredBytes>;
   /** The same for bytes that repeat themselves: they take less room, and every reader reads from the beginning. */
   writeCompressed(body: Body): Promise<StoredBytes>;
-  /** Bytes from `start` up to, not including, `end`. Opened at once: a later `remove` does not disturb the reader. */
-  read(id: string, start: number, end: number): ByteStream;
-  /** Whether `link` can do without copying. */
-  canLink(id: string): boolean;
-  /** Puts the bytes at `file`, without copying them where the disk is the same; they must only be read there. */
-  link(id: string, file: string): void;
+  /**
+   * Bytes from `start` up to, not including, `end`, once the first of them are there to be read: where the content is not, it throws. The
+   * stream ends with the last byte that was asked for or fails; whoever does not read it to its end calls its `return`.
+   */
+  read(id: string, start: number, end: number): Promise<ByteStream>;
+  /**
+   * Puts a content at `file`, where nothing is, as a file that must only be read: without copying it where it is on the same disk.
+   * @returns false where there is no such content any more, or where only `read` gives it; then nothing is at `file`.
+   */
+  place(id: string, file: string): Promise<boolean>;
   /** Begins the MD5 of contents one after the other. */
   digest(): RunningDigest;
-  /** Bytes that the disk has room for. */
+  /** Bytes that there is room for; Infinity where nobody knows. */
   measureFree(): Promise<number>;
+  /** Nothing happens where it was removed before. */
   remove(id: string): Promise<void>;
   /** Ids of all contents, or of those written before a time (milliseconds since the epoch). */
   list(before?: number): AsyncIterable<string>;

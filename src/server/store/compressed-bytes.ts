@@ -1,5 +1,4 @@
 import type { Hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { constants, createDeflateRaw, createInflateRaw } from 'node:zlib';
 import { streamOf, type Body, type ByteStream } from '../../api/message.ts';
@@ -44,9 +43,8 @@ export function compress(body: Body, hash: Hash): { stream: ByteStream; measure:
   return { stream: deflate(), measure: () => size };
 }
 
-/** The bytes from `start` up to, not including, `end` of what a compressed file holds; the descriptor is closed. */
-export async function* readCompressed(fd: number, start: number, end: number): AsyncGenerator<Uint8Array> {
-  const source = createReadStream('', { fd });
+/** The bytes from `start` up to, not including, `end` of what a compressed stream holds, which is closed. @throws when it ends before */
+export async function* inflateRange(source: Readable, start: number, end: number): AsyncGenerator<Uint8Array> {
   const target = createInflateRaw();
   source.on('error', (error) => target.destroy(error)).pipe(target);
   let at = 0;
@@ -58,6 +56,7 @@ export async function* readCompressed(fd: number, start: number, end: number): A
       at += bytes.length;
       if (at >= end) return;
     }
+    throw new Error(`a content ends ${end - at} bytes early`);
   } finally {
     source.destroy();
     target.destroy();

@@ -1,12 +1,12 @@
 import { createHash, randomUUID, type Hash } from 'node:crypto';
-import { closeSync, createReadStream, fdatasync, linkSync, openSync, readSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, createReadStream, fdatasync, fstatSync, linkSync, openSync, readSync, renameSync, writeFileSync } from 'node:fs';
 import { mkdir, open, opendir, rm, stat, statfs, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { streamOf, type Body, type ByteStream } from '../../api/message.ts';
 import { isSystemError } from '../../base/errors.ts';
 import type { ByteStore, StoredBytes } from './bytes.ts';
-import { compress, isCompressed, markCompressed, readCompressed } from './compressed-bytes.ts';
+import { compress, inflateRange, isCompressed, markCompressed } from './compressed-bytes.ts';
 import { createDirectorySync } from './directory-sync.ts';
 import { keepInline, readInline } from './inline-bytes.ts';
 import { isRow } from './row-bytes.ts';
@@ -63,6 +63,14 @@ async function removeIfThere(file: string): Promise<void> {
   } catch (error) {
     if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
   }
+}
+
+/** Closes a file that is shorter than what is to be read of it. @throws then */
+function assertLength(fd: number, end: number): void {
+  const { size } = fstatSync(fd);
+  if (size >= end) return;
+  closeSync(fd);
+  throw new Error(`a content ends ${end - size} bytes early`);
 }
 
 /** Reads from a file, which it closes. @throws when the file is shorter */
@@ -192,18 +200,17 @@ export async function openFileBytes(dir: string): Promise<FileBytes> {
 
     writeCompressed: (body) => write(body, markCompressed(createId())),
 
-    canLink: (id) => !isCompressed(id) && !isRow(id),
-
     keep: async (bytes) => keepInline(bytes) ?? write(bytes),
 
-    read(id, start, end) {
+    async read(id, start, end) {
       if (end <= start) return streamOf();
       const inline = readInline(id);
       if (inline) return streamOf(inline.subarray(start, end));
       // Opened now, not at the first read: removing the content from here on cannot disturb this reader.
       const fd = openSync(fileOf(id), 'r');
-      if (isCompressed(id)) return readCompressed(fd, start, end);
+      if (isCompressed(id)) return inflateRange(createReadStream('', { fd }), start, end);
       if (end - start <= smallSize) return streamOf(readAt(fd, start, end - start));
+      assertLength(fd, end);
       return createReadStream('', { fd, start, end: end - 1, highWaterMark: pieceSize });
     },
 
@@ -212,10 +219,17 @@ export async function openFileBytes(dir: string): Promise<FileBytes> {
       return { ...digest, add: (id) => digest.add(readInline(id) ?? fileOf(id)) };
     },
 
-    link(id, file) {
+    async place(id, file) {
+      if (isCompressed(id) || isRow(id)) return false;
       const inline = readInline(id);
-      if (inline) writeFileSync(file, inline, { mode: 0o600 });
-      else linkSync(fileOf(id), file);
+      try {
+        if (inline) writeFileSync(file, inline, { mode: 0o600 });
+        else linkSync(fileOf(id), file);
+        return true;
+      } catch (error) {
+        if (!isSystemError(error)) throw error;
+        return false;
+      }
     },
 
     ...createRemover(fileOf),

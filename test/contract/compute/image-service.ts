@@ -1,6 +1,5 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { countContents } from '../../support/byte-stores.ts';
 import { createTestService, type TestReply, type TestService } from '../../support/service.ts';
 
 /** An image as the service shows it. */
@@ -67,9 +66,6 @@ export function useImages(): ImageService {
     pass: () => {
       time += 1000;
     },
-    countContents: async () => {
-      const files = await readdir(join(service.dir, 'bytes'), { recursive: true, withFileTypes: true });
-      return files.filter((file) => file.isFile()).length;
-    },
+    countContents: () => countContents(service.store.bytes),
   };
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { measureContent } from '../../support/byte-stores.ts';
 import { runsOnPostgres } from '../../support/cluster-database.ts';
 import { createOpenIsolation } from '../../../src/server/jobs/isolation.ts';
 import { addUser, createRsaKey } from '../../support/service.ts';
@@ -190,9 +190,9 @@ describe('tasks that fail', () => {
       // What was replaced is not free again before the next vacuum; the bare rows are what counts.
       const postgres = sql<{ size: number }>`select sum(pg_column_size(e)) as size from job_errors e`;
       const { rows } = await (runsOnPostgres() ? postgres : sqlite).execute(db);
-      const files = readdirSync(join(service.dir, 'bytes'), { recursive: true, encoding: 'utf8' });
-      const sizes = files.map((file) => statSync(join(service.dir, 'bytes', file))).filter((stat) => stat.isFile());
-      return (rows[0]?.size ?? 0) + sizes.reduce((sum, { size }) => sum + size, 0);
+      let size = rows[0]?.size ?? 0;
+      for await (const content of service.store.bytes.list()) size += await measureContent(service.dir, content);
+      return size;
     };
     const before = await measure();
     const id = await service.create([{ exec: 'cat' }]);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -116,13 +116,14 @@ describe.each(kinds)('tasks with isolation %s', (isolation) => {
   test('see neither the data of the service nor the home of its user, nor a network, in a sandbox', async () => {
     const decoy = mkdtempSync(join(homedir(), '.cloud-decoy-'));
     try {
-      const seen = [service.dir, join(service.dir, 'bytes'), homedir(), decoy].map((path) => `[ ! -e '${path}' ] || echo "sees ${path}"`);
+      const places = [service.dir, join(service.dir, 'bytes'), homedir(), decoy].filter((path) => existsSync(path));
+      const seen = places.map((path) => `[ ! -e '${path}' ] || echo "sees ${path}"`);
       const exec = `${seen.join('; ')}; grep -c : /proc/net/dev; ls -d /proc/[0-9]* | wc -l`;
       const { contents } = await service.run([{ exec }], ['/demo/stor/a']);
       const lines = (contents[0] ?? '').trim().split('\n');
       const [interfaces, processes] = lines.slice(-2).map(Number);
       if (isolation === 'none') {
-        expect(lines.filter((line) => line.startsWith('sees'))).toHaveLength(4);
+        expect(lines.filter((line) => line.startsWith('sees'))).toHaveLength(places.length);
         return;
       }
       expect([lines.length, interfaces]).toEqual([2, 1]);

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { Body, ByteStream, Headers } from '../../../src/api/message.ts';
+import { countContents } from '../../support/byte-stores.ts';
 import { createTestService, signHeaders, type TestOptions, type TestReply, type TestService } from '../../support/service.ts';
 
 export interface Asked {
@@ -76,10 +75,9 @@ export async function createTestStorage(options: TestOptions = {}): Promise<Test
     const { status, code } = await ask(method, target, asked);
     return [status, code];
   };
-  const countContents = async (): Promise<number> => {
-    const files = await readdir(join(service.dir, 'bytes'), { recursive: true, withFileTypes: true });
+  const countAll = async (): Promise<number> => {
     const rows = await service.store.db.selectFrom('contents').select('id').execute();
-    return files.filter((file) => file.isFile()).length + rows.length;
+    return (await countContents(service.store.bytes)) + rows.length;
   };
   const put: TestStorage['put'] = async (target, body = '', headers = {}) => {
     const answered = await ask('PUT', target, { body, headers });
@@ -92,10 +90,10 @@ export async function createTestStorage(options: TestOptions = {}): Promise<Test
     ask,
     answerOf,
     refusalOf: async (target, headers) => {
-      const before = await countContents();
+      const before = await countAll();
       const body = untouched();
       const refusal = await answerOf('PUT', target, { headers, body });
-      expect([body.read, await countContents()]).toEqual([false, before]);
+      expect([body.read, await countAll()]).toEqual([false, before]);
       return refusal;
     },
     put,
@@ -107,6 +105,6 @@ export async function createTestStorage(options: TestOptions = {}): Promise<Test
       if (status !== 200) throw new Error(`GET ${target}: ${status} ${text}`);
       return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Record<string, unknown>]));
     },
-    countContents,
+    countContents: countAll,
   };
 }

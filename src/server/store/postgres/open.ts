@@ -2,8 +2,10 @@ import { Kysely, PostgresDialect, type Transaction } from 'kysely';
 import { LocalError } from '../../../base/errors.ts';
 import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../unavailable.ts';
+import type { ByteStore } from '../bytes.ts';
 import { openFileBytes } from '../file-bytes.ts';
 import type { LocalStore } from '../open.ts';
+import type { S3Options } from '../s3/options.ts';
 import { assertMigrated } from './migrate.ts';
 import { openPool } from './pool.ts';
 import { createWrites } from './write.ts';
@@ -45,24 +47,66 @@ export async function openPostgres(url: string, most?: number): Promise<Kysely<S
 /** What a store on PostgreSQL consists of. */
 export interface ClusterStoreOptions {
   readonly database: string;
-  /** Directory of the contents, which all gateways share. */
-  readonly bytes: string;
+  /** Where the contents are: a directory that all gateways share, or a bucket. */
+  readonly bytes: string | S3Options;
+  /** Told of what is wrong and may pass. */
+  readonly log?: ((line: string) => void) | undefined;
   /** Connections to the database at once. */
   readonly connections?: number | undefined;
   /** Runs first in each transaction that writes, and throws where this process must not write. */
   readonly admit?: ((transaction: Transaction<Schema>) => Promise<void>) | undefined;
 }
 
+/** A place of contents, and what closes it. */
+interface OpenedBytes {
+  readonly bytes: ByteStore;
+  close(): Promise<void>;
+}
+
+/** @throws {LocalError} where the store refuses to be used. One that is away may come back: metadata needs none. */
+async function openS3(options: S3Options, log: (line: string) => void): Promise<OpenedBytes> {
+  const { openS3Bytes } = await import('../s3/bytes.ts');
+  const bytes = openS3Bytes(options);
+  try {
+    await bytes.check();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof StoreUnavailable) log(message);
+    else {
+      await bytes.close();
+      throw new LocalError(`the bucket ${options.bucket} at ${options.endpoint} cannot be used: ${message}`, {
+        hint: 'is the bucket there, and may this key pair list, read, write and delete in it?',
+        cause: error,
+      });
+    }
+  }
+  return { bytes, close: () => bytes.close() };
+}
+
+async function openBytes({ bytes, log = () => undefined }: ClusterStoreOptions): Promise<OpenedBytes> {
+  return typeof bytes === 'string' ? { bytes: await openFileBytes(bytes), close: async () => undefined } : openS3(bytes, log);
+}
+
 /**
  * Opens a database that was migrated, with the contents beside it. Nothing of it is kept in memory: others may write it.
- * @throws {LocalError} when the database cannot be used, or has another version than this release.
+ * @throws {LocalError} when the database or the place of the contents cannot be used, or has another version than this release.
  */
-export async function openClusterStore({ database, bytes, connections, admit }: ClusterStoreOptions): Promise<LocalStore> {
+export async function openClusterStore(options: ClusterStoreOptions): Promise<LocalStore> {
+  const { database, connections, admit } = options;
   const db = await openPostgres(database, connections);
   try {
     await assertMigrated(db);
     const writes = createWrites(db, admit);
-    return { db, bytes: await openFileBytes(bytes), ...writes, close: () => db.destroy() };
+    const { bytes, close } = await openBytes(options);
+    return {
+      db,
+      bytes,
+      ...writes,
+      close: async () => {
+        await close();
+        await db.destroy();
+      },
+    };
   } catch (error) {
     await db.destroy();
     throw error;

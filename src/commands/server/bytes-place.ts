@@ -1,0 +1,138 @@
+import { statSync } from 'node:fs';
+import type { Context } from '../../cli/command.ts';
+import { readInput, resolvePath } from '../../cli/input.ts';
+import { text, type Values } from '../../cli/parameters.ts';
+import { UsageError } from '../../base/errors.ts';
+import type { World } from '../../base/world.ts';
+
+/** Where contents are kept, for the commands of `server` that need them. */
+
+const variable = 'CLOUD_SERVER_BYTES';
+const [idVariable, secretVariable, tokenVariable] = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const;
+
+export const bytesOptions = {
+  bytes: text(
+    `Where contents are: file:///DIR, or s3://BUCKET?endpoint=URL with &region=NAME where the store has some; ${variable} when absent`,
+    {
+      placeholder: 'URL',
+    },
+  ),
+  bytesCredentials: text(
+    `Read the key pair of s3:// from this file, as AWS tools write it; ${idVariable} and ${secretVariable} when absent`,
+    {
+      placeholder: 'FILE',
+      values: 'file',
+    },
+  ),
+};
+
+/** A directory, or a bucket and what requests to it are signed with. */
+export type BytesPlace = string | Bucket;
+
+interface Bucket {
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly prefix: string;
+  readonly region: string;
+  readonly credentials: Credentials;
+}
+
+interface Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+const bucketExample = 'for example --bytes "s3://cloud?endpoint=https://s3.example.com&region=eu-1"';
+
+/** The endpoint of a store. @throws {UsageError} which shows nothing of what may be a secret in it */
+function readEndpoint(given: string, endpoint: string | null): string {
+  const url = endpoint !== null && URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (!url || !/^https?:$/u.test(url.protocol) || url.search !== '' || url.hash !== '' || url.pathname !== '/')
+    throw new UsageError(`${given}: endpoint must be the http or https URL of the store, without a path`, { hint: bucketExample });
+  refuseUser(given, url);
+  return url.origin;
+}
+
+function refuseUser(given: string, { username, password }: URL): void {
+  if (username === '' && password === '') return;
+  throw new UsageError(`${given} has a key in it, which everybody on this machine can read`, {
+    hint: `set ${idVariable} and ${secretVariable}, or give --bytes-credentials FILE`,
+  });
+}
+
+function readBucket(given: string, url: URL): Omit<Bucket, 'credentials'> {
+  refuseUser(given, url);
+  const { hostname: bucket, pathname, searchParams } = url;
+  const unknown = [...searchParams.keys()].find((name) => !['endpoint', 'region'].includes(name));
+  if (unknown !== undefined) throw new UsageError(`${given}: ${unknown} is no parameter of s3://`, { hint: bucketExample });
+  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/u.test(bucket))
+    throw new UsageError(`${given}: the name of a bucket has 3 to 63 lower-case letters, digits, dots and hyphens`, {
+      hint: bucketExample,
+    });
+  const folder = pathname.replaceAll(/^\/|\/$/gu, '');
+  if (!/^[\w.-]*(?:\/[\w.-]+)*$/u.test(folder) || /(?:^|\/)\.\.?(?:\/|$)/u.test(folder))
+    throw new UsageError(`${given}: a folder in the bucket is named by letters, digits, dots, hyphens, underscores and slashes`);
+  const region = searchParams.get('region') ?? 'us-east-1';
+  if (!/^[\w-]+$/u.test(region)) throw new UsageError(`${given}: region must be a name of letters, digits and hyphens`);
+  return { endpoint: readEndpoint(given, searchParams.get('endpoint')), bucket, region, prefix: folder === '' ? '' : `${folder}/` };
+}
+
+/** The values of the section `default`, or of the only one, of a file in the form of AWS tools. */
+function readSection(content: string): ReadonlyMap<string, string> {
+  const sections = new Map<string, Map<string, string>>();
+  let current = new Map<string, string>();
+  for (const line of content.split(/\r?\n/u)) {
+    const header = /^\s*\[([^\]]*)\]/u.exec(line)?.[1];
+    const [, name, value] = /^\s*([\w-]+)\s*=\s*(.*?)\s*$/u.exec(line) ?? [];
+    if (header !== undefined) sections.set(header.trim(), (current = new Map()));
+    else if (name !== undefined && value !== undefined) current.set(name.toLowerCase(), value);
+  }
+  const [only] = sections.size === 1 ? sections.values() : [];
+  return sections.get('default') ?? only ?? new Map();
+}
+
+/** @throws {UsageError} where others can read the file, or change it: what hands secrets to a service gives its group leave to read. */
+function assertSecret(file: string, path: string): void {
+  const { mode } = statSync(path, { throwIfNoEntry: false }) ?? { mode: 0 };
+  if ((mode & 0o027) === 0) return;
+  throw new UsageError(`--bytes-credentials ${file}: others can read or change it`, { hint: `chmod 600 ${file}` });
+}
+
+async function readCredentialsFile(world: World, file: string): Promise<Credentials> {
+  assertSecret(file, resolvePath(world, file));
+  const values = readSection((await readInput(world, file)).toString());
+  const [accessKeyId = '', secretAccessKey = ''] = [values.get('aws_access_key_id'), values.get('aws_secret_access_key')];
+  const sessionToken = values.get('aws_session_token');
+  if (accessKeyId !== '' && secretAccessKey !== '')
+    return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
+  throw new UsageError(`--bytes-credentials ${file}: has no key pair`, {
+    hint: 'a section [default] with the lines aws_access_key_id = ... and aws_secret_access_key = ...',
+  });
+}
+
+async function readCredentials(world: World, file: string | undefined): Promise<Credentials> {
+  if (file !== undefined) return readCredentialsFile(world, file);
+  const { [idVariable]: accessKeyId = '', [secretVariable]: secretAccessKey = '', [tokenVariable]: sessionToken = '' } = world.env;
+  if (accessKeyId !== '' && secretAccessKey !== '') return { accessKeyId, secretAccessKey, ...(sessionToken !== '' && { sessionToken }) };
+  throw new UsageError('no key pair for the store of the contents is given', {
+    hint: `set ${idVariable} and ${secretVariable}, or give --bytes-credentials FILE`,
+  });
+}
+
+/** Where the contents are. @throws {UsageError} when no place is named, it is neither a folder nor a bucket, or no key pair is given for one. */
+export async function readBytes({ world }: Context, { bytes, bytesCredentials }: Values<typeof bytesOptions>): Promise<BytesPlace> {
+  const url = bytes ?? world.env[variable] ?? '';
+  if (url === '')
+    throw new UsageError('no place for contents is named', {
+      hint: `--bytes file:///DIR, --bytes "s3://BUCKET?endpoint=URL", or the variable ${variable}`,
+    });
+  const given = bytes === undefined ? variable : '--bytes';
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed?.protocol === 's3:') return { ...readBucket(given, parsed), credentials: await readCredentials(world, bytesCredentials) };
+  if (bytesCredentials !== undefined) throw new UsageError('--bytes-credentials is for s3:// alone');
+  if (parsed?.protocol === 'file:' && parsed.host === '' && parsed.pathname !== '/') return decodeURIComponent(parsed.pathname);
+  throw new UsageError(`${given}: must be the URL of a folder or a bucket`, {
+    hint: 'for example --bytes file:///srv/cloud, on a file system that all gateways share; or --bytes "s3://cloud?endpoint=https://s3.example.com"',
+  });
+}

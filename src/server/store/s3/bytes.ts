@@ -1,0 +1,143 @@
+import { createHash, randomUUID, type Hash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { streamOf, type Body, type ByteStream } from '../../../api/message.ts';
+import type { ByteStore, StoredBytes } from '../bytes.ts';
+import { compress, inflateRange, isCompressed, markCompressed } from '../compressed-bytes.ts';
+import { keepInline, readInline } from '../inline-bytes.ts';
+import { isRow } from '../row-bytes.ts';
+import type { RunningDigest } from '../running-digest.ts';
+import { openS3, S3Refusal, type S3Client, type S3Times } from './client.ts';
+import { listObjects } from './listing.ts';
+import type { S3Options } from './options.ts';
+import { putStream } from './put.ts';
+import { readObject, readWhole } from './read.ts';
+
+/** Contents in a bucket of a store that speaks the S3 protocol. */
+export interface S3Bytes extends ByteStore {
+  /** Whether the bucket can be used. @throws {S3Refusal} when the store says no, {StoreUnavailable} when it says nothing */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What all keys begin with, behind the prefix of the store. */
+const folder = 'bytes/';
+
+/** Ids that this program makes: whatever else is in the bucket is not its own. */
+const ownId = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?:\.z)?$/u;
+
+const keyOf = (id: string): string => `${folder}${id}`;
+
+function isMissing(error: unknown): boolean {
+  return error instanceof S3Refusal && error.status === 404 && error.reason !== 'NoSuchBucket';
+}
+
+/** Goes on with copies, so that one that breaks off leaves the digest as it was. */
+function beginDigest(read: (id: string) => Promise<ByteStream>): RunningDigest {
+  let hash: Hash = createHash('md5');
+  return {
+    async add(id) {
+      const next = hash.copy();
+      try {
+        for await (const piece of await read(id)) next.update(piece);
+      } catch {
+        return false;
+      }
+      hash = next;
+      return true;
+    },
+    value: async () => hash.copy().digest('base64'),
+    drop: () => undefined,
+  };
+}
+
+/** Stores a body under an id. */
+async function put(client: S3Client, id: string, body: Body): Promise<StoredBytes> {
+  const hash = createHash('md5');
+  const bytes = body instanceof Uint8Array ? streamOf(body) : body;
+  if (!isCompressed(id)) {
+    const size = await putStream(client, keyOf(id), bytes, (piece) => hash.update(piece));
+    return { id, size, md5: hash.digest('base64') };
+  }
+  const { stream, measure } = compress(bytes, hash);
+  await putStream(client, keyOf(id), stream, () => undefined);
+  return { id, size: measure(), md5: hash.digest('base64') };
+}
+
+/**
+ * Contents as objects `bytes/<id>` of a bucket. Each is put once under a key of its own and never changed, so that every request may be sent
+ * again and nothing depends on conditions, which not all stores know.
+ * @param times where they are others than the usual ones, for tests
+ */
+export function openS3Bytes(options: S3Options, times?: Partial<S3Times>): S3Bytes {
+  const client = openS3(options, times);
+
+  async function readAllOf(id: string): Promise<ByteStream> {
+    const inline = readInline(id);
+    return inline ? streamOf(inline) : readWhole(client, keyOf(id));
+  }
+
+  async function download(id: string, file: string): Promise<void> {
+    try {
+      await pipeline(await readWhole(client, keyOf(id)), createWriteStream(file, { flags: 'wx', mode: 0o600 }));
+    } catch (error) {
+      await rm(file, { force: true });
+      throw error;
+    }
+  }
+
+  return {
+    // Nobody knows how much room there is.
+    measureFree: async () => Infinity,
+
+    write: (body) => put(client, randomUUID(), body),
+
+    writeCompressed: (body) => put(client, markCompressed(randomUUID()), body),
+
+    keep: async (bytes) => keepInline(bytes) ?? put(client, randomUUID(), bytes),
+
+    async read(id, start, end) {
+      if (end <= start) return streamOf();
+      const inline = readInline(id);
+      if (inline) return streamOf(inline.subarray(start, end));
+      if (!isCompressed(id)) return readObject(client, keyOf(id), start, end);
+      return inflateRange(Readable.from(await readWhole(client, keyOf(id))), start, end);
+    },
+
+    async place(id, file) {
+      if (isCompressed(id) || isRow(id)) return false;
+      const inline = readInline(id);
+      try {
+        if (inline) await writeFile(file, inline, { mode: 0o600 });
+        else await download(id, file);
+        return true;
+      } catch (error) {
+        if (isMissing(error)) return false;
+        throw error;
+      }
+    },
+
+    digest: () => beginDigest(readAllOf),
+
+    async remove(id) {
+      if (readInline(id) !== undefined || isRow(id)) return;
+      await client.send({ method: 'DELETE', key: keyOf(id) }).catch((error: unknown) => {
+        if (!isMissing(error)) throw error;
+      });
+    },
+
+    async *list(before = Infinity) {
+      for await (const { name, modified } of listObjects(client, `${options.prefix}${folder}`)) {
+        if (ownId.test(name) && (before === Infinity || modified < before)) yield name;
+      }
+    },
+
+    check: async () => {
+      await client.send({ method: 'GET', query: { 'list-type': '2', 'max-keys': '1' } });
+    },
+
+    close: () => client.close(),
+  };
+}

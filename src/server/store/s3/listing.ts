@@ -1,0 +1,26 @@
+import type { S3Client } from './client.ts';
+import { readElement, readElements } from './xml.ts';
+
+/** An object of a bucket. */
+export interface Listed {
+  /** Its key behind the prefix that was asked for. */
+  readonly name: string;
+  /** Milliseconds since the epoch, by the clock of the store. */
+  readonly modified: number;
+}
+
+/** All objects whose keys begin with a prefix, a page at a time. */
+export async function* listObjects(client: S3Client, prefix: string): AsyncGenerator<Listed> {
+  let token: string | undefined;
+  do {
+    const query = { 'list-type': '2', prefix, ...(token !== undefined && { 'continuation-token': token }) };
+    const page = await client.send({ method: 'GET', query });
+    for (const object of readElements(page, 'Contents')) {
+      const key = readElement(object, 'Key') ?? '';
+      const modified = Date.parse(readElement(object, 'LastModified') ?? '');
+      // One without a time is none that anybody may take for old.
+      if (key.startsWith(prefix)) yield { name: key.slice(prefix.length), modified: Number.isNaN(modified) ? Infinity : modified };
+    }
+    token = readElement(page, 'IsTruncated') === 'true' ? readElement(page, 'NextContinuationToken') : undefined;
+  } while (token !== undefined);
+}
