@@ -28,6 +28,10 @@ export interface Task {
   readonly given: number;
   /** Times that the service itself failed it. */
   readonly tries: number;
+  /** Number of the claim, which its outcome is recorded for; 0 where one process does all tasks. */
+  readonly attempt: number;
+  /** Times that whoever did it was lost. */
+  readonly lost: number;
   /** What a map task reads. */
   source: Source | undefined;
 }
@@ -57,6 +61,8 @@ export interface ActivePhase extends Phase {
   /** Whether the database may have tasks that wait. */
   mayHaveMore: boolean;
   isClaiming: boolean;
+  /** Times as many tasks are claimed as can be begun: of the latest ones none could, as their inputs cannot be read. */
+  surplus: number;
   /** Milliseconds of the latest task. */
   pace: number;
   /** Zones in a row that did not come up. */
@@ -96,6 +102,7 @@ function createPhase(phase: Phase, number: number): ActivePhase {
     starting: new Set(),
     mayHaveMore: true,
     isClaiming: false,
+    surplus: 1,
     pace: Infinity,
     lostZones: 0,
     broken: undefined,

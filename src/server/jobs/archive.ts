@@ -3,6 +3,7 @@ import type { Transaction } from 'kysely';
 import { streamOf, type ByteStream } from '../../api/message.ts';
 import { joinLines } from '../http/response.ts';
 import type { StoredBytes } from '../store/bytes.ts';
+import type { JobRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { releaseContents, removeGarbage, type Garbage } from '../storage/contents.ts';
@@ -12,8 +13,9 @@ import type { archiveNames } from '../storage/job-places.ts';
 import { childOf, type Place } from '../storage/paths.ts';
 import type { ActiveJob } from './active-job.ts';
 import { describeJob } from './describe.ts';
-import { jobDirectory } from './find.ts';
+import { jobDirectory, lockJob } from './find.ts';
 import { removeIntermediate } from './intermediate.ts';
+import { claimedState, hasLiveTasks } from './leases.ts';
 import { readErrors, readFailures, readInputs, readOutputs } from './streams.ts';
 
 interface File {
@@ -30,12 +32,9 @@ interface Outcome {
   readonly told: readonly string[];
 }
 
-/** What a job that is done leaves in its directory: its record and the four streams. Nothing when the job was removed with its account. */
-async function writeFiles(store: Store, job: ActiveJob, done: number): Promise<File[]> {
-  const { db, bytes } = store;
-  const row = await db.selectFrom('jobs').selectAll().where('id', '=', job.id).executeTakeFirst();
-  if (!row) return [];
-  const described = await describeJob(db, { ...row, state: 'done', done });
+/** What a job that is done leaves in its directory: its record and the four streams. */
+async function writeFiles({ db, bytes }: Store, job: JobRow, done: number): Promise<File[]> {
+  const described = await describeJob(db, { ...job, state: 'done', done });
   const asIs = (line: string): string => line;
   const json = 'application/json';
   const contents: { name: File['name']; type: string; body: ByteStream }[] = [
@@ -63,7 +62,7 @@ async function putFiles(transaction: Transaction<Schema>, directory: Place, file
   const leftOut: File[] = [];
   for (const file of files) {
     const place = childOf(directory, file.name);
-    const found = await findEntry(transaction, place);
+    const found = await findEntry(transaction, place, 'own');
     if (found?.type === 'directory') {
       leftOut.push(file);
       continue;
@@ -80,24 +79,42 @@ function describeFile({ type, bytes }: File, mtime: number): Omit<EntryValues, '
   return { type: 'object', etag: randomUUID(), mtime, size: bytes.size, md5: bytes.md5, content: bytes.id, copies: defaultCopies, headers };
 }
 
+/** What came of writing the end of a job. */
+export interface Ended {
+  /** Whether the job is done; otherwise tasks of it are still in other hands, or were recorded meanwhile. */
+  readonly isDone: boolean;
+  /** Why archive files are missing: older releases let others take their names. */
+  readonly missing: readonly string[];
+}
+
+/** The end of a job in one transaction; undefined where it is not the time for it, as others have written to the job since `seen`. */
+async function writeDone(
+  transaction: Transaction<Schema>,
+  { job, directory, files, now, seen }: { job: ActiveJob; directory: Place; files: readonly File[]; now: number; seen: JobRow },
+): Promise<Outcome | undefined> {
+  const row = await lockJob(transaction, job.id);
+  if (row?.state !== 'running' || row.errors !== seen.errors || row.outputs !== seen.outputs) return undefined;
+  const outcome = await putFiles(transaction, directory, files, now);
+  // Tasks that a cancelled job leaves are nobody's business any more.
+  for (const state of new Set(['waiting' as const, claimedState(transaction)]))
+    await transaction.updateTable('job_tasks').set({ state: 'failed' }).where('state', '=', state).where('job', '=', job.id).execute();
+  await transaction.updateTable('jobs').set({ state: 'done', done: now }).where('id', '=', job.id).execute();
+  return outcome;
+}
+
 /**
- * Removes the outputs of all phases but the last; then writes the archive files of a job and marks it done, in one transaction.
- * @returns why files are missing: older releases let others take their names.
+ * Removes the outputs of all phases but the last; then writes the archive files of a job and marks it done, in one transaction. Any number
+ * of engines may do so at once, and again after a crash: one of them marks it.
  */
-export async function archiveJob(store: Store, job: ActiveJob, now: number): Promise<readonly string[]> {
+export async function archiveJob(store: Store, job: ActiveJob, now: number): Promise<Ended> {
+  if (await hasLiveTasks(store, job.id)) return { isDone: false, missing: [] };
+  const seen = await store.db.selectFrom('jobs').selectAll().where('id', '=', job.id).executeTakeFirst();
+  if (seen?.state !== 'running') return { isDone: true, missing: [] };
   await removeIntermediate(store, job);
-  const files = await writeFiles(store, job, now);
+  const files = await writeFiles(store, seen, now);
   const directory = jobDirectory(job.account.login, job.id);
-  const { garbage, leftOut, told } = await store.write(async (transaction) => {
-    const row = await transaction.selectFrom('jobs').select('id').where('id', '=', job.id).executeTakeFirst();
-    if (!row) return { garbage: [], leftOut: files, told: [] };
-    const outcome = await putFiles(transaction, directory, files, now);
-    // Tasks that a cancelled job leaves are nobody's business any more.
-    await transaction.updateTable('job_tasks').set({ state: 'failed' }).where('state', '=', 'waiting').where('job', '=', job.id).execute();
-    await transaction.updateTable('jobs').set({ state: 'done', done: now }).where('id', '=', job.id).execute();
-    return outcome;
-  });
-  for (const { bytes } of leftOut) await store.bytes.remove(bytes.id);
-  await removeGarbage(store, garbage);
-  return told;
+  const outcome = await store.writeEntry((transaction) => writeDone(transaction, { job, directory, files, now, seen }));
+  for (const { bytes } of outcome?.leftOut ?? files) await store.bytes.remove(bytes.id);
+  await removeGarbage(store, outcome?.garbage ?? []);
+  return { isDone: outcome !== undefined, missing: outcome?.told ?? [] };
 }

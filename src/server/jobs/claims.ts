@@ -1,5 +1,6 @@
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, ActivePhase, Task } from './active-job.ts';
+import { mostLosses, type TaskLeases } from './leases.ts';
 import { resolveSources, wantInput } from './sources.ts';
 import type { Failure } from './outcome.ts';
 
@@ -11,36 +12,42 @@ export interface Claim {
   readonly isFull: boolean;
 }
 
-/**
- * Takes the next tasks of a phase. Nothing is written: one service alone does the tasks of its data, and after a restart every
- * task whose outcome is not recorded is done again.
- */
-export async function claimTasks(store: Store, job: ActiveJob, phase: ActivePhase, limit: number): Promise<Claim> {
-  const rows = await store.db
-    .selectFrom('job_tasks')
-    .select(['number', 'input', 'origin', 'tries', 'adder', 'given'])
-    .where('state', '=', 'waiting')
-    .where('job', '=', job.id)
-    .where('phase', '=', phase.number)
-    .where('number', '>', phase.claimed)
-    .orderBy('number')
-    .limit(limit)
-    .execute();
-  const sources = await resolveSources(
-    store,
-    job,
-    rows.flatMap(({ input, ...row }) => (input === null ? [] : wantInput(phase.number, { input, ...row }))),
-  );
-  // Only now: tasks whose inputs could not be looked up are claimed again.
-  phase.claimed = rows.at(-1)?.number ?? phase.claimed;
-  const tasks: Task[] = [];
-  const failures: { task: Task; failure: Failure }[] = [];
-  for (const row of rows) {
-    const source = row.input === null ? undefined : sources.shift();
-    if (source && 'code' in source) failures.push({ task: { job, phase, ...row, source: undefined }, failure: source });
-    else tasks.push({ job, phase, ...row, source });
+/** Why a task is not begun once more. */
+function refuseLost({ lost }: Pick<Task, 'lost'>): Failure | undefined {
+  if (lost < mostLosses) return undefined;
+  return { code: 'InternalError', message: `the workers that did the task died ${lost} times in the middle of it` };
+}
+
+/** Takes the next tasks of a phase. */
+export async function claimTasks(store: Store, leases: TaskLeases, job: ActiveJob, phase: ActivePhase, limit: number): Promise<Claim> {
+  const rows = await leases.claim(job, phase, limit);
+  const claimed = rows.map((row): Task => ({ job, phase, ...row, source: undefined }));
+  leases.keep(claimed);
+  try {
+    const sources = await resolveSources(
+      store,
+      job,
+      rows.flatMap(({ input, ...row }) => (input === null ? [] : wantInput(phase.number, { input, ...row }))),
+    );
+    // Only now: tasks whose inputs could not be looked up are claimed again.
+    phase.claimed = rows.at(-1)?.number ?? phase.claimed;
+    const tasks: Task[] = [];
+    const failures: { task: Task; failure: Failure }[] = [];
+    for (const task of claimed) {
+      const source = task.input === null ? undefined : sources.shift();
+      const failure = refuseLost(task) ?? (source && 'code' in source ? source : undefined);
+      if (failure) failures.push({ task, failure });
+      else {
+        task.source = source && 'place' in source ? source : undefined;
+        tasks.push(task);
+      }
+    }
+    return { tasks, failures, isFull: rows.length >= limit };
+  } catch (error) {
+    // Nobody else waits until their lease ends; where the database is away it does end.
+    await leases.giveBack(claimed).catch(() => undefined);
+    throw error;
   }
-  return { tasks, failures, isFull: rows.length === limit };
 }
 
 /** Ids of the jobs that are not done, the oldest first. */

@@ -4,7 +4,10 @@ import type { Isolation, IsolationKind } from './isolation.ts';
 /** What the engine works with. */
 export interface EngineOptions {
   readonly store: Store;
+  /** Directory of this engine alone. */
   readonly dataDir: string;
+  /** Names this engine among others on the same database. */
+  readonly owner?: string | undefined;
   /** Address of the object storage, which tasks find in their environment. */
   readonly url: () => string;
   /** Name of this server in error records. */

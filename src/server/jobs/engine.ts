@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { loadJob, type ActiveJob, type ActivePhase, type ActiveZone } from './active-job.ts';
-import { archiveJob } from './archive.ts';
 import { createBackground, type Background } from './background.ts';
 import { listRunningJobs } from './claims.ts';
 import { detectIsolation, type Detected } from './detect-isolation.ts';
 import type { Isolation } from './isolation.ts';
 import { openZone } from './open-zone.ts';
+import { createEnding } from './ending.ts';
+import { createTaskLeases } from './leases.ts';
 import { isQuick } from './pace.ts';
-import { describeProblem } from './problem.ts';
 import { isJobOver } from './progress.ts';
 import { createRecorder } from './recorder.ts';
 import { removeTree } from './remove-tree.ts';
@@ -18,6 +17,7 @@ import { installTools, toolsTarget } from './tools/install.ts';
 import { createScheduler } from './scheduler.ts';
 import { createSlots } from './slots.ts';
 import { createZoneLoads } from './zone-loads.ts';
+import { watchJobs } from './watch.ts';
 import type { Result } from './result.ts';
 import type { EngineOptions } from './engine-options.ts';
 
@@ -35,27 +35,6 @@ export interface JobEngine {
 
 /** Milliseconds of a task when nobody says: one hour. */
 const defaultTimeLimit = 3_600_000;
-
-/** Milliseconds between attempts at what the disk or the database refused. */
-const pause = 1000;
-/** The longest of them: each failed attempt to write the end of a job doubles the pause. */
-const longestPause = 16_000;
-
-/** Writes the end of a job, again and again while the disk or the database refuses it, until the engine is closed; whether it is written. */
-async function writeEnd({ store, now, log }: EngineOptions, job: ActiveJob, closing: AbortSignal): Promise<boolean> {
-  for (let delayMs = pause; !closing.aborted; delayMs = Math.min(delayMs * 2, longestPause)) {
-    try {
-      for (const obstacle of await archiveJob(store, job, now())) log(`jobs: a file of job ${job.id} is missing: ${obstacle}`);
-      return true;
-    } catch (error) {
-      job.problem = describeProblem('its end cannot be written', error);
-      log(`jobs: the end of job ${job.id} cannot be written, next attempt in ${delayMs / 1000} s: ${String(error)}`);
-      // Closing does not wait for the next attempt.
-      await sleep(delayMs, undefined, { signal: closing }).catch(() => undefined);
-    }
-  }
-  return false;
-}
 
 /** Removes what an earlier service left, and finds out how tasks are kept from the rest of the machine. */
 async function detect(options: EngineOptions, zonesDir: string, follow: Background['follow']): Promise<Detected> {
@@ -76,15 +55,40 @@ function inTurn(work: (id: string) => Promise<void>): (id: string) => Promise<vo
   };
 }
 
+/** What a recorded outcome makes possible here. */
+function followResult({ task, kind }: Result): void {
+  if (kind === 'retry') task.phase.queue.push({ ...task, tries: task.tries + 1 });
+  // The next of those that were lost before can be claimed.
+  else if (task.lost > 0) task.phase.mayHaveMore = true;
+  // A phase that ends without outputs also closes those behind it, whose reducers then begin.
+  for (const later of task.job.phases.slice(task.phase.number + 1)) later.mayHaveMore = true;
+}
+
+type ZoneMaker = (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => Promise<ActiveZone | undefined>;
+
+/** Makes what opens zones, each in a directory of its own below `zonesDir`. */
+function createZoneMaker(options: EngineOptions & { timeLimit: number }, zonesDir: string, isClosed: () => boolean): ZoneMaker {
+  return async (job, phase, isolation) => {
+    const directory = join(zonesDir, randomUUID());
+    const isUnwanted = (): boolean => isClosed() || job.cancelled || job.isEnding;
+    const zone = await openZone({ ...options, isolation, isUnwanted }, job, phase, directory);
+    if (zone && isUnwanted()) await zone.end();
+    else if (zone) return { zone, slots: createSlots(directory), load: 0, timer: undefined, isLate: false };
+    return undefined;
+  };
+}
+
 /** Starts the engine and goes on with the jobs that ran when the service ended. */
 export function startJobEngine(options: EngineOptions): JobEngine {
   const { store, dataDir, now, log, slots = availableParallelism(), timeLimit = defaultTimeLimit } = options;
   const jobs = new Map<string, ActiveJob>();
+  const leases = createTaskLeases(store, options.owner ?? randomUUID());
   const loads = createZoneLoads();
   const background = createBackground(log);
   const { follow } = background;
   const zonesDir = join(dataDir, 'zones');
   const closing = new AbortController();
+  const ending = createEnding({ options, jobs, loads, leases, closing: closing.signal });
   const isClosed = (): boolean => closing.signal.aborted;
   let isolation: Isolation | undefined;
 
@@ -96,36 +100,23 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     isClosed,
     expectsMore: () =>
       [...jobs.values()].some(({ phases }) => phases.some((phase) => isQuick(phase) && [...phase.zones].some(({ load }) => load > 0))),
+    // At the end they are given back.
+    onGivenUp: (tasks) => (isClosed() ? undefined : leases.forget(tasks)),
     onRecorded: (results, over) => {
-      for (const { task, kind } of results) {
-        if (kind === 'retry') task.phase.queue.push({ ...task, tries: task.tries + 1 });
-        // A phase that ends without outputs also closes those behind it, whose reducers then begin.
-        for (const later of task.job.phases.slice(task.phase.number + 1)) later.mayHaveMore = true;
-      }
-      for (const job of over) follow(endJob(job), `ending job ${job.id}`);
+      leases.forget(results.flatMap(({ task, kind }) => (kind === 'retry' ? [] : task)));
+      results.forEach(followResult);
+      for (const job of over) follow(ending.end(job), `ending job ${job.id}`);
       scheduler.pump();
     },
   });
   const record = (result: Result): Promise<void> => (isClosed() ? Promise.resolve() : recorder.record(result));
 
-  async function makeZone(job: ActiveJob, phase: ActivePhase, sandbox: Isolation): Promise<ActiveZone | undefined> {
-    const directory = join(zonesDir, randomUUID());
-    const isUnwanted = (): boolean => isClosed() || job.cancelled || job.isEnding;
-    const zone = await openZone({ ...options, isolation: sandbox, timeLimit, isUnwanted }, job, phase, directory);
-    if (zone && isUnwanted()) await zone.end();
-    else if (zone) return { zone, slots: createSlots(directory), load: 0, timer: undefined, isLate: false };
-    return undefined;
-  }
-  const given = { store, now, log, jobs, slots, loads, follow, record, isClosed };
-  const scheduler = createScheduler({ ...given, isolation: () => isolation, openZone: makeZone });
-
-  async function endJob(job: ActiveJob): Promise<void> {
-    if (job.isEnding) return;
-    job.isEnding = true;
-    await loads.endAll(job);
-    await Promise.all(job.running);
-    if (await writeEnd(options, job, closing.signal)) jobs.delete(job.id);
-  }
+  const given = { store, now, log, jobs, leases, slots, loads, follow, record, isClosed };
+  const scheduler = createScheduler({
+    ...given,
+    isolation: () => isolation,
+    openZone: createZoneMaker({ ...options, timeLimit }, zonesDir, isClosed),
+  });
 
   async function refresh(id: string): Promise<void> {
     const job = jobs.get(id) ?? (await loadJob(store.db, id, now));
@@ -134,7 +125,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     const row = await store.db.selectFrom('jobs').select('cancelled').where('id', '=', id).executeTakeFirst();
     job.cancelled = row?.cancelled === 1;
     for (const phase of job.phases) phase.mayHaveMore = true;
-    if (job.cancelled || (await isJobOver(store.db, id))) follow(endJob(job), `ending job ${id}`);
+    if (job.cancelled || (await isJobOver(store.db, id))) follow(ending.end(job), `ending job ${id}`);
     else scheduler.pump();
   }
 
@@ -143,12 +134,15 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     if (!isClosed()) follow(refreshInTurn(id), `looking at job ${id}`);
   }
 
+  const forget = (job: ActiveJob): void => follow(ending.drop(job), `forgetting job ${job.id}`);
+
   const detected = detect(options, zonesDir, follow).catch((error: unknown): Detected => ({ refusal: `jobs are off: ${String(error)}` }));
   async function start(): Promise<void> {
     const found = await detected;
     if ('refusal' in found) return;
     ({ isolation } = found);
-    for (const id of await listRunningJobs(store)) wake(id);
+    if (!leases.isShared) for (const id of await listRunningJobs(store)) wake(id);
+    else await watchJobs({ store, leases, jobs, log, signal: closing.signal, onChange: wake, onDone: forget, onTasks: scheduler.pump });
   }
   follow(start(), 'starting');
 
@@ -162,6 +156,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
       await background.finish();
       await Promise.all([...jobs.values()].flatMap(({ running }) => [...running]));
       await Promise.all([...jobs.values()].map(loads.endAll));
+      await ending.giveBack();
     },
   };
 }

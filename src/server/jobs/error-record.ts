@@ -4,7 +4,7 @@ import type { Task } from './active-job.ts';
 import type { Failure } from './outcome.ts';
 
 /** A failure with what it is of. */
-interface Failed {
+export interface Failed {
   readonly task: Task;
   readonly zone: string;
   /** An input of a reducer. */

@@ -1,6 +1,7 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import { ApiError } from '../../base/errors.ts';
 import type { Call } from '../http/handler.ts';
+import { isPostgres } from '../store/engine-of.ts';
 import type { JobRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import { placeOf, type Place } from '../storage/paths.ts';
@@ -9,7 +10,24 @@ import { placeOf, type Place } from '../storage/paths.ts';
 export async function requireJob(db: Kysely<Schema>, { account }: Call, id: string): Promise<JobRow> {
   const job = await db.selectFrom('jobs').selectAll().where('id', '=', id).where('account', '=', account.id).executeTakeFirst();
   if (job) return job;
-  throw new ApiError(404, 'ResourceNotFound', `the account has no job ${id}`);
+  throw refuseMissing(id);
+}
+
+/** The row of a job, which nobody else changes until the transaction ends: whoever changes a job in any way begins with it. */
+export async function lockJob(transaction: Transaction<Schema>, id: string): Promise<JobRow | undefined> {
+  const query = transaction.selectFrom('jobs').selectAll().where('id', '=', id);
+  return (isPostgres(transaction) ? query.forUpdate() : query).executeTakeFirst();
+}
+
+/** A job of the account that the path names, to be changed. @throws 404 `ResourceNotFound`. */
+export async function requireLockedJob(transaction: Transaction<Schema>, { account }: Call, id: string): Promise<JobRow> {
+  const job = await lockJob(transaction, id);
+  if (job?.account === account.id) return job;
+  throw refuseMissing(id);
+}
+
+function refuseMissing(id: string): ApiError {
+  return new ApiError(404, 'ResourceNotFound', `the account has no job ${id}`);
 }
 
 /** The directory of a job: `/demo/jobs/<id>`. */

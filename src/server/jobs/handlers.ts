@@ -5,7 +5,7 @@ import type { Handler } from '../http/handler.ts';
 import { describeJob } from './describe.ts';
 import { createDirectory, listCreatorRoles } from './directory.ts';
 import type { JobEngine } from './engine.ts';
-import { jobDirectory, refuseState, requireJob } from './find.ts';
+import { jobDirectory, refuseState, requireJob, requireLockedJob } from './find.ts';
 import { readParty } from './party.ts';
 import { checkPhases, countReducers } from './phases.ts';
 import { advancePhases } from './progress.ts';
@@ -75,8 +75,8 @@ export function createGetJob(problemOf: JobEngine['problemOf']): Handler<typeof 
 /** Ends the input of a job; again is the same while it runs. */
 export function createEndJobInput(wake: Wake): Handler<typeof storage.endJobInput> {
   return async ({ id }, call) => {
-    await call.store.write(async (transaction) => {
-      const job = await requireJob(transaction, call, id);
+    await call.store.writeEntry(async (transaction) => {
+      const job = await requireLockedJob(transaction, call, id);
       if (job.cancelled === 1) throw refuseState(id, 'was cancelled', 'its input cannot be ended');
       if (job.input_done === 1) return;
       await transaction.updateTable('jobs').set({ input_done: 1 }).where('id', '=', id).execute();
@@ -90,8 +90,8 @@ export function createEndJobInput(wake: Wake): Handler<typeof storage.endJobInpu
 /** Cancels a job; what it runs is killed soon after. */
 export function createCancelJob(wake: Wake): Handler<typeof storage.cancelJob> {
   return async ({ id }, call) => {
-    await call.store.write(async (transaction) => {
-      const job = await requireJob(transaction, call, id);
+    await call.store.writeEntry(async (transaction) => {
+      const job = await requireLockedJob(transaction, call, id);
       if (job.cancelled === 1) throw refuseState(id, 'was cancelled already', 'once is enough');
       if (job.state === 'done') throw refuseState(id, 'is done', 'it cannot be cancelled');
       await transaction.updateTable('jobs').set({ cancelled: 1 }).where('id', '=', id).execute();

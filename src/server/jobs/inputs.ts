@@ -7,7 +7,7 @@ import type { JobRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import { assertWithinLimit } from '../limit.ts';
 import type { JobEngine } from './engine.ts';
-import { refuseState, requireJob } from './find.ts';
+import { refuseState, requireJob, requireLockedJob } from './find.ts';
 import { readParty, type StoredParty } from './party.ts';
 import { addPhaseInputs, advancePhases, listPhases } from './progress.ts';
 
@@ -83,8 +83,8 @@ async function numberAdder(transaction: Transaction<Schema>, job: JobRow, adder:
 /** Adds lines to the input, and ends it when `ends`, in one transaction. */
 async function addInputs(call: Call, id: string, lines: readonly string[], ends: boolean): Promise<void> {
   const party = await readParty(call);
-  await call.store.write(async (transaction) => {
-    const job = await requireJob(transaction, call, id);
+  await call.store.writeEntry(async (transaction) => {
+    const job = await requireLockedJob(transaction, call, id);
     checkState(job);
     const [first] = await listPhases(transaction, id);
     if (!first) throw new Error(`job ${id} has no phases`);

@@ -9,6 +9,7 @@ import { placeSource, resolveSources, wantInput, type Wanted } from './sources.t
 import type { ZoneTask } from './zone.ts';
 import { zoneGroup, type Identity } from './zone-place.ts';
 import type { Failure } from './outcome.ts';
+import type { Complaint } from './result.ts';
 import type { Source } from './active-job.ts';
 
 /** Longest name of a file, bytes. */
@@ -16,12 +17,6 @@ const longestName = 255;
 
 /** Inputs of a reducer that are placed together. */
 const batchSize = 100;
-
-/** An input of a reducer that cannot be read. */
-export interface Complaint {
-  readonly input: string;
-  readonly failure: Failure;
-}
 
 /** Where a task is prepared. */
 export interface Workshop extends TaskPlace {

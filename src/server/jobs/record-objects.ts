@@ -46,7 +46,7 @@ function listObjects(result: Result): readonly NewObject[] {
 }
 
 /** Contents that were stored for a result. */
-function listContents(result: Result): string[] {
+export function listContents(result: Result): string[] {
   const named = result.kind === 'output' ? result.output.named : [];
   return [...listObjects(result), ...named].flatMap(({ content }) => content ?? []);
 }

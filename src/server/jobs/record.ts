@@ -1,12 +1,13 @@
-import { sql, type Transaction } from 'kysely';
+import { sql, type RawBuilder, type Transaction } from 'kysely';
 import { removeGarbage, type Garbage } from '../storage/contents.ts';
 import { listRows, listValues } from '../store/list-rows.ts';
-import type { JobTaskRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob } from './active-job.ts';
-import { describeFailure, fillTemplate } from './error-record.ts';
-import { groupBy, putNamed, putObjects, settleObjects } from './record-objects.ts';
+import { describeFailure, fillTemplate, type Failed } from './error-record.ts';
+import { lockJob } from './find.ts';
+import { claimedState, isHeld } from './leases.ts';
+import { groupBy, listContents, putNamed, putObjects, settleObjects } from './record-objects.ts';
 import { addPhaseInputs, advancePhases, listPhases, updatePhase, type PhaseInput } from './progress.ts';
 import type { Result } from './result.ts';
 
@@ -19,23 +20,72 @@ function pick<K extends Result['kind']>(results: readonly Result[], kind: K): Of
   return results.filter((result): result is Of<K> => result.kind === kind);
 }
 
-async function setStates(
-  transaction: Transaction<Schema>,
-  job: string,
-  results: readonly Result[],
-  state: JobTaskRow['state'],
-): Promise<void> {
-  for (const [phase, group] of groupBy(results, ({ task }) => task.phase.number)) {
-    const numbers = group.map(({ task }) => task.number);
-    await transaction
+/** What becomes of the row of a task. */
+const changes = {
+  output: { state: 'done' },
+  failure: { state: 'failed' },
+  retry: { tries: sql<number>`tries + 1` },
+} as const;
+
+/** Changes the rows of tasks that are still in the hands of whoever did them. @returns the outcomes that count */
+async function settleTasks<R extends Result>(transaction: Transaction<Schema>, job: string, results: readonly R[]): Promise<R[]> {
+  const settled: R[] = [];
+  for (const group of groupBy(results, ({ kind, task: { phase, attempt } }) => `${kind}/${phase.number}/${attempt}`).values()) {
+    const [first] = group;
+    if (!first) continue;
+    const { phase, attempt } = first.task;
+    const rows = await transaction
       .updateTable('job_tasks')
-      .set({ state, ...(state === 'waiting' && { tries: sql`tries + 1` }) })
+      .set(changes[first.kind])
+      .where('job', '=', job)
+      .where('phase', '=', phase.number)
+      .where('number', 'in', listNumbers(transaction, group))
+      .where('state', '=', claimedState(transaction))
+      .where('attempt', '=', attempt)
+      .where(isHeld(transaction))
+      .returning('number')
+      .execute();
+    const numbers = new Set(rows.map(({ number }) => number));
+    settled.push(...group.filter(({ task }) => numbers.has(task.number)));
+    if (first.kind !== 'retry') await updatePhase(transaction, { job, phase: phase.number }, { finished: numbers.size });
+  }
+  return settled;
+}
+
+function listNumbers(transaction: Transaction<Schema>, results: readonly Result[]): RawBuilder<number> {
+  const numbers = JSON.stringify(results.map(({ task }) => task.number));
+  return sql`(select cast(value as bigint) from ${listValues(transaction, numbers)})`;
+}
+
+/** Tasks that were to be done, and fail of what they wrote. */
+async function failSettled(transaction: Transaction<Schema>, job: string, failures: readonly Of<'failure'>[]): Promise<void> {
+  for (const [phase, group] of groupBy(failures, ({ task }) => task.phase.number)) {
+    const query = transaction.updateTable('job_tasks').set(changes.failure).where('job', '=', job).where('phase', '=', phase);
+    await query.where('number', 'in', listNumbers(transaction, group)).execute();
+  }
+}
+
+/**
+ * Outcomes that nobody will ever record, because the task was taken again or waits. Of one that is over an earlier try of this very
+ * transaction may have been committed without an answer.
+ */
+async function findRefused(transaction: Transaction<Schema>, job: string, late: readonly Result[]): Promise<Result[]> {
+  const refused: Result[] = [];
+  for (const [phase, group] of groupBy(late, ({ task }) => task.phase.number)) {
+    const rows = await transaction
+      .selectFrom('job_tasks')
+      .select(['number', 'attempt', 'state'])
       .where('job', '=', job)
       .where('phase', '=', phase)
-      .where('number', 'in', sql<number>`(select cast(value as bigint) from ${listValues(transaction, JSON.stringify(numbers))})`)
+      .where('number', 'in', listNumbers(transaction, group))
       .execute();
-    if (state !== 'waiting') await updatePhase(transaction, { job, phase }, { finished: numbers.length });
+    const found = new Map(rows.map((row) => [row.number, row]));
+    for (const result of group) {
+      const row = found.get(result.task.number);
+      if (row && (row.attempt > result.task.attempt || row.state === 'waiting')) refused.push(result);
+    }
   }
+  return refused;
 }
 
 /** Hands outputs on: to the next phase, or to the outputs of the job. */
@@ -70,7 +120,7 @@ async function passOutputs(
 async function addErrors(
   transaction: Transaction<Schema>,
   job: ActiveJob,
-  failed: readonly (Of<'failure'> | Of<'complaint'>)[],
+  failed: readonly Failed[],
   first: number,
   server: string,
 ): Promise<void> {
@@ -111,42 +161,65 @@ async function addCause(
   return cause;
 }
 
+/** The errors of outcomes: what a reducer could not read stands before what became of it. */
+function listErrors(results: readonly Result[]): Failed[] {
+  return results.flatMap((result) => {
+    const { task, zone, complaints = [] } = result;
+    // A task that is done once more complains once more.
+    if (result.kind === 'retry') return [];
+    const errors: Failed[] = complaints.map((complaint) => ({ task, zone, ...complaint }));
+    return result.kind === 'failure' ? [...errors, result] : errors;
+  });
+}
+
+interface Recorded {
+  readonly isOver: boolean;
+  /** Contents that nothing refers to. */
+  readonly unused: readonly string[];
+  readonly garbage: readonly Garbage[];
+}
+
 async function recordJob(
   transaction: Transaction<Schema>,
   job: ActiveJob,
   given: readonly Result[],
   { now, server }: { now: number; server: string },
-): Promise<{ isOver: boolean; unused: readonly string[]; garbage: readonly Garbage[] }> {
-  const row = await transaction.selectFrom('jobs').selectAll().where('id', '=', job.id).executeTakeFirst();
+): Promise<Recorded> {
+  const row = await lockJob(transaction, job.id);
   if (row?.state !== 'running') return { isOver: false, unused: [], garbage: [] };
-  const { settled: results, unused } = await settleObjects(transaction, given);
+  const mine = await settleTasks(transaction, job.id, given);
+  const late = mine.length === given.length ? [] : given.filter((result) => !mine.includes(result));
+  const refused = await findRefused(transaction, job.id, late);
+  const { settled: results, unused } = await settleObjects(transaction, mine);
   const [outputs, failures] = [pick(results, 'output'), pick(results, 'failure')];
-  const [retries, complaints] = [pick(results, 'retry'), pick(results, 'complaint')];
-  const failed = [...complaints, ...failures];
+  if (outputs.length < pick(mine, 'output').length) await failSettled(transaction, job.id, failures);
+  const failed = listErrors(results);
   const objects = [...outputs.flatMap(({ output }) => output.objects), ...failed.flatMap(({ failure }) => failure.objects ?? [])];
   await putObjects(transaction, objects, now);
   const named = outputs.flatMap(({ output }) => output.named);
   const garbage = await putNamed(transaction, named, now);
-  await setStates(transaction, job.id, outputs, 'done');
-  await setStates(transaction, job.id, failures, 'failed');
-  await setStates(transaction, job.id, retries, 'waiting');
   await addErrors(transaction, job, failed, row.errors, server);
   const added = await passOutputs(transaction, job, outputs, row.outputs);
-  const counts = { outputs: row.outputs + added, errors: row.errors + failed.length, retries: row.retries + retries.length };
+  const retries = row.retries + pick(results, 'retry').length;
+  const counts = { outputs: row.outputs + added, errors: row.errors + failed.length, retries };
   await transaction.updateTable('jobs').set(counts).where('id', '=', job.id).execute();
-  return { isOver: await advancePhases(transaction, job.id, row.input_done === 1), unused, garbage };
+  const isOver = await advancePhases(transaction, job.id, row.input_done === 1);
+  return { isOver, unused: [...unused, ...refused.flatMap(listContents)], garbage };
 }
 
 /**
- * Records what became of tasks, all in one transaction: an output is there exactly when its task is done.
+ * Records what became of tasks, all in one transaction: an output is there exactly when its task is done. Outcomes of tasks that another
+ * engine has taken are refused.
  * @returns the jobs that are over with it.
  */
 export async function recordResults(store: Store, results: readonly Result[], at: { now: number; server: string }): Promise<ActiveJob[]> {
-  const { over, contents, replaced } = await store.write(async (transaction) => {
+  // In one order, so that two engines never wait for each other.
+  const groups = [...groupBy(results, ({ task }) => task.job)].toSorted(([left], [right]) => (left.id < right.id ? -1 : 1));
+  const { over, contents, replaced } = await store.writeEntry(async (transaction) => {
     const over: ActiveJob[] = [];
     const contents: string[] = [];
     const replaced: Garbage[] = [];
-    for (const [job, group] of groupBy(results, ({ task }) => task.job)) {
+    for (const [job, group] of groups) {
       const { isOver, unused, garbage } = await recordJob(transaction, job, group, at);
       if (isOver) over.push(job);
       contents.push(...unused);

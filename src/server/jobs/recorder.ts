@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDiskFull } from '../store/disk-full.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
-import type { ActiveJob } from './active-job.ts';
+import type { ActiveJob, Task } from './active-job.ts';
 import { describeProblem } from './problem.ts';
 import { recordResults } from './record.ts';
 import type { Result } from './result.ts';
@@ -17,6 +17,8 @@ export interface RecorderOptions {
   isClosed(): boolean;
   /** Whether further outcomes will come within moments. */
   expectsMore(): boolean;
+  /** Told of tasks whose outcome cannot be recorded here. */
+  onGivenUp(tasks: readonly Task[]): void;
   /** Told after each transaction: what it recorded, and the jobs that are over. */
   onRecorded(results: readonly Result[], over: readonly ActiveJob[]): void;
 }
@@ -39,7 +41,7 @@ const attempts = 10;
 const pause = 500;
 
 /** Makes a recorder. */
-export function createRecorder({ store, server, now, log, isClosed, expectsMore, onRecorded }: RecorderOptions): Recorder {
+export function createRecorder({ store, server, now, log, isClosed, expectsMore, onGivenUp, onRecorded }: RecorderOptions): Recorder {
   const queue: { result: Result; done: () => void }[] = [];
   let isWriting = false;
 
@@ -77,7 +79,8 @@ export function createRecorder({ store, server, now, log, isClosed, expectsMore,
         const over = await write(results);
         onRecorded(results, over);
       } catch {
-        // Logged above; the tasks are still claimed, and wait again after the next start.
+        // Logged above. Where other engines are, one of them does the tasks again; here they wait until the next start.
+        onGivenUp(results.map(({ task }) => task));
       }
       for (const { done } of batch) done();
     }

@@ -66,14 +66,14 @@ async function collect(
 /**
  * Does a task in a zone, from placing its input to storing what it wrote. `release` is called as soon as the zone is free of
  * it, with whether the zone is gone.
- * @returns what is to be recorded; nothing when the zone ended, or the task was taken back, before it began.
+ * @returns what is to be recorded; undefined when the zone ended, or the task was taken back, before it began.
  */
 export async function runTask(
   given: Omit<Workshop, 'directory' | 'slot'>,
   active: ActiveZone,
   task: Task,
   release: (isGone: boolean) => void,
-): Promise<Result[]> {
+): Promise<Result | undefined> {
   const { zone, slots } = active;
   const slot = slots.take();
   try {
@@ -82,21 +82,19 @@ export async function runTask(
     if ('code' in prepared) {
       release(false);
       slots.giveBack(workshop.slot, { mayStay: false });
-      return [{ kind: 'failure', task, zone: zone.name, failure: prepared }];
+      return { kind: 'failure', task, zone: zone.name, failure: prepared };
     }
     const ending = await zone.run(prepared.zoneTask);
     task.phase.pace = ending.duration;
     release(false);
-    const complaints = prepared.complaints.map((complaint) => ({ kind: 'complaint' as const, task, zone: zone.name, ...complaint }));
-    return [...complaints, await collect(workshop, active, task, { ending, input: prepared.input })];
+    return { ...(await collect(workshop, active, task, { ending, input: prepared.input })), complaints: prepared.complaints };
   } catch (error) {
     if (error instanceof TaskTakenBack) {
       release(false);
       void error.passed.then(() => slots.giveBack(slot, { mayStay: true }));
-      return [];
+      return undefined;
     }
     release(true);
-    const loss = explainLoss(error, task, zone.name);
-    return loss ? [loss] : [];
+    return explainLoss(error, task, zone.name);
   }
 }

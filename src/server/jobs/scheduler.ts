@@ -3,13 +3,11 @@ import type { ActiveJob, ActivePhase, ActiveZone, Task } from './active-job.ts';
 import { claimTasks } from './claims.ts';
 import type { Isolation } from './isolation.ts';
 import type { Failure } from './outcome.ts';
-import { chooseDepth } from './pace.ts';
+import type { TaskLeases } from './leases.ts';
+import { chooseClaim, chooseDepth, claimSize } from './pace.ts';
 import { describeProblem } from './problem.ts';
+import { groupBy } from './record-objects.ts';
 import { createTaskRunner, type TaskRunnerOptions } from './task-runner.ts';
-
-/** Tasks in one claim, and how few may be left before the next one. */
-const claimSize = 512;
-const claimMark = 256;
 
 /** Tasks that may be between their beginning and the record of their outcome before no further one is begun. */
 const mostRunning = 1000;
@@ -25,6 +23,7 @@ export interface Scheduler {
 
 interface SchedulerOptions extends Omit<TaskRunnerOptions, 'onFree'> {
   readonly jobs: ReadonlyMap<string, ActiveJob>;
+  readonly leases: TaskLeases;
   /** Tasks at once. */
   readonly slots: number;
   /** Undefined until it is known how tasks are kept from the rest of the machine. */
@@ -32,23 +31,38 @@ interface SchedulerOptions extends Omit<TaskRunnerOptions, 'onFree'> {
   readonly openZone: (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => Promise<ActiveZone | undefined>;
 }
 
+function rotate<T>(list: readonly T[], by: number): T[] {
+  const first = list.length === 0 ? 0 : by % list.length;
+  return [...list.slice(first), ...list.slice(0, first)];
+}
+
+/** The jobs in the order of this turn: each account comes first equally often, however many jobs it has. */
+export function orderByTurn<J extends Pick<ActiveJob, 'account'>>(jobs: readonly J[], turn: number): J[] {
+  const accounts = [...groupBy(jobs, ({ account }) => account.id).values()];
+  return rotate(accounts, turn).flatMap((own) => rotate(own, Math.floor(turn / accounts.length)));
+}
+
 /** Makes a scheduler of the jobs in `jobs`. */
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { store, jobs, slots, loads, follow, record, isClosed, openZone } = options;
+  const { store, jobs, leases, slots, loads, follow, record, isClosed, openZone } = options;
   const runner = createTaskRunner({ ...options, onFree: pump });
+  const { isShared } = leases;
   let turn = 0;
 
   function fail(task: Task, failure: Failure): void {
     follow(record({ kind: 'failure', task, zone: '', failure }), 'recording');
   }
 
-  async function claim(job: ActiveJob, phase: ActivePhase): Promise<void> {
+  async function claim(job: ActiveJob, phase: ActivePhase, limit: number): Promise<void> {
     phase.isClaiming = true;
     phase.mayHaveMore = false;
     try {
-      const { tasks, failures, isFull } = await claimTasks(store, job, phase, claimSize);
+      const { tasks, failures, isFull } = await claimTasks(store, leases, job, phase, limit);
       if (isFull) phase.mayHaveMore = true;
-      phase.queue.push(...tasks);
+      phase.surplus = tasks.length > 0 || failures.length === 0 ? 1 : Math.min(claimSize, phase.surplus * 2);
+      phase.queue.push(...tasks.filter(({ lost }) => lost === 0));
+      // Only one of these is claimed at a time.
+      phase.queue.unshift(...tasks.filter(({ lost }) => lost > 0));
       for (const { task, failure } of failures) fail(task, failure);
       job.problem = undefined;
     } catch (error) {
@@ -93,18 +107,17 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
   }
 
-  /** Jobs take turns; in a job the last phases come first, so that little lies between. */
+  /** Accounts take turns, and the jobs of each; in a job the last phases come first, so that little lies between. */
   function pump(): void {
     const isolation = options.isolation();
     if (isClosed() || !isolation) return;
     const live = [...jobs.values()].filter(({ cancelled, isEnding }) => !cancelled && !isEnding);
     const waiting = live.filter(({ phases }) => phases.some(({ queue }) => queue.length > 0));
     turn += 1;
-    for (const [index] of live.entries()) {
-      const job = live[(index + turn) % live.length];
-      if (!job) continue;
+    for (const job of orderByTurn(live, turn)) {
       for (const phase of job.phases.toReversed()) {
-        if (phase.mayHaveMore && !phase.isClaiming && phase.queue.length < claimMark) follow(claim(job, phase), 'claiming tasks');
+        const wanted = phase.mayHaveMore && !phase.isClaiming ? chooseClaim(phase, { slots, free: slots - loads.busy, isShared }) : 0;
+        if (wanted > 0) follow(claim(job, phase, wanted), 'claiming tasks');
         if (phase.queue.length > 0) feed(job, phase, waiting.length === 1, isolation);
       }
     }

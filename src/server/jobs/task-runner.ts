@@ -39,9 +39,9 @@ export function createTaskRunner({ store, now, log, loads, follow, record, isClo
       if (isGone) follow(loads.end(phase, active), 'ending a zone');
       onFree();
     };
-    const results = await runTask({ store, isolation, now }, active, task, release);
-    for (const result of results) await record(result);
-    if (results.length > 0 || isClosed() || job.cancelled) return;
+    const result = await runTask({ store, isolation, now }, active, task, release);
+    if (result) await record(result);
+    if (result || isClosed() || job.cancelled) return;
     // It was handed to a zone that ended before its turn, or taken back from one.
     phase.queue.unshift(task);
     onFree();

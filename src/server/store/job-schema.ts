@@ -1,3 +1,5 @@
+import type { Generated } from 'kysely';
+
 /** Tables of the jobs. Numbers count from 0 within their table's first columns, in the order in which rows were added. */
 export interface JobSchema {
   jobs: JobRow;
@@ -64,7 +66,8 @@ export interface JobTaskRow {
   job: string;
   phase: number;
   number: number;
-  state: 'waiting' | 'done' | 'failed';
+  /** On SQLite a task waits until its outcome is recorded: the one process that has the data does it. */
+  state: 'waiting' | 'running' | 'done' | 'failed';
   /** Path of the object to be processed; null for a reducer. */
   input: string | null;
   /** Path of the input of phase 0 that it comes from; null after a reduce. */
@@ -75,6 +78,14 @@ export interface JobTaskRow {
   adder: number | null;
   /** 1 when a task of the phase before named the path, 0 when the service wrote the object; of no meaning in phase 0. */
   given: number;
+  /** Engine that runs it, or did last; null on SQLite. */
+  owner: Generated<string | null>;
+  /** While it runs: until when nobody else may take it, while it waits: from when on it may be taken. Milliseconds of the database's clock; null for any time. */
+  lease: Generated<number | null>;
+  /** Times that it was claimed; an outcome counts for the latest of them alone. 0 on SQLite. */
+  attempt: Generated<number>;
+  /** Times that whoever ran it was not heard of again. */
+  lost: Generated<number>;
 }
 
 /** An input of a reduce phase. Primary key (job, phase, number). */

@@ -9,6 +9,7 @@ import { addJobCallers } from './job-callers-tables.ts';
 import { createJobTables } from './job-tables.ts';
 import { createLimitIndexes } from './limit-indexes.ts';
 import { createFirstTables } from './tables.ts';
+import { addTaskLeases } from './task-lease-columns.ts';
 import { createUploadTables } from './upload-tables.ts';
 
 /** Numbered steps that bring a database from any earlier version to this one. Steps are only ever added at the end. */
@@ -22,6 +23,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createContentTable,
   addAccountStatus,
   createCountTable,
+  addTaskLeases,
 ];
 
 export interface StepTable {

@@ -204,10 +204,15 @@ test('a data directory of an earlier release is taken over, and its jobs go on a
       'job_reduce_inputs.given',
       'accounts.status',
     ];
+    const leases = ['owner', 'lease', 'attempt', 'lost'].map((each) => `job_tasks.${each}`);
     const undo = [
+      'drop index job_tasks_running',
+      'drop index job_tasks_suspect',
       'drop table job_adders',
       'drop table job_causes',
-      ...[...columns, 'job_outputs.given', 'job_errors.cause'].map((each) => `alter table ${each.replace('.', ' drop column ')}`),
+      ...[...leases, ...columns, 'job_outputs.given', 'job_errors.cause'].map(
+        (each) => `alter table ${each.replace('.', ' drop column ')}`,
+      ),
     ];
     for (const each of undo) await sql.raw(each).execute(transaction);
     await sql`delete from steps where number > 4`.execute(transaction);

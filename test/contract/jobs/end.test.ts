@@ -41,7 +41,7 @@ test('attempts to write the end of a job become rarer; when there is room it end
 
 test('while the results of tasks cannot be recorded the job says so, without paths of the machine, and no longer once they can', async () => {
   const { store } = service;
-  const { write } = store;
+  const { writeEntry } = store;
   const id = await service.create([{ type: 'map', exec: 'sleep 0.5; cat' }]);
   expect(await service.state(id)).not.toHaveProperty('problem');
   await service.ask('PUT', '/demo/stor/input', { body: 'x' });
@@ -50,12 +50,12 @@ test('while the results of tasks cannot be recorded the job says so, without pat
   try {
     const failure = Object.assign(new Error("ENOSPC: no space left on device, write '/srv/data/db'"), { code: 'ENOSPC', syscall: 'write' });
     await service.add(id, ['/demo/stor/input']);
-    Object.assign(store, { write: () => Promise.reject(failure) });
+    Object.assign(store, { writeEntry: () => Promise.reject(failure) });
     await expect
       .poll(async () => (await service.state(id)).problem, { timeout: 10_000 })
       .toBe('the results of its tasks cannot be recorded: no space left on the disk; the service tries again');
   } finally {
-    Object.assign(store, { write });
+    Object.assign(store, { writeEntry });
   }
   await expect.poll(async () => await service.state(id), { timeout: 10_000 }).not.toHaveProperty('problem');
   expect((await service.ask('POST', `/demo/jobs/${id}/live/in/end`)).status).toBe(202);

@@ -270,6 +270,7 @@ describe('tasks that fail', () => {
   test('tasks whose inputs could not be looked up, as the database failed, are claimed again', async () => {
     const { claimTasks } = await import('../../../src/server/jobs/claims.ts');
     const { loadJob } = await import('../../../src/server/jobs/active-job.ts');
+    const { createTaskLeases } = await import('../../../src/server/jobs/leases.ts');
     const detected = Promise.resolve({ isolation: createOpenIsolation('/bin/bash') });
     const idle = await createTestStorage({
       startJobs: () => ({ wake: () => undefined, problemOf: () => undefined, close: () => Promise.resolve(), detected }),
@@ -284,13 +285,14 @@ describe('tasks that fail', () => {
       const [phase] = job?.phases ?? [];
       if (!job || !phase) throw new Error('no job');
       const select = db.selectFrom.bind(db);
-      const failing = vi.spyOn(db, 'selectFrom').mockImplementationOnce(select);
-      failing.mockImplementationOnce(() => {
-        throw new Error('disk I/O error');
-      });
-      await expect(claimTasks(idle.store, job, phase, 10)).rejects.toThrow('disk I/O error');
+      const failing = vi.spyOn(db, 'selectFrom').mockImplementation(((table: 'entries') => {
+        if (table === 'entries') throw new Error('disk I/O error');
+        return select(table);
+      }) as typeof select);
+      const leases = createTaskLeases(idle.store, 'an engine');
+      await expect(claimTasks(idle.store, leases, job, phase, 10)).rejects.toThrow('disk I/O error');
       failing.mockRestore();
-      expect((await claimTasks(idle.store, job, phase, 10)).tasks).toHaveLength(2);
+      expect((await claimTasks(idle.store, leases, job, phase, 10)).tasks).toHaveLength(2);
     } finally {
       await idle.close();
     }

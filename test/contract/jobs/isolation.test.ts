@@ -142,7 +142,7 @@ describe('over a restart', () => {
       for (const input of inputs) await service.put(input, `${input}\n`);
       const id = await service.create([{ exec: 'sleep 0.02; cat' }]);
       await service.add(id, inputs, true);
-      await expect.poll(async () => (await service.state(id)).stats.tasksDone).toBeGreaterThan(3);
+      await expect.poll(async () => (await service.state(id)).stats.tasksDone, { timeout: 10_000 }).toBeGreaterThan(3);
       await service.restart(async () => {
         const { tasksDone } = (await service.state(id)).stats;
         expect(tasksDone).toBeLessThan(40);

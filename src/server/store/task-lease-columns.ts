@@ -1,0 +1,19 @@
+import { sql, type Kysely } from 'kysely';
+
+/** Step: who does a task, for how long, and for the how manieth time. Embedded services, which do all tasks themselves, leave these at rest. */
+export async function addTaskLeases(db: Kysely<never>): Promise<void> {
+  const table = (): ReturnType<typeof db.schema.alterTable> => db.schema.alterTable('job_tasks');
+  await table().addColumn('owner', 'text').execute();
+  await table().addColumn('lease', 'integer').execute();
+  await table()
+    .addColumn('attempt', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+  await table()
+    .addColumn('lost', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+  const columns = ['job', 'phase', 'number'];
+  const running = sql<boolean>`state = 'running'`;
+  await db.schema.createIndex('job_tasks_running').on('job_tasks').columns(columns).where(running).execute();
+  const suspect = sql<boolean>`state = 'waiting' and lost > 0`;
+  await db.schema.createIndex('job_tasks_suspect').on('job_tasks').columns(columns).where(suspect).execute();
+}
