@@ -317,7 +317,7 @@ _cloud_place() {
     'stor meta set') options="--type --header+ $_cloud_shared" ;;
     'stor meta unset') options="$_cloud_shared" ;;
     'stor meta replace') options="--type --header+ $_cloud_shared" ;;
-    'stor sync') options="--delete -y,--yes --max-delete --allow-empty-source -n,--dry-run --plan --backup-dir --with-headers --without-headers --checksum --size-only --headers --links --include+ --exclude+ --exclude-from --copies --modes --sparse --reset-headers --copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
+    'stor sync') options="--delete -y,--yes --max-delete --allow-empty-source -n,--dry-run --plan -w,--watch --watch-interval --backup-dir --with-headers --without-headers --checksum --size-only --headers --links --include+ --exclude+ --exclude-from --copies --modes --sparse --reset-headers --copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
     'stor diff') options="--checksum --size-only --headers --links --include+ --exclude+ --exclude-from --exit-code $_cloud_shared" ;;
     'stor snapshot') commands='create list diff restore delete prune' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
     'stor snapshot create') options="--copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
@@ -639,6 +639,7 @@ _cloud_value() {
     'stor meta replace/--header') kind=text ;;
     'stor sync/--max-delete') kind=text ;;
     'stor sync/--plan') kind=file ;;
+    'stor sync/--watch-interval') kind=text ;;
     'stor sync/--backup-dir') kind=file-or-path ;;
     'stor sync/--links') kind=words choices='follow skip' ;;
     'stor sync/--include') kind=text ;;

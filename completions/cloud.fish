@@ -847,6 +847,8 @@ function __cloud_valued
             return 0
         case 'stor sync/--plan'
             return 0
+        case 'stor sync/--watch-interval'
+            return 0
         case 'stor sync/--backup-dir'
             return 0
         case 'stor sync/--links'
@@ -2033,6 +2035,8 @@ complete -c cloud -n '__cloud_at \'stor sync\'' -l max-delete -x -d 'With --dele
 complete -c cloud -n '__cloud_at \'stor sync\'' -l allow-empty-source -d 'With --delete: also when the source is empty'
 complete -c cloud -n '__cloud_at \'stor sync\'' -s n -l dry-run -d 'Only show what would be done'
 complete -c cloud -n '__cloud_at \'stor sync\'' -l plan -r -F -d 'Write the steps to a file instead of doing them, for cloud stor run; - for stdout'
+complete -c cloud -n '__cloud_at \'stor sync\'' -s w -l watch -d 'Go on with what changes, until Ctrl-C; with --delete it asks once'
+complete -c cloud -n '__cloud_at \'stor sync\'' -l watch-interval -x -d 'With --watch: longest time between two runs; 1m when absent, 10s from the object storage'
 complete -c cloud -n '__cloud_at \'stor sync\'' -l backup-dir -x -F -a '(__cloud_ask_beside_files)' -d 'Keep what would be replaced or deleted below this directory of the target side'
 complete -c cloud -n '__cloud_at \'stor sync\'' -l with-headers -d 'To files: keep types, headers and links in .cloud-headers.jsonl at the root'
 complete -c cloud -n '__cloud_at \'stor sync\'' -l without-headers -d 'From files: take no headers from that file'

@@ -49,7 +49,7 @@ export interface Progress {
   /** Takes the display away while something else is written. */
   pause<T>(work: () => Promise<T>): Promise<T>;
   /** Takes it away for good, and sums up what moved. */
-  close(failed: number, others?: number): void;
+  close(failed: number, others?: number, isTold?: boolean): void;
 }
 
 /** Milliseconds between two drawings. */
@@ -216,12 +216,12 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
       erase();
       return await work();
     },
-    close: (failures, others = 0) => {
+    close: (failures, others = 0, isTold = true) => {
       if (isClosed) return;
       isClosed = true;
       clearInterval(timer);
       erase();
-      const summary = summarize(failures, others);
+      const summary = isTold ? summarize(failures, others) : undefined;
       if (summary !== undefined) err.stream.write(`${summary}\n`);
     },
   };

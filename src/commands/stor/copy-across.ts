@@ -14,7 +14,7 @@ import { readFilter, type FilterValues } from './filters.ts';
 import { missing } from './paths.ts';
 import { runTransfers } from './show.ts';
 import { checkSides, readSides, type Sides } from './sides.ts';
-import { mapSteps, readCopyOptions, reportTo, stepShape } from './sync.ts';
+import { mapSteps, readCopyOptions, reportTo, stepShape } from './sync-steps.ts';
 
 /** `cp` between the services of two profiles. */
 

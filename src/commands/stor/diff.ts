@@ -6,7 +6,7 @@ import type { Step } from '../../transfer/sync/steps.ts';
 import { createEngine, createTally } from './engine.ts';
 import { filterOptions } from './filters.ts';
 import { readSides } from './sides.ts';
-import { compareOptions, planSync } from './sync.ts';
+import { compareOptions, planSync } from './sync-steps.ts';
 
 const changes: Readonly<Record<Step['action'], string>> = {
   copy: 'changed',

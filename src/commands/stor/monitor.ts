@@ -10,8 +10,8 @@ export interface Display {
   readonly monitor: Monitor;
   /** Takes the display away while something else is written. */
   pause<T>(work: () => Promise<T>): Promise<T>;
-  /** Takes it away for good and sums up. @param others items that were done without a transfer */
-  close(failed: number, others?: number): void;
+  /** Takes it away for good and sums up, unless nobody is to be told. @param others items that were done without a transfer */
+  close(failed: number, others?: number, isTold?: boolean): void;
 }
 
 /** What the user asked for of the display. */
@@ -44,9 +44,9 @@ export async function monitorTransfers(context: Context, values: ProgressValues)
   voice.say = (message, kind) => void display.pause(async () => say(message, kind));
   return {
     ...display,
-    close: (failed, others) => {
+    close: (failed, others, isTold) => {
       voice.say = say;
-      display.close(failed, others);
+      display.close(failed, others, isTold);
     },
   };
 }

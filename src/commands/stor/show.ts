@@ -31,6 +31,8 @@ interface TransferOptions {
   readonly declare?: () => Work;
   /** The command whose work it is, where the transfers are made in the context of another profile. */
   readonly command?: Context;
+  /** One of many runs: nothing is said of one that had nothing to do. */
+  readonly isRepeated?: boolean;
 }
 
 /** What an interruption has left that the next run goes on with, below what is known of it already. */
@@ -49,7 +51,7 @@ function explainKept({ files, bytes }: { files: number; bytes: number }, cause: 
 export async function runTransfers(
   context: Context,
   values: Partial<TransferValues>,
-  { only, bulk, declare, command = context }: TransferOptions,
+  { only, bulk, declare, command = context, isRepeated = false }: TransferOptions,
   shape: Omit<Records, 'kind' | 'rows'>,
   work: (transfers: Transfers) => AsyncIterable<Row>,
 ): Promise<Output | undefined> {
@@ -61,10 +63,12 @@ export async function runTransfers(
   };
   const tally = createTally({ world: context.world, fail: (error, item) => display.pause(() => context.fail(error, item)) }, only);
   const recorder = createRecorder(command, declare, display.monitor);
+  let steps = 0;
   async function* transfer(): AsyncGenerator<Row> {
     const engine = { ...createEngine(context, values, { bulk, monitor: recorder.monitor }), noteKept };
     for await (const row of work({ engine, tally, entry: recorder.entry })) {
       recorder.count();
+      steps += 1;
       yield row;
     }
     tally.finish();
@@ -75,7 +79,7 @@ export async function runTransfers(
     } catch (error) {
       throw context.world.interrupted.aborted && kept.files > 0 ? explainKept(kept, error) : error;
     } finally {
-      display.close(tally.failed, tally.done);
+      display.close(tally.failed, tally.done, !isRepeated || steps + tally.failed > 0);
     }
   }
   if (wantsRows(context)) return records(rows(), shape);

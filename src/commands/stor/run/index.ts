@@ -17,7 +17,7 @@ import { nameMemory } from '../remember.ts';
 import { runTransfers } from '../show.ts';
 import { readSides } from '../sides.ts';
 import { linksOption } from '../skips.ts';
-import { copyOptions, mapSteps, readCopyOptions, reportTo, stepShape } from '../sync.ts';
+import { copyOptions, mapSteps, readCopyOptions, reportTo, stepShape } from '../sync-steps.ts';
 
 /** A plan of which the first line has been read. */
 interface Plan {

@@ -9,7 +9,7 @@ import type { Step } from '../../../transfer/sync/steps.ts';
 import type { Side } from '../../../transfer/sync/tree.ts';
 import { createEngine, createTally } from '../engine.ts';
 import { filterOptions, readFilter } from '../filters.ts';
-import { reportTo } from '../sync.ts';
+import { reportTo } from '../sync-steps.ts';
 import { findNamed } from './names.ts';
 
 async function* describeChanges(steps: AsyncIterable<Step>, finish: () => void): AsyncGenerator<Row> {

@@ -14,7 +14,7 @@ import { createEngine, createTally, transferOptions, type Tally } from '../engin
 import { filterOptions, readFilter } from '../filters.ts';
 import { confirmDeletion, guardOptions } from '../guard.ts';
 import { runTransfers } from '../show.ts';
-import { mapSteps, reportTo, stepShape } from '../sync.ts';
+import { mapSteps, reportTo, stepShape } from '../sync-steps.ts';
 import { findNamed } from './names.ts';
 
 interface Restoring {

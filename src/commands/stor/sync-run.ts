@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from '../../cli/command.ts';
+import type { Values } from '../../cli/parameters.ts';
+import type { Output } from '../../output/kinds.ts';
+import type { Work } from '../../config/journal-file.ts';
+import { makeFolder } from '../../transfer/tree/folders.ts';
+import { makeFolders } from '../../transfer/local/folders.ts';
+import { readManifest } from '../../transfer/manifest.ts';
+import { createBackup } from '../../transfer/sync/backup.ts';
+import type { Task } from '../../transfer/sync/compare.ts';
+import { syncSides } from '../../transfer/sync/run.ts';
+import type { Filter, Side } from '../../transfer/sync/tree.ts';
+import { createEngine, createTally } from './engine.ts';
+import { assertSourceNotEmpty, confirmDeletion } from './guard.ts';
+import { createLostHeaders } from './lost-headers.ts';
+import { nameMemory } from './remember.ts';
+import { checkSides, printSide, type Sides } from './sides.ts';
+import { runTransfers } from './show.ts';
+import { createSkips, readLinks } from './skips.ts';
+import { mapSteps, planSync, readCopyOptions, reportTo, stepShape } from './sync-steps.ts';
+import type { syncOptions } from './sync-options.ts';
+
+/** A command line of `sync`. */
+export type SyncInvocation = Context & {
+  readonly args: { readonly source: string; readonly target: string };
+  readonly options: Values<typeof syncOptions>;
+};
+
+/** What it asks for, once it is checked. */
+export interface SyncJob {
+  readonly sides: Sides;
+  readonly task: Task;
+  readonly filter: Filter;
+  /** Where what is replaced or deleted is kept. */
+  readonly backupRoot: Side | undefined;
+}
+
+/**
+ * Brings one side up to date with the other.
+ * @param isRepeated one of many runs, which says nothing when there was nothing to do
+ * @throws {UsageError} for sides that cannot be synced, and where nothing may be deleted
+ */
+export async function runSync(
+  invocation: SyncInvocation,
+  { sides, task, filter, backupRoot }: SyncJob,
+  isRepeated = false,
+): Promise<Output | undefined> {
+  const { args, options } = invocation;
+  const { from, to, context } = sides;
+  const isThere = await checkSides(sides);
+  await assertSourceNotEmpty(context, sides, options);
+  await confirmDeletion(invocation, sides, options, () =>
+    planSync(invocation, sides, {
+      deletes: true,
+      modes: options.modes,
+      remembers: false,
+      tally: createTally({ world: invocation.world, fail: async () => 1 }),
+      engine: createEngine(context, options, { bulk: true }),
+    }),
+  );
+  const skips = createSkips(invocation);
+  const declare = (): Work => ({
+    command: 'stor sync',
+    kind: 'sync',
+    args: { ...args },
+    // Whoever was asked before it began is not asked again, and what goes on ends some time.
+    options: { ...options, yes: true, watch: false },
+    placed: [[printSide(from), printSide(to)]],
+  });
+  const transfers = { only: false, bulk: true, declare, command: invocation, isRepeated };
+  return await runTransfers(context, options, transfers, stepShape, async function* ({ engine, tally }) {
+    if (!isThere && to.kind === 'remote') await makeFolder(engine.storage, to.root, { parents: true });
+    if (!isThere && to.kind === 'local') makeFolders(to.root);
+    const manifest = from.kind === 'local' && !options.withoutHeaders ? await readManifest(from.root) : undefined;
+    const lost = await createLostHeaders(invocation, to, options);
+    const backup = backupRoot && createBackup(engine, to, backupRoot, options.copy);
+    const steps = syncSides(engine, {
+      task,
+      filter,
+      deletes: options.delete,
+      dryRun: false,
+      isEmpty: false,
+      // What may remove or replace on a large scale is never done without a condition.
+      copy: { ...readCopyOptions(options, !options.delete && !backup), manifest, keeper: lost, backup },
+      memory: nameMemory(context, from, to),
+      remembers: true,
+      id: randomUUID(),
+      report: reportTo(tally),
+      links: readLinks(options.links),
+      onSkip: skips.add,
+    });
+    try {
+      yield* mapSteps(steps);
+    } finally {
+      await lost.finish();
+    }
+    if (!isRepeated) skips.finish();
+  });
+}

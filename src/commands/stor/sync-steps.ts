@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from '../../cli/command.ts';
+import { flag, number, withTopic } from '../../cli/parameters.ts';
+import { createContradiction } from '../../base/errors.ts';
+import type { Row } from '../../output/kinds.ts';
+import type { Engine } from '../../transfer/engine.ts';
+import type { Comparison } from '../../transfer/sync/compare.ts';
+import type { CopyOptions } from '../../transfer/sync/execute.ts';
+import { locate } from '../../transfer/sync/decide.ts';
+import { syncSides, type SyncReport } from '../../transfer/sync/run.ts';
+import type { Step } from '../../transfer/sync/steps.ts';
+import { sparseOption, type Tally } from './engine.ts';
+import { readFilter, type FilterValues } from './filters.ts';
+import { guessType, keepProperties } from './headers.ts';
+import { nameMemory } from './remember.ts';
+import { checkSides, type Sides } from './sides.ts';
+import { createSkips, linksOption, readLinks } from './skips.ts';
+
+/** Options that say which files are compared, and how. */
+export const compareOptions = withTopic('compare', {
+  checksum: flag('Compare contents by MD5 instead of times'),
+  sizeOnly: flag('Compare sizes alone'),
+  headers: flag('Compare stored headers too'),
+  links: linksOption,
+});
+
+interface CompareValues extends FilterValues {
+  readonly checksum: boolean;
+  readonly sizeOnly: boolean;
+  readonly headers: boolean;
+  readonly links: 'follow' | 'skip' | undefined;
+}
+
+export function chooseComparison({ checksum, sizeOnly }: CompareValues): Comparison {
+  if (checksum && sizeOnly) throw createContradiction('--checksum', '--size-only');
+  return checksum ? 'checksum' : sizeOnly ? 'size' : 'mtime';
+}
+
+export function reportTo(tally: Tally): SyncReport {
+  return { attempt: (rel, work) => tally.attempt(rel, work), fail: (error, item) => tally.fail(error, item), skip: () => tally.skip() };
+}
+
+export const copyOptions = {
+  copies: number('Number of copies of what is stored', { range: [1, 6] }),
+  modes: flag('Keep permission bits'),
+  sparse: sparseOption,
+  resetHeaders: flag('Give objects that are replaced the type and headers of new ones; they keep theirs when absent'),
+  copy: flag('Where links are refused, copy bytes between directories of the object storage through this machine'),
+};
+
+interface CopyValues {
+  readonly copies: number | undefined;
+  readonly modes: boolean;
+  readonly sparse: boolean;
+  readonly resetHeaders: boolean;
+  readonly copy: boolean;
+}
+
+export function readCopyOptions(options: CopyValues, mayUseParts: boolean): CopyOptions {
+  return {
+    describe: async (source) => ({ 'content-type': await guessType(source.file), ...keepProperties(source, options.modes) }),
+    copies: options.copies,
+    modes: options.modes,
+    sparse: options.sparse,
+    resetsHeaders: options.resetHeaders,
+    mayUseParts,
+    copiesThrough: options.copy,
+  };
+}
+
+export const stepShape = {
+  columns: ['action', 'reason', { key: 'size', as: 'size' as const }, { key: 'rel', title: 'PATH' }],
+  id: 'rel',
+  fields: ['source', 'target'],
+};
+
+function describeStep({ action, reason, size, rel, source, target }: Step): Row {
+  return { action, rel, size, reason, source, target };
+}
+
+interface Planning {
+  readonly deletes: boolean;
+  readonly modes: boolean;
+  readonly remembers: boolean;
+  readonly tally: Tally;
+  readonly engine: Engine;
+}
+
+/** What would have to be done, one step after the other. */
+export async function* planSync(
+  context: Context & { readonly options: CompareValues },
+  sides: Sides,
+  { deletes, modes, remembers, tally, engine }: Planning,
+): AsyncGenerator<Step> {
+  const { options } = context;
+  const { from, to } = sides;
+  const isThere = await checkSides(sides);
+  const skips = createSkips(context);
+  if (!isThere) yield { action: 'mkdir', rel: '', to: locate(to, ''), reason: 'new' };
+  yield* syncSides(engine, {
+    task: { from, to, comparison: chooseComparison(options), comparesHeaders: options.headers || options.checksum, modes },
+    filter: await readFilter(context, options),
+    deletes,
+    dryRun: true,
+    isEmpty: !isThere,
+    copy: readCopyOptions({ copies: undefined, modes: false, sparse: false, resetHeaders: false, copy: false }, false),
+    memory: nameMemory(sides.context, from, to),
+    remembers,
+    id: randomUUID(),
+    report: reportTo(tally),
+    links: readLinks(options.links),
+    onSkip: skips.add,
+  });
+  skips.finish();
+  tally.finish();
+}
+
+export async function* mapSteps(steps: AsyncIterable<Step>): AsyncGenerator<Row> {
+  for await (const step of steps) yield describeStep(step);
+}

@@ -1,0 +1,78 @@
+import { confirm } from '../../cli/prompt.ts';
+import { CloudError, InterruptedError, isSystemError, PartialError, UsageError } from '../../base/errors.ts';
+import { pause } from '../../client/retry.ts';
+import { records, type Output, type Row } from '../../output/kinds.ts';
+import { watchTree, type TreeWatch } from '../../transfer/local/watch-tree.ts';
+import { wantsRows } from './show.ts';
+import { printSide } from './sides.ts';
+import { runSync, type SyncInvocation, type SyncJob } from './sync-run.ts';
+import { stepShape } from './sync-steps.ts';
+
+/** Milliseconds between two runs when nothing tells of a change: hints of the system may be lost, and the object storage gives none. */
+const localInterval = 60_000;
+const remoteInterval = 10_000;
+/** The same after a run that failed, at most: what it waits for may come back without a hint. */
+const failureInterval = 5000;
+
+/** Whether a run may fail like this while the next one goes well. */
+function isPassing(error: unknown): boolean {
+  return (error instanceof CloudError && !(error instanceof InterruptedError)) || isSystemError(error);
+}
+
+/** Asks once for all runs to come. */
+async function allowDeletion({ options, world }: SyncInvocation, { sides }: SyncJob): Promise<void> {
+  if (!options.delete || options.yes) return;
+  await confirm(world, `Delete what is only in ${printSide(sides.to)}, now and whenever something goes from ${printSide(sides.from)}?`);
+}
+
+/** One run after the other. The first may fail as one alone does; what fails later is reported, and tried again with the next one. */
+async function* runAgain(invocation: SyncInvocation, job: SyncJob, changes: TreeWatch | undefined): AsyncGenerator<Row> {
+  const { options, world, note, fail } = invocation;
+  const { from } = job.sides;
+  const interval = options.watchInterval ?? (from.kind === 'local' ? localInterval : remoteInterval);
+  for (let isFirst = true; ; isFirst = false) {
+    let longest = interval;
+    try {
+      // What changes from here on is seen, by this run or by the next one.
+      await changes?.refresh();
+      const output = await runSync(invocation, job, !isFirst);
+      if (output?.kind === 'records') for await (const row of output.rows) yield row;
+    } catch (error) {
+      if (world.interrupted.aborted || !isPassing(error)) throw error;
+      // What is wrong with the command line stays so.
+      if (isFirst && !(error instanceof PartialError)) throw error;
+      await fail(error);
+      longest = Math.min(interval, failureInterval);
+    }
+    if (isFirst && !world.interrupted.aborted) note(`Watching ${printSide(from)}; Ctrl-C ends it`);
+    await (changes ? changes.wait(longest, world.interrupted) : pause(longest, world.interrupted));
+    if (world.interrupted.aborted) throw new InterruptedError('no longer watching');
+  }
+}
+
+/**
+ * Brings one side up to date with the other, again and again, until it is interrupted.
+ * @throws {InterruptedError} in the end
+ */
+export async function watchSync(invocation: SyncInvocation, job: SyncJob): Promise<Output | undefined> {
+  const { options, global, warn } = invocation;
+  const { from } = job.sides;
+  if (wantsRows(invocation) && !['jsonl', 'tsv', 'csv', 'name'].includes(global.output ?? ''))
+    throw new UsageError('with --watch there is no last step to lay out a table or a document for', {
+      hint: '-o jsonl, a line for each step',
+    });
+  await allowDeletion(invocation, job);
+  const agreed: SyncInvocation = { ...invocation, options: { ...options, yes: true } };
+  const onLimit = ({ message }: Error): void => warn(`not every directory can be watched, and is looked at now and then: ${message}`);
+  async function* rows(): AsyncGenerator<Row> {
+    const changes = from.kind === 'local' ? watchTree(from.root, job.filter.prunes, onLimit) : undefined;
+    try {
+      yield* runAgain(agreed, job, changes);
+    } finally {
+      changes?.close();
+    }
+  }
+  if (wantsRows(invocation)) return records(rows(), stepShape);
+  for await (const _ of rows()) void _;
+  return undefined;
+}
