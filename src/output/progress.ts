@@ -1,5 +1,7 @@
 import type { OutputStream } from '../base/world.ts';
+import { createBottomLines } from './bottom-lines.ts';
 import { escapeControl } from './escape.ts';
+import { createRate } from './rate.ts';
 import { formatDuration, formatRate, formatSize } from './units.ts';
 import { pad, truncate } from './width.ts';
 
@@ -61,27 +63,6 @@ const worthShowing = 300;
 /** Most lines for single transfers. */
 const mostLines = 8;
 
-/** Milliseconds over which the rate is measured. */
-const rateWindow = 3000;
-
-interface Sample {
-  at: number;
-  moved: number;
-}
-
-/** Bytes per second over the last moments. */
-function createRate(): { add(at: number, moved: number): number } {
-  const samples: Sample[] = [];
-  return {
-    add: (at, moved) => {
-      samples.push({ at, moved });
-      while (samples.length > 2 && at - (samples[0]?.at ?? at) > rateWindow) samples.shift();
-      const first = samples[0] ?? { at, moved };
-      return at === first.at ? 0 : Math.max(0, ((moved - first.moved) / (at - first.at)) * 1000);
-    },
-  };
-}
-
 function describePart(moved: number, size: number | undefined): string {
   if (size === undefined || size === 0) return formatSize(moved);
   const percent = Math.min(100, Math.floor((moved / size) * 100));
@@ -104,6 +85,7 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
   const running = new Set<Running>();
   const started = now();
   const rate = createRate();
+  const bottom = createBottomLines(err);
   let moved = 0;
   let kept = 0;
   let done = 0;
@@ -111,13 +93,7 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
   let expected = { files: 0, bytes: 0 };
   /** Transfers that began, and how much those have whose size is known. */
   let begun = { files: 0, bytes: 0 };
-  let drawn = 0;
   let isClosed = false;
-
-  function erase(): void {
-    if (drawn > 0) err.stream.write(`\u001b[${drawn}F\u001b[J`);
-    drawn = 0;
-  }
 
   /** Bytes of everything; 0 when nobody knows how many files there are. What has not begun is taken for as large as the others. */
   function measureAll(): number {
@@ -136,11 +112,6 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
   }
 
   function draw(): void {
-    if (err.isForeground?.() === false) {
-      // The lines above the cursor are not ours any more.
-      drawn = 0;
-      return;
-    }
     const at = now();
     const width = Math.max(20, err.columns() - 1);
     const slow = [...running].filter(({ since }) => at - since > worthShowing).slice(0, mostLines);
@@ -149,9 +120,7 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
       return `${pad(truncate(escapeControl(label), width - state.length - 2), width - state.length - 2)}  ${state}`;
     });
     lines.push(truncate(describeTotal(at), width));
-    erase();
-    err.stream.write(`${lines.join('\n')}\n`);
-    drawn = lines.length;
+    bottom.draw(lines);
   }
 
   function printLine(): void {
@@ -213,14 +182,14 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
       },
     },
     pause: async (work) => {
-      erase();
+      bottom.erase();
       return await work();
     },
     close: (failures, others = 0, isTold = true) => {
       if (isClosed) return;
       isClosed = true;
       clearInterval(timer);
-      erase();
+      bottom.erase();
       const summary = isTold ? summarize(failures, others) : undefined;
       if (summary !== undefined) err.stream.write(`${summary}\n`);
     },

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { usualIsolation } from '../support/job-sandboxes.ts';
 import { writeRsaKeyFile } from '../support/rsa-keys.ts';
+import { openTerminal } from '../support/terminal.ts';
 import { useLocal } from '../support/sandbox.ts';
 
 interface Job {
@@ -228,6 +229,20 @@ test('a pattern stands for objects: directories that fit are left out, with a wo
     3,
     ["cloud jobs run --map wc 'log?': log? matches only a directory: inputs of a job are objects", "hint: what is in them: 'log?/*'"],
   ]);
+});
+
+test('at a terminal a watched job has a bar in the last line, and the terminal is left as it was', async () => {
+  const id = (await user.here(['jobs', 'create', '--name', 'drawn', '--map', 'cat; sleep 0.2', '-o', 'name'])).stdout.trim();
+  await user.here(['jobs', 'add', id, 'logs/a.txt', 'logs/none']);
+  const line = `trap : INT; stty -g > before; cloud jobs watch ${id}; echo "code $?"; stty -g > after; diff before after`;
+  const left = openTerminal(line, { env: user.env, cwd: user.home });
+  await left.until(/█{24} 100% {2}2 of 2 tasks done.*1 error.*input open/);
+  left.type('\u0003');
+  expect(await left.end()).toMatchObject({ code: 0, text: expect.stringContaining('code 130') });
+  const stayed = openTerminal(line, { env: user.env, cwd: user.home });
+  await stayed.until(/error: /);
+  await user.here(['jobs', 'end', id]);
+  expect(await stayed.end()).toMatchObject({ code: 0, text: expect.stringMatching(/done in [^\n]*: 1 output, 1 error\ncode 0\n$/) });
 });
 
 test('a job step by step: create, add, watch, end, wait, outputs; found by name', async () => {

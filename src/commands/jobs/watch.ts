@@ -2,9 +2,12 @@ import type { JobError, Phase } from '../../api/objects.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { duration, one } from '../../cli/parameters.ts';
 import { InterruptedError } from '../../base/errors.ts';
+import { canDraw, createBottomLines } from '../../output/bottom-lines.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { bytes, records } from '../../output/kinds.ts';
+import { truncate } from '../../output/width.ts';
 import { findJob, type KnownJob } from './find.ts';
+import { createJobBar } from './job-bar.ts';
 import { createReader } from './streams.ts';
 import { describeError } from './task-errors.ts';
 import { describeEnd, describeProgress, hintAttach, pollJob } from './wait.ts';
@@ -37,13 +40,19 @@ async function* look(reader: ReturnType<typeof createReader<'errors'>>, job: Kno
   else if (last === undefined || describeProgress(job) !== describeProgress(last)) yield { event: 'progress', job };
 }
 
-/** What happens to a job from now on until it is done. */
-async function* watchJob(context: Context, id: string, timeout: number | undefined): AsyncGenerator<Event> {
+/** What happens to a job from now on until it is done. @param onLook told of the job at each look while it goes on, after what is new */
+async function* watchJob(
+  context: Context,
+  id: string,
+  timeout: number | undefined,
+  onLook: (job: KnownJob) => void,
+): AsyncGenerator<Event> {
   const reader = createReader(context, id, 'errors');
   let last: KnownJob | undefined;
   try {
     for await (const job of pollJob(context, id, timeout)) {
       yield* look(reader, job, last);
+      if (job.state !== 'done') onLook(job);
       last = job;
     }
   } catch (error) {
@@ -64,17 +73,43 @@ async function* toLines(events: AsyncIterable<Event>): AsyncGenerator<Uint8Array
   for await (const event of events) for (const line of describeEvent(event)) yield Buffer.from(`${escapeControl(line)}\n`);
 }
 
+/** The same at a terminal: how far the job is stands in a line below, and is drawn anew in its place. */
+async function* toDrawnLines(
+  { world }: Context,
+  start: (onLook: (job: KnownJob) => void) => AsyncIterable<Event>,
+): AsyncGenerator<Uint8Array> {
+  const bottom = createBottomLines(world.stderr);
+  const describeBar = createJobBar(world.now);
+  const drawn = start((job) => bottom.draw([truncate(escapeControl(describeBar(job)), Math.max(20, world.stderr.columns() - 1))]));
+  async function* told(): AsyncGenerator<Event> {
+    for await (const event of drawn) if (event.event !== 'progress') yield event;
+  }
+  try {
+    for await (const line of toLines(told())) {
+      bottom.erase();
+      yield line;
+    }
+  } finally {
+    bottom.erase();
+  }
+}
+
 export const watch = command({
   summary: 'Show what happens to a job until it is done',
   description:
-    'Shows the phases, tasks done and left, and errors as they happen. In JSON lines each event is a record with time and event: job, progress, error or done. Ctrl-C ends the watching, not the job.',
+    'Shows the phases, tasks done and left, and errors as they happen; at a terminal, how far the job is as a bar with its rate in the last line. In JSON lines each event is a record with time and event: job, progress, error or done. Ctrl-C ends the watching, not the job.',
   arguments: { job: one('Id, beginning of an id, or name', { values: 'job' }) },
   options: { waitTimeout: duration('Longest time to watch') },
   run: async (invocation) => {
     const { args, options, global, world } = invocation;
-    const events = watchJob(invocation, await findJob(invocation, args.job), options.waitTimeout);
-    if ((global.output === undefined || global.output === 'table') && !global.json) return bytes(toLines(events));
-    return records(toRows(events, world.now), { columns: ['time', 'event', 'state', 'stats', 'message'], id: 'event' });
+    const id = await findJob(invocation, args.job);
+    const start = (onLook: (job: KnownJob) => void): AsyncIterable<Event> => watchJob(invocation, id, options.waitTimeout, onLook);
+    const silently = (): void => undefined;
+    if ((global.output === undefined || global.output === 'table') && !global.json) {
+      const draws = world.stdout.isTerminal && canDraw(world.stderr, world.env) && !global.quiet;
+      return bytes(draws ? toDrawnLines(invocation, start) : toLines(start(silently)));
+    }
+    return records(toRows(start(silently), world.now), { columns: ['time', 'event', 'state', 'stats', 'message'], id: 'event' });
   },
   examples: [
     { line: 'cloud jobs watch count', help: 'Until it is done' },

@@ -1,5 +1,6 @@
 import type { Context } from '../../cli/command.ts';
 import { createContradiction } from '../../base/errors.ts';
+import { canDraw } from '../../output/bottom-lines.ts';
 import { saysJson } from '../../output/notes.ts';
 import type { ProgressMode } from '../../output/progress.ts';
 import type { Monitor } from '../../transfer/engine.ts';
@@ -19,7 +20,7 @@ export type ProgressValues = Partial<Pick<TransferValues, 'progress' | 'noProgre
 
 function chooseMode({ world, global }: Context, { progress, noProgress }: ProgressValues): ProgressMode {
   if (noProgress === true && progress !== undefined && progress !== 'none') throw createContradiction('--progress', '--no-progress');
-  const draws = world.stderr.isTerminal && world.env['TERM'] !== 'dumb';
+  const draws = canDraw(world.stderr, world.env);
   if (noProgress === true) return 'none';
   // Codes that move the cursor mean nothing in a log.
   if (progress !== undefined) return progress === 'bar' && !draws ? 'plain' : progress;
