@@ -396,7 +396,7 @@ _cloud_place() {
     'local requests') options="--data --failed -f,--follow $_cloud_shared" ;;
     'local record') options="--body-limit $_cloud_shared" ;;
     'server') commands='gateway migrate apply diff accounts' aliases='accounts=account' options="$_cloud_shared" ;;
-    'server gateway') options="--database --database-file --bytes --bytes-credentials --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --datacenter --limit+ --work-dir --allow-jobs --isolation --job-slots --job-time-limit $_cloud_shared" ;;
+    'server gateway') options="--database --database-file --bytes --bytes-credentials --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --datacenter --limit+ --allow-jobs --work-dir --isolation --job-slots --job-time-limit --keep-garbage --no-collect $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
     'server apply') options="--database --database-file --prune --dry-run -y,--yes $_cloud_shared" ;;
     'server diff') options="--database --database-file --prune --exit-code $_cloud_shared" ;;
@@ -866,6 +866,7 @@ _cloud_value() {
     'server gateway/--isolation') kind=words choices='bubblewrap namespaces none' ;;
     'server gateway/--job-slots') kind=text ;;
     'server gateway/--job-time-limit') kind=text ;;
+    'server gateway/--keep-garbage') kind=text ;;
     'server migrate/--database') kind=text ;;
     'server migrate/--database-file') kind=file ;;
     'server apply/--database') kind=text ;;

@@ -80,6 +80,8 @@ export const optionTopics = {
   compare: 'Comparison options',
   filters: 'Filter options',
   names: 'Name options',
+  engines: 'Options of database and contents',
+  tasks: 'Options of tasks of jobs',
 } as const;
 export type OptionTopic = keyof typeof optionTopics;
 

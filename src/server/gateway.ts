@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import type { Kysely } from 'kysely';
 import { compute as computeOperations } from '../api/compute.ts';
 import { storage as storageOperations } from '../api/storage.ts';
+import { build } from '../base/build.ts';
 import { LocalError } from '../base/errors.ts';
 import { listNames, prepareTls } from './http/certificates.ts';
 import { computePoolLimits, createConnectionPool } from './http/connection-pool.ts';
@@ -12,17 +13,19 @@ import { createService } from './http/serve.ts';
 import { createComputeHandlers } from './compute/index.ts';
 import { followCancelled } from './jobs/disabled-accounts.ts';
 import type { JobEngine } from './jobs/engine.ts';
+import { removeTree } from './jobs/remove-tree.ts';
 import { prepareJobs } from './local-jobs.ts';
 import type { LocalOptions } from './local-options.ts';
 import { answerPreflight } from './storage/cors.ts';
 import { createStorageHandlers, entryAt } from './storage/index.ts';
 import { assertUpload } from './storage/uploads.ts';
-import { collectUnreferenced } from './store/collect.ts';
 import { foldRegularly } from './store/fold-regularly.ts';
-import { findReferenced } from './storage/contents.ts';
+import { makeJobDirectory } from './job-directory.ts';
+import { keepCollecting } from './keep-collecting.ts';
+import { countRequests } from './running-requests.ts';
 import type { LocalStore } from './store/open.ts';
 import type { Schema } from './store/schema.ts';
-import { takeLease, type Lease } from './store/postgres/lease.ts';
+import { keepLease, takeLease, type Keeping, type Lease } from './store/postgres/lease.ts';
 import { openClusterStore, openPostgres, type ClusterStoreOptions } from './store/postgres/open.ts';
 import { openWatch, type GatewayState, type Watch, type WatchOptions } from './operator/watch.ts';
 import type { OwnAddresses, ServiceSettings } from './settings.ts';
@@ -51,6 +54,10 @@ export interface GatewayOptions extends SharedOptions, WatchOptions {
   readonly isBalancer?: ((address: string) => boolean) | undefined;
   /** Of this process, by which others are told of it. */
   readonly pid: number;
+  /** Milliseconds for which contents are kept that nothing refers to any more; undefined: until nobody reads them. */
+  readonly keepGarbage?: number | undefined;
+  /** Whether it takes its turn in removing such contents; true when absent. */
+  readonly collects?: boolean | undefined;
 }
 
 /** A gateway that serves. */
@@ -68,9 +75,6 @@ export interface Gateway {
 }
 
 const defaultDatacenter = 'local';
-
-/** Contents that no row names are left alone for so long, milliseconds: clocks of a shared file system may differ from this one's. */
-const orphanAge = 3_600_000;
 
 /** Connections that renew the lease, so that requests which hold all others never let it end. */
 const leaseConnections = 1;
@@ -122,7 +126,7 @@ async function nameServices(store: LocalStore, { datacenters, services }: OwnAdd
 async function listenBoth(
   store: LocalStore,
   tls: Tls | undefined,
-  { jobs, watch, state }: { jobs: JobEngine | undefined; watch: Watch; state: GatewayState },
+  { jobs, lease, watch, state }: { jobs: JobEngine | undefined; lease: Lease; watch: Watch; state: GatewayState },
   options: GatewayOptions,
 ): Promise<[Listener, Listener]> {
   const { datacenter = defaultDatacenter, host = '127.0.0.1', now = Date.now, log = () => undefined, settings = {} } = options;
@@ -141,9 +145,9 @@ async function listenBoth(
     answerPreflight,
     assertUpload,
   });
-  const first = await listen({ ...sockets, handle: compute, port: options.computePort });
+  const first = await listen({ ...sockets, handle: countRequests(compute, lease), port: options.computePort });
   try {
-    return [first, await listen({ ...sockets, handle: storage, port: options.storPort })];
+    return [first, await listen({ ...sockets, handle: countRequests(storage, lease), port: options.storPort })];
   } catch (error) {
     await first.close(0);
     throw error;
@@ -152,7 +156,7 @@ async function listenBoth(
 
 async function serve(
   store: LocalStore,
-  { lease, watch, state, dataDir }: { lease: Lease; watch: Watch; state: GatewayState; dataDir: string },
+  { lease, keeping, watch, state, dataDir }: { lease: Lease; keeping: Keeping; watch: Watch; state: GatewayState; dataDir: string },
   options: GatewayOptions,
 ): Promise<Gateway> {
   const { datacenter = defaultDatacenter, now = Date.now, log = () => undefined } = options;
@@ -162,21 +166,17 @@ async function serve(
   let own: OwnAddresses = { datacenters: {}, services: {} };
   const settings = { ...options.settings, addresses: () => own };
   const jobs = prepareJobs(store, local, () => own.services['storage'] ?? '');
-  const [compute, storage] = await listenBoth(store, tls, { jobs, watch, state }, { ...options, settings });
+  const [compute, storage] = await listenBoth(store, tls, { jobs, lease, watch, state }, { ...options, settings });
   const { publicUrl = compute.url, storPublicUrl = storage.url } = options;
   own = { datacenters: { [datacenter]: publicUrl }, services: { compute: publicUrl, storage: storPublicUrl } };
-  const stop = new AbortController();
   const stopFollowing = jobs && followCancelled(store, jobs.wake, log);
   const stopFolding = foldRegularly(store.db, log);
+  const { keepGarbage: keep, collects = true } = options;
+  const collecting = collects ? keepCollecting({ store, keeping, log, holder: lease.id, keep }) : undefined;
   const closeAll = async (patience?: number): Promise<void> => {
-    stop.abort();
     await stopFollowing?.();
-    await Promise.all([compute.close(patience), storage.close(patience), jobs?.close(), collecting, stopFolding()]);
+    await Promise.all([compute.close(patience), storage.close(patience), jobs?.close(), collecting?.stop(), stopFolding()]);
   };
-  const collecting = collectUnreferenced(store, Date.now() - orphanAge, findReferenced, stop.signal).then(
-    (removed) => (removed > 0 ? log(`removed ${removed} contents that no object refers to`) : undefined),
-    (error: unknown) => log(`collecting failed: ${String(error)}`),
-  );
   try {
     await nameServices(store, own);
   } catch (error) {
@@ -191,20 +191,24 @@ async function serve(
 }
 
 /**
- * Serves both services over a PostgreSQL database that was migrated and a directory of contents.
- * @throws {LocalError} when the database, the directory or a port cannot be used, or another gateway serves the database.
+ * Serves both services over a PostgreSQL database that was migrated and a directory of contents, beside any number of others.
+ * @throws {LocalError} when the database, the directory or a port cannot be used.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { database, bytes, log = () => undefined } = options;
+  const { database, bytes, pid, log = () => undefined } = options;
   const state: GatewayState = { phase: 'starting' };
   const watch = await openWatch(options, state);
   let own: Kysely<Schema> | undefined;
   let lease: Lease | undefined;
+  let keeping: Keeping | undefined;
   let store: LocalStore | undefined;
   let work: WorkDir | undefined;
+  let tasks: string | undefined;
   const end = async (): Promise<void> => {
+    if (tasks !== undefined) await removeTree(tasks);
     await work?.remove();
     await store?.close();
+    await keeping?.stop();
     // Where the database is away the lease ends by itself.
     await lease?.release().catch((error: unknown) => log(`the lease cannot be given back: ${String(error)}`));
     await own?.destroy();
@@ -212,12 +216,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
   try {
     own = await openPostgres(database, leaseConnections);
-    store = await openClusterStore({ database, bytes, log, admit: (transaction) => requireLease(lease).admit(transaction) });
-    lease = await takeLease(own, `process ${options.pid} of ${hostname()}`, log);
+    const admit: Lease['admit'] = (transaction) => requireLease(lease).admit(transaction);
+    store = await openClusterStore({ database, bytes, log, admit, beginReading: () => requireLease(lease).begin().end });
+    lease = await takeLease(own, { address: `process ${pid} of ${hostname()}`, version: build.version });
     state.lease = lease;
+    keeping = keepLease(lease, log);
     // Beside contents that are files of this machine, which tasks then share without a copy.
     work = await openWorkDir(options.workDir ?? (typeof bytes === 'string' ? bytes : undefined));
-    const gateway = await serve(store, { lease, watch, state, dataDir: work.dir }, options);
+    tasks = await makeJobDirectory(work.dir, pid);
+    const gateway = await serve(store, { lease, keeping, watch, state, dataDir: tasks }, options);
     return {
       ...gateway,
       close: async (patience) => {

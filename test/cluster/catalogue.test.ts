@@ -24,7 +24,7 @@ beforeAll(async () => {
   ends.push(remove, drop, () => store.close());
   const key = createRsaKey();
   await seedAccount(store, { login: 'demo', publicKey: key.line, keyFile: '', now: 0 });
-  service = joinServices(store, key, { limits: true });
+  service = joinServices(store, key, { settings: { limits: true } });
   // As a gateway writes them.
   await store.write(async (transaction) => {
     await transaction.insertInto('datacenters').values({ name: 'east', url: 'https://east.example.com' }).execute();

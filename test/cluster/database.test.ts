@@ -3,15 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { takeLease } from '../../src/server/store/postgres/lease.ts';
 import { migratePostgres } from '../../src/server/store/postgres/migrate.ts';
 import { openClusterStore, openPostgres } from '../../src/server/store/postgres/open.ts';
-import { StoreUnavailable } from '../../src/server/store/unavailable.ts';
 import { createDatabase, migrateDatabase } from '../support/cluster-database.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { createTestService, type TestReply } from '../support/service.ts';
 
-/** What becomes of the services when the database is new, newer, away, or belongs to another. */
+/** What becomes of the services when the database is new, newer, or away. */
 
 let dir = '';
 /** Run after a test, the last one first. */
@@ -105,93 +103,4 @@ test('while the database is away requests get 503 with Retry-After, and all is w
     if (status === 204) expect((await service.storage('GET', `/demo/stor/${'efgh'[index]}`)).status).toBe(200);
   expect((await service.storage('GET', '/demo/stor/a')).text).toHaveLength(5000);
   expect((await put('after')).status).toBe(204);
-});
-
-describe('the lease', () => {
-  const log = (): void => undefined;
-  /** Milliseconds after which a lease is renewed that a test has end. */
-  const never = 1_000_000_000;
-
-  /** As after a freeze that lasted longer than the lease. */
-  async function expire(url: string): Promise<void> {
-    await sql`update gateways set until = clock_timestamp() - interval '1 second'`.execute(await open(url));
-  }
-
-  test('a second live gateway is refused, and one after the first has ended is not', async () => {
-    const db = await open(await create());
-    const first = await takeLease(db, 'first', log);
-    await expect(takeLease(db, 'second', log)).rejects.toThrow(/^another gateway serves this database: first$/u);
-    await first.release();
-    const second = await takeLease(db, 'second', log);
-    await second.release();
-  });
-
-  test('of many that start at once one gets it', async () => {
-    const db = await open(await create());
-    const tried = await Promise.allSettled(Array.from({ length: 8 }, (_, index) => takeLease(db, `gateway ${index}`, log)));
-    const got = tried.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-    expect(got).toHaveLength(1);
-    await got[0]?.release();
-  });
-
-  test('a gateway that wakes after its lease commits nothing, whether another has taken over or not', async () => {
-    const url = await create();
-    const db = await open(url);
-    const lease = await takeLease(db, 'frozen', log, never);
-    const store = await openClusterStore({ database: url, bytes: dir, admit: lease.admit });
-    ends.push(() => store.close());
-    const write = (name: string): Promise<unknown> =>
-      store.write((transaction) => transaction.insertInto('networks').values({ id: name, name }).execute());
-    await write('before');
-    await expire(url);
-    await expect(write('expired')).rejects.toBeInstanceOf(StoreUnavailable);
-    const next = await takeLease(db, 'next', log);
-    await expect(write('taken')).rejects.toBeInstanceOf(StoreUnavailable);
-    expect(await db.selectFrom('networks').select('id').execute()).toEqual([{ id: 'before' }]);
-    await next.release();
-    await lease.release();
-  });
-
-  test('whoever takes over waits for the writes under way', async () => {
-    const url = await create();
-    const db = await open(url);
-    const lease = await takeLease(db, 'slow', log, never);
-    const store = await openClusterStore({ database: url, bytes: dir, admit: lease.admit });
-    ends.push(() => store.close());
-    const order: string[] = [];
-    let go = (): void => undefined;
-    const waiting = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    let begun = (): void => undefined;
-    const running = new Promise<void>((resolve) => {
-      begun = resolve;
-    });
-    const writing = store.write(async (transaction) => {
-      await transaction.insertInto('networks').values({ id: 'x', name: 'x' }).execute();
-      begun();
-      await waiting;
-    });
-    await running;
-    await expire(url);
-    const taking = takeLease(db, 'next', log).then((next) => {
-      order.push('taken');
-      return next;
-    });
-    // It waits for a lock in the database, where one can see it.
-    const other = await open(url);
-    const isWaiting = async (): Promise<boolean> => {
-      const { rows } = await sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`.execute(
-        other,
-      );
-      return rows.length > 0;
-    };
-    await expect.poll(isWaiting, { timeout: 20_000 }).toBe(true);
-    go();
-    await writing.then(() => order.push('written'));
-    const next = await taking;
-    expect(order).toEqual(['written', 'taken']);
-    await next.release();
-    await lease.release();
-  });
 });

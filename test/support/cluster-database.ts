@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql, type Kysely } from 'kysely';
 import { migratePostgres } from '../../src/server/store/postgres/migrate.ts';
-import { openClusterStore, openPostgres } from '../../src/server/store/postgres/open.ts';
+import { openClusterStore, openPostgres, type ClusterStoreOptions } from '../../src/server/store/postgres/open.ts';
+import { collect, type Collected, type CollectOptions } from '../../src/server/cluster-collector.ts';
 import { openStore, type LocalStore } from '../../src/server/store/open.ts';
 import { chooseTestS3 } from './byte-stores.ts';
+import type { Schema } from '../../src/server/store/schema.ts';
+import { takeLease, type Lease } from '../../src/server/store/postgres/lease.ts';
 import { runStatement, startPostgres, type TestPostgres } from './postgres.ts';
 
 /** Databases of tests that run on PostgreSQL: each is a copy of one that was migrated once. */
@@ -50,16 +55,69 @@ export async function createDatabase({ isEmpty = false } = {}): Promise<{ url: s
   return { url: nameDatabase(pattern, name), drop: () => runStatement(admin, `drop database if exists ${name} with (force)`) };
 }
 
+/** Seconds for which the lease of a test holds that nobody renews. */
+const longLease = 86_400;
+
+/** A store as a gateway has it, with the lease of that. */
+export interface LeasedStore {
+  readonly store: LocalStore;
+  readonly lease: Lease;
+}
+
+/** Opens a database that was migrated as a gateway does. @param clock milliseconds, of the process */
+export async function openLeased(url: string, bytes: ClusterStoreOptions['bytes'], clock?: () => number): Promise<LeasedStore> {
+  const own = await openPostgres(url, 1);
+  const lease = await takeLease(own, { address: 'a test', lifetime: longLease, clock });
+  const store = await openClusterStore({ database: url, bytes, admit: lease.admit, beginReading: () => lease.begin().end });
+  const close = async (): Promise<void> => {
+    await store.close();
+    await lease.release();
+    await own.destroy();
+  };
+  return { lease, store: { ...store, close } };
+}
+
+const leases = new WeakMap<object, Lease>();
+
+/** Renewals after which what still runs is what holds the start of the oldest work back, and not the time that an answer took. */
+const mostRenewals = 10;
+
+/** Renews a lease until it tells that nothing runs which began before now, or that something does. */
+export async function catchUp(db: Kysely<Schema>, lease: Pick<Lease, 'id' | 'renew'>): Promise<void> {
+  const { rows } = await sql<{ now: string }>`select cast(clock_timestamp() as text) as now`.execute(db);
+  for (let renewals = 0; renewals < mostRenewals; renewals += 1) {
+    await lease.renew();
+    const found = await sql`select id from gateways where id = ${lease.id} and oldest >= cast(${rows[0]?.now} as timestamptz)`.execute(db);
+    if (found.rows.length > 0) return;
+    await sleep(5);
+  }
+}
+
+/** Removes what nothing refers to and nobody reads, where no store of one process alone does that at once. */
+export async function collectContents(
+  store: LocalStore,
+  options: Partial<CollectOptions> = {},
+  lease: Pick<Lease, 'id' | 'renew'> | undefined = leases.get(store),
+): Promise<Collected | undefined> {
+  if (!runsOnPostgres()) return undefined;
+  await collect({ store, sweep: false, ...options, dryRun: true });
+  // From here on the gateway is known to have begun nothing before what was seen.
+  if (lease) await catchUp(store.db, lease);
+  return collect({ store, sweep: false, ...options });
+}
+
 /** An empty store for a test: on PostgreSQL in a run that has one, else on SQLite; its contents are where the run has them. */
 export async function openTestStore(dir: string): Promise<LocalStore> {
   if (!runsOnPostgres()) return openStore(dir);
   const { url, drop } = await createDatabase();
-  const store = await openClusterStore({ database: url, bytes: chooseTestS3(dir) ?? dir });
-  return {
+  const { store, lease } = await openLeased(url, chooseTestS3(dir) ?? dir);
+  const opened = {
     ...store,
     close: async () => {
       await store.close();
       await drop();
     },
   };
+  leases.set(opened, lease);
+  return opened;
 }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compute } from '../../src/api/compute.ts';
-import { readAll, type Body, type Headers, type Request } from '../../src/api/message.ts';
+import { readAll, type Body, type Headers, type Reply, type Request } from '../../src/api/message.ts';
 import type { ServiceName } from '../../src/api/operation.ts';
 import { storage } from '../../src/api/storage.ts';
 import { createComputeHandlers } from '../../src/server/compute/index.ts';
@@ -171,10 +171,25 @@ function createSecond(shared: Shared): Service {
   return createService({ ...shared, service: 'compute', operations: compute, handlers: createSecondHandlers() });
 }
 
-/** Both services over the same data as others, as a second process has them: asked as `demo`. */
-export function joinServices(store: LocalStore, key: TestKey, settings: ServiceSettings = {}): Pick<TestService, ServiceName> {
-  const { compute: first, storage: second } = createHandlers({ store, datacenter: 'east-1', settings }, createStorageHandlers(undefined));
-  return { compute: createSend('compute', first, key), storage: createSend('storage', second, key) };
+/** Services that others have the data of, too. */
+export interface JoinedServices extends Pick<TestService, ServiceName> {
+  /** GET of an object, whose body is read by whoever asks. */
+  readonly read: (target: string) => Promise<Reply>;
+}
+
+/** Both services over the same data as others, as a second process has them: asked as `demo`. @param options `wrap`: what surrounds each of them */
+export function joinServices(
+  store: LocalStore,
+  key: TestKey,
+  { settings = {}, wrap = (service) => service }: { settings?: ServiceSettings; wrap?: (service: Service) => Service } = {},
+): JoinedServices {
+  const handlers = createHandlers({ store, datacenter: 'east-1', settings }, createStorageHandlers(undefined));
+  const [first, second] = [wrap(handlers.compute), wrap(handlers.storage)];
+  const read = (target: string): Promise<Reply> => {
+    const headers = signHeaders('storage', { key, keyId: `/demo/keys/${key.fingerprint}` });
+    return second({ method: 'GET', target, headers }, { remoteAddress: '127.0.0.1', secure: true });
+  };
+  return { compute: createSend('compute', first, key), storage: createSend('storage', second, key), read };
 }
 
 /** How a test service differs from the plain one. */

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Context } from '../../cli/command.ts';
 import { readInput, resolvePath } from '../../cli/input.ts';
-import { text, type Values } from '../../cli/parameters.ts';
+import { text, withTopic, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { World } from '../../base/world.ts';
 
@@ -10,7 +10,7 @@ import type { World } from '../../base/world.ts';
 const variable = 'CLOUD_SERVER_BYTES';
 const [idVariable, secretVariable, tokenVariable] = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const;
 
-export const bytesOptions = {
+export const bytesOptions = withTopic('engines', {
   bytes: text(
     `Where contents are: file:///DIR, or s3://BUCKET?endpoint=URL with &region=NAME where the store has some; ${variable} when absent`,
     {
@@ -24,7 +24,7 @@ export const bytesOptions = {
       values: 'file',
     },
   ),
-};
+});
 
 /** A directory, or a bucket and what requests to it are signed with. */
 export type BytesPlace = string | Bucket;

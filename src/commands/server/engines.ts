@@ -1,19 +1,19 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
-import { text, type Values } from '../../cli/parameters.ts';
+import { text, withTopic, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 
 /** Where a gateway keeps what it serves, for every command of `server`. */
 
 const databaseVariable = 'CLOUD_SERVER_DATABASE';
 
-export const databaseOptions = {
+export const databaseOptions = withTopic('engines', {
   database: text(`PostgreSQL database, without a password; ${databaseVariable} when absent`, { placeholder: 'URL' }),
   databaseFile: text('Read the URL of the database from this file, with a password if it needs one', {
     placeholder: 'FILE',
     values: 'file',
   }),
-};
+});
 
 function parseUrl(given: string, url: string): URL {
   if (URL.canParse(url) && ['postgresql:', 'postgres:'].includes(new URL(url).protocol)) return new URL(url);

@@ -1,6 +1,6 @@
 import { command } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
-import { choice, duration, flag, number, text, texts, type Values } from '../../cli/parameters.ts';
+import { choice, duration, flag, number, text, texts, withTopic, type Values } from '../../cli/parameters.ts';
 import type { Context } from '../../cli/command.ts';
 import { UsageError } from '../../base/errors.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
@@ -9,40 +9,47 @@ import { createGatewayLog } from './gateway-log.ts';
 import { bytesOptions, readBytes } from './bytes-place.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 
-const gatewayOptions = {
-  ...databaseOptions,
-  ...bytesOptions,
-  computePort: number('Port of the compute service; 0 for any free one', { range: [0, 65535], placeholder: 'PORT' }),
-  storPort: number('Port of the object storage; 0 for any free one', { range: [0, 65535], placeholder: 'PORT' }),
-  host: text('Address to listen on; this machine only when absent', { placeholder: 'ADDRESS' }),
-  tlsCert: text('Certificate in PEM, with those above it', { placeholder: 'FILE', values: 'file' }),
-  tlsKey: text('Key of the certificate, PEM', { placeholder: 'FILE', values: 'file' }),
-  tlsDir: text('Folder of an authority and a certificate, made there when it is empty', { placeholder: 'DIR', values: 'directory' }),
-  http: flag('Without TLS'),
-  adminPort: number('Port of /--live, /--ready and /--metrics, plain HTTP; none when absent, 0 for any free one', {
-    range: [0, 65535],
-    placeholder: 'PORT',
-  }),
-  adminHost: text('Address of the admin port; this machine only when absent', { placeholder: 'ADDRESS' }),
-  publicUrl: text('URL by which clients reach the compute service', { placeholder: 'URL' }),
-  storPublicUrl: text('URL by which clients reach the object storage', { placeholder: 'URL' }),
-  proxyProtocolFrom: text('Balancers whose connections begin with a PROXY header, version 1 or 2, with commas between', {
-    placeholder: 'CIDR',
-  }),
-  datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
-  limit: texts('Set a limit of the services; cloud help local-service lists them', { placeholder: 'NAME=N' }),
+/** How tasks of jobs run. */
+const taskOptions = withTopic('tasks', {
   workDir: text('Folder in which tasks of jobs run; that of the contents when absent, or a temporary one where they are in a bucket', {
     placeholder: 'DIR',
     values: 'directory',
   }),
-  allowJobs: flag('Run jobs although others can reach the service'),
   isolation: choice('Sandbox for tasks of jobs; the strongest that this machine allows when absent', [
     'bubblewrap',
     'namespaces',
     'none',
   ] as const),
-  jobSlots: number('Tasks of jobs that run at once; as many as there are cores when absent', { range: [1, 1024] }),
-  jobTimeLimit: duration('Longest time of a task of a job; 1h when absent'),
+  jobSlots: number('Tasks of jobs at once; by default, cores', { range: [1, 1024] }),
+  jobTimeLimit: duration('Longest time of a task; 1h when absent'),
+});
+
+const gatewayOptions = {
+  ...databaseOptions,
+  ...bytesOptions,
+  computePort: number('Port of the compute service; 0: any free one', { range: [0, 65535], placeholder: 'PORT' }),
+  storPort: number('Port of the object storage; 0: any free one', { range: [0, 65535], placeholder: 'PORT' }),
+  host: text('Address to listen on; this machine by default', { placeholder: 'ADDRESS' }),
+  tlsCert: text('Certificate in PEM, with those above it', { placeholder: 'FILE', values: 'file' }),
+  tlsKey: text('Key of the certificate, PEM', { placeholder: 'FILE', values: 'file' }),
+  tlsDir: text('Folder of a certificate, made when it is empty', { placeholder: 'DIR', values: 'directory' }),
+  http: flag('Without TLS'),
+  adminPort: number('Port of /--live, /--ready and /--metrics; 0: any', {
+    range: [0, 65535],
+    placeholder: 'PORT',
+  }),
+  adminHost: text('Address of it; this machine by default', { placeholder: 'ADDRESS' }),
+  publicUrl: text('URL by which clients reach the compute service', { placeholder: 'URL' }),
+  storPublicUrl: text('URL by which clients reach the object storage', { placeholder: 'URL' }),
+  proxyProtocolFrom: text('Addresses of balancers, with commas between', {
+    placeholder: 'CIDR',
+  }),
+  datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
+  limit: texts('Set a limit of the services; cloud help local-service lists them', { placeholder: 'NAME=N' }),
+  allowJobs: flag('Run jobs although others can reach the service'),
+  ...taskOptions,
+  keepGarbage: duration('Keep what was overwritten or deleted'),
+  noCollect: flag('Leave its removal to others'),
 };
 type GatewayOptions = Values<typeof gatewayOptions>;
 
@@ -79,7 +86,7 @@ function checkUrl(name: string, url: string | undefined): string | undefined {
 export const gateway = command({
   summary: 'Serve both services over PostgreSQL and a folder or bucket, in the foreground',
   description:
-    'The database is made by cloud server migrate, and accounts by cloud server accounts create. What is stored is in the folder or bucket and in the database when it is acknowledged; the gateway itself keeps nothing. Logs go to stdout, a line for each request, with -j as lines of JSON, of which the first says where it serves. --admin-port answers /--live, /--ready (not while it starts, ends or has lost its lease; the database does not matter) and /--metrics for Prometheus. SIGTERM or Ctrl-C ends it: requests under way are finished first. While the database is away, requests are answered 503 with Retry-After; while the bucket is, those that need it.\nOne gateway serves a database at a time: a second one is refused while the first is alive, and takes its place at most 15 seconds after it was killed.\nBehind a balancer that passes TCP on, --proxy-protocol-from names its addresses: connections from there must begin with a PROXY header (haproxy: send-proxy or send-proxy-v2), and are closed without one; policies and the log then see the address of the client. From other addresses such a header is a bad request.',
+    'The database is made by cloud server migrate, and accounts by cloud server accounts create. Any number of gateways serve one database and one folder or bucket, with the same options: one that was frozen or cut off for 15 seconds commits nothing of what it began before. Logs go to stdout, a line for each request, with -j as lines of JSON, of which the first says where it serves. SIGTERM or Ctrl-C ends it when requests under way are finished. While the database is away, requests are answered 503 with Retry-After; while the bucket is, those that need it.\nThe admin port answers over plain HTTP /--live, /--ready (not while it starts, ends or has lost its lease) and /--metrics. Connections from --proxy-protocol-from must begin with a PROXY header, others must not: policies and the log then see the client.',
   options: gatewayOptions,
   run: async (invocation) => {
     const { options, world, global } = invocation;
@@ -114,6 +121,8 @@ export const gateway = command({
       jobSlots: options.jobSlots,
       jobTimeLimit: options.jobTimeLimit,
       settings: { limits: true, serviceLimits: readLimits(options.limit) },
+      keepGarbage: options.keepGarbage,
+      collects: !options.noCollect,
       pid: world.pid,
       now: world.now,
       log: log.message,

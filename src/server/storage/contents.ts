@@ -4,9 +4,11 @@ import { readAll, streamOf } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
 import { discardBody } from '../http/response.ts';
 import type { StoredBytes } from '../store/bytes.ts';
+import { readInline } from '../store/inline-bytes.ts';
 import { isCompressed } from '../store/compressed-bytes.ts';
 import { isPostgres } from '../store/engine-of.ts';
 import { listValues } from '../store/list-rows.ts';
+import { noteGarbage } from '../store/note-garbage.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
 import { isRow, keepInRow, readRow, removeRow, type RowBytes } from '../store/row-bytes.ts';
 import type { EntryRow, PieceRow, Schema } from '../store/schema.ts';
@@ -84,6 +86,8 @@ export async function openContent(
 ): Promise<ByteStream | undefined> {
   if (isRow(content)) {
     const bytes = await readRow(store.db, content);
+    // Asked last: a row goes with the last entry that has it.
+    if (bytes === undefined && (await isThere())) throw new Error(`the content ${content} is missing`);
     return bytes && streamOf(bytes.subarray(start, end));
   }
   const release = hold(store, content);
@@ -91,7 +95,8 @@ export async function openContent(
     const pieces = await findPieces(store.db, content, start, end);
     // Asked last: while this row is there no removal has begun, and none that begins later passes the hold.
     if (await isThere()) {
-      if (end - start > smallContent || isPieces(content) || isCompressed(content))
+      // Elsewhere than here a content is removed only by others.
+      if (store.beginReading || end - start > smallContent || isPieces(content) || isCompressed(content))
         return releaseAfter(await openPieces(store, pieces, start, end), release);
       const bytes = await store.bytes.read(content, start, end);
       release();
@@ -159,7 +164,10 @@ async function tryHold(store: Store, place: Pick<EntryRow, 'parent' | 'name'>): 
   }
 }
 
-/** Tells what can be removed once `transaction` is committed, when entries that had these contents are gone or have others. */
+/**
+ * Tells what can be removed once `transaction` is committed, when entries that had these contents are gone or have others. Where several
+ * processes share the contents that is nothing: it is noted for the collector, which knows of the readers of all.
+ */
 export async function releaseContents(
   transaction: Transaction<Schema>,
   contents: readonly (string | null | undefined)[],
@@ -176,7 +184,13 @@ export async function releaseContents(
       else garbage.push({ content, bytes: await releasePieces(transaction, content) });
     }
   }
-  return garbage;
+  if (!isPostgres(transaction)) return garbage;
+  const ids = garbage.flatMap(({ bytes }) => bytes);
+  await noteGarbage(
+    transaction,
+    ids.filter((id) => readInline(id) === undefined),
+  );
+  return [];
 }
 
 /** The files of a content that nothing refers to; its rows are removed. */

@@ -3,7 +3,8 @@ import type { Store } from '../store/store.ts';
 /**
  * Which contents are being read in this process. A content is removed only when nobody reads it: one of many pieces is
  * opened piece by piece, long after the object may be gone. Nothing is lost with this memory: after a crash there are no
- * readers, and the collection at the start removes what was waiting.
+ * readers, and the collection at the start removes what was waiting. Where several processes share the contents, each tells
+ * the others since when it reads, and nothing waits here.
  */
 interface Reading {
   readers: number;
@@ -20,6 +21,7 @@ function findReadings(store: Store): Map<string, Reading> {
 
 /** Keeps a content from being removed until the function that is returned is called; calling it again does nothing. */
 export function hold(store: Store, content: string): () => void {
+  if (store.beginReading) return store.beginReading();
   const readings = findReadings(store);
   const reading = readings.get(content) ?? { readers: 0, waiting: [] };
   readings.set(content, reading);

@@ -153,16 +153,29 @@ export interface FileBytes extends ByteStore {
   holdRemovals(): () => Promise<void>;
 }
 
+/** Milliseconds after which nobody can be writing a file any more to which nothing was added. */
+const abandonedAge = 86_400_000;
+
+/** Removes files that another process was writing when it ended. */
+async function removeAbandoned(folder: string): Promise<void> {
+  for await (const { name } of await opendir(folder)) {
+    const file = join(folder, name);
+    if (await isOlder(file, Date.now() - abandonedAge)) await removeIfThere(file);
+  }
+}
+
 /**
  * Contents as files `dir/bytes/ab/<id>`, where `ab` are the first letters of the id; written under `dir/tmp`, flushed and
- * renamed, so that a file under its final name is always whole. What was left in `dir/tmp` by a crash is removed at once.
+ * renamed, so that a file under its final name is always whole. What was left in `dir/tmp` by a crash is removed at once; where several
+ * processes share the directory, when it is old.
  */
-export async function openFileBytes(dir: string): Promise<FileBytes> {
+export async function openFileBytes(dir: string, { isShared = false } = {}): Promise<FileBytes> {
   const root = join(dir, 'bytes');
   const temporary = join(dir, 'tmp');
-  await rm(temporary, { recursive: true, force: true });
+  if (!isShared) await rm(temporary, { recursive: true, force: true });
   await mkdir(temporary, { recursive: true, mode: 0o700 });
   await mkdir(root, { recursive: true, mode: 0o700 });
+  if (isShared) await removeAbandoned(temporary);
   const syncDirectory = createDirectorySync();
   const ensureFolder = createFolderMaker(() => syncDirectory(root));
   let written = Math.floor(Math.random() * 256) * contentsPerFolder;

@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely';
 import { LocalError } from '../../base/errors.ts';
 import type { Schema } from './schema.ts';
 import { addAccountStatus } from './account-status.ts';
+import { createClusterTables } from './cluster-tables.ts';
 import { createComputeTables } from './compute-tables.ts';
 import { createContentTable } from './content-table.ts';
 import { createCountTable } from './count-table.ts';
@@ -24,6 +25,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   addAccountStatus,
   createCountTable,
   addTaskLeases,
+  createClusterTables,
 ];
 
 export interface StepTable {

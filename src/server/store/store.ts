@@ -17,5 +17,10 @@ export interface Store {
    * transaction writes at a time, it is `write`; on PostgreSQL many writers in one directory do not stand in each other's way.
    */
   writeEntry<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
+  /**
+   * Says that something begins to read contents, where other processes may remove them; the function that is returned says that it is over.
+   * Absent where one process alone has the contents.
+   */
+  readonly beginReading?: (() => () => void) | undefined;
   close(): Promise<void>;
 }

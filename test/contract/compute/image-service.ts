@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { countContents } from '../../support/byte-stores.ts';
+import { collectContents } from '../../support/cluster-database.ts';
 import { createTestService, type TestReply, type TestService } from '../../support/service.ts';
 
 /** An image as the service shows it. */
@@ -66,6 +67,9 @@ export function useImages(): ImageService {
     pass: () => {
       time += 1000;
     },
-    countContents: () => countContents(service.store.bytes),
+    countContents: async () => {
+      await collectContents(service.store);
+      return countContents(service.store.bytes);
+    },
   };
 }

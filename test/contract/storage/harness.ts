@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Body, ByteStream, Headers } from '../../../src/api/message.ts';
 import { countContents } from '../../support/byte-stores.ts';
+import { collectContents } from '../../support/cluster-database.ts';
 import { createTestService, signHeaders, type TestOptions, type TestReply, type TestService } from '../../support/service.ts';
 
 export interface Asked {
@@ -76,6 +77,7 @@ export async function createTestStorage(options: TestOptions = {}): Promise<Test
     return [status, code];
   };
   const countAll = async (): Promise<number> => {
+    await collectContents(service.store);
     const rows = await service.store.db.selectFrom('contents').select('id').execute();
     return (await countContents(service.store.bytes)) + rows.length;
   };

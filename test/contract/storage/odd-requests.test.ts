@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EntryRow } from '../../../src/server/store/schema.ts';
+import { collectContents, runsOnPostgres } from '../../support/cluster-database.ts';
 import { chunked, createTestStorage, directory, link, type TestStorage } from './harness.ts';
 import { commit, create, putParts } from './upload-steps.ts';
 
@@ -207,7 +208,9 @@ describe('uploads', () => {
     expect((await service.ask('POST', `${upload.partsDirectory}/abort`)).status).toBe(204);
     expect(removed).toBeLessThan(10_000);
     service.store.bytes.remove = remove;
-    expect(begun).toBeGreaterThan(0);
+    // With several gateways the collector removes them, and not the request.
+    const { removed: noted = 0 } = (await collectContents(service.store, { dryRun: true })) ?? {};
+    expect(begun + noted).toBeGreaterThan(runsOnPostgres() ? 9000 : 0);
   });
 });
 

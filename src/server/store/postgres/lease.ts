@@ -1,114 +1,193 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely, type Transaction } from 'kysely';
-import { LocalError } from '../../../base/errors.ts';
 import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../unavailable.ts';
+import { createEpochs, type Reading, type Running, type Term } from './epochs.ts';
 
-/** Seconds for which a gateway is taken for alive after it said so, and milliseconds after which it says so again, or tries to. */
-const lifetime = 15;
-const renewal = 5000;
-const retry = 1000;
+/** Seconds for which a gateway is taken for alive after it said so. */
+const usualLifetime = 15;
 
-/** The leave of one gateway to write. Two that write at once would remove contents that the other needs. */
-export interface Lease {
-  readonly id: string;
-  /** Milliseconds since it was renewed last. */
-  age(): number;
-  /** True from when the database said that it is gone until it was taken again. Never because the database is away. */
-  isLost(): boolean;
-  /** Runs first in each transaction that writes; nobody takes the lease over before that transaction ends. @throws {StoreUnavailable} when it is lost */
-  admit(transaction: Transaction<Schema>): Promise<void>;
-  /** Ends it, so that the next gateway need not wait. */
-  release(): Promise<void>;
-}
-
-interface Holder {
+/** What others are told of a gateway. */
+export interface LeaseOptions {
+  /** Where it runs. */
   readonly address: string;
-  readonly seconds: number;
-}
-
-/** Takes the lease where nobody alive has it. @returns who has it */
-async function tryLease(db: Kysely<Schema>, id: string, address: string): Promise<Holder | undefined> {
-  return db.transaction().execute(async (transaction) => {
-    // Of several that try at once, one after the other.
-    await sql`select number from steps where number = 0 for update`.execute(transaction);
-    // Waits for the writes under way of who had it: none can be committed later.
-    await sql`delete from gateways where until <= clock_timestamp()`.execute(transaction);
-    const { rows } = await sql<Holder>`
-      select address, cast(ceil(extract(epoch from until - clock_timestamp())) as bigint) as seconds
-      from gateways where id <> ${id}`.execute(transaction);
-    const [holder] = rows;
-    if (holder) return holder;
-    await sql`
-      insert into gateways (id, address, started, until)
-      values (${id}, ${address}, clock_timestamp(), clock_timestamp() + ${lifetime} * interval '1 second')
-      on conflict (id) do update set until = excluded.until`.execute(transaction);
-    return undefined;
-  });
-}
-
-async function renew(db: Kysely<Schema>, id: string): Promise<boolean> {
-  const { rows } = await sql`
-    update gateways set until = clock_timestamp() + ${lifetime} * interval '1 second' where id = ${id} returning id`.execute(db);
-  return rows.length === 1;
+  /** Version of the program. */
+  readonly version?: string | undefined;
+  /** Seconds. */
+  readonly lifetime?: number | undefined;
+  /** Milliseconds of a clock that never goes back. */
+  readonly clock?: (() => number) | undefined;
 }
 
 /**
- * Takes the lease of a database and keeps it until it is released. All times are the database's own.
- * @param address what others are told of who has it
- * @param renewAfter milliseconds
- * @throws {LocalError} when another gateway has it.
+ * The leave of one gateway to write, and what keeps others from removing what it reads. Any number of gateways have one each.
+ *
+ * A lease that ended is taken again under a new id: what began under the old one cannot write any more. What it reads is safe for as long
+ * as the row of the old one was there; whoever removes contents removes the rows of leases that ended first.
  */
-export async function takeLease(db: Kysely<Schema>, address: string, log: (line: string) => void, renewAfter = renewal): Promise<Lease> {
-  const id = randomUUID();
-  const holder = await tryLease(db, id, address);
-  if (holder) {
-    throw new LocalError(`another gateway serves this database: ${holder.address}`, {
-      hint: `stop it first; one that was killed is forgotten in ${holder.seconds} seconds`,
-    });
+export interface Lease {
+  /** Of its row now. */
+  readonly id: string;
+  /** Milliseconds since it was renewed last. */
+  age(): number;
+  /** True from when the database said that it has ended until it was taken again. Never because the database is away. */
+  isLost(): boolean;
+  /** Runs first in each transaction that writes; the lease is not removed before that transaction ends. @throws {StoreUnavailable} when it is lost */
+  admit(transaction: Transaction<Schema>): Promise<void>;
+  /** Something begins that reads or writes contents. */
+  begin(): Running;
+  /** Does work under the life of the lease under which something began: what the work writes is refused when that has ended. */
+  within<T>(running: Running, work: () => T): T;
+  /** Says that this gateway is alive, or takes the lease again. @returns whether it was kept, without a gap */
+  renew(): Promise<boolean>;
+  /** Ends it. */
+  release(): Promise<void>;
+}
+
+interface Told {
+  readonly now: number;
+}
+
+/** A time of the database as milliseconds since 1970. */
+const now = sql<number>`extract(epoch from clock_timestamp()) * 1000`;
+
+function at(milliseconds: number): ReturnType<typeof sql> {
+  return sql`to_timestamp(cast(${milliseconds} as double precision) / 1000)`;
+}
+
+/**
+ * Takes a lease on a database, which is to be renewed at least three times in its lifetime.
+ */
+export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Promise<Lease> {
+  const { address, version = null, lifetime = usualLifetime, clock = () => performance.now() } = options;
+  const until = sql`clock_timestamp() + ${lifetime} * interval '1 second'`;
+  /** The life of the lease under which the work runs that is being done. */
+  const bound = new AsyncLocalStorage<Term>();
+  const terms = new Set<Term>();
+
+  async function read(work: () => Promise<readonly Told[]>): Promise<Reading | undefined> {
+    const [told] = await work();
+    return told && { database: told.now, received: clock() };
   }
-  let timer: NodeJS.Timeout | undefined;
-  let renewing: Promise<void> = Promise.resolve();
-  let isReleased = false;
+
+  async function insert(target: Kysely<Schema>, id: string, oldest: ReturnType<typeof sql>): Promise<readonly Told[]> {
+    const { rows } = await sql<Told>`
+      insert into gateways (id, address, version, started, until, oldest)
+      values (${id}, ${address}, ${version}, clock_timestamp(), ${until}, ${oldest}) returning ${now} as now`.execute(target);
+    return rows;
+  }
+
+  let term: Term = { id: randomUUID(), isLost: false };
+  terms.add(term);
+  const first = await read(() => insert(db, term.id, sql`clock_timestamp()`));
+  if (first === undefined) throw new Error('the database returns no row');
+  const epochs = createEpochs(first, clock);
+  let renewed = first.received;
   let isLost = false;
-  let renewed = performance.now();
-  const keep = async (): Promise<void> => {
-    let next = retry;
-    try {
-      const begun = performance.now();
-      if (await renew(db, id)) next = renewAfter;
-      else {
-        isLost = true;
-        const other = await tryLease(db, id, address);
-        isLost = other !== undefined;
-        log(other ? `another gateway has taken over: ${other.address}; nothing is written here` : 'the lease was lost and taken again');
-      }
-      if (!isLost) renewed = begun;
-    } catch (error) {
-      log(`the lease cannot be renewed: ${error instanceof Error ? error.message : String(error)}`);
+
+  async function keep(): Promise<readonly Told[]> {
+    const { rows } = await sql<Told>`
+      update gateways set until = ${until}, oldest = ${at(epochs.findOldest())}
+      where id = ${term.id} and until > clock_timestamp() returning ${now} as now`.execute(db);
+    return rows;
+  }
+
+  /** Waits for the writes under way of the old lease: none can be committed later. */
+  async function takeAgain(): Promise<readonly Told[]> {
+    const next: Term = { id: randomUUID(), isLost: false };
+    let wasThere = false;
+    const told = await db.transaction().execute(async (transaction) => {
+      const { rows } = await sql`delete from gateways where id = ${term.id} returning id`.execute(transaction);
+      wasThere = rows.length > 0;
+      return insert(transaction, next.id, wasThere ? at(epochs.findOldest()) : sql`clock_timestamp()`);
+    });
+    if (!wasThere) {
+      for (const each of terms) each.isLost = true;
+      terms.clear();
+      epochs.forget();
     }
-    if (!isReleased) schedule(next);
-  };
-  const schedule = (pause: number): void => {
-    timer = setTimeout(() => {
-      renewing = keep();
-    }, pause);
-  };
-  schedule(renewAfter);
+    term = next;
+    terms.add(term);
+    return told;
+  }
+
   return {
-    id,
-    age: () => performance.now() - renewed,
+    get id() {
+      return term.id;
+    },
+    age: () => clock() - renewed,
     isLost: () => isLost,
     async admit(transaction) {
+      const { id } = bound.getStore() ?? term;
       const { rows } = await sql`
         select id from gateways where id = ${id} and until > clock_timestamp() for key share`.execute(transaction);
       if (rows.length === 0) throw new StoreUnavailable('this gateway has lost its lease');
     },
+    begin: () => epochs.begin(term),
+    within: (running, work) => bound.run(running.term, work),
+    async renew() {
+      const begun = clock();
+      const kept = await read(keep);
+      isLost = kept === undefined;
+      const reading = kept ?? (await read(takeAgain));
+      isLost = false;
+      renewed = begun;
+      if (reading !== undefined) epochs.compare(reading);
+      return kept !== undefined;
+    },
     async release() {
-      isReleased = true;
+      await sql`delete from gateways where id = ${term.id}`.execute(db);
+    },
+  };
+}
+
+/** What keeps a lease. */
+export interface Keeping {
+  /** Whether the database has answered each time for so long, milliseconds. */
+  isSteady(time: number): boolean;
+  stop(): Promise<void>;
+}
+
+/**
+ * Renews a lease until it is stopped.
+ * @param renewal milliseconds from one renewal to the next, and `retry` after one that failed
+ */
+export function keepLease(
+  lease: Pick<Lease, 'renew'>,
+  log: (line: string) => void,
+  { renewal = 5000, retry = 1000 }: { renewal?: number | undefined; retry?: number | undefined } = {},
+): Keeping {
+  let timer: NodeJS.Timeout | undefined;
+  let renewing: Promise<void> = Promise.resolve();
+  let isStopped = false;
+  let troubled = performance.now();
+  const renew = async (): Promise<void> => {
+    let pause = renewal;
+    try {
+      if (!(await lease.renew())) {
+        troubled = performance.now();
+        log('the lease was lost, and taken again');
+      }
+    } catch (error) {
+      pause = retry;
+      troubled = performance.now();
+      log(`the lease cannot be renewed: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    if (!isStopped) schedule(pause);
+  };
+  const schedule = (pause: number): void => {
+    timer = setTimeout(() => {
+      renewing = renew();
+    }, pause);
+  };
+  schedule(renewal);
+  return {
+    isSteady: (time) => performance.now() - troubled >= time,
+    async stop() {
+      isStopped = true;
       clearTimeout(timer);
       await renewing;
-      await sql`delete from gateways where id = ${id}`.execute(db);
     },
   };
 }

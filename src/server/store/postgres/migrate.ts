@@ -5,14 +5,6 @@ import type { Schema } from '../schema.ts';
 import { createColumnTypes } from './column-types.ts';
 import { isRepeatable } from './errors.ts';
 
-/** Tables that embedded services have no use for. Who serves, and until when in the database's own time. */
-async function createClusterTables(db: Kysely<never>): Promise<void> {
-  await sql`
-    create table if not exists gateways (
-      id text collate "C" primary key, address text collate "C" not null, started timestamptz not null, until timestamptz not null
-    )`.execute(db);
-}
-
 /** The row that whoever migrates locks, before anything else is looked at. */
 const lockRow = 0;
 
@@ -60,7 +52,6 @@ export async function migratePostgres(database: Kysely<Schema>, now: number): Pr
       const row = { number: index + 1, done: now };
       await transaction.insertInto('steps').values(row).execute();
     }
-    await createClusterTables(transaction as unknown as Kysely<never>);
     return { from: done, to: steps.length };
   });
 }

@@ -6,6 +6,7 @@ import type { ByteStore } from '../bytes.ts';
 import { openFileBytes } from '../file-bytes.ts';
 import type { LocalStore } from '../open.ts';
 import type { S3Options } from '../s3/options.ts';
+import type { Store } from '../store.ts';
 import { assertMigrated } from './migrate.ts';
 import { openPool } from './pool.ts';
 import { createWrites } from './write.ts';
@@ -55,6 +56,8 @@ export interface ClusterStoreOptions {
   readonly connections?: number | undefined;
   /** Runs first in each transaction that writes, and throws where this process must not write. */
   readonly admit?: ((transaction: Transaction<Schema>) => Promise<void>) | undefined;
+  /** Says that something begins to read contents. */
+  readonly beginReading?: Store['beginReading'];
 }
 
 /** A place of contents, and what closes it. */
@@ -84,7 +87,9 @@ async function openS3(options: S3Options, log: (line: string) => void): Promise<
 }
 
 async function openBytes({ bytes, log = () => undefined }: ClusterStoreOptions): Promise<OpenedBytes> {
-  return typeof bytes === 'string' ? { bytes: await openFileBytes(bytes), close: async () => undefined } : openS3(bytes, log);
+  return typeof bytes === 'string'
+    ? { bytes: await openFileBytes(bytes, { isShared: true }), close: async () => undefined }
+    : openS3(bytes, log);
 }
 
 /**
@@ -92,7 +97,7 @@ async function openBytes({ bytes, log = () => undefined }: ClusterStoreOptions):
  * @throws {LocalError} when the database or the place of the contents cannot be used, or has another version than this release.
  */
 export async function openClusterStore(options: ClusterStoreOptions): Promise<LocalStore> {
-  const { database, connections, admit } = options;
+  const { database, connections, admit, beginReading } = options;
   const db = await openPostgres(database, connections);
   try {
     await assertMigrated(db);
@@ -102,6 +107,7 @@ export async function openClusterStore(options: ClusterStoreOptions): Promise<Lo
       db,
       bytes,
       ...writes,
+      beginReading,
       close: async () => {
         await close();
         await db.destroy();

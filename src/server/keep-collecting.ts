@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { collect } from './cluster-collector.ts';
+import { takeDuty } from './store/postgres/duties.ts';
+import type { Keeping } from './store/postgres/lease.ts';
+import type { Store } from './store/store.ts';
+
+/** Milliseconds from the end of one collection to the next, and for which the database must have answered before one begins. */
+const usualPause = 60_000;
+const steadyTime = 30_000;
+
+/** Seconds after which all contents are looked through again, by one of the gateways. */
+const sweepSeconds = 6 * 3600;
+
+/** How a gateway collects. */
+export interface CollectingOptions {
+  readonly store: Pick<Store, 'db' | 'bytes'>;
+  readonly keeping: Pick<Keeping, 'isSteady'>;
+  readonly log: (line: string) => void;
+  /** Id under which it takes its turn. */
+  readonly holder: string;
+  /** Milliseconds for which what nothing refers to is kept. */
+  readonly keep?: number | undefined;
+  readonly pause?: number | undefined;
+}
+
+async function collectOnce({ store, log, holder, keep }: CollectingOptions, signal: AbortSignal): Promise<void> {
+  const sweep = await takeDuty(store.db, 'sweep', holder, sweepSeconds);
+  const done = await collect({ store, keep, sweep, signal });
+  if (done && done.removed + done.orphans > 0)
+    log(`collected: ${done.removed} contents that were overwritten or deleted, ${done.orphans} that no object refers to`);
+}
+
+/**
+ * Collects again and again, as long as nobody else does, until it is stopped. After the database was away it waits until the other gateways
+ * have had time to say that they are alive: what is read there would be removed.
+ */
+export function keepCollecting(options: CollectingOptions): { stop(): Promise<void> } {
+  const { keeping, log, pause = usualPause } = options;
+  const stop = new AbortController();
+  const run = async (): Promise<void> => {
+    for (;;) {
+      await sleep(pause, undefined, { signal: stop.signal }).catch(() => undefined);
+      if (stop.signal.aborted) return;
+      if (!keeping.isSteady(Math.min(pause, steadyTime))) continue;
+      await collectOnce(options, stop.signal).catch((error: unknown) => log(`collecting failed: ${String(error)}`));
+    }
+  };
+  const running = run();
+  return {
+    async stop() {
+      stop.abort();
+      await running;
+    },
+  };
+}
