@@ -2,17 +2,8 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { isSystemError } from '../base/errors.ts';
+import { isRunning } from '../base/private-files.ts';
 import { removeTree } from './jobs/remove-tree.ts';
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return isSystemError(error) && error.code === 'EPERM';
-  }
-}
 
 /**
  * Makes the directory of the tasks of a gateway's jobs in one where those of other gateways may stand too. What processes of this machine
@@ -26,7 +17,7 @@ export async function makeJobDirectory(workDir: string, pid: number): Promise<st
   await mkdir(own, { recursive: true, mode: 0o700 });
   for (const name of await readdir(folder)) {
     const [, owner] = name.split('-');
-    if (name.startsWith(machine) && !isAlive(Number(owner))) await removeTree(join(folder, name));
+    if (name.startsWith(machine) && !isRunning(Number(owner))) await removeTree(join(folder, name));
   }
   return own;
 }

@@ -131,7 +131,6 @@ describe('who may import whom', () => {
       'base/private-files.ts',
       'generate.ts',
       'main.ts',
-      'server/job-directory.ts',
       'server/jobs/detect-isolation.ts',
       // Memory and processor time of the process are what its metrics show.
       'server/operator/gateway-metrics.ts',
