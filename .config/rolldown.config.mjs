@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSy
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { constants, brotliCompressSync } from 'node:zlib';
-import { minifySync, transformSync } from 'rolldown/experimental';
+import { isolatedDeclarationSync, minifySync, transformSync } from 'rolldown/experimental';
 import { parseAst } from 'rolldown/parseAst';
 
 const { version, engines } = JSON.parse(readFileSync('package.json', 'utf8'));
@@ -268,10 +268,20 @@ function collectLicences(bundle) {
   return [...texts, readFileSync('.config/jq-licences.txt', 'utf8')].join(`\n${'-'.repeat(80)}\n\n`);
 }
 
+/** The module `cloud/local` with its types: what test suites import, apart from the program. */
+const moduleFiles = ['local.js', 'local.d.ts', 'local-values.d.ts'];
+
+/** The types that a file gives, as it declares them. */
+function declareTypes(file) {
+  const { code, errors } = isolatedDeclarationSync(file, readFileSync(file, 'utf8'));
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0].message}`);
+  return code.replaceAll("./api/control-values.ts", './local-values.js').replaceAll('./api/control-values', './local-values');
+}
+
 mkdirSync('dist', { recursive: true });
 writeFileSync('dist/package.json', '{ "type": "commonjs" }\n');
 
-export default {
+const programBuild = {
   input: { start: 'src/start/index.ts', generate: 'src/generate.ts' },
   platform: 'node',
   preserveEntrySignatures: false,
@@ -302,7 +312,7 @@ export default {
       name: 'remove-old-chunks',
       // After the new ones are written: a program that runs meanwhile finds its files for as long as possible.
       writeBundle(_, bundle) {
-        for (const file of readdirSync('dist')) if (!(file in bundle) && file !== 'package.json') rmSync(`dist/${file}`);
+        for (const file of readdirSync('dist')) if (!(file in bundle) && file !== 'package.json' && !moduleFiles.includes(file)) rmSync(`dist/${file}`);
       },
     },
   ],
@@ -326,3 +336,21 @@ export default {
     comments: { legal: true },
   },
 };
+
+const moduleBuild = {
+  input: { local: 'src/local.ts' },
+  platform: 'node',
+  plugins: [
+    {
+      name: 'declare-types',
+      generateBundle() {
+        this.emitFile({ type: 'asset', fileName: 'local.d.ts', source: declareTypes('src/local.ts') });
+        this.emitFile({ type: 'asset', fileName: 'local-values.d.ts', source: declareTypes('src/api/control-values.ts') });
+      },
+    },
+  ],
+  transform: { target: 'node20.18' },
+  output: { dir: 'dist', format: 'cjs', entryFileNames: '[name].js', comments: { legal: true } },
+};
+
+export default [programBuild, moduleBuild];

@@ -376,7 +376,7 @@ _cloud_place() {
     'local start') options="--data --compute-port --stor-port --http --host --allow-jobs --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault --replay $_cloud_shared" ;;
     'local stop') options="--data $_cloud_shared" ;;
     'local status') options="--data $_cloud_shared" ;;
-    'local run') options="--http --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault --replay --snapshot --data --log $_cloud_shared" ;;
+    'local run') options="--http --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault --replay --snapshot --data --fixtures --log $_cloud_shared" ;;
     'local serve') options="--data --compute-port --stor-port --http --host --allow-jobs --isolation --job-slots --job-time-limit --public-key --empty --datacenter --peer+ --limits --limit+ --add-account+ --attestation-authority --staleness --throttle --latency --fault --replay $_cloud_shared" ;;
     'local try') options="$_cloud_shared" ;;
     'local logs') options="--data $_cloud_shared" ;;
@@ -789,6 +789,7 @@ _cloud_value() {
     'local run/--replay') kind=file ;;
     'local run/--snapshot') kind=text ;;
     'local run/--data') kind=directory ;;
+    'local run/--fixtures') kind=file ;;
     'local run/--log') kind=file ;;
     'local serve/--data') kind=directory ;;
     'local serve/--compute-port') kind=text ;;
@@ -1065,6 +1066,7 @@ _cloud_argument() {
     'profile import/'*) kind=text ;;
     'env/0') kind=profile ;;
     'local run/'*) kind=text ;;
+    'local seed/0') kind=file ;;
     'local snapshot create/0') kind=text ;;
     'local snapshot restore/0') kind=text ;;
     'local snapshot delete/0') kind=text ;;

@@ -1147,6 +1147,8 @@ function __cloud_valued
             return 0
         case 'local run/--data'
             return 0
+        case 'local run/--fixtures'
+            return 0
         case 'local run/--log'
             return 0
         case 'local serve/--data'
@@ -2334,7 +2336,7 @@ complete -c cloud -n '__cloud_below \'local\'' -a run -d 'Run a program with ser
 complete -c cloud -n '__cloud_below \'local\'' -a serve -d 'Run both services in the foreground'
 complete -c cloud -n '__cloud_below \'local\'' -a try -d 'A guided tour of everything, on services of its own'
 complete -c cloud -n '__cloud_below \'local\'' -a logs -d 'Print what the services logged'
-complete -c cloud -n '__cloud_below \'local\'' -a seed -d 'Put the samples in that are not there'
+complete -c cloud -n '__cloud_below \'local\'' -a seed -d 'Put samples in that are not there, or objects and users of your own'
 complete -c cloud -n '__cloud_below \'local\'' -a reset -d 'Delete everything that the services hold'
 complete -c cloud -n '__cloud_below \'local\'' -a snapshot -d 'Keep and give back all that the services hold'
 complete -c cloud -n '__cloud_below \'local\'' -a fork -d 'Start another service with the same state on other ports'
@@ -2384,7 +2386,8 @@ complete -c cloud -n '__cloud_at \'local run\'' -l latency -x -d 'Let every repl
 complete -c cloud -n '__cloud_at \'local run\'' -l fault -x -d 'Failures, like createkey=InternalError*2'
 complete -c cloud -n '__cloud_at \'local run\'' -l replay -r -F -d 'Answer from this file of cloud local record'
 complete -c cloud -n '__cloud_at \'local run\'' -l snapshot -x -d 'Begin with what this snapshot holds'
-complete -c cloud -n '__cloud_at \'local run\'' -l data -x -a '(__fish_complete_directories)' -d 'With --snapshot: folder of the data that it is of; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_at \'local run\'' -l data -x -a '(__fish_complete_directories)' -d 'Begin with what the services with this data hold'
+complete -c cloud -n '__cloud_at \'local run\'' -l fixtures -r -F -d 'Objects and users to begin with; see local seed'
 complete -c cloud -n '__cloud_at \'local run\'' -l log -r -F -d 'Write the services\' log to this file'
 complete -c cloud -n '__cloud_at \'local serve\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local serve\'' -l compute-port -x -d 'Port of the compute service; 0: any free one'
@@ -2410,6 +2413,7 @@ complete -c cloud -n '__cloud_at \'local serve\'' -l fault -x -d 'Failures, like
 complete -c cloud -n '__cloud_at \'local serve\'' -l replay -r -F -d 'Answer from this file of cloud local record'
 complete -c cloud -n '__cloud_at \'local logs\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of its data'
 complete -c cloud -n '__cloud_at \'local seed\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
+complete -c cloud -n '__cloud_argument \'local seed\' 0 0' -F
 complete -c cloud -n '__cloud_at \'local reset\'' -l data -x -a '(__fish_complete_directories)' -d 'Folder of the data of the service; of CLOUD_LOCAL_DATA in the environment when absent'
 complete -c cloud -n '__cloud_at \'local reset\'' -s y -l yes -d 'Do not ask'
 complete -c cloud -n '__cloud_below \'local snapshot\'' -a create -d 'Keep what the services hold under a name'

@@ -56,7 +56,8 @@ export async function awaitTrial(
 ): Promise<ShownIsolation> {
   if (replay !== undefined) return { isolation: 'off' };
   if (!jobs) return { isolation: 'off', jobsOff: jobsNotAllowed };
-  const shown = showIsolation(await jobs.detected);
-  rememberIsolation(dataDir, isolation, shown);
+  const detected = await jobs.detected;
+  const shown = showIsolation(detected);
+  if (!('isUnknown' in detected)) rememberIsolation(dataDir, isolation, shown);
   return shown;
 }

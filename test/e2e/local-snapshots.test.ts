@@ -131,8 +131,8 @@ describe('cloud local snapshot', () => {
     ] as const) {
       expect(await user.here(['local', 'snapshot', ...words])).toMatchObject({ code, stderr: expect.stringMatching(problem) as string });
     }
-    const { code, stderr } = await user.cloud(['local', 'run', '--data', user.local.dataDir, '--', 'true']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('add --snapshot NAME')]);
+    const { code, stderr } = await user.cloud(['local', 'run', '--data', 'nowhere', '--', 'true']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('nowhere is not the data of a local service')]);
     // What a crash left is gone with the next one.
     await user.json('local', 'snapshot', 'create', 'two');
     expect(readdirSync(join(user.local.dataDir, 'snapshots')).toSorted()).toEqual(['one', 'two']);

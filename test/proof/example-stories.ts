@@ -214,6 +214,8 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
       'cloud local fork --snapshot ready -j': `cloud local snapshot create ready; ${stopForks}`,
       'cloud local faults add getobject 503 --count 1': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
       'cloud local clock advance 10m': 'cloud local start -q --compute-port 0 --stor-port 0 > /dev/null',
+      'cloud local run --fixtures ./fixtures -- npm test': 'mkdir -p fixtures/stor; echo June > fixtures/stor/a.txt',
+      'cloud local seed ./fixtures': `mkdir -p fixtures/stor; echo June > fixtures/stor/a.txt; ${stand}`,
       'cloud local run --replay suite.jsonl -- npm test': `${stand}; cloud local record -q suite.jsonl -- npm test > /dev/null; cloud local stop -q`,
       'cloud local record suite.jsonl -- npm test': stand,
       'cloud --profile lab local record lab.jsonl --body-limit 1M -- ./check': stand,

@@ -150,6 +150,49 @@ export const testing: Guide = {
       ],
     },
     {
+      title: 'The module cloud/local',
+      blocks: [
+        'Suites in JavaScript and TypeScript can start services themselves, each file or test its own, and need no command around them: `import { startLocal } from "cloud/local"`, where `cloud` is a dependency of the package. Types are in it. The services end with `stop`, or with the process that started them. `env` has the variables for programs that are tested; `clock`, `faults`, `requests`, `snapshot`, `restore` and `reset` are those of the commands, without a process for each; `fork` gives other services with the same state, in the time that a copy of the database takes.',
+        'In `module.test.mjs`, for the runner of Node.js:',
+        {
+          lines: [
+            "import assert from 'node:assert/strict';",
+            "import { execFileSync } from 'node:child_process';",
+            "import { after, test } from 'node:test';",
+            "import { startLocal } from 'cloud/local';",
+            '',
+            'const ready = await startLocal({ empty: true });',
+            'after(() => ready.stop());',
+            '',
+            "test('a read that fails once is repeated', async () => {",
+            '  const services = await ready.fork();',
+            '  const env = { ...process.env, ...services.env };',
+            '  const cloud = (...words) =>',
+            "    execFileSync('cloud', words, { env, input: 'June', encoding: 'utf8' });",
+            "  cloud('stor', 'put', '-q', '-', 'a.txt');",
+            "  await services.faults.add('getobject', '503', { count: 1 });",
+            "  assert.equal(cloud('stor', 'cat', 'a.txt'), 'June');",
+            '  const failed = await services.requests({ failed: true });',
+            '  assert.equal(failed.at(-1).status, 503);',
+            '  await services.stop();',
+            '});',
+          ],
+        },
+      ],
+    },
+    {
+      title: 'What tests begin with',
+      blocks: [
+        '`--fixtures DIR` of `cloud local run` puts objects, users and roles in before the suite begins: what is in `DIR/stor` and `DIR/public`, and the access document `DIR/access.yaml`, as `cloud rbac export` writes it. `cloud local seed DIR` does the same with services that run.',
+        {
+          lines: [
+            'mkdir -p fixtures/stor && echo June > fixtures/stor/report.txt',
+            'cloud local run --fixtures fixtures -- cloud stor cat report.txt',
+          ],
+        },
+      ],
+    },
+    {
       title: 'Answers of a real cloud, without it',
       blocks: [
         '`cloud local record` runs a suite against the cloud of the profile, through a proxy on this machine, and writes each request and its response to a file, a line of JSON for each. Only the date is signed, so that requests pass as they are. With `--replay` the file answers in place of the cloud: the same method, path, query, range, conditions and body, in the order in which they were recorded. Reads may be repeated; a request that was not recorded gets one error, 501 `NotRecorded`, which names the nearest one that was.',

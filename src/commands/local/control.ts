@@ -1,5 +1,5 @@
-import { request } from 'node:http';
 import type { ControlInput, ControlName, ControlResult } from '../../api/control.ts';
+import { sendControl } from '../../base/control-request.ts';
 import { controlSocketOf, shortenSocketPath, type ShortPath } from '../../base/control-socket.ts';
 import { isSystemError, LocalError, NetworkError, NotFoundError, UsageError } from '../../base/errors.ts';
 import type { Context } from '../../cli/command.ts';
@@ -43,21 +43,6 @@ function explainFailure(dataDir: string, cause: NodeJS.ErrnoException): Error {
   return new NetworkError(`${controlSocketOf(dataDir)}: ${cause.message}`, { cause });
 }
 
-function post({ path }: ShortPath, name: ControlName, body: string): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    const sent = request({ socketPath: path, method: 'POST', path: `/${name}`, headers: { 'content-length': Buffer.byteLength(body) } });
-    sent.on('error', reject);
-    sent.on('response', (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => (text += chunk));
-      response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
-    });
-    sent.end(body);
-  });
-}
-
 function readJson(dataDir: string, text: string): unknown {
   try {
     return JSON.parse(text);
@@ -85,7 +70,7 @@ export async function control<N extends ControlName>(dataDir: string, name: N, i
   let short: ShortPath | undefined;
   try {
     short = shortenSocketPath(dataDir);
-    const { status, text } = await post(short, name, JSON.stringify(input));
+    const { status, text } = await sendControl(short, name, JSON.stringify(input));
     const value = readJson(dataDir, text);
     if (status !== 200) throw readRefusal(value as Refusal);
     return value as ControlResult<N>;

@@ -9,7 +9,7 @@ import { findLogs, logFileOf } from './log-file.ts';
 import { describeDifference, findService } from './running.ts';
 import { dataDirOf, dataOption } from './service.ts';
 import { control, controlledDataOf, controlOption } from './control.ts';
-import { changeState, checkData, isServed } from './state.ts';
+import { checkData, isServed } from './state.ts';
 
 /** Bytes in the files of a folder, and how many files there are. */
 function measureFolder(folder: string): { files: number; size: number } {
@@ -82,33 +82,6 @@ export const logs = command({
   examples: [
     { line: 'cloud local logs | tail', help: 'The latest' },
     { line: 'cloud local logs | grep " 500 "', help: 'Failures' },
-  ],
-});
-
-export const seed = command({
-  summary: 'Put the samples in that are not there',
-  description:
-    'Images, packages, instances and directories, as the first start makes them without --empty. What is there stays as it is. It works while the services run, and on their data at rest.',
-  options: controlOption,
-  run: async (invocation) => {
-    const { options, world, note } = invocation;
-    const dataDir = controlledDataOf(invocation, options.data);
-    const account = invocation.settingGiven('account');
-    const seeded = await changeState(world, dataDir, {
-      name: 'seed',
-      input: account === undefined ? {} : { account },
-      atRest: async (store) => {
-        const { seedStore } = await import('../../server/seed/samples.ts');
-        return await seedStore(store, account, world.now());
-      },
-    });
-    const total = Object.values<number>({ ...seeded }).reduce((sum, count) => sum + count, 0);
-    note(total === 0 ? 'Every sample was there' : `Put in ${total} samples`);
-    return record(seeded, { id: 'images', columns: ['images', 'packages', 'instances'] });
-  },
-  examples: [
-    { line: 'cloud local seed', help: 'After a start with --empty, or when samples were deleted' },
-    { line: 'cloud local seed --data ./data -j', help: 'One with its own data; how many were put in, as JSON' },
   ],
 });
 

@@ -18,20 +18,22 @@ function writeBundle({ env }: Pick<World, 'env'>, folder: string, ca: string): s
   return file;
 }
 
-/**
- * The variables by which a program and the older tools reach services, whatever profile is in use: every setting is that of `values`, or not
- * there at all.
- * @param folder where a file of the trusted authorities is written
- */
-export function describeEnvironment(
-  world: Pick<World, 'env'>,
-  values: Readonly<Partial<Record<SettingName, string | undefined>>>,
-  folder: string,
-): NodeJS.ProcessEnv {
+type SettingValues = Readonly<Partial<Record<SettingName, string | undefined>>>;
+
+/** The variables of the settings: each is that of `values`, or not there at all, whatever profile is in use. */
+export function describeSettings({ env: outer }: Pick<World, 'env'>, values: SettingValues): NodeJS.ProcessEnv {
   const named = Object.entries(settings as Readonly<Record<string, { env?: string; legacy?: readonly string[] }>>);
   const own = named.flatMap(([name, { env, legacy = [] }]) =>
     (env === undefined ? legacy : [env, ...legacy]).map((variable) => [variable, values[name as SettingName]]),
   );
+  return { ...outer, ...Object.fromEntries(own), TRITON_PROFILE: 'env' };
+}
+
+/**
+ * The variables by which a program and the older tools reach services, and what programs trust.
+ * @param folder where a file of the trusted authorities is written
+ */
+export function describeEnvironment(world: Pick<World, 'env'>, values: SettingValues, folder: string): NodeJS.ProcessEnv {
   const bundle = values.ca === undefined ? undefined : writeBundle(world, folder, values.ca);
   const trust = bundle && {
     NODE_EXTRA_CA_CERTS: values.ca,
@@ -39,5 +41,5 @@ export function describeEnvironment(
     CURL_CA_BUNDLE: bundle,
     REQUESTS_CA_BUNDLE: bundle,
   };
-  return { ...world.env, ...Object.fromEntries(own), TRITON_PROFILE: 'env', ...trust };
+  return { ...describeSettings(world, values), ...trust };
 }

@@ -7,6 +7,7 @@ import { many, text, type Values } from '../../cli/parameters.ts';
 import type { LocalService } from '../../server/local.ts';
 import { controlledDataOf, controlVariable } from './control.ts';
 import { describeEnvironment } from './environment.ts';
+import { putFixtures, readFixtures } from './fixtures.ts';
 import { makeScratch } from './scratch.ts';
 import { openService, serveOptions } from './service.ts';
 import { copyData } from './state.ts';
@@ -16,10 +17,11 @@ const { data: _, computePort: __, storPort: ___, host: ____, allowJobs: _____, .
 const runOptions = {
   ...shared,
   snapshot: text('Begin with what this snapshot holds', { placeholder: 'NAME' }),
-  data: text(`With --snapshot: folder of the data that it is of; of ${controlVariable} in the environment when absent`, {
+  data: text('Begin with what the services with this data hold', {
     placeholder: 'DIR',
     values: 'directory',
   }),
+  fixtures: text('Objects and users to begin with; see local seed', { placeholder: 'DIR|FILE', values: 'file' }),
   log: text("Write the services' log to this file", { placeholder: 'FILE', values: 'file' }),
 };
 type RunOptions = Values<typeof runOptions>;
@@ -78,17 +80,21 @@ export const run = command({
     const { args, options, world, paths } = invocation;
     const [program = '', ...words] = args.command;
     const { log, close } = openLog(world, options.log);
-    const { snapshot, data, ...given } = options;
-    if (snapshot === undefined && data !== undefined)
-      throw new UsageError('--data of local run names the services that --snapshot is of', { hint: 'add --snapshot NAME' });
-    const isTemplate = snapshot === undefined && isUsual(invocation, options);
+    const { snapshot, data, fixtures, ...given } = options;
+    const lines = fixtures === undefined ? [] : readFixtures(resolvePath(world, fixtures));
+    const isCopy = snapshot !== undefined || data !== undefined;
+    if (isCopy && options.replay !== undefined)
+      throw new UsageError('--replay answers from the recording: leave out --data and --snapshot');
+    const isTemplate = !isCopy && isUsual(invocation, options);
     const dataDir = await makeScratch(paths, world, isTemplate ? makeTemplate : undefined);
     try {
-      if (snapshot !== undefined) await copyData(world, controlledDataOf(invocation, data), snapshot, dataDir);
+      if (isCopy) await copyData(world, controlledDataOf(invocation, data), snapshot, dataDir);
       const serving = { ...given, data: dataDir, computePort: 0, storPort: 0, host: undefined, allowJobs: false };
       const { service, replay } = await openService(invocation, serving, log);
       try {
-        const exitCode = await runProgram(program, words, describeService(world, service), world);
+        const env = describeService(world, service);
+        await putFixtures(world, lines, env);
+        const exitCode = await runProgram(program, words, env, world);
         if (replay !== undefined) reportUnmatched(invocation, replay.unmatched);
         return { kind: 'none', exitCode };
       } finally {
@@ -103,6 +109,7 @@ export const run = command({
     { line: 'cloud local run -- npm test', help: 'A test suite with services that forget everything' },
     { line: "cloud local run -- sh -c 'cloud stor put README.md x && cloud stor cat x'", help: 'Several commands' },
     { line: 'cloud local run --snapshot ready -- npm test', help: 'What cloud local snapshot create has kept is there at the beginning' },
+    { line: 'cloud local run --fixtures ./fixtures -- npm test', help: 'With the objects, users and roles of a directory' },
     { line: 'cloud local run --replay suite.jsonl -- npm test', help: 'Without a cloud: answers that cloud local record has kept' },
     {
       line: 'cloud local run --fault getobject=InternalError*2 --log requests.log -- ./check',

@@ -21,7 +21,13 @@ import { canIdentify } from './zone-place.ts';
 import { prepareZone, startZone } from './zone.ts';
 
 /** What was found out about running tasks on this machine. */
-export type Detected = { readonly isolation: Isolation } | { readonly refusal: string };
+export type Detected =
+  | { readonly isolation: Isolation }
+  | {
+      readonly refusal: string;
+      /** True when nothing was found out, because the service ended before. */
+      readonly isUnknown?: true;
+    };
 
 /** What is asked for. */
 export interface DetectOptions {
@@ -33,6 +39,8 @@ export interface DetectOptions {
   readonly log: (line: string) => void;
   /** Takes the end of a trial sandbox, about 100 ms of work that its outcome does not depend on; it is waited for when absent. */
   readonly follow?: ((work: Promise<void>) => void) | undefined;
+  /** Ends the trial: nobody needs its outcome any more. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Milliseconds that a trial sandbox may take. */
@@ -83,7 +91,7 @@ function findProgram(name: string, path: string): boolean {
 /** Why a zone with this isolation does not come up; undefined when it does. */
 async function tryIsolation(
   isolation: Isolation,
-  { dataDir, follow }: Pick<DetectOptions, 'dataDir' | 'follow'>,
+  { dataDir, follow, signal }: Pick<DetectOptions, 'dataDir' | 'follow' | 'signal'>,
   hasFilter: boolean,
 ): Promise<string | undefined> {
   // Guards kill by the name of the zone, on the whole machine.
@@ -102,10 +110,15 @@ async function tryIsolation(
       environment,
       timeLimit: trialTime,
     });
-    const { status } = await zone.ready.catch(async (error: unknown) => {
-      await zone.end();
-      throw error;
-    });
+    const stop = (): void => void zone.end().catch(() => undefined);
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted === true) stop();
+    const { status } = await zone.ready
+      .catch(async (error: unknown) => {
+        await zone.end();
+        throw error;
+      })
+      .finally(() => signal?.removeEventListener('abort', stop));
     const ended = zone.end();
     if (follow) follow(ended);
     else await ended;
@@ -183,6 +196,7 @@ export async function detectIsolation(options: DetectOptions): Promise<Detected>
   const path = createOpenIsolation(bash).path;
   const reasons: string[] = [];
   for (const kind of wanted === undefined ? (['bubblewrap', 'namespaces'] as const) : [wanted]) {
+    if (options.signal?.aborted === true) break;
     const { isolation, hasFilter, reason } = await prepareCandidate(kind, parts, path);
     const failure = isolation ? await tryIsolation(isolation, options, hasFilter) : reason;
     if (isolation && failure === undefined) {
@@ -191,6 +205,7 @@ export async function detectIsolation(options: DetectOptions): Promise<Detected>
     }
     reasons.push(`${kind}: ${failure ?? 'unknown'}`);
   }
+  if (options.signal?.aborted === true) return { refusal: 'jobs are off: the service ends', isUnknown: true };
   const refusal = `jobs are off: no sandbox can be made on this machine (${reasons.join('; ')}); ${way}`;
   log(refusal);
   return { refusal };

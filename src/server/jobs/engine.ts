@@ -37,12 +37,16 @@ export interface JobEngine {
 const defaultTimeLimit = 3_600_000;
 
 /** Removes what an earlier service left, and finds out how tasks are kept from the rest of the machine. */
-async function detect(options: EngineOptions, zonesDir: string, follow: Background['follow']): Promise<Detected> {
+async function detect(
+  options: EngineOptions,
+  zonesDir: string,
+  { follow, signal }: Pick<Background, 'follow'> & { signal: AbortSignal },
+): Promise<Detected> {
   const { dataDir, isolation: wanted, log } = options;
   await removeTree(zonesDir);
   if (typeof wanted === 'object') return { isolation: wanted };
   const tools = [{ source: installTools(dataDir), target: toolsTarget }];
-  return detectIsolation({ dataDir, wanted, log, tools, follow: (work) => follow(work, 'ending a trial sandbox') });
+  return detectIsolation({ dataDir, wanted, log, tools, signal, follow: (work) => follow(work, 'ending a trial sandbox') });
 }
 
 /** Does work for a job when the earlier work for the same one is over. */
@@ -136,7 +140,9 @@ export function startJobEngine(options: EngineOptions): JobEngine {
 
   const forget = (job: ActiveJob): void => follow(ending.drop(job), `forgetting job ${job.id}`);
 
-  const detected = detect(options, zonesDir, follow).catch((error: unknown): Detected => ({ refusal: `jobs are off: ${String(error)}` }));
+  const detected = detect(options, zonesDir, { follow, signal: closing.signal }).catch((error: unknown): Detected => ({
+    refusal: `jobs are off: ${String(error)}`,
+  }));
   async function start(): Promise<void> {
     const found = await detected;
     if ('refusal' in found) return;

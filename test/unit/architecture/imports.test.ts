@@ -130,6 +130,8 @@ describe('who may import whom', () => {
       'auth/private-key.ts',
       'base/private-files.ts',
       'generate.ts',
+      // The module of test suites starts the program.
+      'local.ts',
       'main.ts',
       'server/jobs/detect-isolation.ts',
       // Memory and processor time of the process are what its metrics show.

@@ -144,3 +144,16 @@ test('a key that was deleted never comes back: the next start makes another and 
   await third.close(0);
   expect(third.keyId).toBe(second.keyId);
 });
+
+test('a service that ends right after its start does not wait for the trial of the sandbox, and what is known of it stays', async () => {
+  const dataDir = join(dir, 'ended-early');
+  await (await start({ dataDir })).close(0);
+  const known = await readFile(join(dataDir, 'isolation.json'), 'utf8');
+  const lines: string[] = [];
+  const second = await start({ dataDir, log: (line) => lines.push(line) });
+  await second.close(0);
+  // A trial that ended says what it found.
+  expect(lines.filter((line) => /tasks run|jobs are off/u.test(line))).toEqual([]);
+  expect(await second.tried).toMatchObject({ isolation: 'off' });
+  expect(await readFile(join(dataDir, 'isolation.json'), 'utf8')).toBe(known);
+});

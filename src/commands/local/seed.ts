@@ -1,0 +1,81 @@
+import type { Context } from '../../cli/command.ts';
+import { command } from '../../cli/command.ts';
+import { resolvePath } from '../../cli/input.ts';
+import { maybe } from '../../cli/parameters.ts';
+import { NotFoundError } from '../../base/errors.ts';
+import { record, type Output } from '../../output/kinds.ts';
+import { controlledDataOf, controlOption, controlVariable } from './control.ts';
+import { describeSettings } from './environment.ts';
+import { putFixtures, readFixtures } from './fixtures.ts';
+import { findRunning, type Running, type RunningAccount } from './running.ts';
+import { changeState, checkData, isServed } from './state.ts';
+
+async function seedSamples(invocation: Context, dataDir: string): Promise<Output> {
+  const { world, note } = invocation;
+  const account = invocation.settingGiven('account');
+  const seeded = await changeState(world, dataDir, {
+    name: 'seed',
+    input: account === undefined ? {} : { account },
+    atRest: async (store) => {
+      const { seedStore } = await import('../../server/seed/samples.ts');
+      return await seedStore(store, account, world.now());
+    },
+  });
+  const total = Object.values<number>({ ...seeded }).reduce((sum, count) => sum + count, 0);
+  note(total === 0 ? 'Every sample was there' : `Put in ${total} samples`);
+  return record(seeded, { id: 'images', columns: ['images', 'packages', 'instances'] });
+}
+
+type Reached = Pick<Running, 'computeUrl' | 'storUrl' | 'caFile' | 'accounts'> & RunningAccount;
+
+/** The environment in which this program acts as an account of services. @throws {NotFoundError} for one whose key is not theirs */
+function actAs(context: Context, service: Reached): NodeJS.ProcessEnv {
+  const login = context.settingGiven('account') ?? service.account;
+  const found = [service, ...(service.accounts ?? [])].find(({ account }) => account === login);
+  if (found === undefined)
+    throw new NotFoundError(`the services have no key of the account ${login}`, { hint: 'those of local start --add-account have one' });
+  const { account, keyId, keyFile } = found;
+  const { computeUrl: url, storUrl, caFile: ca } = service;
+  return describeSettings(context.world, { account, keyId, keyFile, url, storUrl, ca, storEcdsa: 'true' });
+}
+
+/** Puts fixtures into services that run, or into their data at rest. */
+async function seedFixtures(invocation: Context, dataDir: string, source: string): Promise<void> {
+  const { world, note } = invocation;
+  const lines = readFixtures(resolvePath(world, source));
+  checkData(dataDir);
+  const running = await findRunning(world, dataDir);
+  if (running !== undefined) await putFixtures(world, lines, actAs(invocation, running));
+  // Services of cloud local run have told their program how they are reached.
+  else if (await isServed(world, dataDir)) await putFixtures(world, lines, world.env);
+  else {
+    const { startLocal } = await import('../../server/local.ts');
+    const service = await startLocal({ dataDir, computePort: 0, storPort: 0, empty: true, isolation: 'none', now: world.now });
+    try {
+      await putFixtures(world, lines, actAs(invocation, service));
+    } finally {
+      await service.close(0);
+    }
+  }
+  note(`Put in ${source}`);
+}
+
+export const seed = command({
+  summary: 'Put samples in that are not there, or objects and users of your own',
+  description: `Without SOURCE: images, packages, instances and directories, as the first start makes them without --empty. A directory is put into the account: what is in its folders stor and public becomes objects, and access.yaml, as cloud rbac export writes it, its users, policies and roles; where none of the three is there, all of it goes into stor. A file is such a document. What is there stays, or is replaced by what has its name. It works while the services run, with those of cloud local run too (by ${controlVariable}), and on data at rest.`,
+  arguments: { source: maybe('Directory, or access document', { values: 'file' }) },
+  usage: '[DIR|FILE]',
+  options: controlOption,
+  run: async (invocation) => {
+    const { args, options } = invocation;
+    const dataDir = controlledDataOf(invocation, options.data);
+    if (args.source === undefined) return await seedSamples(invocation, dataDir);
+    await seedFixtures(invocation, dataDir, args.source);
+    return undefined;
+  },
+  examples: [
+    { line: 'cloud local seed', help: 'After a start with --empty, or when samples were deleted' },
+    { line: 'cloud local seed ./fixtures', help: 'What tests need: objects, users and roles' },
+    { line: 'cloud local seed --data ./data -j', help: 'One with its own data; how many samples were put in, as JSON' },
+  ],
+});
