@@ -275,7 +275,7 @@ const moduleFiles = ['local.js', 'local.d.ts', 'local-values.d.ts'];
 function declareTypes(file) {
   const { code, errors } = isolatedDeclarationSync(file, readFileSync(file, 'utf8'));
   if (errors.length > 0) throw new Error(`${file}: ${errors[0].message}`);
-  return code.replaceAll("./api/control-values.ts", './local-values.js').replaceAll('./api/control-values', './local-values');
+  return code.replaceAll('./api/control-values.ts', './local-values.js').replaceAll('./api/control-values', './local-values');
 }
 
 mkdirSync('dist', { recursive: true });
@@ -312,7 +312,8 @@ const programBuild = {
       name: 'remove-old-chunks',
       // After the new ones are written: a program that runs meanwhile finds its files for as long as possible.
       writeBundle(_, bundle) {
-        for (const file of readdirSync('dist')) if (!(file in bundle) && file !== 'package.json' && !moduleFiles.includes(file)) rmSync(`dist/${file}`);
+        for (const file of readdirSync('dist'))
+          if (!(file in bundle) && file !== 'package.json' && !moduleFiles.includes(file)) rmSync(`dist/${file}`);
       },
     },
   ],
