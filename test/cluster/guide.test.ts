@@ -2,19 +2,21 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listSteps, makeSamples } from '../../src/commands/local/tour.ts';
 import {
+  backup,
   balancerConfiguration,
+  catalogue,
   gatewayUnit,
+  restore,
   trialCommands,
   trialEnd,
   trialLook,
   trialUse,
   trialVariables,
 } from '../../src/cli/guides/cluster-files.ts';
-import { seedCloud } from '../../src/server/seed/cloud.ts';
-import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { findPorts } from '../support/free-ports.ts';
 import { haproxy } from '../support/haproxy.ts';
 import { usualIsolation } from '../support/job-sandboxes.ts';
@@ -27,7 +29,7 @@ let env: NodeJS.ProcessEnv = {};
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'cloud-guide-'));
-  const port = await findPorts(22);
+  const port = await findPorts(32);
   env = { HOME: home, PATH: `${home}/bin:/usr/bin:/bin`, TMPDIR: home, LANG: 'C.UTF-8', PORT: String(port) };
   mkdirSync(join(home, 'bin'));
   // Others than who runs the tests may not read their folder.
@@ -81,19 +83,25 @@ describe('the trial on one machine', () => {
     giveAway(home);
     const { code, stderr } = type(['set -e', ...typed(trialCommands)]);
     expect([code, stderr]).toEqual([0, expect.stringContaining('Created account demo')]);
-    await expect.poll(() => type(typed(trialLook)).stdout, { timeout: 30_000 }).toMatch(/compute https:/u);
+    await expect.poll(() => type(typed(trialLook)).stdout, { timeout: 30_000 }).toMatch(/compute https:.*compute https:/su);
     const used = type(['set -e', ...typed(trialUse)]);
     expect([used.code, used.stderr, used.stdout]).toEqual([0, expect.any(String), expect.stringMatching(/^storage +https:/mu)]);
   });
 
-  test('the guided tour passes against the balancer', { timeout: 60_000 }, async () => {
-    // What a datacenter offers is the operator's.
-    const store = await openClusterStore({
-      database: `postgresql:///cloud?host=${home}/cloud-try&user=cloud`,
-      bytes: join(home, 'unused'),
-    });
-    await store.write(seedCloud);
-    await store.close();
+  test('both gateways, which started at once, have certificates of one authority', async () => {
+    const ca = readFileSync(join(home, 'cloud-try/tls/ca.pem'));
+    const check = (port: number): Promise<boolean> =>
+      new Promise((resolve, reject) => {
+        const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca }, () => socket.end() && resolve(socket.authorized));
+        socket.once('error', reject);
+      });
+    const first = Number(env['PORT']);
+    for (const offset of [10, 11, 20, 21]) expect([offset, await check(first + offset)]).toEqual([offset, true]);
+  });
+
+  test('the guided tour passes against the balancer', { timeout: 60_000 }, () => {
+    writeFileSync(join(home, 'cloud.yaml'), `${catalogue.join('\n')}\n`);
+    expect(type(typed(['cloud server apply cloud.yaml']))).toMatchObject({ code: 0 });
     const folder = join(home, 'tour');
     mkdirSync(folder);
     const steps = listSteps(makeSamples(folder)).slice(1, -1);
@@ -103,6 +111,27 @@ describe('the trial on one machine', () => {
       expect([line, code, stderr, stdout, check?.(stdout) ?? true]).toEqual([line, 0, stderr, stdout, true]);
     }
     expect(steps.length).toBeGreaterThan(10);
+  });
+
+  test('a backup that was made while it served restores what was deleted afterwards', { timeout: 60_000 }, async () => {
+    const at = (lines: readonly string[], contents: string): string[] =>
+      lines.map((line) => line.replace('/srv/cloud', contents).replace('/backup', '$DIR/backup').replace('-d cloud', '-d restored'));
+    const done = type([
+      'set -e',
+      ...typed(['export PGHOST=$DIR PGUSER=cloud', 'mkdir $DIR/backup $DIR/restored']),
+      'head -c 300000 /dev/urandom >large; cloud stor put -q large large',
+      ...at(backup, '$DIR/bytes'),
+      'cloud stor rm -q --yes large; cloud stor put -q /dev/null large',
+      'createdb restored',
+      ...at(restore, '$DIR/restored'),
+      'export CLOUD_SERVER_DATABASE="postgresql:///restored?host=$DIR&user=cloud" CLOUD_SERVER_BYTES=file://$DIR/restored',
+      'cloud server gateway --compute-port $((PORT + 30)) --stor-port $((PORT + 31)) --tls-dir $DIR/tls >restored.log 2>&1 &',
+      'echo $! >$DIR/restored.pid',
+    ]);
+    expect(done).toMatchObject({ code: 0 });
+    await expect.poll(() => readFileSync(join(home, 'restored.log'), 'utf8'), { timeout: 30_000 }).toContain('compute https:');
+    const read = 'cloud stor cat large --url https://localhost:$((PORT + 30)) --stor-url https://localhost:$((PORT + 31)) | cmp - large';
+    expect(type([read])).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
   test('those at its end leave nothing', () => {

@@ -33,7 +33,7 @@ export function createEngine(prefix: string, environment: Readonly<Record<string
   giveAway(folder);
   const env = { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin`, HOME: folder, LANG: 'C.UTF-8', ...environment };
   const running = new Map<string, { child: ChildProcess; ended: Promise<void> }>();
-  const [program = '', ...first] = unprivileged;
+  const [program, ...first] = unprivileged;
   const say = (): string =>
     [...running.keys()].map((name) => `${name}: ${readFileSync(join(folder, `${name}.log`), 'utf8').slice(-2000)}`).join('\n');
   return {

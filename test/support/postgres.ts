@@ -8,6 +8,8 @@ import { giveAway, unprivileged } from './unprivileged.ts';
 
 /** A PostgreSQL server of the tests' own: Debian's programs, its data in a temporary folder, reached by a socket in it. */
 export interface TestPostgres {
+  /** Where its socket is, and its data below. */
+  readonly folder: string;
   /** URL of a database, as libpq has them. */
   url(database: string): string;
   /** Ends it at once, as a crash of the server does; `start` begins anew with its data. */
@@ -52,20 +54,27 @@ async function isReady(url: string): Promise<boolean> {
   }
 }
 
-/** Starts a server with no databases of ours. It ends with this process, however that dies. */
-export async function startPostgres(): Promise<TestPostgres> {
-  const programs = findPrograms();
+/** Runs one of PostgreSQL's own programs to its end, as the user for whom servers run. */
+export function runPostgresProgram(name: string, ...words: string[]): void {
+  const [setpriv, ...as] = unprivileged;
+  execFileSync(setpriv, [...as, join(findPrograms(), name), ...words], { stdio: ['ignore', 'ignore', 'inherit'], cwd: tmpdir() });
+}
+
+/** Makes the folder of a server, for its user. */
+export function makePostgresFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'cloud-pg-'));
   giveAway(folder);
-  const [setpriv = '', ...as] = unprivileged;
+  return folder;
+}
+
+/** Serves the data in a folder, reached by a socket in it. It ends with this process, however that dies. */
+export async function servePostgres(folder: string): Promise<TestPostgres> {
+  const [setpriv, ...as] = unprivileged;
   const data = join(folder, 'data');
-  const make = [join(programs, 'initdb'), '-D', data, '-U', 'cloud', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '-N'];
-  execFileSync(setpriv, [...as, ...make], { stdio: ['ignore', 'ignore', 'inherit'], cwd: folder });
-  appendFileSync(join(data, 'postgresql.conf'), `${settings}unix_socket_directories = '${folder}'\n`);
   const url = (database: string): string => `postgresql:///${database}?user=cloud&host=${folder}`;
   let crash = async (): Promise<void> => undefined;
   const start = async (): Promise<void> => {
-    const child = spawn(setpriv, [...as, join(programs, 'postgres'), '-D', data], { stdio: 'ignore', cwd: folder });
+    const child = spawn(setpriv, [...as, join(findPrograms(), 'postgres'), '-D', data], { stdio: 'ignore', cwd: folder });
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     crash = async () => {
       child.kill('SIGQUIT');
@@ -78,6 +87,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   };
   await start();
   return {
+    folder,
     url,
     crash: () => crash(),
     start,
@@ -86,6 +96,15 @@ export async function startPostgres(): Promise<TestPostgres> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Starts a server with no databases of ours. */
+export async function startPostgres(): Promise<TestPostgres> {
+  const folder = makePostgresFolder();
+  const data = join(folder, 'data');
+  runPostgresProgram('initdb', '-D', data, '-U', 'cloud', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '-N');
+  appendFileSync(join(data, 'postgresql.conf'), `${settings}unix_socket_directories = '${folder}'\n`);
+  return servePostgres(folder);
 }
 
 /** Runs one statement. */

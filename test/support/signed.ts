@@ -27,8 +27,15 @@ export interface SignedServices {
   close(): Promise<void>;
 }
 
-/** Opens connections that stay open, at most `connections` to each service. */
-export async function openServices(local: LocalInfo, connections: number): Promise<SignedServices> {
+/**
+ * Opens connections that stay open, at most `connections` to each service.
+ * @param patience milliseconds after which a request without an answer fails
+ */
+export async function openServices(
+  local: Pick<LocalInfo, 'keyFile' | 'account' | 'computeUrl' | 'storUrl' | 'caFile'>,
+  connections: number,
+  patience = 60_000,
+): Promise<SignedServices> {
   const signer = await loadPrivateKey(local.keyFile);
   const connect = local.computeUrl.startsWith('https') ? { connect: { ca: readFileSync(local.caFile, 'utf8') } } : {};
   const open = (service: ServiceName, url: string) => ({
@@ -38,7 +45,7 @@ export async function openServices(local: LocalInfo, connections: number): Promi
       keyId: writeKeyId(service, { account: local.account, key: signer.publicKey.fingerprints.md5 }),
       now: Date.now,
     }),
-    pool: new Pool(url, { connections, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 60_000, ...connect }),
+    pool: new Pool(url, { connections, pipelining: 1, headersTimeout: patience, bodyTimeout: patience, ...connect }),
   });
   const services = { compute: open('compute', local.computeUrl), storage: open('storage', local.storUrl) };
   return {

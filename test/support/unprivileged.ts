@@ -9,7 +9,7 @@ const nobody = 65534;
 const isRoot = process.getuid?.() === 0;
 
 /** Words before a command that runs without privileges, and ends with this process, however that dies. */
-export const unprivileged: readonly string[] = [
+export const unprivileged: readonly [string, ...string[]] = [
   'setpriv',
   '--pdeathsig',
   'KILL',

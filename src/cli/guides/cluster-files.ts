@@ -22,24 +22,30 @@ export const trialCommands = [
   '  --public-url https://localhost:$PORT --stor-public-url https://localhost:$((PORT + 1)) \\',
   '  >$DIR/gateway1.log 2>&1 & echo $! >$DIR/gateway1.pid',
   '',
+  'cloud server gateway --compute-port $((PORT + 20)) --stor-port $((PORT + 21)) --tls-dir $DIR/tls \\',
+  '  --public-url https://localhost:$PORT --stor-public-url https://localhost:$((PORT + 1)) \\',
+  '  >$DIR/gateway2.log 2>&1 & echo $! >$DIR/gateway2.pid',
+  '',
   'cat >$DIR/haproxy.cfg <<END && haproxy -f $DIR/haproxy.cfg -D -p $DIR/haproxy.pid',
   'defaults',
   '  mode tcp',
   '  timeout connect 2s',
   '  timeout client 5m',
   '  timeout server 5m',
-  '  option redispatch',
+  '  option redispatch 1',
   'listen compute',
   '  bind 127.0.0.1:$PORT',
   '  server gateway1 127.0.0.1:$((PORT + 10)) check check-ssl verify none',
+  '  server gateway2 127.0.0.1:$((PORT + 20)) check check-ssl verify none',
   'listen stor',
   '  bind 127.0.0.1:$((PORT + 1))',
   '  server gateway1 127.0.0.1:$((PORT + 11)) check check-ssl verify none',
+  '  server gateway2 127.0.0.1:$((PORT + 21)) check check-ssl verify none',
   'END',
 ];
 
 /** Says where each gateway serves, once it does. */
-export const trialLook = ['tail -n 1 $DIR/gateway*.log'];
+export const trialLook = ['head -n 1 $DIR/gateway*.log'];
 
 /** Reach it by a profile of its own. */
 export const trialUse = [
@@ -50,6 +56,15 @@ export const trialUse = [
 
 /** End it, and remove everything. */
 export const trialEnd = ['kill $(cat $DIR/*.pid)', 'pg_ctl -D $DIR/db -m fast stop', 'rm -r $DIR', 'cloud profile delete try --yes'];
+
+/** `cloud.yaml`: what a cloud has to offer. */
+export const catalogue = [
+  'version: "1"',
+  'packages:',
+  '  - { name: small, memory: 1024, disk: 25600, vcpus: 1 }',
+  'images:',
+  '  - { name: debian-12, version: 1.0.0, os: linux, type: lx-dataset }',
+];
 
 /** `/etc/systemd/system/cloud-gateway.service` */
 export const gatewayUnit = [
@@ -68,7 +83,9 @@ export const gatewayUnit = [
   '  --database-file ${CREDENTIALS_DIRECTORY}/database --bytes file:///srv/cloud \\',
   '  --tls-cert /etc/cloud/tls/cert.pem --tls-key /etc/cloud/tls/key.pem \\',
   '  --public-url https://cloud.example.com:7443 \\',
-  '  --stor-public-url https://cloud.example.com:7444',
+  '  --stor-public-url https://cloud.example.com:7444 \\',
+  '  --admin-port 7445 --admin-host 0.0.0.0 --proxy-protocol-from 10.0.0.10 \\',
+  '  --keep-garbage 7d',
   'Restart=always',
   'RestartSec=2',
   'TimeoutStopSec=60',
@@ -91,9 +108,10 @@ export const balancerConfiguration = [
   '  timeout connect 2s',
   '  timeout client 5m',
   '  timeout server 5m',
-  '  option redispatch',
+  '  option redispatch 1',
   '  balance leastconn',
-  '  default-server inter 1s fall 2 rise 1 check check-ssl verify none',
+  '  option httpchk GET /--ready',
+  '  default-server check port 7445 inter 1s fall 2 rise 1 send-proxy-v2',
   '',
   'listen compute',
   '  bind :7443',
@@ -125,9 +143,11 @@ export const kubernetesManifest = [
   '            --database-file, /etc/cloud/database, --bytes, "file:///srv/cloud",',
   '            --tls-cert, /etc/cloud/tls/tls.crt, --tls-key, /etc/cloud/tls/tls.key,',
   '            --public-url, "https://cloud.example.com:7443",',
-  '            --stor-public-url, "https://cloud.example.com:7444"]',
-  '          ports: [{ containerPort: 7443 }, { containerPort: 7444 }]',
-  '          readinessProbe: { tcpSocket: { port: 7444 } }',
+  '            --stor-public-url, "https://cloud.example.com:7444",',
+  '            --admin-port, "7445", --admin-host, 0.0.0.0]',
+  '          ports: [{ containerPort: 7443 }, { containerPort: 7444 }, { containerPort: 7445 }]',
+  '          livenessProbe: { httpGet: { port: 7445, path: /--live } }',
+  '          readinessProbe: { httpGet: { port: 7445, path: /--ready } }',
   '          volumeMounts:',
   '            - { name: database, mountPath: /etc/cloud }',
   '            - { name: tls, mountPath: /etc/cloud/tls }',
@@ -145,3 +165,9 @@ export const kubernetesManifest = [
   '  selector: { app: cloud-gateway }',
   '  ports: [{ name: compute, port: 7443 }, { name: stor, port: 7444 }]',
 ];
+
+/** While everything goes on. */
+export const backup = ['pg_dump -Fc -f cloud.dump cloud', 'cp -au /srv/cloud/bytes /backup/'];
+
+/** Into a database that was made anew. */
+export const restore = ['pg_restore --no-owner -d cloud cloud.dump', 'cp -au /backup/bytes /srv/cloud/'];

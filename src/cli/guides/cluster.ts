@@ -1,7 +1,10 @@
 import {
+  backup,
   balancerConfiguration,
+  catalogue,
   gatewayUnit,
   kubernetesManifest,
+  restore,
   trialCommands,
   trialEnd,
   trialLook,
@@ -19,7 +22,7 @@ export const cluster: Guide = {
     {
       title: 'Description',
       blocks: [
-        '`cloud local` is one process with its data beside it. `cloud server` runs the same services, unchanged for every client, on engines that an operator has already: PostgreSQL for metadata, and a folder for contents. A gateway keeps nothing itself.',
+        '`cloud local` is one process with its data beside it. `cloud server` runs the same services, unchanged for every client, on engines that an operator has already: PostgreSQL for metadata, and for contents a folder or any store that speaks the S3 protocol. A gateway keeps nothing itself.',
         {
           lines: [
             '                clients',
@@ -31,10 +34,10 @@ export const cluster: Guide = {
             '            |     \\ /     |',
             '            |      X      |',
             '            |     / \\     |',
-            '        PostgreSQL   contents      file:///srv/cloud, shared by all',
+            '        PostgreSQL   contents      a folder that all share, or a bucket',
           ],
         },
-        'One gateway serves a database at a time in this release. Another one is refused while the first is alive, and takes its place when it has stopped, or at most 15 seconds after it was killed: two machines whose service manager starts the gateway again and again take over from each other.',
+        'Any number of gateways serve one database and one place of contents. They find each other in the database, where each says every 5 seconds that it is alive. One that could not for 15 seconds, because it was frozen or cut off, commits nothing of what it began before, and goes on under a new lease.',
       ],
     },
     {
@@ -44,9 +47,9 @@ export const cluster: Guide = {
         { lines: ['sudo apt-get install postgresql-15 haproxy', 'ssh-keygen -t rsa -f ~/.ssh/id_rsa   # unless there is one'] },
         'Everything is put into the folder `$DIR`, and listens on this machine alone.',
         { lines: trialVariables },
-        'PostgreSQL, its tables and an account, a gateway, and haproxy:',
+        'Five commands: PostgreSQL, its tables and an account, two gateways, and haproxy.',
         { lines: trialCommands },
-        'The log of a gateway says when and where it serves:',
+        'The log of each gateway says where it serves, when it does:',
         { lines: trialLook },
         'Then the services are those of the account `demo`:',
         { lines: trialUse },
@@ -71,7 +74,9 @@ export const cluster: Guide = {
     {
       title: 'Contents',
       blocks: [
-        'Objects of up to 8 KiB stand in the database, others are files below the folder that `--bytes file:///DIR` names. Gateways on several machines need a file system that all of them mount, such as NFS version 4 or CephFS, in which `fsync` is honoured; the tests run on a local one.',
+        'Objects of up to 8 KiB stand in the database. Others are files below the folder that `--bytes file:///DIR` names: gateways on several machines need a file system that all of them mount, such as NFS version 4 or CephFS, in which `fsync` is honoured; the tests run on a local one. Or they are objects in a bucket, which has to be there:',
+        { lines: ['--bytes "s3://BUCKET?endpoint=https://s3.example.com&region=eu-1" --bytes-credentials /etc/cloud/s3'] },
+        'The file has the key pair as AWS tools write it, in a section `[default]` with `aws_access_key_id` and `aws_secret_access_key`, and is readable for its user alone; the environment serves too (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`). Of the store no more is asked than PUT, GET of ranges, DELETE, listings and multipart uploads; the tests run on Ceph. Contents are written once and never changed. What was overwritten or deleted is removed by one of the gateways at a time, when none of them reads it any more and `--keep-garbage` is over.',
       ],
     },
     {
@@ -81,6 +86,7 @@ export const cluster: Guide = {
         { lines: gatewayUnit },
         { lines: ['sudo systemctl enable --now cloud-gateway', 'journalctl -u cloud-gateway -o cat | head'] },
         'With `-j` the log is lines of JSON, of which the first says where it serves. SIGTERM ends a gateway in order: requests under way are finished first. The public URLs are those that clients use, through the balancer; the certificate has to be good for their host, and is the same on all gateways. Jobs run commands of users, so that they are off where others reach a gateway; `--allow-jobs` switches them on, in a sandbox.',
+        'The admin port tells how a gateway does, over plain HTTP: `/--live` while the process answers, `/--ready` while it should get requests, `/--metrics` for Prometheus. It is not for clients: let only the balancer and the monitoring reach it. Neither of the first two asks the database: while that is away, clients get 503 with `Retry-After` instead of connections that break.',
       ],
     },
     {
@@ -88,7 +94,7 @@ export const cluster: Guide = {
       blocks: [
         'haproxy passes TLS through without ending it. In `/etc/haproxy/haproxy.cfg`, below `global`:',
         { lines: balancerConfiguration },
-        'Gateways see the address of the balancer instead of that of the client, in their log and in rules with `sourceip`.',
+        'Gateways that start, end or have lost their lease are not ready, and get no new connections. `send-proxy-v2` tells them the addresses of clients, for their log and for rules with `sourceip`; gateways take that from the addresses that `--proxy-protocol-from` names, here 10.0.0.10, and from nobody else.',
       ],
     },
     {
@@ -99,13 +105,23 @@ export const cluster: Guide = {
       ],
     },
     {
-      title: 'Accounts',
+      title: 'Accounts, images and packages',
       blocks: [
         'An account is made with its first key. Everything else its owner does: users, roles, further keys.',
         {
           lines: [
             'cloud server accounts create alice --email alice@example.com --public-key alice.pub --database-file /etc/cloud/database',
             'cloud server accounts list --database-file /etc/cloud/database',
+            'cloud server accounts disable alice --database-file /etc/cloud/database',
+          ],
+        },
+        'A disabled account, its users and its signed URLs are refused everywhere with the next request, and its jobs are cancelled; its data stays until `cloud server accounts delete`, and `enable` gives it back.',
+        'What the cloud offers is one document, here `cloud.yaml`: datacenters, services, packages, public images and limits of accounts. `diff` shows what `apply` would change.',
+        { lines: catalogue },
+        {
+          lines: [
+            'cloud server diff cloud.yaml --database-file /etc/cloud/database',
+            'cloud server apply cloud.yaml --database-file /etc/cloud/database',
           ],
         },
       ],
@@ -119,10 +135,10 @@ export const cluster: Guide = {
     {
       title: 'Backup and restore',
       blocks: [
-        'A backup is one of the database and one of the contents that fit together: each content that the database names must be among them. Nothing may be removed in between, so stop the gateway for the time of the copy, or take a snapshot of both at the same moment.',
-        { lines: ['pg_dump -Fc -f cloud.dump cloud', 'rsync -a --delete /srv/cloud/ backup:/srv/cloud/'] },
-        'To restore, make an empty database, restore both, and start a gateway. Contents which the database does not name are removed an hour after they were written.',
-        { lines: ['pg_restore --no-owner --role=cloud -d cloud cloud.dump', 'rsync -a backup:/srv/cloud/ /srv/cloud/'] },
+        'A backup is one of the database and one of the contents that fit together: each content that the database names must be among them. Contents never change, and with `--keep-garbage 7d` on every gateway what is deleted stays for a week. So dump the database first and copy the contents afterwards, while the gateways go on; a dump that is younger than that also fits the contents as they are now.',
+        { lines: backup },
+        'Of a folder of contents only `bytes` is needed. To restore, stop the gateways, make an empty database, fill it, bring back the contents that are missing, and start the gateways again. Contents that the restored database does not name are removed in time.',
+        { lines: restore },
       ],
     },
     {
@@ -144,6 +160,7 @@ export const cluster: Guide = {
             ['Inputs of jobs', 'A request adds all of its lines or none. Lines that were acknowledged are not lost.'],
             ['Accounts, keys, roles, policies', 'Current at once on every gateway: a key that was removed is refused everywhere.'],
             ['No database', 'Requests are answered 503 with `Retry-After` within 8 seconds. Nothing is answered from memory.'],
+            ['No contents', 'Metadata, listings and small objects go on. What needs a content fails with 5xx, and is as it was.'],
           ],
         },
       ],
