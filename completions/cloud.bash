@@ -396,7 +396,7 @@ _cloud_place() {
     'local requests') options="--data --failed -f,--follow $_cloud_shared" ;;
     'local record') options="--body-limit $_cloud_shared" ;;
     'server') commands='gateway migrate apply diff accounts' aliases='accounts=account' options="$_cloud_shared" ;;
-    'server gateway') options="--database --database-file --bytes --bytes-credentials --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --datacenter --limit+ --allow-jobs --work-dir --isolation --job-slots --job-time-limit --keep-garbage --no-collect $_cloud_shared" ;;
+    'server gateway') options="--database --database-file --bytes --bytes-credentials --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --drain-wait --drain-timeout --datacenter --limit+ --allow-jobs --work-dir --isolation --job-slots --job-time-limit --keep-garbage --no-collect $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
     'server apply') options="--database --database-file --prune --dry-run -y,--yes $_cloud_shared" ;;
     'server diff') options="--database --database-file --prune --exit-code $_cloud_shared" ;;
@@ -861,6 +861,8 @@ _cloud_value() {
     'server gateway/--public-url') kind=text ;;
     'server gateway/--stor-public-url') kind=text ;;
     'server gateway/--proxy-protocol-from') kind=text ;;
+    'server gateway/--drain-wait') kind=text ;;
+    'server gateway/--drain-timeout') kind=text ;;
     'server gateway/--datacenter') kind=text ;;
     'server gateway/--limit') kind=text ;;
     'server gateway/--work-dir') kind=directory ;;

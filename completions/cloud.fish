@@ -1291,6 +1291,10 @@ function __cloud_valued
             return 0
         case 'server gateway/--proxy-protocol-from'
             return 0
+        case 'server gateway/--drain-wait'
+            return 0
+        case 'server gateway/--drain-timeout'
+            return 0
         case 'server gateway/--datacenter'
             return 0
         case 'server gateway/--limit'
@@ -2489,6 +2493,8 @@ complete -c cloud -n '__cloud_at \'server gateway\'' -l admin-host -x -d 'Addres
 complete -c cloud -n '__cloud_at \'server gateway\'' -l public-url -x -d 'URL by which clients reach the compute service'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l stor-public-url -x -d 'URL by which clients reach the object storage'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l proxy-protocol-from -x -d 'Addresses of balancers, with commas between'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l drain-wait -x -d 'Go on after SIGTERM; with an admin port 5s by default'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l drain-timeout -x -d 'Most time for requests under way; 30s by default'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l datacenter -x -d 'Name of the datacenter'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l limit -x -d 'Set a limit of the services; cloud help local-service lists them'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l allow-jobs -d 'Run jobs although others can reach the service'

@@ -158,12 +158,16 @@ function isInterruptIgnored(): boolean {
   }
 }
 
+function usesTerminal(): boolean {
+  return [0, 1, 2].some(isTerminal);
+}
+
 /** Signals that do not end the program: the end of a terminal that it does not use, and those that whoever started it ignores. */
 function findIgnored(): Set<EndSignal> {
   const named = new Set((process.env['CLOUD_IGNORE_SIGNALS'] ?? '').toUpperCase().split(/[\s,]+/));
   const isIgnored = (name: EndSignal): boolean => {
     if (named.has(name) || named.has(name.slice('SIG'.length))) return true;
-    if (name === 'SIGHUP') return ![0, 1, 2].some(isTerminal);
+    if (name === 'SIGHUP') return !usesTerminal();
     return name === 'SIGINT' && isInterruptIgnored();
   };
   return new Set(signals.filter(isIgnored));
@@ -265,6 +269,7 @@ export async function main(cacheProblem: string | undefined): Promise<void> {
       return (interrupted ??= listenForInterruption((name) => (signalled = name)));
     },
     interruptedBy: () => signalled,
+    onHangup: (listener) => void process.on('SIGHUP', () => (usesTerminal() ? undefined : listener())),
     heedsSignals: () => interrupted !== undefined,
     beforeHangup,
     runKillable,

@@ -54,6 +54,8 @@ export interface World {
   readonly interruptedBy?: () => 'SIGINT' | 'SIGTERM' | 'SIGHUP';
   /** Lets work be done when SIGHUP or SIGQUIT end the process, until the returned function is called. Absent where there are no signals. */
   readonly beforeHangup?: (work: () => void) => () => void;
+  /** Calls the listener at each SIGHUP, where that does not end the program because it uses no terminal. Absent where there are no signals. */
+  readonly onHangup?: (listener: () => void) => void;
   /** Whether somebody has asked for it. */
   readonly heedsSignals: () => boolean;
   /** Does work that leaves no turn to whoever would notice an interruption: meanwhile a signal ends the process. Absent where there are no signals. */

@@ -1,15 +1,13 @@
-import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { Kysely } from 'kysely';
 import { compute as computeOperations } from '../api/compute.ts';
 import { storage as storageOperations } from '../api/storage.ts';
 import { build } from '../base/build.ts';
-import { LocalError } from '../base/errors.ts';
-import { listNames, prepareTls } from './http/certificates.ts';
+import { listNames } from './http/certificates.ts';
 import { computePoolLimits, createConnectionPool } from './http/connection-pool.ts';
 import { listen, type Listener } from './http/listen.ts';
 import { createService } from './http/serve.ts';
+import { followTls, readTls, type TlsPair, type TlsPlace } from './http/tls-source.ts';
 import { createComputeHandlers } from './compute/index.ts';
 import { followCancelled } from './jobs/disabled-accounts.ts';
 import type { JobEngine } from './jobs/engine.ts';
@@ -44,8 +42,8 @@ export interface GatewayOptions extends SharedOptions, WatchOptions {
   readonly bytes: ClusterStoreOptions['bytes'];
   /** Directory in which tasks of jobs run: that of the contents when absent, or a temporary one where they are in a bucket. */
   readonly workDir?: string | undefined;
-  /** Files of a certificate and its key in PEM, or a directory where both are made; plain HTTP, which then counts as secure, without. */
-  readonly tls: { readonly certificate: string; readonly key: string } | { readonly dir: string } | undefined;
+  /** Plain HTTP, which then counts as secure, without. */
+  readonly tls: TlsPlace | undefined;
   /** URLs by which clients reach the services, through a balancer for one; those of the ports here when absent. */
   readonly publicUrl?: string | undefined;
   readonly storPublicUrl?: string | undefined;
@@ -70,6 +68,10 @@ export interface Gateway {
   readonly caFile: string | undefined;
   /** Id of its lease. */
   readonly id: string;
+  /** Reads its certificate again. */
+  reload(): Promise<void>;
+  /** Says that it is not ready, and ends each connection after its next response. It goes on serving until it is closed. */
+  drain(): void;
   /** Lets requests finish for up to `patience` milliseconds, then gives the lease back. */
   close(patience?: number): Promise<void>;
 }
@@ -79,30 +81,10 @@ const defaultDatacenter = 'local';
 /** Connections that renew the lease, so that requests which hold all others never let it end. */
 const leaseConnections = 1;
 
-interface Tls {
-  readonly certificate: string;
-  readonly key: string;
-  readonly caFile?: string;
-}
-
-async function readPem(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new LocalError(`${file}: cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
-  }
-}
-
-/** When a certificate ends, milliseconds since the epoch. */
-function readEnd(certificate: string): number {
-  return Date.parse(new X509Certificate(certificate).validTo);
-}
-
-async function openTls({ tls, host, publicUrl, storPublicUrl }: GatewayOptions, now: number): Promise<Tls | undefined> {
-  if (tls === undefined) return undefined;
-  if (!('dir' in tls)) return { certificate: await readPem(tls.certificate), key: await readPem(tls.key) };
+/** Names that a certificate which is made here must be good for. */
+function listTlsNames({ host, publicUrl, storPublicUrl }: GatewayOptions): string[] {
   const reached = [publicUrl, storPublicUrl].flatMap((url) => (url === undefined ? [] : new URL(url).hostname.replace(/^\[|\]$/gu, '')));
-  return prepareTls(tls.dir, [...new Set([...listNames(host), ...reached])], now);
+  return [...new Set([...listNames(host), ...reached])];
 }
 
 /** Notes the names of this cloud's own datacenter and services. Each gateway answers its own addresses for them: those of rows serve for other names. */
@@ -125,7 +107,7 @@ async function nameServices(store: LocalStore, { datacenters, services }: OwnAdd
 /** Both services, each at its port. */
 async function listenBoth(
   store: LocalStore,
-  tls: Tls | undefined,
+  tls: TlsPair | undefined,
   { jobs, lease, watch, state }: { jobs: JobEngine | undefined; lease: Lease; watch: Watch; state: GatewayState },
   options: GatewayOptions,
 ): Promise<[Listener, Listener]> {
@@ -160,13 +142,18 @@ async function serve(
   options: GatewayOptions,
 ): Promise<Gateway> {
   const { datacenter = defaultDatacenter, now = Date.now, log = () => undefined } = options;
-  const tls = await openTls(options, now());
-  if (tls !== undefined) state.certificateEnd = () => readEnd(tls.certificate);
+  const { tls: place } = options;
+  const readPair = place && (() => readTls(place, listTlsNames(options), now()));
+  const tls = await readPair?.();
   const local: LocalOptions = { ...options, datacenter, dataDir, http: tls === undefined };
   let own: OwnAddresses = { datacenters: {}, services: {} };
   const settings = { ...options.settings, addresses: () => own };
   const jobs = prepareJobs(store, local, () => own.services['storage'] ?? '');
   const [compute, storage] = await listenBoth(store, tls, { jobs, lease, watch, state }, { ...options, settings });
+  const listeners = [compute, storage];
+  const use = (pair: TlsPair): void => listeners.forEach((listener) => listener.renewTls(pair));
+  const following = readPair && tls && followTls(readPair, tls, { use, log });
+  if (following !== undefined) state.certificateEnd = () => following.current().end;
   const { publicUrl = compute.url, storPublicUrl = storage.url } = options;
   own = { datacenters: { [datacenter]: publicUrl }, services: { compute: publicUrl, storage: storPublicUrl } };
   const stopFollowing = jobs && followCancelled(store, jobs.wake, log);
@@ -174,6 +161,7 @@ async function serve(
   const { keepGarbage: keep, collects = true } = options;
   const collecting = collects ? keepCollecting({ store, keeping, log, holder: lease.id, keep }) : undefined;
   const closeAll = async (patience?: number): Promise<void> => {
+    await following?.stop();
     await stopFollowing?.();
     await Promise.all([compute.close(patience), storage.close(patience), jobs?.close(), collecting?.stop(), stopFolding()]);
   };
@@ -187,7 +175,19 @@ async function serve(
   jobs?.start();
   state.phase = 'serving';
   const { adminUrl } = watch;
-  return { computeUrl: compute.url, storUrl: storage.url, adminUrl, caFile: tls?.caFile, id: lease.id, close: closeAll };
+  return {
+    computeUrl: compute.url,
+    storUrl: storage.url,
+    adminUrl,
+    caFile: tls?.caFile,
+    id: lease.id,
+    reload: async () => following?.reload(),
+    drain: () => {
+      state.phase = 'draining';
+      for (const listener of listeners) listener.drain();
+    },
+    close: closeAll,
+  };
 }
 
 /**
@@ -228,7 +228,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     return {
       ...gateway,
       close: async (patience) => {
-        state.phase = 'draining';
+        gateway.drain();
         await gateway.close(patience);
         await end();
       },

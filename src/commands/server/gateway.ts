@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { command } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { choice, duration, flag, number, text, texts, withTopic, type Values } from '../../cli/parameters.ts';
@@ -44,6 +45,8 @@ const gatewayOptions = {
   proxyProtocolFrom: text('Addresses of balancers, with commas between', {
     placeholder: 'CIDR',
   }),
+  drainWait: duration('Go on after SIGTERM; with an admin port 5s by default'),
+  drainTimeout: duration('Most time for requests under way; 30s by default'),
   datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
   limit: texts('Set a limit of the services; cloud help local-service lists them', { placeholder: 'NAME=N' }),
   allowJobs: flag('Run jobs although others can reach the service'),
@@ -51,6 +54,11 @@ const gatewayOptions = {
   keepGarbage: duration('Keep what was overwritten or deleted'),
   noCollect: flag('Leave its removal to others'),
 };
+
+/** Milliseconds: balancers look every 2 to 3 seconds, twice. */
+const usualDrainWait = 5000;
+const usualDrainTimeout = 30_000;
+
 type GatewayOptions = Values<typeof gatewayOptions>;
 
 type Tls = { certificate: string; key: string } | { dir: string } | undefined;
@@ -86,7 +94,7 @@ function checkUrl(name: string, url: string | undefined): string | undefined {
 export const gateway = command({
   summary: 'Serve both services over PostgreSQL and a folder or bucket, in the foreground',
   description:
-    'The database is made by cloud server migrate, and accounts by cloud server accounts create. Any number of gateways serve one database and one folder or bucket, with the same options: one that was frozen or cut off for 15 seconds commits nothing of what it began before. Logs go to stdout, a line for each request, with -j as lines of JSON, of which the first says where it serves. SIGTERM or Ctrl-C ends it when requests under way are finished. While the database is away, requests are answered 503 with Retry-After; while the bucket is, those that need it.\nThe admin port answers over plain HTTP /--live, /--ready (not while it starts, ends or has lost its lease) and /--metrics. Connections from --proxy-protocol-from must begin with a PROXY header, others must not: policies and the log then see the client.',
+    'The database is made by cloud server migrate, and accounts by cloud server accounts create. Any number of gateways serve one database and one folder or bucket, with the same options: one that was frozen or cut off for 15 seconds commits nothing of what it began before. Logs go to stdout, a line for each request, with -j as lines of JSON, of which the first says where it serves. At SIGTERM or Ctrl-C it is not ready, goes on for --drain-wait, and ends when requests under way are finished; a second one ends it at once. The certificate is read again when its files change, and on SIGHUP. While the database is away, requests are answered 503 with Retry-After; while the bucket is, those that need it.\nThe admin port answers over plain HTTP /--live, /--ready (not while it starts, ends or has lost its lease) and /--metrics. Connections from --proxy-protocol-from must begin with a PROXY header, others must not: policies and the log then see the client.',
   options: gatewayOptions,
   run: async (invocation) => {
     const { options, world, global } = invocation;
@@ -129,7 +137,8 @@ export const gateway = command({
       onRequest: log.request,
     });
     starting.catch(log.giveUp);
-    const { computeUrl, storUrl, adminUrl, caFile, id, close } = await starting;
+    const { computeUrl, storUrl, adminUrl, caFile, id, reload, drain, close } = await starting;
+    world.onHangup?.(() => void reload());
     const admin = adminUrl === undefined ? '' : `, admin ${adminUrl}`;
     const first = global.json
       ? JSON.stringify({ computeUrl, storUrl, adminUrl, caFile, pid: world.pid, gateway: id })
@@ -137,7 +146,9 @@ export const gateway = command({
     log.begin(id, first);
     await interrupted;
     log.message('stopping');
-    await close();
+    drain();
+    await sleep(options.drainWait ?? (adminUrl === undefined ? 0 : usualDrainWait));
+    await close(options.drainTimeout ?? usualDrainTimeout);
     return undefined;
   },
   examples: [

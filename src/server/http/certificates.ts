@@ -1,11 +1,11 @@
-import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { createPrivateKey, randomUUID, X509Certificate } from 'node:crypto';
+import { linkSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { createAuthority, createServerCertificate, type CertifiedKey } from '../../auth/authority.ts';
 import { isSystemError } from '../../base/errors.ts';
-import { withLock, writePrivate } from '../../base/private-files.ts';
+import { removeQuietly, withLock, writePrivate } from '../../base/private-files.ts';
 
 /** Certificates are renewed this long before they end: 7 days. */
 const renewal = 7 * 24 * 60 * 60 * 1000;
@@ -16,37 +16,80 @@ export interface LocalTls extends CertifiedKey {
   readonly caFile: string;
 }
 
-type Files = readonly [certificateFile: string, keyFile: string];
+const certificateMark = '-----BEGIN CERTIFICATE-----';
 
-function readPair([certificateFile, keyFile]: Files): CertifiedKey | undefined {
+function readOptional(file: string): string | undefined {
   try {
-    return { certificate: readFileSync(certificateFile, 'utf8'), key: readFileSync(keyFile, 'utf8') };
+    return readFileSync(file, 'utf8');
   } catch (error) {
     if (isSystemError(error) && error.code === 'ENOENT') return undefined;
     throw error;
   }
 }
 
-/** The key comes first, because a certificate without it is useless. */
-function writePair([certificateFile, keyFile]: Files, { certificate, key }: CertifiedKey): void {
-  for (const [file, text] of [
-    [keyFile, key],
-    [certificateFile, certificate],
-  ] as const) {
+/** A key and its certificate: from the file of the key, or from both files, as earlier releases and others write them. */
+function readPair(certificateFile: string, keyFile: string): CertifiedKey | undefined {
+  const text = readOptional(keyFile);
+  const mark = text?.indexOf(certificateMark) ?? -1;
+  if (text === undefined) return undefined;
+  if (mark !== -1) return { key: text.slice(0, mark), certificate: text.slice(mark) };
+  const certificate = readOptional(certificateFile);
+  return certificate === undefined ? undefined : { key: text, certificate };
+}
+
+/** Key and certificate as one text: of two processes that write the same folder, nobody reads halves. */
+function joinPair({ certificate, key }: CertifiedKey): string {
+  return key.endsWith('\n') ? key + certificate : `${key}\n${certificate}`;
+}
+
+/** Makes a file where there is none. @returns false when another process was quicker */
+function claimFile(file: string, text: string): boolean {
+  const temporary = `${file}.${randomUUID()}`;
+  writePrivate(temporary, text);
+  try {
+    linkSync(temporary, file);
+    return true;
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'EEXIST') return false;
+    // A file system without hard links.
     writePrivate(file, text);
+    return true;
+  } finally {
+    removeQuietly(temporary);
   }
 }
 
-function isUsable({ certificate }: CertifiedKey, names: readonly string[], now: number): boolean {
+/** The authority of a folder; of several processes that make one, all get the same. */
+async function openAuthority(caFile: string, keyFile: string): Promise<CertifiedKey> {
+  const kept = readPair(caFile, keyFile);
+  if (kept !== undefined) {
+    // Who made it may have been killed before this.
+    if (readOptional(caFile) === undefined) writePrivate(caFile, kept.certificate);
+    return kept;
+  }
+  const made = await createAuthority('cloud local');
+  const authority = claimFile(keyFile, joinPair(made)) ? made : readPair(caFile, keyFile);
+  // What another process has left there is half a pair.
+  if (authority === undefined) writePrivate(keyFile, joinPair(made));
+  const used = authority ?? made;
+  writePrivate(caFile, used.certificate);
+  return used;
+}
+
+function isUsable({ certificate, key }: CertifiedKey, authority: CertifiedKey, names: readonly string[], now: number): boolean {
   const parsed = new X509Certificate(certificate);
   return (
     Date.parse(parsed.validTo) - renewal > now &&
+    parsed.checkIssued(new X509Certificate(authority.certificate)) &&
+    parsed.checkPrivateKey(createPrivateKey(key)) &&
     names.every((name) => (isIP(name) === 0 ? parsed.checkHost(name) : parsed.checkIP(name)) !== undefined)
   );
 }
 
-function isSignedBy({ certificate }: CertifiedKey, authority: CertifiedKey): boolean {
-  return new X509Certificate(certificate).verify(new X509Certificate(authority.certificate).publicKey);
+/** The names that a certificate is good for. */
+function readNames({ certificate }: CertifiedKey): string[] {
+  const { subjectAltName = '' } = new X509Certificate(certificate);
+  return subjectAltName.split(', ').flatMap((name) => /^(?:DNS|IP Address):(.+)$/u.exec(name)?.[1] ?? []);
 }
 
 /** The names by which what listens at an address is reached on this machine, and that address. */
@@ -57,32 +100,27 @@ export function listNames(host = '127.0.0.1'): string[] {
   return [...new Set(['localhost', '127.0.0.1', '::1', ...(isEverywhere ? [] : [reached])])];
 }
 
-/** Writes what was made, unless another process that began at the same time was faster. @returns what is there now */
-function keepFirst(dir: string, files: Files, made: CertifiedKey, isGood: (kept: CertifiedKey) => boolean): CertifiedKey {
-  return withLock(join(dir, 'lock'), () => {
-    const kept = readPair(files);
-    if (kept !== undefined && isGood(kept)) return kept;
-    writePair(files, made);
-    return made;
-  });
-}
-
 /**
- * The certificate of services under an authority of their own; both are kept in `dir` and made when missing, once by any number of
- * processes.
+ * The certificate of the local service under an authority of its own; both are kept in `dir` and made when missing. Any number of processes
+ * may share the folder: they have one authority, and a certificate that is made anew keeps the names of the one before.
  * @param names DNS names and IP addresses that the certificate must be good for
  * @param now milliseconds since the epoch
  */
 export async function prepareTls(dir: string, names: readonly string[], now: number): Promise<LocalTls> {
   const caFile = join(dir, 'ca.pem');
-  const authorityFiles = [caFile, join(dir, 'ca.key.pem')] as const;
-  const files = [join(dir, 'server.pem'), join(dir, 'server.key.pem')] as const;
+  const [certificateFile, keyFile] = [join(dir, 'server.pem'), join(dir, 'server.key.pem')];
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const kept = readPair(files);
-  const keptAuthority = readPair(authorityFiles);
-  if (kept !== undefined && keptAuthority !== undefined && isUsable(kept, names, now)) return { ...kept, caFile };
-  const authority = keptAuthority ?? keepFirst(dir, authorityFiles, await createAuthority('cloud local'), () => true);
-  const made = await createServerCertificate(authority, names);
-  const isGood = (other: CertifiedKey): boolean => isSignedBy(other, authority) && isUsable(other, names, now);
-  return { ...keepFirst(dir, files, made, isGood), caFile };
+  const authority = await openAuthority(caFile, join(dir, 'ca.key.pem'));
+  const kept = readPair(certificateFile, keyFile);
+  if (kept !== undefined && isUsable(kept, authority, names, now)) return { ...kept, caFile };
+  const before = kept === undefined ? [] : readNames(kept);
+  const made = await createServerCertificate(authority, [...new Set([...names, ...before])]);
+  // A lock is one of this machine: those of others may each make a certificate, under the same authority.
+  return withLock(join(dir, 'lock'), () => {
+    const other = readPair(certificateFile, keyFile);
+    if (other !== undefined && isUsable(other, authority, names, now)) return { ...other, caFile };
+    writePrivate(keyFile, joinPair(made));
+    writePrivate(certificateFile, made.certificate);
+    return { ...made, caFile };
+  });
 }

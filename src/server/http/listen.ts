@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { Server as TlsServer, TLSSocket } from 'node:tls';
 import type { Reply } from '../../api/message.ts';
 import { isSystemError, LocalError, type ApiError } from '../../base/errors.ts';
 import { createConnectionPool, type ConnectionPool, type PooledConnection } from './connection-pool.ts';
@@ -39,6 +39,10 @@ export interface ListenOptions {
 export interface Listener {
   readonly url: string;
   readonly port: number;
+  /** Uses another certificate for handshakes from now on. @throws when it cannot be used */
+  renewTls(tls: { readonly certificate: string; readonly key: string }): void;
+  /** Ends each connection after its next response, and goes on accepting. */
+  drain(): void;
   /** Stops accepting, lets requests finish for up to `patience` milliseconds, then cuts them. */
   close(patience?: number): Promise<void>;
 }
@@ -128,6 +132,8 @@ interface Connections {
   /** By the socket that requests come from: over TLS, the one of the decrypted side. */
   readonly http: WeakMap<Socket, HttpConnection>;
   readonly open: Set<PooledConnection>;
+  /** True when each response is to be the last one of its connection. */
+  isDraining: boolean;
 }
 
 /** Whether TLS protects a connection: a port of TLS also takes plain HTTP. */
@@ -152,7 +158,7 @@ function createHandler({ handle, trusted = false, log, settings = {} }: ListenOp
         onGone: (listener) => void (response.closed ? listener() : response.once('close', listener)),
         transferred: () => ({ received: taken.received(), sent, isWhole: response.writableFinished }),
       });
-      const isLast = refusal !== undefined || asksForUpgrade(incoming);
+      const isLast = connections.isDraining || refusal !== undefined || asksForUpgrade(incoming);
       if (response.destroyed) discardBody(reply.body);
       else await writeReply(response, reply, taken, { isLast, onBytes: (size) => void (sent += size) });
     } catch (error) {
@@ -187,7 +193,7 @@ function watchConnections(
   addresses: ClientAddresses,
   { handle, tls, trusted = false, settings = {} }: ListenOptions,
 ): Connections & { readonly takePlain: (socket: Socket) => void } {
-  const connections: Connections = { http: new WeakMap(), open: new Set() };
+  const connections: Connections = { http: new WeakMap(), open: new Set(), isDraining: false };
   const mostWaiting = limitOf(settings, 'pipelinedRequests');
   const byPeer = new Map<string, PooledConnection>();
   const addConnection = (socket: Socket, pooled: PooledConnection): void => {
@@ -216,7 +222,7 @@ function watchConnections(
     if (pooled === undefined) socket.destroy();
     else addConnection(socket, pooled);
   };
-  return { ...connections, takePlain };
+  return Object.assign(connections, { takePlain });
 }
 
 /** A server, and what it knows of its connections. */
@@ -378,6 +384,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     return {
       port,
       url: `${tls === undefined ? 'http' : 'https'}://${name}:${port}`,
+      renewTls: ({ certificate, key }) => {
+        for (const { server } of servers) if (server instanceof TlsServer) server.setSecureContext({ cert: certificate, key });
+      },
+      drain: () => servers.forEach(({ connections }) => (connections.isDraining = true)),
       close: async (patience = 5000) => {
         await Promise.all(servers.map((server) => closeServer(server, patience)));
       },

@@ -1,0 +1,102 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { LocalError } from '../../base/errors.ts';
+import { prepareTls } from './certificates.ts';
+
+/** Where certificate and key come from: files in PEM, or a folder where both are made. */
+export type TlsPlace = { readonly certificate: string; readonly key: string } | { readonly dir: string };
+
+/** A certificate that can be used now. */
+export interface TlsPair {
+  readonly certificate: string;
+  readonly key: string;
+  /** Certificate of the authority to trust, where it was made here. */
+  readonly caFile?: string;
+  /** When the certificate ends, milliseconds since the epoch. */
+  readonly end: number;
+}
+
+/** Milliseconds after which the files are looked at again. */
+const usualPeriod = 5000;
+
+async function readPem(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new LocalError(`${file}: cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function parse<T>(name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new LocalError(`${name}: cannot be used: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/**
+ * Reads certificate and key.
+ * @param names that a certificate which is made here must be good for
+ * @throws {LocalError} when they cannot be read, do not belong together, or the certificate has ended
+ */
+export async function readTls(place: TlsPlace, names: readonly string[], now: number): Promise<TlsPair> {
+  const made = 'dir' in place ? await prepareTls(place.dir, names, now) : undefined;
+  const [certificateName, keyName] = 'dir' in place ? [place.dir, place.dir] : [place.certificate, place.key];
+  const certificate = made?.certificate ?? (await readPem(certificateName));
+  const key = made?.key ?? (await readPem(keyName));
+  const parsed = parse(certificateName, () => new X509Certificate(certificate));
+  const parsedKey = parse(keyName, () => createPrivateKey(key));
+  if (!parsed.checkPrivateKey(parsedKey)) throw new LocalError(`${keyName}: is not the key of the certificate ${certificateName}`);
+  const end = Date.parse(parsed.validTo);
+  if (end <= now) throw new LocalError(`${certificateName}: the certificate has ended on ${new Date(end).toISOString()}`);
+  return { certificate, key, end, ...(made !== undefined && { caFile: made.caFile }) };
+}
+
+/** A pair that follows its files. */
+export interface TlsSource {
+  current(): TlsPair;
+  /** Looks at the files now. */
+  reload(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Reads a pair again and again, and hands on each new one. One that cannot be used changes nothing but the log, which names each once.
+ * @param use begins to use a pair; what it throws counts as a pair that cannot be used
+ */
+export function followTls(
+  read: () => Promise<TlsPair>,
+  first: TlsPair,
+  { use, log, period = usualPeriod }: { use: (pair: TlsPair) => void; log: (line: string) => void; period?: number },
+): TlsSource {
+  let pair = first;
+  let problem: string | undefined;
+  const look = async (): Promise<void> => {
+    try {
+      const next = await read();
+      problem = undefined;
+      if (next.certificate === pair.certificate && next.key === pair.key) return;
+      use(next);
+      pair = next;
+      log(`the certificate was replaced; the new one ends on ${new Date(next.end).toISOString()}`);
+    } catch (error) {
+      const { message } = error as Error;
+      if (message === problem) return;
+      problem = message;
+      log(`the certificate stays as it was: ${message}`);
+    }
+  };
+  let looking: Promise<void> = Promise.resolve();
+  const reload = (): Promise<void> => (looking = looking.then(look));
+  const timer = setInterval(() => void reload(), period);
+  timer.unref();
+  return {
+    current: () => pair,
+    reload,
+    stop: () => {
+      clearInterval(timer);
+      return looking;
+    },
+  };
+}
