@@ -37,8 +37,9 @@ async function readSerial(url: string): Promise<string> {
 }
 
 const serialOf = ({ certificate }: CertifiedKey): Promise<string> => run('openssl', ['x509', '-noout', '-serial'], certificate);
-const hasLine = (gateway: GatewayProcess, part: string): Promise<void> =>
-  expect.poll(() => gateway.lines().some((line) => line.includes(part)), patient).toBe(true);
+async function hasLine(gateway: GatewayProcess, part: string): Promise<void> {
+  await expect.poll(() => gateway.lines().some((line) => line.includes(part)), patient).toBe(true);
+}
 
 test('certificates are replaced while it runs, by SIGHUP or because the files change; a bad pair changes nothing', async () => {
   const authority = await createAuthority('Test');
