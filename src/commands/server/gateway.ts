@@ -35,7 +35,7 @@ const gatewayOptions = {
   tlsKey: text('Key of the certificate, PEM', { placeholder: 'FILE', values: 'file' }),
   tlsDir: text('Folder of a certificate, made when it is empty', { placeholder: 'DIR', values: 'directory' }),
   http: flag('Without TLS'),
-  adminPort: number('Port of /--live, /--ready and /--metrics; 0: any', {
+  adminPort: number('Port of /--live, /--ready and /--metrics', {
     range: [0, 65535],
     placeholder: 'PORT',
   }),
@@ -45,8 +45,8 @@ const gatewayOptions = {
   proxyProtocolFrom: text('Addresses of balancers, with commas between', {
     placeholder: 'CIDR',
   }),
-  drainWait: duration('Go on after SIGTERM; with an admin port 5s by default'),
-  drainTimeout: duration('Most time for requests under way; 30s by default'),
+  drainWait: duration('Go on after SIGTERM; 5s with an admin port'),
+  drainTimeout: duration('Finish requests after that; 30s by default'),
   datacenter: text('Name of the datacenter', { placeholder: 'NAME' }),
   limit: texts('Set a limit of the services; cloud help local-service lists them', { placeholder: 'NAME=N' }),
   allowJobs: flag('Run jobs although others can reach the service'),
