@@ -65,11 +65,11 @@ test('killed while an image is imported, it goes on by cloud resume, and the cha
 });
 
 test('a datacenter that cannot be reached is named, the others get the image, and the rest stays to be gone on with', async () => {
-  await user.cloud(['local', 'faults', 'add', 'getimage', 'close', '--data', 'east', '-q']);
+  await user.here(['local', 'faults', 'add', 'getimage', 'close', '--data', 'east', '-q']);
   const { code, stdout, stderr } = await user.here(west('images', 'promote', 'inventory', '--to', 'west-2,east', '-j', '--retries', '0'));
   expect([code, (JSON.parse(stdout) as Promoted[]).map(({ dc }) => dc)]).toEqual([5, ['west-2', 'west-2', 'west-2']]);
   expect(stderr).toMatch(/"message":"east: .*1 of 2 datacenters failed.*cloud resume [0-9a-f]{8}/s);
-  await user.cloud(['local', 'faults', 'clear', '--data', 'east', '-q']);
+  await user.here(['local', 'faults', 'clear', '--data', 'east', '-q']);
   expect((await user.here(['resume', '--all'])).code).toBe(0);
   expect(await user.json('resume')).toEqual([]);
 });

@@ -49,7 +49,7 @@ async function expectSigned(profile: string): Promise<void> {
 }
 
 beforeEach(async () => {
-  await user.cloud(['local', 'faults', 'clear', '-q']);
+  await user.here(['local', 'faults', 'clear', '-q']);
 });
 
 test('the profile signs with a new key, with the role tags of the old one, and the old one is refused', async () => {
@@ -152,10 +152,10 @@ test('a new key that the service refuses leaves nothing behind', async () => {
     ['createkey', 'InvalidArgument'],
     ['getaccount', 'ResourceNotFound'],
   ] as const) {
-    await user.cloud(['local', 'faults', 'add', ...fault, '-q']);
+    await user.here(['local', 'faults', 'add', ...fault, '-q']);
     const { code } = await user.here(['--profile', 'refused', 'keys', 'rotate', '-y', '--type', 'ecdsa']);
     expect(code).not.toBe(0);
-    await user.cloud(['local', 'faults', 'clear', '-q']);
+    await user.here(['local', 'faults', 'clear', '-q']);
     expect(await read('refused')).toEqual(before);
     await expectSigned('refused');
     expect(readdirSync(user.home).toSorted()).toEqual(files);

@@ -109,7 +109,7 @@ test('what was created after a removal began stays, and what a copy has made tha
   expect(await names('copied')).toHaveLength(12);
   await interrupt('SIGINT', 10, 'rm', '-ry', 'copied');
   // Times of HTTP are seconds: what is created in the same second goes with the rest.
-  expect((await user.cloud(['local', 'clock', 'advance', '10s', '-q'])).code).toBe(0);
+  expect((await user.here(['local', 'clock', 'advance', '10s', '-q'])).code).toBe(0);
   await user.here(['stor', 'put', '-', 'copied/2/new', '-q'], { input: 'new' });
   const { code, stderr } = await user.here(['resume', '--all']);
   expect([code !== 0, stderr]).toEqual([

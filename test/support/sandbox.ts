@@ -45,6 +45,12 @@ export interface LocalInfo {
 
 /** Commands that start processes of the program, or tell of it. */
 const builtOnly = new Set(['doctor', 'local', 'version']);
+/** Commands of `local` that only ask a service that runs. */
+const asking = new Set(['faults', 'clock', 'requests']);
+
+function needsBuilt([noun = '', verb = '']: readonly string[]): boolean {
+  return builtOnly.has(noun) && !(noun === 'local' && asking.has(verb));
+}
 
 /** A user of the program: an empty home of its own, the built program, and perhaps a local service. */
 export interface Sandbox {
@@ -148,7 +154,7 @@ export function createSandbox(): { sandbox: Sandbox; remove: () => void } {
     here,
     json: async <T>(...words: string[]) => {
       const argv = [...words, '-j'];
-      if (builtOnly.has(words[0] ?? '')) return readJson(argv, await cloud(argv)) as T;
+      if (needsBuilt(words)) return readJson(argv, await cloud(argv)) as T;
       return readJson(argv, await here(argv)) as T;
     },
     shell: (line, options = {}) => runProcess('bash', ['-c', line], env, { cwd: home, ...options }),
