@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 /** Runs a job and says how it ended and what it printed. */
 async function run(...words: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const { code, stdout, stderr } = await user.cloud(['jobs', 'run', ...words]);
+  const { code, stdout, stderr } = await user.here(['jobs', 'run', ...words]);
   return { code, stdout, stderr };
 }
 
@@ -197,7 +197,7 @@ test('a binary input goes through a job byte for byte', async () => {
   const content = randomBytes(12_000_000);
   user.write('large.bin', content);
   await user.cloud(['stor', 'put', 'large.bin', 'large.bin']);
-  const { code, bytes } = await user.cloud(['jobs', 'run', '--map', 'cat', 'large.bin']);
+  const { code, bytes } = await user.here(['jobs', 'run', '--map', 'cat', 'large.bin']);
   expect(code).toBe(0);
   expect(createHash('sha256').update(bytes).digest('hex')).toBe(createHash('sha256').update(content).digest('hex'));
 });
@@ -314,7 +314,7 @@ test('get -o yaml goes back into create --from; a typo is answered with the near
 test('cancel ends a job with the grandchildren of its tasks within 2 s; cancelling twice, an unknown job and a bad phase are one clear line each', async () => {
   const waiting = `sleep ${process.pid}.4716`;
   const exec = `setsid ${waiting} & (${waiting}; true) & ${waiting}`;
-  const { stdout } = await user.cloud(['jobs', 'run', '--map', exec, 'logs/a.txt', '--detach', '-o', 'name']);
+  const { stdout } = await user.here(['jobs', 'run', '--map', exec, 'logs/a.txt', '--detach', '-o', 'name']);
   const id = stdout.trim();
   await expect.poll(() => countProcesses(waiting), { timeout: 20_000 }).toBe(3);
   const rehearse = async (verb: string): Promise<string> => (await user.cloud(['jobs', verb, id, '--dry-run'])).stderr;
@@ -365,7 +365,7 @@ test('failures are told while the job runs; Ctrl-C leaves it alone and says how 
 
 test('many failures: the first ten are told, the others counted', async () => {
   const paths = Array.from({ length: 13 }, (_, at) => `none/${at}\n`).join('');
-  const { code, stderr } = await user.cloud(['jobs', 'run', '--map', 'wc'], { input: paths });
+  const { code, stderr } = await user.here(['jobs', 'run', '--map', 'wc'], { input: paths });
   expect([code, stderr.split('\n').filter((line) => line.includes('(EJ_NOENT)')).length]).toEqual([1, 10]);
   expect(stderr).toMatch(/\n\.\.\. and 3 more: cloud jobs errors [0-9a-f-]{36} --stderr\n/);
 });
