@@ -147,19 +147,6 @@ describe('place', () => {
   });
 });
 
-test('the MD5 of several contents, of which one is missing', async () => {
-  const contents = [randomBytes(100_000), randomBytes(3), randomBytes(5 * mebibyte)];
-  const stored = await Promise.all(contents.map((content) => bytes.keep(content)));
-  const digest = bytes.digest();
-  for (const { id } of stored) {
-    expect(await digest.add(id)).toBe(true);
-    expect(await digest.add('00000000-0000-4000-8000-000000000000')).toBe(false);
-  }
-  expect(await digest.value()).toBe(md5Of(Buffer.concat(contents)));
-  digest.drop();
-  for (const { id } of stored) await bytes.remove(id);
-});
-
 test('100 at once, and the list of those that are older', async () => {
   const before = await list();
   const stored = await Promise.all(Array.from({ length: 100 }, (_, index) => bytes.write(streamOf(Buffer.from(`${index}`)))));

@@ -8,6 +8,7 @@ import { openS3, type S3Client } from '../../src/server/store/s3/client.ts';
 import type { S3Options } from '../../src/server/store/s3/options.ts';
 import { startCeph } from './ceph.ts';
 import type { TestS3 } from './engine.ts';
+import { startSwift } from './swift.ts';
 import { hasProgram } from './witnesses.ts';
 
 /** Where the tests keep contents: in files, or in a real store that speaks the S3 protocol. */
@@ -29,6 +30,7 @@ interface KnownEngine {
 
 const engines: Readonly<Record<string, KnownEngine>> = {
   ceph: { start: startCeph, program: 'radosgw', packages: 'ceph-mon ceph-osd radosgw' },
+  swift: { start: startSwift, program: 'swift-proxy-server', packages: 'swift-proxy swift-account swift-container swift-object memcached' },
 };
 
 /** Makes a bucket. */
@@ -47,7 +49,10 @@ export async function prepareBytes(): Promise<() => Promise<void>> {
   if (!hasProgram(engine.program)) throw new Error(`Absent witness: ${name}. To run these tests: apt-get install ${engine.packages}`);
   const { stop, ...store } = await engine.start();
   const options: S3Options = { ...store, bucket, prefix: '' };
-  await makeBucket(options);
+  await makeBucket(options).catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
   process.env[place] = JSON.stringify(options);
   return async () => {
     delete process.env[place];

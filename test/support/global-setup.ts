@@ -39,6 +39,21 @@ function prepareProgram(): void {
   process.env[sharedCode] = join(folder, 'home', codeFolder);
 }
 
+/** What the tests of clusters run on. */
+async function startEngines(): Promise<() => Promise<void>> {
+  const stopBytes = await prepareBytes();
+  try {
+    const stopCluster = await prepareCluster();
+    return async () => {
+      await stopCluster();
+      await stopBytes();
+    };
+  } catch (error) {
+    await stopBytes();
+    throw error;
+  }
+}
+
 /** The end-to-end tests run the built program: without one they would test nothing. */
 export async function setup({ name }: TestProject): Promise<() => Promise<void>> {
   if (!existsSync('dist/start.js')) throw new Error('dist/start.js is missing: run npm run build');
@@ -46,9 +61,9 @@ export async function setup({ name }: TestProject): Promise<() => Promise<void>>
   if (absent !== undefined && areRequired) throw new Error(absent);
   const removeShared = makeSharedFolders();
   if (['e2e', 'proof', 'bench'].includes(name)) prepareProgram();
-  const stops = name === 'cluster' ? await Promise.all([prepareCluster(), prepareBytes()]) : [];
+  const stopEngines = name === 'cluster' ? await startEngines() : undefined;
   return async () => {
-    for (const stop of stops) await stop();
+    await stopEngines?.();
     removeShared();
     // Each project runs this: one says it for all.
     if (absent !== undefined && process.env[reported] === undefined) process.stdout.write(absent);

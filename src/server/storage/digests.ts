@@ -1,12 +1,9 @@
 import type { RunningDigest } from '../store/running-digest.ts';
-import type { EntryRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { useContent } from './contents.ts';
 import { findEntry } from './entries.ts';
 import { childOf, type Place } from './paths.ts';
-
-/** A part as its content stands in the byte store. */
-export type PartContent = Pick<EntryRow, 'content'>;
+import { digestSaved, forgetSaved, goOnAhead, type PartContent } from './saved-digests.ts';
 
 /** The MD5 of the first parts of an upload. */
 interface Digest {
@@ -30,6 +27,7 @@ function findDigests(store: Store): Map<string, Promise<Digest>> {
 
 /** Base64 MD5 of the parts one after the other; undefined when one of them has been replaced meanwhile. */
 export async function digestParts(store: Store, uploadId: string, parts: readonly PartContent[]): Promise<string | undefined> {
+  if (store.digest === undefined) return digestSaved(store, uploadId, parts);
   const digest = await goOn(store, uploadId, async (begun) => {
     const fits = begun.contents.length <= parts.length && begun.contents.every((content, index) => content === parts[index]?.content);
     if (!fits) begun.running.drop();
@@ -42,6 +40,10 @@ export async function digestParts(store: Store, uploadId: string, parts: readonl
 
 /** Goes on with an upload's MD5 in the background, as far as its parts follow each other without a gap. */
 export function digestAhead(store: Store, uploadId: string, directory: Place): void {
+  if (store.digest === undefined) {
+    goOnAhead(store, uploadId, directory);
+    return;
+  }
   const addPresent = async (digest: Digest): Promise<Digest> => {
     for (;;) {
       const part = await findEntry(store.db, childOf(directory, String(digest.contents.length)));
@@ -54,6 +56,10 @@ export function digestAhead(store: Store, uploadId: string, directory: Place): v
 
 /** Forgets the MD5 of an upload that is done. */
 export function forgetDigest(store: Store, uploadId: string): void {
+  if (store.digest === undefined) {
+    forgetSaved(store, uploadId);
+    return;
+  }
   const digests = findDigests(store);
   digests.get(uploadId)?.then(
     ({ running }) => running.drop(),
@@ -71,8 +77,9 @@ function goOn(store: Store, uploadId: string, work: (digest: Digest) => Promise<
   return next;
 }
 
-function beginDigest(store: Store): Digest {
-  return { running: store.bytes.digest(), contents: [] };
+function beginDigest({ digest }: Store): Digest {
+  if (digest === undefined) throw new Error('the digests of this store are not in memory');
+  return { running: digest(), contents: [] };
 }
 
 /** Whether the part could be read; when not, the digest is as it was. */

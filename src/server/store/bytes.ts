@@ -1,5 +1,4 @@
 import type { Body, ByteStream } from '../../api/message.ts';
-import type { RunningDigest } from './running-digest.ts';
 
 /** Bytes that were stored. */
 export interface StoredBytes {
@@ -31,8 +30,6 @@ export interface ByteStore {
    * @returns false where there is no such content any more, or where only `read` gives it; then nothing is at `file`.
    */
   place(id: string, file: string): Promise<boolean>;
-  /** Begins the MD5 of contents one after the other. */
-  digest(): RunningDigest;
   /** Bytes that there is room for; Infinity where nobody knows. */
   measureFree(): Promise<number>;
   /** Nothing happens where it was removed before. */

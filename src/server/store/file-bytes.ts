@@ -10,7 +10,7 @@ import { compress, inflateRange, isCompressed, markCompressed } from './compress
 import { createDirectorySync } from './directory-sync.ts';
 import { keepInline, readInline } from './inline-bytes.ts';
 import { isRow } from './row-bytes.ts';
-import { beginDigest } from './running-digest.ts';
+import { beginDigest, type RunningDigest } from './running-digest.ts';
 
 /** Large pieces: most of the cost of a download is per piece, not per byte. */
 const pieceSize = 256 * 1024;
@@ -149,6 +149,8 @@ function createRemover(fileOf: (id: string) => string): Pick<FileBytes, 'remove'
 
 /** Contents in files of this machine. */
 export interface FileBytes extends ByteStore {
+  /** Begins the MD5 of contents one after the other. */
+  digest(): RunningDigest;
   /** Keeps every content that is there until the function that is returned is called, once; it removes what was to be removed meanwhile. */
   holdRemovals(): () => Promise<void>;
 }

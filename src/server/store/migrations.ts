@@ -11,6 +11,7 @@ import { createJobTables } from './job-tables.ts';
 import { createLimitIndexes } from './limit-indexes.ts';
 import { createFirstTables } from './tables.ts';
 import { addTaskLeases } from './task-lease-columns.ts';
+import { createUploadDigestTable } from './upload-digest-table.ts';
 import { createUploadTables } from './upload-tables.ts';
 
 /** Numbered steps that bring a database from any earlier version to this one. Steps are only ever added at the end. */
@@ -26,6 +27,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createCountTable,
   addTaskLeases,
   createClusterTables,
+  createUploadDigestTable,
 ];
 
 export interface StepTable {

@@ -35,6 +35,7 @@ export async function openStore(dir: string): Promise<FileStore> {
     return {
       db,
       bytes,
+      digest: () => bytes.digest(),
       write: (work) => group.write(work),
       writeEntry: (work) => group.write(work),
       commits: () => group.commits(),

@@ -28,6 +28,7 @@ export interface Schema extends JobSchema {
   entries: EntryRow;
   count_changes: CountChangeRow;
   uploads: UploadRow;
+  upload_digests: UploadDigestRow;
   pieces: PieceRow;
   contents: ContentRow;
   roles: RoleRow;
@@ -185,6 +186,16 @@ export interface CountChangeRow {
   name: string;
   number: Generated<number>;
   change: number;
+}
+
+/** PostgreSQL: how far the MD5 of an open upload has come. Primary key upload. */
+export interface UploadDigestRow {
+  upload: string;
+  /** How many parts it is of, from the first one. */
+  parts: number;
+  /** Names their contents: SHA-256 of the one before and the next id, in turn. */
+  chain: string;
+  state: Uint8Array;
 }
 
 /** A multipart upload. Primary key id. Its parts are entries, objects named by their number in the upload's parts directory. */

@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { ByteStore } from './bytes.ts';
+import type { RunningDigest } from './running-digest.ts';
 import type { Schema } from './schema.ts';
 
 /** The data of the local service: rows in a database, bytes beside it. */
@@ -7,6 +8,8 @@ export interface Store {
   /** For reading. */
   readonly db: Kysely<Schema>;
   readonly bytes: ByteStore;
+  /** Begins the MD5 of contents one after the other, which is kept in memory: absent where another process may get the next part. */
+  readonly digest?: () => RunningDigest;
   /**
    * Does `work` in a transaction and resolves when it is on disk. Works that arrive together share one flush; each is
    * undone alone when it throws. `work` awaits nothing but queries on the transaction it is given.

@@ -1,14 +1,13 @@
-import { createHash, randomUUID, type Hash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { streamOf, type Body, type ByteStream } from '../../../api/message.ts';
+import { streamOf, type Body } from '../../../api/message.ts';
 import type { ByteStore, StoredBytes } from '../bytes.ts';
 import { compress, inflateRange, isCompressed, markCompressed } from '../compressed-bytes.ts';
 import { keepInline, readInline } from '../inline-bytes.ts';
 import { isRow } from '../row-bytes.ts';
-import type { RunningDigest } from '../running-digest.ts';
 import { openS3, S3Refusal, type S3Client, type S3Times } from './client.ts';
 import { listObjects } from './listing.ts';
 import type { S3Options } from './options.ts';
@@ -34,25 +33,6 @@ function isMissing(error: unknown): boolean {
   return error instanceof S3Refusal && error.status === 404 && error.reason !== 'NoSuchBucket';
 }
 
-/** Goes on with copies, so that one that breaks off leaves the digest as it was. */
-function beginDigest(read: (id: string) => Promise<ByteStream>): RunningDigest {
-  let hash: Hash = createHash('md5');
-  return {
-    async add(id) {
-      const next = hash.copy();
-      try {
-        for await (const piece of await read(id)) next.update(piece);
-      } catch {
-        return false;
-      }
-      hash = next;
-      return true;
-    },
-    value: async () => hash.copy().digest('base64'),
-    drop: () => undefined,
-  };
-}
-
 /** Stores a body under an id. */
 async function put(client: S3Client, id: string, body: Body): Promise<StoredBytes> {
   const hash = createHash('md5');
@@ -73,11 +53,6 @@ async function put(client: S3Client, id: string, body: Body): Promise<StoredByte
  */
 export function openS3Bytes(options: S3Options, times?: Partial<S3Times>): S3Bytes {
   const client = openS3(options, times);
-
-  async function readAllOf(id: string): Promise<ByteStream> {
-    const inline = readInline(id);
-    return inline ? streamOf(inline) : readWhole(client, keyOf(id));
-  }
 
   async function download(id: string, file: string): Promise<void> {
     try {
@@ -118,8 +93,6 @@ export function openS3Bytes(options: S3Options, times?: Partial<S3Times>): S3Byt
         throw error;
       }
     },
-
-    digest: () => beginDigest(readAllOf),
 
     async remove(id) {
       if (readInline(id) !== undefined || isRow(id)) return;

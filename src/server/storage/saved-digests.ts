@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { sql, type Kysely } from 'kysely';
+import { asBytes } from '../store/as-bytes.ts';
+import type { ResumableDigest } from '../store/resumable-digest.ts';
+import type { EntryRow, Schema, UploadDigestRow } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+import { useContent } from './contents.ts';
+import { findEntry } from './entries.ts';
+import { childOf, type Place } from './paths.ts';
+
+/**
+ * The MD5 of an upload where several processes get its parts: its state is kept in a row after each part, and whoever goes on with it begins
+ * there. What is lost of it is computed again.
+ */
+
+/** A part as its content stands in the byte store. */
+export type PartContent = Pick<EntryRow, 'content' | 'size'>;
+
+/** What a digest is of: the contents before, and one more. */
+function addLink(chain: string, content: string): string {
+  return createHash('sha256').update(`${chain} ${content}`).digest('hex');
+}
+
+async function findSaved(db: Kysely<Schema>, uploadId: string): Promise<UploadDigestRow | undefined> {
+  return db.selectFrom('upload_digests').selectAll().where('upload', '=', uploadId).executeTakeFirst();
+}
+
+/** A digest of the first parts of an upload. */
+interface Running {
+  readonly digest: ResumableDigest;
+  parts: number;
+  chain: string;
+}
+
+async function resume(saved: UploadDigestRow | undefined): Promise<Running> {
+  const { openDigest } = await import('../store/resumable-digest.ts');
+  const digest = await openDigest(saved && asBytes(saved.state));
+  return saved && digest.isResumed ? { digest, parts: saved.parts, chain: saved.chain } : { digest, parts: 0, chain: '' };
+}
+
+/** Whether the next part could be read; when not, the digest is as it was. */
+async function addPart(store: Store, running: Running, { content, size }: PartContent): Promise<boolean> {
+  if (content === null) return false;
+  const add = async (): Promise<boolean> => {
+    await running.digest.add(await store.bytes.read(content, 0, size ?? 0));
+    return true;
+  };
+  if ((await useContent(store, content, add)) !== true) return false;
+  running.chain = addLink(running.chain, content);
+  running.parts += 1;
+  return true;
+}
+
+/** Keeps how far a digest has come, unless another process has come further, or the upload is done. */
+async function save(store: Store, uploadId: string, { digest, parts, chain }: Running): Promise<void> {
+  const state = digest.state();
+  await store.write(async (transaction) => {
+    await sql`
+      insert into upload_digests (upload, parts, chain, state)
+      select id, ${parts}, ${chain}, ${state} from uploads where id = ${uploadId} and state <> 'done'
+      on conflict (upload) do update set parts = excluded.parts, chain = excluded.chain, state = excluded.state
+      where upload_digests.parts < excluded.parts`.execute(transaction);
+  });
+}
+
+/** The work on each upload, of which there is one at a time in this process. */
+const workOf = new WeakMap<Store, Map<string, Promise<void>>>();
+
+function findWork(store: Store): Map<string, Promise<void>> {
+  const known = workOf.get(store) ?? new Map<string, Promise<void>>();
+  workOf.set(store, known);
+  return known;
+}
+
+async function addPresent(store: Store, uploadId: string, directory: Place): Promise<void> {
+  const running = await resume(await findSaved(store.db, uploadId));
+  for (;;) {
+    const part = await findEntry(store.db, childOf(directory, String(running.parts)));
+    if (!part || !(await addPart(store, running, part))) return;
+    await save(store, uploadId, running);
+  }
+}
+
+/** Goes on with an upload's MD5 in the background, as far as its parts follow each other without a gap. */
+export function goOnAhead(store: Store, uploadId: string, directory: Place): void {
+  const work = findWork(store);
+  // What fails here fails again at the commit, where someone waits for it.
+  const next = (work.get(uploadId) ?? Promise.resolve()).then(() => addPresent(store, uploadId, directory)).catch(() => undefined);
+  work.set(uploadId, next);
+  void next.then(() => {
+    if (work.get(uploadId) === next) work.delete(uploadId);
+  });
+}
+
+/** Base64 MD5 of the parts one after the other; undefined when one of them has been replaced meanwhile. */
+export async function digestSaved(store: Store, uploadId: string, parts: readonly PartContent[]): Promise<string | undefined> {
+  await findWork(store).get(uploadId);
+  const saved = await findSaved(store.db, uploadId);
+  const first = parts.slice(0, saved?.parts ?? 0);
+  const fits = saved?.parts === first.length && first.reduce((chain, { content }) => addLink(chain, content ?? ''), '') === saved.chain;
+  const running = await resume(fits ? saved : undefined);
+  for (const part of parts.slice(running.parts)) if (!(await addPart(store, running, part))) return undefined;
+  return running.digest.value();
+}
+
+/** Forgets the MD5 of an upload that is done. */
+export function forgetSaved(store: Store, uploadId: string): void {
+  const forget = (): Promise<unknown> =>
+    store.write((transaction) => transaction.deleteFrom('upload_digests').where('upload', '=', uploadId).execute());
+  // A row that stays costs 300 bytes and harms nobody.
+  void (findWork(store).get(uploadId) ?? Promise.resolve()).then(forget).catch(() => undefined);
+}
