@@ -1,0 +1,157 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findEntry, removeEntry } from '../../src/server/storage/entries.ts';
+import { releaseContents } from '../../src/server/storage/contents.ts';
+import { placeOf } from '../../src/server/storage/paths.ts';
+import { foldCounts } from '../../src/server/store/counts.ts';
+import type { LocalStore } from '../../src/server/store/open.ts';
+import { openClusterStore } from '../../src/server/store/postgres/open.ts';
+import { createDatabase } from '../support/cluster-database.ts';
+import { CrowdedTree } from '../support/crowded-tree.ts';
+import { findDamage } from '../support/find-damage.ts';
+import { HistoryDriver, type SendToStorage } from '../support/history-driver.ts';
+import { judgeHistory } from '../support/linearizability.ts';
+import { createRandom } from '../support/random.ts';
+import { scale, seed } from '../support/scale.ts';
+import { createTestService, joinServices, type Send, type TestReply, type TestService } from '../support/service.ts';
+
+/**
+ * Clients of two gateways over one database do everything at once that writes entries; afterwards everything that was acknowledged is
+ * there, nothing dangles, every directory counts its entries, and what was answered has an order. `CLOUD_SEED` repeats the choices.
+ */
+
+let first: TestService;
+let second: Pick<TestService, 'compute' | 'storage'>;
+let store: LocalStore;
+let dir = '';
+let drop: () => Promise<void>;
+
+beforeAll(async () => {
+  const database = await createDatabase();
+  drop = database.drop;
+  dir = await mkdtemp(join(tmpdir(), 'cloud-random-'));
+  const open = (): Promise<LocalStore> => openClusterStore({ database: database.url, bytes: dir });
+  first = await createTestService({ open });
+  store = await open();
+  second = joinServices(store, first.key);
+});
+afterAll(async () => {
+  await store.close();
+  await first.close();
+  await drop();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const rounds = scale(2, 40);
+const clients = 12;
+const steps = 30;
+/** Lines of contents that stand in the database: a gateway does not know yet what another one reads of files. */
+const longest = 600;
+const random = createRandom(seed);
+
+/** Requests by one of the gateways. */
+function sendBy(storage: Send): SendToStorage {
+  return async (method, path, sent) => {
+    const { status, headers, bytes } = await storage(method, path, sent);
+    return { status, headers, bytes: Buffer.from(bytes) };
+  };
+}
+
+const gateways = (): readonly SendToStorage[] => [sendBy(first.storage), sendBy(second.storage)];
+
+/** Lets clients of both gateways do their steps at once, while counts are folded by both. */
+async function crowd(step: (client: number, send: SendToStorage) => Promise<void>): Promise<void> {
+  const end = new AbortController();
+  const fold = async ({ db }: LocalStore): Promise<void> => {
+    while (!end.signal.aborted) await foldCounts(db);
+  };
+  const folding = Promise.all([fold(store), fold(first.store)]);
+  const work = async (client: number): Promise<void> => {
+    const send = gateways()[client % 2] ?? sendBy(first.storage);
+    for (let done = 0; done < steps; done += 1) await step(client, send);
+  };
+  try {
+    await Promise.all(Array.from({ length: clients }, (_, client) => work(client)));
+  } finally {
+    end.abort();
+    await folding;
+  }
+}
+
+const directory = { headers: { 'content-type': 'application/json; type=directory' } };
+
+test('histories of objects that clients of two gateways write can be put in order', { timeout: 60_000 + rounds * 30_000 }, async () => {
+  for (let round = 1; round <= rounds; round += 1) {
+    const path = `/demo/stor/history${round}`;
+    await first.storage('PUT', path, directory);
+    const driver = new HistoryDriver(path, ['a', 'b', 'c', 'd', 'e'], random, longest);
+    const errors: string[] = [];
+    await crowd((client, send) => {
+      // A reader of an upload's part, which is a file, may be cut off when another gateway has replaced it; nothing else may fail.
+      const tell: SendToStorage = async (method, path, sent) => {
+        const answered = await send(method, path, sent).catch((error: unknown) => {
+          if (method !== 'GET') errors.push(`${method} ${path}: ${String(error)}`);
+          throw error;
+        });
+        if (answered.status >= 500) errors.push(`${method} ${path}: ${answered.status}`);
+        return answered;
+      };
+      return driver.step(client, tell).catch(() => undefined);
+    });
+    await driver.look(gateways()[1] ?? sendBy(first.storage));
+    const { history, wrong } = driver.finish();
+    expect([seed, round, errors, wrong]).toEqual([seed, round, [], []]);
+    expect([seed, round, judgeHistory(history).violation]).toEqual([seed, round, undefined]);
+    expect(history.length).toBeGreaterThan(clients * steps);
+    expect(await findDamage(store)).toEqual([]);
+  }
+});
+
+test('directories, links and uploads of many clients: what was acknowledged is there', { timeout: 60_000 + rounds * 30_000 }, async () => {
+  for (let round = 1; round <= rounds; round += 1) {
+    const tree = new CrowdedTree(`/demo/stor/tree${round}`, random);
+    await tree.begin(sendBy(first.storage));
+    await crowd((client, send) => tree.step(send, gateways()[(client + 1) % 2] ?? send));
+    expect([seed, round, await tree.finish(sendBy(second.storage))]).toEqual([seed, round, []]);
+    // All that can meet has met.
+    for (const kind of ['rmdir 204', 'rmdir 400', 'mkdir 204', 'put 204', 'put 404', 'link 204', 'part 204', 'commit 201'])
+      expect([kind, tree.counts.get(kind) ?? 0]).not.toEqual([kind, 0]);
+    expect([seed, round, await findDamage(store)]).toEqual([seed, round, []]);
+  }
+});
+
+describe('one content of several names', () => {
+  const link = (source: string) => ({ headers: { 'content-type': 'application/json; type=link', location: source } });
+  const remove = (turn: number, path: string): Promise<TestReply> => (turn % 2 === 0 ? first : second).storage('DELETE', path);
+
+  test('is gone when its last names are removed at once', async () => {
+    for (let round = 0; round < 15; round += 1) {
+      await first.storage('PUT', '/demo/stor/name0', { body: Buffer.alloc(2000, 'x') });
+      const names = [1, 2, 3].map((number) => `/demo/stor/name${number}`);
+      for (const name of names) expect((await second.storage('PUT', name, link('/demo/stor/name0'))).status).toBe(204);
+      const removed = await Promise.all(['/demo/stor/name0', ...names].map((name, turn) => remove(turn, name)));
+      expect(removed.map(({ status }) => status)).toEqual([204, 204, 204, 204]);
+    }
+    expect(await findDamage(store)).toEqual([]);
+  });
+
+  test('stays under a link that was made after a serializable transaction began that removes it', async () => {
+    const body = Buffer.alloc(2000, 'y');
+    await first.storage('PUT', '/demo/stor/source', { body });
+    const place = placeOf('demo', 'stor/source');
+    let runs = 0;
+    await store.write(async (transaction) => {
+      runs += 1;
+      const entry = await findEntry(transaction, place);
+      if (runs === 1) expect((await first.storage('PUT', '/demo/stor/linked', link('/demo/stor/source'))).status).toBe(204);
+      await removeEntry(transaction, place);
+      return releaseContents(transaction, [entry?.content]);
+    });
+    expect(runs).toBe(2);
+    const read = await second.storage('GET', '/demo/stor/linked');
+    expect([read.status, read.bytes.length]).toEqual([200, body.length]);
+    expect(await findDamage(store)).toEqual([]);
+  });
+});
