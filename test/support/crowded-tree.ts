@@ -59,12 +59,12 @@ export class CrowdedTree {
   async step(send: SendToStorage, other: SendToStorage): Promise<void> {
     if (this.#random() < 0.25) return this.#race(send, other);
     const dice = this.#random();
-    if (dice < 0.15) return this.#change('mkdir', send, 'PUT', this.#pickDirectory(), directory).then(() => undefined);
-    if (dice < 0.3) return this.#change('rmdir', send, 'DELETE', this.#pickDirectory()).then(() => undefined);
-    if (dice < 0.35) return this.#mark(send);
-    if (dice < 0.6) return this.#put(send);
-    if (dice < 0.68) return this.#link(send);
-    if (dice < 0.82) return this.#remove(send);
+    if (dice < 0.12) return this.#change('mkdir', send, 'PUT', this.#pickDirectory(), directory).then(() => undefined);
+    if (dice < 0.24) return this.#change('rmdir', send, 'DELETE', this.#pickDirectory()).then(() => undefined);
+    if (dice < 0.28) return this.#mark(send);
+    if (dice < 0.45) return this.#put(send);
+    if (dice < 0.52) return this.#link(send);
+    if (dice < 0.64) return this.#remove(send);
     return this.#upload(send);
   }
 
@@ -171,7 +171,7 @@ export class CrowdedTree {
     }
     const dice = this.#random();
     // A part that no commit names goes with the others.
-    if (dice < 0.65) await this.#part(send, upload, dice < 0.45 ? 0 : 1 + Math.floor(this.#random() * 5));
+    if (dice < 0.52) await this.#part(send, upload, dice < 0.35 ? 0 : 1 + Math.floor(this.#random() * 5));
     else if (dice < 0.95) await this.#commit(send, upload);
     else if ((await this.#change('abort', send, 'POST', `${upload.path}/abort`)).status === 204) upload.aborts += 1;
   }

@@ -57,12 +57,9 @@ export class HistoryDriver {
   readonly #contentOfMd5 = new Map<string, string>();
   /** The latest version of each name that anybody saw. */
   readonly #latest = new Map<string, Seen>();
-  readonly #longest: number;
   #made = 0;
 
-  /** @param longest lines of the longest contents: long ones are cut in the middle, and do not stand in the database */
-  constructor(directory: string, names: readonly string[], random: () => number, longest = 20_000) {
-    this.#longest = longest;
+  constructor(directory: string, names: readonly string[], random: () => number) {
     this.#directory = directory;
     this.#names = names;
     this.#random = random;
@@ -98,7 +95,8 @@ export class HistoryDriver {
   #make(): { content: string; body: Buffer } {
     this.#made += 1;
     const content = `c${this.#made}`;
-    const lines = this.#random() < 0.1 ? this.#longest : 1 + Math.floor(this.#random() * 300);
+    // Some are long enough to be cut in the middle, and not to stand in the database.
+    const lines = this.#random() < 0.1 ? 20_000 : 1 + Math.floor(this.#random() * 300);
     const body = fill(content, lines);
     this.#lines.set(content, lines);
     this.#contentOfMd5.set(createHash('md5').update(body).digest('base64'), content);
