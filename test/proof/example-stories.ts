@@ -278,6 +278,7 @@ echo '{"url":"https://cloud.example.com","account":"jill","keyId":"SHA256:abc"}'
   'cloud-testing': {
     prepare: `${suites}\n${stand}`,
     before: {
+      'cloud local run --fixtures fixtures -- cloud stor cat report.txt': 'mkdir -p fixtures/stor && echo June > fixtures/stor/report.txt',
       'cloud local run -- npx vitest run --no-file-parallelism': `ln -s ${resolve(import.meta.dirname, '../../node_modules')} node_modules
 sed -i "s/'node:test'/'vitest'/" report.test.mjs; export npm_config_update_notifier=false`,
     },
