@@ -194,6 +194,7 @@ _cloud_enter() {
     'local faults/clear') place='local faults clear' ;;
     'server/gateway') place='server gateway' ;;
     'server/migrate') place='server migrate' ;;
+    'server/collect') place='server collect' ;;
     'server/apply') place='server apply' ;;
     'server/diff') place='server diff' ;;
     'server/accounts'|'server/account') place='server accounts' ;;
@@ -395,9 +396,10 @@ _cloud_place() {
     'local faults clear') options="--data $_cloud_shared" ;;
     'local requests') options="--data --failed -f,--follow $_cloud_shared" ;;
     'local record') options="--body-limit $_cloud_shared" ;;
-    'server') commands='gateway migrate apply diff accounts' aliases='accounts=account' options="$_cloud_shared" ;;
+    'server') commands='gateway migrate collect apply diff accounts' aliases='accounts=account' options="$_cloud_shared" ;;
     'server gateway') options="--database --database-file --bytes --bytes-credentials --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --drain-wait --drain-timeout --datacenter --limit+ --allow-jobs --work-dir --isolation --job-slots --job-time-limit --keep-garbage --no-collect $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
+    'server collect') options="--database --database-file --bytes --bytes-credentials --keep-garbage -n,--dry-run --verify $_cloud_shared" ;;
     'server apply') options="--database --database-file --prune --dry-run -y,--yes $_cloud_shared" ;;
     'server diff') options="--database --database-file --prune --exit-code $_cloud_shared" ;;
     'server accounts') commands='list create disable enable delete' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
@@ -872,6 +874,11 @@ _cloud_value() {
     'server gateway/--keep-garbage') kind=text ;;
     'server migrate/--database') kind=text ;;
     'server migrate/--database-file') kind=file ;;
+    'server collect/--database') kind=text ;;
+    'server collect/--database-file') kind=file ;;
+    'server collect/--bytes') kind=text ;;
+    'server collect/--bytes-credentials') kind=file ;;
+    'server collect/--keep-garbage') kind=text ;;
     'server apply/--database') kind=text ;;
     'server apply/--database-file') kind=file ;;
     'server diff/--database') kind=text ;;

@@ -382,6 +382,8 @@ function __cloud_enter
             set __cloud_place 'server gateway'
         case 'server/migrate'
             set __cloud_place 'server migrate'
+        case 'server/collect'
+            set __cloud_place 'server collect'
         case 'server/apply'
             set __cloud_place 'server apply'
         case 'server/diff'
@@ -1312,6 +1314,16 @@ function __cloud_valued
         case 'server migrate/--database'
             return 0
         case 'server migrate/--database-file'
+            return 0
+        case 'server collect/--database'
+            return 0
+        case 'server collect/--database-file'
+            return 0
+        case 'server collect/--bytes'
+            return 0
+        case 'server collect/--bytes-credentials'
+            return 0
+        case 'server collect/--keep-garbage'
             return 0
         case 'server apply/--database'
             return 0
@@ -2473,6 +2485,7 @@ complete -c cloud -n '__cloud_at \'local record\'' -l body-limit -x -d 'Leave ou
 complete -c cloud -n '__cloud_argument \'local record\' 0 0' -F
 complete -c cloud -n '__cloud_below \'server\'' -a gateway -d 'Serve both services over PostgreSQL and a folder or bucket, in the foreground'
 complete -c cloud -n '__cloud_below \'server\'' -a migrate -d 'Make the tables of a database, or those that an update of this program needs'
+complete -c cloud -n '__cloud_below \'server\'' -a collect -d 'Remove contents that nothing refers to, or look whether all others are there'
 complete -c cloud -n '__cloud_below \'server\'' -a apply -d 'Change the cloud so that it has what a document says'
 complete -c cloud -n '__cloud_below \'server\'' -a diff -d 'Show what would change if a document of the cloud were applied'
 complete -c cloud -n '__cloud_below \'server\'' -a accounts -d 'Accounts of the services'
@@ -2506,6 +2519,13 @@ complete -c cloud -n '__cloud_at \'server gateway\'' -l keep-garbage -x -d 'Keep
 complete -c cloud -n '__cloud_at \'server gateway\'' -l no-collect -d 'Leave its removal to others'
 complete -c cloud -n '__cloud_at \'server migrate\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server migrate\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server collect\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server collect\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server collect\'' -l bytes -x -d 'Where contents are: file:///DIR, or s3://BUCKET?endpoint=URL with &region=NAME where the store has some; CLOUD_SERVER_BYTES when absent'
+complete -c cloud -n '__cloud_at \'server collect\'' -l bytes-credentials -r -F -d 'Read the key pair of s3:// from this file, as AWS tools write it; AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY when absent'
+complete -c cloud -n '__cloud_at \'server collect\'' -l keep-garbage -x -d 'Keep what was overwritten or deleted for so long'
+complete -c cloud -n '__cloud_at \'server collect\'' -s n -l dry-run -d 'Only list what would be removed'
+complete -c cloud -n '__cloud_at \'server collect\'' -l verify -d 'Look whether the contents of all objects are there'
 complete -c cloud -n '__cloud_at \'server apply\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server apply\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_at \'server apply\'' -l prune -d 'Also delete what the parts of the document do not mention'

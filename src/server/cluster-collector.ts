@@ -40,8 +40,11 @@ export interface CollectOptions {
   readonly dryRun?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Told of each id that goes, or would. */
-  readonly onGone?: ((id: string) => void) | undefined;
+  readonly onGone?: ((id: string, why: Reason) => void) | undefined;
 }
+
+/** Why a content goes: its object was overwritten or deleted, or nothing refers to it and nobody noted why. */
+export type Reason = 'unused' | 'orphan';
 
 /** What a collection did. */
 export interface Collected {
@@ -75,7 +78,7 @@ async function removeNoted(options: CollectOptions, horizon: Horizon, goOn: () =
       await removeAll(store, unused);
       await forgetGarbage(store.db, notes);
     }
-    unused.forEach((id) => onGone?.(id));
+    unused.forEach((id) => onGone?.(id, 'unused'));
     removed += unused.length;
     after = last.bytes;
   }
@@ -93,7 +96,7 @@ async function removeOrphans(options: CollectOptions, { milliseconds }: Horizon,
     const noted = await findNoted(store.db, unused);
     const orphans = unused.filter((id) => !noted.has(id));
     if (!dryRun) await removeAll(store, orphans);
-    orphans.forEach((id) => onGone?.(id));
+    orphans.forEach((id) => onGone?.(id, 'orphan'));
     removed += orphans.length;
   };
   let batch: string[] = [];
@@ -145,7 +148,7 @@ async function removeLostRows({ store: { db }, dryRun = false, onGone }: Collect
         await sql`
           delete from ${sql.table(table)} where ${name} in (select value from ${listValues(db, JSON.stringify(batch))})
           and not exists (select 1 from entries where content = ${sql.ref(`${table}.${column}`)})`.execute(db);
-      batch.forEach((id) => onGone?.(id));
+      batch.forEach((id) => onGone?.(id, 'orphan'));
     }
     removed += lost.length;
   }

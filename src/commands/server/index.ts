@@ -2,6 +2,7 @@ import { command, group } from '../../cli/command.ts';
 import { record } from '../../output/kinds.ts';
 import { create, disable, enable, list, remove } from './accounts.ts';
 import { apply, diff } from './catalogue/index.ts';
+import { collect } from './collect.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 import { gateway } from './gateway.ts';
 
@@ -33,6 +34,7 @@ export const server = group({
   commands: {
     gateway,
     migrate,
+    collect,
     apply,
     diff,
     accounts: group({

@@ -1,0 +1,71 @@
+import { command } from '../../cli/command.ts';
+import type { Context } from '../../cli/command.ts';
+import { duration, flag } from '../../cli/parameters.ts';
+import { exitCodes, PartialError, UsageError } from '../../base/errors.ts';
+import { record, records, type Output } from '../../output/kinds.ts';
+import { bytesOptions, readBytes, type BytesPlace } from './bytes-place.ts';
+import { databaseOptions, readDatabase } from './engines.ts';
+
+/** Where a cluster keeps its data, as the options say. */
+interface Place {
+  readonly database: string;
+  readonly bytes: BytesPlace;
+}
+
+function count(number: number, word: string): string {
+  return `${number} ${word}${number === 1 ? '' : 's'}`;
+}
+
+/** Every content that an object names, looked at; those that are lost as rows, and an error at the end when there are some. */
+async function verify({ note }: Pick<Context, 'note'>, place: Place): Promise<Output> {
+  const { findLostContents } = await import('../../server/cluster-contents.ts');
+  async function* rows(): AsyncGenerator<object> {
+    let [checked, lost] = [0, 0];
+    for await (const damage of findLostContents(place, () => (checked += 1))) {
+      lost += 1;
+      yield damage;
+    }
+    note(`Looked at ${count(checked, 'content')}`);
+    if (lost === 0) return;
+    throw new PartialError(`${count(lost, 'content')} of ${checked} cannot be read`, {
+      allFailed: exitCodes.failed,
+      hint: 'bring back the contents from a backup, or delete these objects',
+    });
+  }
+  return records(rows(), { id: 'path', columns: ['path', 'problem', { key: 'content', long: true }] });
+}
+
+export const collect = command({
+  summary: 'Remove contents that nothing refers to, or look whether all others are there',
+  description:
+    'Gateways do this by themselves, one of them at a time. What was overwritten or deleted goes when no gateway runs a request that began before, and what a crash left when it is an hour older than that. --verify removes nothing: it reads the end of every content that an object or an image names, and ends with 1 when some are missing or too short.',
+  options: {
+    ...databaseOptions,
+    ...bytesOptions,
+    keepGarbage: duration('Keep what was overwritten or deleted for so long'),
+    dryRun: flag('Only list what would be removed', { short: 'n' }),
+    verify: flag('Look whether the contents of all objects are there'),
+  },
+  run: async (invocation) => {
+    const { options, world, note } = invocation;
+    const { dryRun, keepGarbage: keep } = options;
+    if (options.verify && (dryRun || keep !== undefined))
+      throw new UsageError('--verify removes nothing', { hint: 'leave out --dry-run and --keep-garbage' });
+    const place = { database: await readDatabase(invocation, options), bytes: await readBytes(invocation, options) };
+    if (options.verify) return verify(invocation, place);
+    const { collectContents } = await import('../../server/cluster-contents.ts');
+    const { removed, orphans, waiting, horizon, gone } = await collectContents(place, { keep, dryRun, signal: world.interrupted });
+    const others = waiting === 0 ? '' : `; ${count(waiting, 'content')} wait${waiting === 1 ? 's' : ''} for readers or for their time`;
+    note(`${dryRun ? 'Would remove' : 'Removed'} ${count(removed + orphans, 'content')}${others}`);
+    if (dryRun) return records(gone, { id: 'content', columns: ['content', 'why'] });
+    const value = { removed, orphans, waiting, horizon: new Date(horizon).toISOString() };
+    return record(value, { id: 'removed', columns: ['removed', 'orphans', 'waiting', { key: 'horizon', as: 'time' }] });
+  },
+  examples: [
+    { line: 'cloud server collect --dry-run --database-file /etc/cloud/database --bytes file:///srv/cloud', help: 'What would go?' },
+    {
+      line: 'cloud server collect --verify --database-file /etc/cloud/database --bytes file:///srv/cloud -j',
+      help: 'After a restored backup: is everything there?',
+    },
+  ],
+});
