@@ -197,6 +197,7 @@ _cloud_enter() {
     'server/collect') place='server collect' ;;
     'server/apply') place='server apply' ;;
     'server/diff') place='server diff' ;;
+    'server/import') place='server import' ;;
     'server/accounts'|'server/account') place='server accounts' ;;
     'server accounts/list'|'server accounts/ls') place='server accounts list' ;;
     'server accounts/create') place='server accounts create' ;;
@@ -396,12 +397,13 @@ _cloud_place() {
     'local faults clear') options="--data $_cloud_shared" ;;
     'local requests') options="--data --failed -f,--follow $_cloud_shared" ;;
     'local record') options="--body-limit $_cloud_shared" ;;
-    'server') commands='gateway migrate collect apply diff accounts' aliases='accounts=account' options="$_cloud_shared" ;;
+    'server') commands='gateway migrate collect apply diff import accounts' aliases='accounts=account' options="$_cloud_shared" ;;
     'server gateway') options="--database --database-file --bytes --bytes-credentials --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --drain-wait --drain-timeout --datacenter --limit+ --allow-jobs --work-dir --isolation --job-slots --job-time-limit --keep-garbage --no-collect $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
     'server collect') options="--database --database-file --bytes --bytes-credentials --keep-garbage -n,--dry-run --verify $_cloud_shared" ;;
     'server apply') options="--database --database-file --prune --dry-run -y,--yes $_cloud_shared" ;;
     'server diff') options="--database --database-file --prune --exit-code $_cloud_shared" ;;
+    'server import') options="--database --database-file --bytes --bytes-credentials --from $_cloud_shared" ;;
     'server accounts') commands='list create disable enable delete' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
     'server accounts list') options="--database --database-file $_cloud_shared" ;;
     'server accounts create') options="--database --database-file --email --public-key $_cloud_shared" ;;
@@ -883,6 +885,11 @@ _cloud_value() {
     'server apply/--database-file') kind=file ;;
     'server diff/--database') kind=text ;;
     'server diff/--database-file') kind=file ;;
+    'server import/--database') kind=text ;;
+    'server import/--database-file') kind=file ;;
+    'server import/--bytes') kind=text ;;
+    'server import/--bytes-credentials') kind=file ;;
+    'server import/--from') kind=directory ;;
     'server accounts list/--database') kind=text ;;
     'server accounts list/--database-file') kind=file ;;
     'server accounts create/--database') kind=text ;;

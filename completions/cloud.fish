@@ -388,6 +388,8 @@ function __cloud_enter
             set __cloud_place 'server apply'
         case 'server/diff'
             set __cloud_place 'server diff'
+        case 'server/import'
+            set __cloud_place 'server import'
         case 'server/accounts' 'server/account'
             set __cloud_place 'server accounts'
         case 'server accounts/list' 'server accounts/ls'
@@ -1332,6 +1334,16 @@ function __cloud_valued
         case 'server diff/--database'
             return 0
         case 'server diff/--database-file'
+            return 0
+        case 'server import/--database'
+            return 0
+        case 'server import/--database-file'
+            return 0
+        case 'server import/--bytes'
+            return 0
+        case 'server import/--bytes-credentials'
+            return 0
+        case 'server import/--from'
             return 0
         case 'server accounts list/--database'
             return 0
@@ -2488,6 +2500,7 @@ complete -c cloud -n '__cloud_below \'server\'' -a migrate -d 'Make the tables o
 complete -c cloud -n '__cloud_below \'server\'' -a collect -d 'Remove contents that nothing refers to, or look whether all others are there'
 complete -c cloud -n '__cloud_below \'server\'' -a apply -d 'Change the cloud so that it has what a document says'
 complete -c cloud -n '__cloud_below \'server\'' -a diff -d 'Show what would change if a document of the cloud were applied'
+complete -c cloud -n '__cloud_below \'server\'' -a import -d 'Bring the accounts of a local service into the cluster'
 complete -c cloud -n '__cloud_below \'server\'' -a accounts -d 'Accounts of the services'
 complete -c cloud -n '__cloud_below \'server\'' -a '(__cloud_aliases accounts account \'Accounts of the services\')'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
@@ -2537,6 +2550,11 @@ complete -c cloud -n '__cloud_at \'server diff\'' -l database-file -r -F -d 'Rea
 complete -c cloud -n '__cloud_at \'server diff\'' -l prune -d 'Also delete what the parts of the document do not mention'
 complete -c cloud -n '__cloud_at \'server diff\'' -l exit-code -d 'Exit with 1 when something would change'
 complete -c cloud -n '__cloud_argument \'server diff\' 0 0' -F
+complete -c cloud -n '__cloud_at \'server import\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server import\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server import\'' -l bytes -x -d 'Where contents are: file:///DIR, or s3://BUCKET?endpoint=URL with &region=NAME where the store has some; CLOUD_SERVER_BYTES when absent'
+complete -c cloud -n '__cloud_at \'server import\'' -l bytes-credentials -r -F -d 'Read the key pair of s3:// from this file, as AWS tools write it; AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY when absent'
+complete -c cloud -n '__cloud_at \'server import\'' -l from -x -a '(__fish_complete_directories)' -d 'Data directory of the local service'
 complete -c cloud -n '__cloud_below \'server accounts\'' -a list -d 'List the accounts'
 complete -c cloud -n '__cloud_below \'server accounts\'' -a create -d 'Create an account with its first key'
 complete -c cloud -n '__cloud_below \'server accounts\'' -a disable -d 'Let nobody use an account, and keep its data'

@@ -5,6 +5,7 @@ import { apply, diff } from './catalogue/index.ts';
 import { collect } from './collect.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 import { gateway } from './gateway.ts';
+import { importData } from './import.ts';
 
 const migrate = command({
   summary: 'Make the tables of a database, or those that an update of this program needs',
@@ -37,6 +38,7 @@ export const server = group({
     collect,
     apply,
     diff,
+    import: importData,
     accounts: group({
       summary: 'Accounts of the services',
       aliases: ['account'],

@@ -33,6 +33,11 @@ export function setAccountState(database: string, login: string, status: 'enable
           hint: `go on with it: cloud server accounts delete ${login}`,
         });
       }
+      if (account.status === 'importing') {
+        throw new UsageError(`account ${login} is not whole yet: it is being imported`, {
+          hint: `go on with it by cloud server import, or remove it: cloud server accounts delete ${login}`,
+        });
+      }
       if (account.status === status) return { isChanged: false, cancelled: 0 };
       await transaction.updateTable('accounts').set({ status }).where('id', '=', account.id).execute();
       return { isChanged: true, cancelled: status === 'disabled' ? await cancelOfDisabled(transaction) : 0 };

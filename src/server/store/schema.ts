@@ -63,8 +63,8 @@ export interface AccountRow extends ContactColumns {
   cns_enabled: number;
   /** UUID of a network, or null. */
   default_network: string | null;
-  /** Other than `enabled`: nobody uses the account, by no key, and `deleting` that it is being removed for good. */
-  status: 'enabled' | 'disabled' | 'deleting';
+  /** Other than `enabled`: nobody uses the account, by no key, `deleting` that it is being removed for good, and `importing` that it is not whole yet. */
+  status: 'enabled' | 'disabled' | 'deleting' | 'importing';
 }
 
 /** A sub-user. `login_key` is the login in lower case: logins are unique in the account without regard to case. */

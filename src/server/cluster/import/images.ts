@@ -1,0 +1,68 @@
+import { isDeepStrictEqual } from 'node:util';
+import { LocalError } from '../../../base/errors.ts';
+import { storeImageFile } from '../../compute/image-file.ts';
+import type { ImageRow } from '../../store/schema.ts';
+import type { Store } from '../../store/store.ts';
+
+interface FileRecord {
+  readonly compression?: string;
+  readonly size: number;
+}
+
+async function copyFile(from: Store, to: Store, { id, name, content, files }: ImageRow & { content: string }): Promise<string | null> {
+  const recorded = JSON.parse(files) as FileRecord[];
+  const [file] = recorded;
+  const body = await from.bytes.read(content, 0, file?.size ?? 0);
+  const copied = await storeImageFile(to, body, file?.compression ?? 'none');
+  if (isDeepStrictEqual(JSON.parse(copied.files), recorded)) return copied.content;
+  if (copied.content !== null) await to.bytes.remove(copied.content);
+  throw new LocalError(`the file of image ${id} (${name}) is damaged in the data directory: its size or SHA-1 is another than recorded`, {
+    hint: 'delete the image in the local service, and run the command again',
+  });
+}
+
+/** What was found of images. */
+export interface CopiedImages {
+  /** Images that there were. */
+  readonly images: number;
+  /** Contents in the cluster by those in the data directory. */
+  readonly contents: ReadonlyMap<string, string>;
+}
+
+/**
+ * Copies images with their files. Those of earlier runs stay, and so do those of the operator that the cluster has.
+ * @throws {LocalError} when a file is not what its record says
+ */
+export async function copyImages(from: Store, to: Store): Promise<CopiedImages> {
+  const rows = await from.db.selectFrom('images').selectAll().orderBy('id').execute();
+  const contents = new Map<string, string>();
+  for (const row of rows) {
+    const there = await to.db.selectFrom('images').select('content').where('id', '=', row.id).executeTakeFirst();
+    const { content } = row;
+    const copied = there
+      ? there.content
+      : content === null
+        ? null
+        : (contents.get(content) ?? (await copyFile(from, to, { ...row, content })));
+    if (content !== null && copied !== null) contents.set(content, copied);
+    if (there) continue;
+    const values = { ...row, content: copied };
+    await to.write((transaction) =>
+      transaction
+        .insertInto('images')
+        .values(values)
+        .onConflict((conflict) => conflict.doNothing())
+        .execute(),
+    );
+  }
+  const creations = await from.db.selectFrom('image_creations').selectAll().execute();
+  for (const creation of creations)
+    await to.write((transaction) =>
+      transaction
+        .insertInto('image_creations')
+        .values(creation)
+        .onConflict((conflict) => conflict.doNothing())
+        .execute(),
+    );
+  return { images: rows.length, contents };
+}

@@ -1,0 +1,110 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Kysely } from 'kysely';
+import { LocalError } from '../../../base/errors.ts';
+import type { Schema } from '../../store/schema.ts';
+import { openClusterStore, type ClusterStoreOptions } from '../../store/postgres/open.ts';
+import type { Store } from '../../store/store.ts';
+import { beginAccounts, countRows, enableAccounts, listAccounts, type AccountCounts } from './accounts.ts';
+import { copyEntries, measureEntries, type CopiedEntries } from './entries.ts';
+import { copyImages } from './images.ts';
+import { openSource } from './source.ts';
+
+/** What is brought where. */
+export interface ImportOptions extends Pick<ClusterStoreOptions, 'database' | 'bytes'> {
+  readonly dataDir: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly signal: AbortSignal;
+  /** Told of each step. */
+  readonly note: (line: string) => void;
+  /** Told how many of how many entries are copied. */
+  readonly onProgress: (entries: number, of: number) => void;
+}
+
+/** What was brought. */
+export interface Imported extends AccountCounts, CopiedEntries {
+  readonly accounts: readonly string[];
+  readonly images: number;
+  /** Jobs that were not done, and open uploads: both are left out. */
+  readonly jobsLeftOut: number;
+  readonly uploadsLeftOut: number;
+}
+
+/** Connections of an import; its transactions come one after the other. */
+const connections = 4;
+
+async function countAll(db: Kysely<Schema>, table: 'entries'): Promise<number> {
+  const { n } = await db
+    .selectFrom(table)
+    .select((of) => of.fn.countAll<number>().as('n'))
+    .executeTakeFirstOrThrow();
+  return n;
+}
+
+/** The directories of jobs that are not done, and what is said of what is left out. */
+async function findLeftOut(from: Store, note: ImportOptions['note']): Promise<{ paths: Set<string>; jobs: number; uploads: number }> {
+  const jobs = await from.db
+    .selectFrom('jobs')
+    .innerJoin('accounts', 'accounts.id', 'jobs.account')
+    .select(['jobs.id', 'jobs.state', 'accounts.login'])
+    .orderBy('jobs.created')
+    .execute();
+  const running = jobs.filter(({ state }) => state === 'running');
+  for (const { id, login } of running) note(`Left out: job ${id} of ${login}, which is not done`);
+  const done = jobs.length - running.length;
+  if (done > 0) note(`Brought as objects alone, which lists of jobs do not show: ${done} finished ${done === 1 ? 'job' : 'jobs'}`);
+  const uploads = await from.db.selectFrom('uploads').select('id').where('state', '<>', 'done').execute();
+  if (uploads.length > 0)
+    note(`Left out: ${uploads.length} multipart ${uploads.length === 1 ? 'upload that was' : 'uploads that were'} not committed`);
+  return { paths: new Set(running.map(({ id, login }) => `/${login}/jobs/${id}`)), jobs: running.length, uploads: uploads.length };
+}
+
+/** @throws {LocalError} when the cluster has not what was read */
+function assertEqual(what: string, read: object, there: object): void {
+  if (isDeepStrictEqual(read, there)) return;
+  throw new LocalError(
+    `the import is not whole: ${what} in the data directory ${JSON.stringify(read)}, in the cluster ${JSON.stringify(there)}`,
+    {
+      hint: 'the accounts stay disabled: cloud server accounts delete, and import again',
+    },
+  );
+}
+
+/**
+ * Brings the accounts of an embedded service, with all that belongs to them, into a cluster: users, keys, roles, policies, role tags,
+ * limits, images with their files, packages, and the object storage. Nobody can use them before all of it is there and was compared: every
+ * content by size and MD5, everything else by number. The data directory is not written. Interrupted or killed, the same goes on.
+ * @throws {UsageError} when accounts of the same login are there; {LocalError} when something is damaged; {InterruptedError}
+ */
+export async function importData({ dataDir, now, signal, note, onProgress, ...places }: ImportOptions): Promise<Imported> {
+  const source = await openSource(dataDir);
+  let to: Store | undefined;
+  try {
+    const { store: from } = source;
+    const accounts = await listAccounts(from.db);
+    const logins = accounts.map(({ login }) => login);
+    to = await openClusterStore({ ...places, connections });
+    if (await beginAccounts(from, to, accounts)) note('Going on with the import that was begun');
+    const { paths: leftOut, jobs: jobsLeftOut, uploads: uploadsLeftOut } = await findLeftOut(from, note);
+    const { images, contents } = await copyImages(from, to);
+    const total = await countAll(from.db, 'entries');
+    const copied = await copyEntries({
+      from,
+      to,
+      images: contents,
+      leftOut,
+      now,
+      signal,
+      onProgress: (entries) => onProgress(entries, total),
+    });
+    source.assertUnchanged();
+    assertEqual('entries, objects and bytes', copied, await measureEntries(to, logins));
+    const counts = await countRows(from.db, accounts);
+    assertEqual('rows of accounts', counts, await countRows(to.db, accounts));
+    await enableAccounts(to, accounts);
+    return { accounts: logins, ...counts, images, ...copied, jobsLeftOut, uploadsLeftOut };
+  } finally {
+    await to?.close();
+    await source.close();
+  }
+}
