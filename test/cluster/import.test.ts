@@ -67,7 +67,8 @@ async function fill({ compute, storage, store, account }: TestService): Promise<
   await put('/demo/stor/later', 'first'.repeat(20_000));
   check(await storage('PUT', '/demo/stor/snapped', { headers: link('/demo/stor/later') }));
   await put('/demo/stor/later', 'second');
-  for (let index = 0; index < 450; index += 1) await put(`/demo/stor/many/${index}`, `${index}`);
+  // Together: they share flushes.
+  await Promise.all(Array.from({ length: 450 }, (_, index) => put(`/demo/stor/many/${index}`, `${index}`)));
   // An object of several parts, a link to it, and an upload that stays open.
   const create = async (path: string): Promise<{ id: string; partsDirectory: string }> =>
     check(await storage('POST', '/demo/uploads', { json: { objectPath: path } })).json as { id: string; partsDirectory: string };
@@ -180,7 +181,7 @@ beforeAll(async () => {
   ({ url } = database);
   cluster = await openClusterStore({ database: url, bytes: `${sandbox.home}/bytes` });
   ends.push(remove, database.drop, () => cluster.close());
-});
+}, 240_000);
 afterAll(async () => {
   while (ends.length > 0) await ends.pop()?.();
 });

@@ -175,7 +175,7 @@ async function copyBatch(copy: EntryCopy, rows: readonly EntryRow[]): Promise<vo
   if (missing.length === 0) return;
   const { of, stored } = await copyContents(copy, missing);
   const values = missing.map((row) => ({ ...row, children: 0, content: row.content === null ? null : (of.get(row.content) ?? null) }));
-  await copy.to.writeEntry(async (transaction) => {
+  await copy.to.write(async (transaction) => {
     for (const each of stored) if ('row' in each) await insertRow(transaction, each);
     await insertEntries(transaction, values);
   });
