@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startLocal, type LocalServices } from 'cloud/local';
 
-/** A test suite of somebody who uses the module; test/e2e/local-module.test.ts runs it. */
+/** A test suite of somebody who uses the module; test/proof/local-module.test.ts runs it. */
 
 let ready: LocalServices;
 beforeAll(async () => {
