@@ -6,7 +6,7 @@ import type { Filter, Side } from '../../transfer/sync/tree.ts';
 import { readSide, type Sides } from './sides.ts';
 
 /** For commands that replace and delete in trees. */
-export const backupDirOption = text('Keep what would be replaced or deleted below this directory of the target side', {
+export const backupDirOption = text('Keep what is replaced or deleted below DIR', {
   placeholder: 'DIR',
   values: 'file-or-path',
 });

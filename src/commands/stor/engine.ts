@@ -29,7 +29,7 @@ export const transferOptions = withTopic('transfer', {
 });
 
 /** Option of the commands that write files. */
-export const sparseOption = flag('Write files sparse: blocks of zeros become holes');
+export const sparseOption = flag('Write files sparse: zeros become holes');
 
 /** Values of `transferOptions`. */
 export interface TransferValues {

@@ -12,7 +12,7 @@ import { printSide, type Sides } from './sides.ts';
 export const guardOptions = {
   delete: flag('Remove what is only in the target; asks first'),
   yes: flag('With --delete: do not ask', { short: 'y' }),
-  maxDelete: number('With --delete: change nothing if more entries than this would be removed'),
+  maxDelete: number('With --delete: refuse to remove more than N'),
   allowEmptySource: flag('With --delete: also when the source is empty'),
 };
 

@@ -9,12 +9,12 @@ import { compareOptions, copyOptions } from './sync-steps.ts';
 export const syncOptions = {
   ...guardOptions,
   dryRun: flag('Only show what would be done', { short: 'n' }),
-  plan: text('Write the steps to a file instead of doing them, for cloud stor run; - for stdout', {
+  plan: text('Only write the steps, for cloud stor run', {
     placeholder: 'FILE',
     values: 'file',
   }),
-  watch: flag('Go on with what changes, until Ctrl-C; with --delete it asks once', { short: 'w' }),
-  watchInterval: duration('With --watch: longest time between two runs; 1m when absent, 10s from the object storage'),
+  watch: flag('Go on with what changes, until Ctrl-C', { short: 'w' }),
+  watchInterval: duration('With --watch: longest time between runs'),
   backupDir: backupDirOption,
   withHeaders: flag(`To files: keep types, headers and links in ${manifestName} at the root`),
   withoutHeaders: flag('From files: take no headers from that file'),

@@ -44,8 +44,8 @@ export const copyOptions = {
   copies: number('Number of copies of what is stored', { range: [1, 6] }),
   modes: flag('Keep permission bits'),
   sparse: sparseOption,
-  resetHeaders: flag('Give objects that are replaced the type and headers of new ones; they keep theirs when absent'),
-  copy: flag('Where links are refused, copy bytes between directories of the object storage through this machine'),
+  resetHeaders: flag('Give replaced objects the headers of new ones'),
+  copy: flag('Copy bytes where links are refused'),
 };
 
 interface CopyValues {
