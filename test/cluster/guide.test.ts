@@ -115,7 +115,13 @@ describe('the trial on one machine', () => {
 
   test('a backup that was made while it served restores what was deleted afterwards', { timeout: 60_000 }, async () => {
     const at = (lines: readonly string[], contents: string): string[] =>
-      lines.map((line) => line.replace('/srv/cloud', contents).replace('/backup', '$DIR/backup').replace('-d cloud', '-d restored'));
+      lines.map((line) =>
+        line
+          .replace('/srv/cloud', contents)
+          .replace('/backup', '$DIR/backup')
+          .replace('-d cloud', '-d restored')
+          .replace('--database-file /etc/cloud/database', '--database "postgresql:///restored?host=$DIR&user=cloud"'),
+      );
     const done = type([
       'set -e',
       ...typed(['export PGHOST=$DIR PGUSER=cloud', 'mkdir $DIR/backup $DIR/restored']),

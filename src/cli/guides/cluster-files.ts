@@ -170,4 +170,8 @@ export const kubernetesManifest = [
 export const backup = ['pg_dump -Fc -f cloud.dump cloud', 'cp -au /srv/cloud/bytes /backup/'];
 
 /** Into a database that was made anew. */
-export const restore = ['pg_restore --no-owner -d cloud cloud.dump', 'cp -au /backup/bytes /srv/cloud/'];
+export const restore = [
+  'pg_restore --no-owner -d cloud cloud.dump',
+  'cp -au /backup/bytes /srv/cloud/',
+  'cloud server collect --verify --database-file /etc/cloud/database --bytes file:///srv/cloud',
+];
