@@ -168,6 +168,16 @@ test('two links that are deleted at the same time leave nothing behind', async (
   }
 });
 
+test('more notes than one statement can take are all seen, and go', async () => {
+  await sql`
+    insert into garbage (bytes, noted) select 'ff' || number, clock_timestamp() from generate_series(1, 10500) as number`.execute(
+    gateways.service.store.db,
+  );
+  expect(await gateways.collect({ dryRun: true })).toMatchObject({ removed: 0, waiting: 10_500 });
+  await gateways.renewAll();
+  expect(await gateways.collect()).toMatchObject({ removed: 10_500, waiting: 0 });
+});
+
 describe('a gateway that is lost', () => {
   test('holds nothing up, and its readers get an error where bytes are gone, never others', async () => {
     const lost = await gateways.add();

@@ -10,10 +10,17 @@ import { listRows, listValues } from '../list-rows.ts';
  * of the note but one when the note was seen: by then it was committed, and who begins later finds no reference.
  */
 
-/** Says of all notes that were committed that they were. @returns how many are new */
-export async function seeGarbage(db: Kysely<Schema>): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`update garbage set seen = clock_timestamp() where seen is null`.execute(db);
-  return Number(numAffectedRows);
+/** Notes in one statement, which must end in time however many there are. */
+const batchSize = 10_000;
+
+/** Says of all notes that were committed that they were. */
+export async function seeGarbage(db: Kysely<Schema>): Promise<void> {
+  for (;;) {
+    const { numAffectedRows = 0n } = await sql`
+      update garbage set seen = clock_timestamp()
+      where bytes in (select bytes from garbage where seen is null limit ${batchSize}) and seen is null`.execute(db);
+    if (numAffectedRows < batchSize) return;
+  }
 }
 
 /** A time of the database before which nothing began that still runs on a gateway that is alive, as its text; and of the same as milliseconds. */
