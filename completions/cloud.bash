@@ -195,6 +195,7 @@ _cloud_enter() {
     'server/gateway') place='server gateway' ;;
     'server/migrate') place='server migrate' ;;
     'server/collect') place='server collect' ;;
+    'server/status') place='server status' ;;
     'server/apply') place='server apply' ;;
     'server/diff') place='server diff' ;;
     'server/import') place='server import' ;;
@@ -397,10 +398,11 @@ _cloud_place() {
     'local faults clear') options="--data $_cloud_shared" ;;
     'local requests') options="--data --failed -f,--follow $_cloud_shared" ;;
     'local record') options="--body-limit $_cloud_shared" ;;
-    'server') commands='gateway migrate collect apply diff import accounts' aliases='accounts=account' options="$_cloud_shared" ;;
+    'server') commands='gateway migrate collect status apply diff import accounts' aliases='accounts=account' options="$_cloud_shared" ;;
     'server gateway') options="--database --database-file --bytes --bytes-credentials --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --drain-wait --drain-timeout --datacenter --limit+ --allow-jobs --work-dir --isolation --job-slots --job-time-limit --keep-garbage --no-collect $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
     'server collect') options="--database --database-file --bytes --bytes-credentials --keep-garbage -n,--dry-run --verify $_cloud_shared" ;;
+    'server status') options="--database --database-file $_cloud_shared" ;;
     'server apply') options="--database --database-file --prune --dry-run -y,--yes $_cloud_shared" ;;
     'server diff') options="--database --database-file --prune --exit-code $_cloud_shared" ;;
     'server import') options="--database --database-file --bytes --bytes-credentials --from $_cloud_shared" ;;
@@ -881,6 +883,8 @@ _cloud_value() {
     'server collect/--bytes') kind=text ;;
     'server collect/--bytes-credentials') kind=file ;;
     'server collect/--keep-garbage') kind=text ;;
+    'server status/--database') kind=text ;;
+    'server status/--database-file') kind=file ;;
     'server apply/--database') kind=text ;;
     'server apply/--database-file') kind=file ;;
     'server diff/--database') kind=text ;;

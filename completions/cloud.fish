@@ -384,6 +384,8 @@ function __cloud_enter
             set __cloud_place 'server migrate'
         case 'server/collect'
             set __cloud_place 'server collect'
+        case 'server/status'
+            set __cloud_place 'server status'
         case 'server/apply'
             set __cloud_place 'server apply'
         case 'server/diff'
@@ -1326,6 +1328,10 @@ function __cloud_valued
         case 'server collect/--bytes-credentials'
             return 0
         case 'server collect/--keep-garbage'
+            return 0
+        case 'server status/--database'
+            return 0
+        case 'server status/--database-file'
             return 0
         case 'server apply/--database'
             return 0
@@ -2498,6 +2504,7 @@ complete -c cloud -n '__cloud_argument \'local record\' 0 0' -F
 complete -c cloud -n '__cloud_below \'server\'' -a gateway -d 'Serve both services over PostgreSQL and a folder or bucket, in the foreground'
 complete -c cloud -n '__cloud_below \'server\'' -a migrate -d 'Make the tables of a database, or those that an update of this program needs'
 complete -c cloud -n '__cloud_below \'server\'' -a collect -d 'Remove contents that nothing refers to, or look whether all others are there'
+complete -c cloud -n '__cloud_below \'server\'' -a status -d 'Show gateways, schema, garbage and jobs of a database'
 complete -c cloud -n '__cloud_below \'server\'' -a apply -d 'Change the cloud so that it has what a document says'
 complete -c cloud -n '__cloud_below \'server\'' -a diff -d 'Show what would change if a document of the cloud were applied'
 complete -c cloud -n '__cloud_below \'server\'' -a import -d 'Bring the accounts of a local service into the cluster'
@@ -2539,6 +2546,8 @@ complete -c cloud -n '__cloud_at \'server collect\'' -l bytes-credentials -r -F 
 complete -c cloud -n '__cloud_at \'server collect\'' -l keep-garbage -x -d 'Keep what was overwritten or deleted for so long'
 complete -c cloud -n '__cloud_at \'server collect\'' -s n -l dry-run -d 'Only list what would be removed'
 complete -c cloud -n '__cloud_at \'server collect\'' -l verify -d 'Look whether the contents of all objects are there'
+complete -c cloud -n '__cloud_at \'server status\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server status\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_at \'server apply\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server apply\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_at \'server apply\'' -l prune -d 'Also delete what the parts of the document do not mention'

@@ -6,6 +6,7 @@ import { collect } from './collect.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 import { gateway } from './gateway.ts';
 import { importData } from './import.ts';
+import { status } from './status.ts';
 
 const migrate = command({
   summary: 'Make the tables of a database, or those that an update of this program needs',
@@ -36,6 +37,7 @@ export const server = group({
     gateway,
     migrate,
     collect,
+    status,
     apply,
     diff,
     import: importData,

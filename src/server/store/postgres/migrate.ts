@@ -29,7 +29,8 @@ function refuseNewer(done: number): LocalError {
   });
 }
 
-async function readVersion(db: Kysely<StepTable>): Promise<number> {
+/** The version of the tables of a database; 0 when only the table of versions is there. */
+export async function readVersion(db: Kysely<StepTable>): Promise<number> {
   const query = db.selectFrom('steps').select((of) => of.fn.max<number>('number').as('last'));
   return (await query.executeTakeFirstOrThrow()).last;
 }
