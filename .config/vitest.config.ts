@@ -31,7 +31,10 @@ export default defineConfig({
       project('contract', 20_000, shared),
       project('e2e', 60_000, shared),
       // The contract tests once more, on PostgreSQL, and what speaks of several gateways.
-      project('cluster', 30_000, { ...shared, include: ['test/{contract,cluster}/**/*.test.ts'] }),
+      project('cluster', process.env['CLOUD_TEST_BYTES'] === undefined ? 30_000 : 120_000, {
+        ...shared,
+        include: ['test/{contract,cluster}/**/*.test.ts'],
+      }),
       project('proof', 300_000, { ...alone, exclude: optional }),
       project('bench', 600_000, { ...alone, exclude: optional }),
     ],
