@@ -46,7 +46,9 @@ export const commitMultipartUpload: Handler<typeof storage.commitMultipartUpload
     const upload = await findUpload(call.store.db, call, id, prefix);
     await demandAccess(upload, call);
     if (isRepeated(upload, etags)) return answerCommit(upload);
-    const { parts } = await checkCommit(call.store.db, upload, etags, call);
+    const plan = await planCommit(upload, etags, call);
+    if (plan === undefined) continue;
+    const { parts } = plan;
     const md5 = await digestParts(call.store, id, parts);
     if (md5 === undefined) continue;
     checkMd5(upload, md5);
@@ -58,6 +60,17 @@ export const commitMultipartUpload: Handler<typeof storage.commitMultipartUpload
   }
   throw new ApiError(409, 'ConcurrentRequest', `parts of upload ${id} are being replaced: commit again when that is done`);
 };
+
+/** What `checkCommit` finds. Undefined when the upload is no more as it was looked up: another commit has taken its parts meanwhile. */
+async function planCommit(upload: UploadRow, etags: readonly string[], call: Call): Promise<Plan | undefined> {
+  try {
+    return await checkCommit(call.store.db, upload, etags, call);
+  } catch (error) {
+    const { state } = await findUpload(call.store.db, call, upload.id);
+    if (error instanceof ApiError && state !== upload.state) return undefined;
+    throw error;
+  }
+}
 
 interface Commit {
   id: string;

@@ -87,6 +87,20 @@ describe('commitMultipartUpload', () => {
     expect(answers[0]?.status).toBe(201);
   });
 
+  test('one after the other, each begun while another is on its way: no commit is refused for what an earlier one has done', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const upload = await create(service, `/demo/stor/late-${round}`);
+      const etags = await putParts(service, upload, 'x');
+      const answers = await Promise.all(
+        Array.from({ length: 24 }, async (_, index) => {
+          for (let turns = index * 4; turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
+          return commit(service, upload, etags);
+        }),
+      );
+      expect(new Set(answers.map(({ status, headers, text }) => `${status} ${headers['etag'] ?? text}`)).size).toBe(1);
+    }
+  });
+
   test('zero parts make an empty object', async () => {
     const upload = await create(service, '/demo/stor/zero');
     expect((await commit(service, upload, [])).headers['computed-md5']).toBe(md5Of(''));
