@@ -1,13 +1,13 @@
 import { homedir } from 'node:os';
 import { findFolderProblem } from '../base/private-files.ts';
 import { markStart, nothing, openKept, writeKept } from './code-cache.ts';
-import { findPlace, loadFromBundle, program } from './module-loader.ts';
+import { build, findPlace, loadFromBundle } from './module-loader.ts';
 
 /**
  * Starts the program with code that an earlier run compiled: compiling takes a fifth of a short command's time. Newer releases of Node.js can do that
  * themselves (`module.enableCompileCache`), but take 9 ms more, and leave what they keep open to whom the umask lets in: whoever writes there runs
- * code as the user. What is kept here is of the files of this program only. They are named after their content, and V8 refuses what another release
- * made. Each place where the program is installed has its own, or two versions would write theirs over each other's again and again.
+ * code as the user. What is kept here is of the files of one build in one place: V8 refuses what another release of Node.js made, but of a text it
+ * looks at the length alone, and two versions would write theirs over each other's again and again.
  *
  * `CLOUD_NO_CODE_CACHE=1` compiles everything and keeps nothing.
  */
@@ -54,6 +54,6 @@ const cache = findCache(process.env);
 const folder = `${cache}/code`;
 const problem = findFolderProblem([cache, folder]);
 const isUsed = process.env['CLOUD_NO_CODE_CACHE'] !== '1';
-if (isUsed && problem === undefined) keepCompiled(`${folder}/${process.version}-${number(program).toString(36)}`);
+if (isUsed && problem === undefined) keepCompiled(`${folder}/${process.version}-${number(build).toString(36)}`);
 else loadFromBundle(nothing);
 void import('../main.ts').then(({ main }) => main(problem));

@@ -26,6 +26,9 @@ export const program = __dirname;
 const bundle = 'CLOUD_BUNDLE';
 const bundleFile = bundle.slice(0, bundle.indexOf('|'));
 
+/** What is another text for each build of the program, and for each place that one is at. */
+export const build = `${program}/${bundleFile}`;
+
 /** Where a file of this program lies in the bundle; undefined when it is not there. */
 export function findPlace(name: string): { begin: number; length: number } | undefined {
   const at = bundle.indexOf(`|${name} `);
@@ -42,12 +45,9 @@ const stderr = 2;
  */
 function openBundle(): number {
   try {
-    return openSync(`${program}/${bundleFile}`, 'r');
+    return openSync(build, 'r');
   } catch {
-    writeSync(
-      stderr,
-      `cloud: ${program}/${bundleFile} cannot be read: where another release has just been installed, run the command again\n`,
-    );
+    writeSync(stderr, `cloud: ${build} cannot be read: where another release has just been installed, run the command again\n`);
     return process.exit(1);
   }
 }
@@ -57,7 +57,7 @@ function readCode(opened: number, name: string): string {
   const place = findPlace(name);
   const bytes = Buffer.allocUnsafeSlow(place?.length ?? 0);
   if (place === undefined || readSync(opened, bytes, 0, place.length, place.begin) !== place.length)
-    throw new Error(`${program}/${bundleFile} does not hold ${name}`);
+    throw new Error(`${build} does not hold ${name}`);
   return bytes.toString('latin1');
 }
 

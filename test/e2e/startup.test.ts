@@ -86,6 +86,25 @@ test('each place of the program keeps compiled code of its own, and what is old 
   expect(look()).toEqual(before);
 });
 
+test('another build in the same place runs its own code, also where a file has kept its name and its length', () => {
+  const folder = join(user.home, 'built');
+  for (const part of ['bin', 'dist']) cpSync(join(program, '../..', part), join(folder, part), { recursive: true, verbatimSymlinks: true });
+  const env = { ...user.env, XDG_CACHE_HOME: join(user.home, 'built-cache') };
+  const help = (): string => execFileSync(process.execPath, [join(folder, 'bin/cloud'), '--help'], { env, encoding: 'utf8' });
+  const words = 'cloud manages a cloud';
+  for (const _ of [1, 2]) expect(help()).toContain(words);
+  const bundle = readdirSync(join(folder, 'dist')).find((name) => name.startsWith('bundle-')) ?? '';
+  const next = bundle.replace(/[0-9a-f]{12}/, '0123456789ab');
+  writeFileSync(
+    join(folder, 'dist', next),
+    readFileSync(join(folder, 'dist', bundle), 'latin1').replace(words, words.toUpperCase()),
+    'latin1',
+  );
+  const start = join(folder, 'dist/start.js');
+  writeFileSync(start, readFileSync(start, 'latin1').replace(bundle, next), 'latin1');
+  for (const _ of [1, 2]) expect(help()).toContain(words.toUpperCase());
+});
+
 test('without the variable HOME compiled code is kept in the home folder all the same, and not in the root of the disk', () => {
   const home = join(user.home, 'unset');
   const hook = join(user.home, 'home.cjs');
