@@ -10,12 +10,12 @@ const user = useLocal();
 const odd = ' "a" \\ b\tc\nd  ';
 
 beforeAll(async () => {
-  await user.here(['stor', 'put', '-', 'text'], { input: 'plain text' });
-  await user.here(['policies', 'create', 'odd', '--rule', 'CAN listkeys', '--description', odd]);
+  await user.cloud(['stor', 'put', '-', 'text'], { input: 'plain text' });
+  await user.cloud(['policies', 'create', 'odd', '--rule', 'CAN listkeys', '--description', odd]);
 });
 
 async function read(...words: string[]): Promise<string> {
-  const { code, stdout, stderr } = await user.here(words);
+  const { code, stdout, stderr } = await user.cloud(words);
   expect([words, code, stderr]).toEqual([words, 0, '']);
   return stdout;
 }
@@ -59,7 +59,7 @@ describe('--jq', () => {
     const names = await read('images', 'list', '-o', 'name');
     expect((await read('api', '/my/images', '--jq', '.[].id')).split('\n').sort()).toEqual(names.split('\n').sort());
     expect(await read('stor', 'mkdir', 'made', '-q', '--jq', '.[].path')).toBe('/demo/stor/made\n');
-    await user.here(['stor', 'put', '-', 'made/records'], { input: '{"a":1}\n{"a":"two"}\n' });
+    await user.cloud(['stor', 'put', '-', 'made/records'], { input: '{"a":1}\n{"a":"two"}\n' });
     expect(await read('stor', 'cat', 'made/records', '--jq', '.a')).toBe('1\ntwo\n');
     expect(await read('stor', 'find', 'made', '--jq', 'map(.path) | join(" ")')).toMatch(/made\/records/);
   });
@@ -77,9 +77,9 @@ describe('--jq', () => {
     [')  , (1', /^cloud .*: --jq: syntax error/],
     ['include "x"; .', /^cloud .*: --jq: /],
   ])('refuses %j before anything is done', async (expression, message) => {
-    const { code, stdout, stderr } = await user.here(['keys', 'create', '--name', 'never', '--jq', expression]);
+    const { code, stdout, stderr } = await user.cloud(['keys', 'create', '--name', 'never', '--jq', expression]);
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(message) as string]);
-    expect((await user.here(['keys', 'get', 'never'])).code).toBe(3);
+    expect((await user.cloud(['keys', 'get', 'never'])).code).toBe(3);
   });
 
   it.each([
@@ -88,7 +88,7 @@ describe('--jq', () => {
     ['.[0] | error', 'json', /^$/, 'os'],
     ['"stop" | halt_error', 'json', /^$/, 'stop'],
   ])('what was made before %j fails is written, then one line says why', async (expression, form, out, why) => {
-    const { code, stdout, stderr } = await user.here(['images', 'list', '-o', form, '--jq', expression, '--sort', '-os']);
+    const { code, stdout, stderr } = await user.cloud(['images', 'list', '-o', form, '--jq', expression, '--sort', '-os']);
     expect([code, stdout]).toEqual([2, expect.stringMatching(out) as string]);
     expect(stderr).toMatch(form === 'json' ? /^\{"code":"UsageError","message":"--jq: [^\n]*\n$/ : /^\{"code"/);
     expect(stderr).toContain(why);
@@ -106,7 +106,7 @@ describe('--jq', () => {
   });
 
   it('says why in words unless JSON was asked for', async () => {
-    const { code, stderr } = await user.here(['images', 'list', '--jq', '.nope']);
+    const { code, stderr } = await user.cloud(['images', 'list', '--jq', '.nope']);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/^cloud [^\n]*: --jq: Cannot index array [^\n]*\n$/) as string]);
   });
 

@@ -76,7 +76,7 @@ export const cluster: Guide = {
       blocks: [
         'Objects of up to 8 KiB stand in the database. Others are files below the folder that `--bytes file:///DIR` names: gateways on several machines need a file system that all of them mount, such as NFS version 4 or CephFS, in which `fsync` is honoured; the tests run on a local one. Or they are objects in a bucket, which has to be there:',
         { lines: ['--bytes "s3://BUCKET?endpoint=https://s3.example.com&region=eu-1" --bytes-credentials /etc/cloud/s3'] },
-        'The file has the key pair as AWS tools write it, in a section `[default]` with `aws_access_key_id` and `aws_secret_access_key`, and is readable for its user alone; the environment serves too (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`). Of the store no more is asked than PUT, GET of ranges, DELETE, listings and multipart uploads; the tests run on Ceph and on Swift. Contents are written once and never changed. What was overwritten or deleted is removed by one of the gateways at a time, when none of them reads it any more and `--keep-garbage` is over.',
+        'The file has the key pair as AWS tools write it, in a section `[default]` with `aws_access_key_id` and `aws_secret_access_key`, and is readable for its user alone; the environment serves too (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`). Of the store no more is asked than PUT, GET of ranges, DELETE, listings and multipart uploads; the tests run on Ceph and on Swift. A gateway that is killed may leave an unfinished multipart upload there, which counts for nothing and takes room: let a lifecycle rule of the bucket abort those that are older than a day. Contents are written once and never changed. What was overwritten or deleted is removed by one of the gateways at a time, when none of them reads it any more and `--keep-garbage` is over.',
       ],
     },
     {
@@ -124,6 +124,25 @@ export const cluster: Guide = {
             'cloud server apply cloud.yaml --database-file /etc/cloud/database',
           ],
         },
+      ],
+    },
+    {
+      title: 'From one machine to many',
+      blocks: [
+        'What a `cloud local` holds, stopped before, goes into the cluster with its accounts, keys, users, roles, images, packages and objects. Every content is compared when it is copied; what was interrupted goes on by the same command, and the local data stays as it is.',
+        {
+          lines: [
+            'cloud local stop',
+            'cloud server import --from ~/.local/share/cloud/local --database-file /etc/cloud/database --bytes file:///srv/cloud',
+          ],
+        },
+      ],
+    },
+    {
+      title: 'Look at it',
+      blocks: [
+        '`cloud server status` shows the gateways and how long each is still taken for alive, the version of the tables, contents that wait to be removed, and jobs. Its exit status is 1 when something is wrong, so that a timer can tell. `cloud server collect --dry-run` lists what nothing refers to, and `--verify` looks whether every content is there.',
+        { lines: ['cloud server status --database-file /etc/cloud/database'] },
       ],
     },
     {

@@ -14,7 +14,7 @@ const columns = ['action', 'kind', 'name', 'differences'];
 const fileHelp = 'Document, YAML or JSON; - for stdin';
 
 const documentHelp =
-  'The document has a version ("1") and any of these parts: datacenters and services, each a record of URLs by name; packages (name, version, memory, disk, vcpus ...); images, the public ones (name, version, os, type, state, description, origin, requirements, tags, file ...); limits of accounts (account, by, value ...). Packages and images are found by their id, or by name and version. A part or a field that is absent is left alone. Gateways write the services compute and storage and their own datacenter when they start: --prune leaves these.';
+  'The document has a version ("1") and any of these parts: datacenters and services, each a record of URLs by name; packages (name, version, memory, disk, vcpus ...); images, the public ones (name, version, os, type, state, description, origin, requirements, tags, file ...); limits of accounts (account, by, value ...). Packages and images are found by their id, or by name and version. A part or a field that is absent is left alone. Of the services compute and storage and of its own datacenter a gateway tells its own addresses: --prune leaves these.';
 
 async function showChanges(context: Context, changes: readonly CatalogueChange[]): Promise<Output> {
   if (!wantsText(context)) return records(changes.map(describeChange), { columns, id: 'name' });

@@ -23,7 +23,7 @@ interface Part {
 
 const nothing: Part = { changes: [], pruned: [] };
 
-/** Services that each gateway writes when it starts. */
+/** Services of which each gateway tells its own address. */
 const ownServices = ['compute', 'storage'];
 
 function planUrls(table: 'datacenters' | 'services', document: Catalogue, state: CatalogueState): Part {
