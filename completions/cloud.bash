@@ -193,6 +193,7 @@ _cloud_enter() {
     'local faults/add') place='local faults add' ;;
     'local faults/clear') place='local faults clear' ;;
     'server/gateway') place='server gateway' ;;
+    'server/worker') place='server worker' ;;
     'server/migrate') place='server migrate' ;;
     'server/collect') place='server collect' ;;
     'server/status') place='server status' ;;
@@ -398,8 +399,9 @@ _cloud_place() {
     'local faults clear') options="--data $_cloud_shared" ;;
     'local requests') options="--data --failed -f,--follow $_cloud_shared" ;;
     'local record') options="--body-limit $_cloud_shared" ;;
-    'server') commands='gateway migrate collect status apply diff import accounts' aliases='accounts=account' options="$_cloud_shared" ;;
-    'server gateway') options="--database --database-file --bytes --bytes-credentials --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --drain-wait --drain-timeout --datacenter --limit+ --allow-jobs --work-dir --isolation --job-slots --job-time-limit --keep-garbage --no-collect $_cloud_shared" ;;
+    'server') commands='gateway worker migrate collect status apply diff import accounts' aliases='accounts=account' options="$_cloud_shared" ;;
+    'server gateway') options="--database --database-file --bytes --bytes-credentials --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --drain-wait --drain-timeout --datacenter --limit+ --allow-jobs --work-dir --no-jobs --isolation --job-slots --job-time-limit --keep-garbage --no-collect $_cloud_shared" ;;
+    'server worker') options="--database --database-file --bytes --bytes-credentials --work-dir --slots --isolation --require-isolation --time-limit --drain-timeout --stor-public-url $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
     'server collect') options="--database --database-file --bytes --bytes-credentials --keep-garbage -n,--dry-run --verify $_cloud_shared" ;;
     'server status') options="--database --database-file $_cloud_shared" ;;
@@ -876,6 +878,16 @@ _cloud_value() {
     'server gateway/--job-slots') kind=text ;;
     'server gateway/--job-time-limit') kind=text ;;
     'server gateway/--keep-garbage') kind=text ;;
+    'server worker/--database') kind=text ;;
+    'server worker/--database-file') kind=file ;;
+    'server worker/--bytes') kind=text ;;
+    'server worker/--bytes-credentials') kind=file ;;
+    'server worker/--work-dir') kind=directory ;;
+    'server worker/--slots') kind=text ;;
+    'server worker/--isolation') kind=words choices='bubblewrap namespaces none' ;;
+    'server worker/--time-limit') kind=text ;;
+    'server worker/--drain-timeout') kind=text ;;
+    'server worker/--stor-public-url') kind=text ;;
     'server migrate/--database') kind=text ;;
     'server migrate/--database-file') kind=file ;;
     'server collect/--database') kind=text ;;

@@ -380,6 +380,8 @@ function __cloud_enter
             set __cloud_place 'local faults clear'
         case 'server/gateway'
             set __cloud_place 'server gateway'
+        case 'server/worker'
+            set __cloud_place 'server worker'
         case 'server/migrate'
             set __cloud_place 'server migrate'
         case 'server/collect'
@@ -1314,6 +1316,26 @@ function __cloud_valued
         case 'server gateway/--job-time-limit'
             return 0
         case 'server gateway/--keep-garbage'
+            return 0
+        case 'server worker/--database'
+            return 0
+        case 'server worker/--database-file'
+            return 0
+        case 'server worker/--bytes'
+            return 0
+        case 'server worker/--bytes-credentials'
+            return 0
+        case 'server worker/--work-dir'
+            return 0
+        case 'server worker/--slots'
+            return 0
+        case 'server worker/--isolation'
+            return 0
+        case 'server worker/--time-limit'
+            return 0
+        case 'server worker/--drain-timeout'
+            return 0
+        case 'server worker/--stor-public-url'
             return 0
         case 'server migrate/--database'
             return 0
@@ -2502,6 +2524,7 @@ complete -c cloud -n '__cloud_at \'local requests\'' -s f -l follow -d 'Show lat
 complete -c cloud -n '__cloud_at \'local record\'' -l body-limit -x -d 'Leave out bodies of responses that are larger; 64M when absent'
 complete -c cloud -n '__cloud_argument \'local record\' 0 0' -F
 complete -c cloud -n '__cloud_below \'server\'' -a gateway -d 'Serve both services over PostgreSQL and a folder or bucket, in the foreground'
+complete -c cloud -n '__cloud_below \'server\'' -a worker -d 'Do tasks of jobs for the gateways of a database, in the foreground'
 complete -c cloud -n '__cloud_below \'server\'' -a migrate -d 'Make the tables of a database, or those that an update of this program needs'
 complete -c cloud -n '__cloud_below \'server\'' -a collect -d 'Remove contents that nothing refers to, or look whether all others are there'
 complete -c cloud -n '__cloud_below \'server\'' -a status -d 'Show gateways, schema, garbage and jobs of a database'
@@ -2532,11 +2555,23 @@ complete -c cloud -n '__cloud_at \'server gateway\'' -l datacenter -x -d 'Name o
 complete -c cloud -n '__cloud_at \'server gateway\'' -l limit -x -d 'Set a limit of the services; cloud help local-service lists them'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l allow-jobs -d 'Run jobs although others can reach the service'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l work-dir -x -a '(__fish_complete_directories)' -d 'Folder in which tasks of jobs run; that of the contents when absent, or a temporary one where they are in a bucket'
+complete -c cloud -n '__cloud_at \'server gateway\'' -l no-jobs -d 'Leave tasks of jobs to workers'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l isolation -x -a 'bubblewrap namespaces none' -d 'Sandbox for tasks of jobs; the strongest that this machine allows when absent'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l job-slots -x -d 'Tasks of jobs at once; by default, cores'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l job-time-limit -x -d 'Longest time of a task; 1h when absent'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l keep-garbage -x -d 'Keep what was overwritten or deleted'
 complete -c cloud -n '__cloud_at \'server gateway\'' -l no-collect -d 'Leave its removal to others'
+complete -c cloud -n '__cloud_at \'server worker\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server worker\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server worker\'' -l bytes -x -d 'Where contents are: file:///DIR, or s3://BUCKET?endpoint=URL with &region=NAME where the store has some; CLOUD_SERVER_BYTES when absent'
+complete -c cloud -n '__cloud_at \'server worker\'' -l bytes-credentials -r -F -d 'Read the key pair of s3:// from this file, as AWS tools write it; AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY when absent'
+complete -c cloud -n '__cloud_at \'server worker\'' -l work-dir -x -a '(__fish_complete_directories)' -d 'Folder in which tasks run; that of the contents when absent'
+complete -c cloud -n '__cloud_at \'server worker\'' -l slots -x -d 'Tasks at once; by default, cores'
+complete -c cloud -n '__cloud_at \'server worker\'' -l isolation -x -a 'bubblewrap namespaces none' -d 'Sandbox for tasks; the strongest that this machine allows when absent'
+complete -c cloud -n '__cloud_at \'server worker\'' -l require-isolation -d 'Refuse to start without a sandbox'
+complete -c cloud -n '__cloud_at \'server worker\'' -l time-limit -x -d 'Longest time of a task; 1h when absent'
+complete -c cloud -n '__cloud_at \'server worker\'' -l drain-timeout -x -d 'Longest time to finish at the end; 30s if absent'
+complete -c cloud -n '__cloud_at \'server worker\'' -l stor-public-url -x -d 'URL of the object storage that tasks are told; that of the gateways when absent'
 complete -c cloud -n '__cloud_at \'server migrate\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server migrate\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_at \'server collect\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'

@@ -1,8 +1,6 @@
-import { hostname } from 'node:os';
-import type { Kysely } from 'kysely';
 import { compute as computeOperations } from '../api/compute.ts';
 import { storage as storageOperations } from '../api/storage.ts';
-import { build } from '../base/build.ts';
+import { openMember, type Member, type MemberOptions } from './cluster-member.ts';
 import { listNames } from './http/certificates.ts';
 import { computePoolLimits, createConnectionPool } from './http/connection-pool.ts';
 import { listen, type Listener } from './http/listen.ts';
@@ -10,24 +8,20 @@ import { createService } from './http/serve.ts';
 import { followTls, readTls, type TlsPair, type TlsPlace } from './http/tls-source.ts';
 import { createComputeHandlers } from './compute/index.ts';
 import { followCancelled } from './jobs/disabled-accounts.ts';
-import type { JobEngine } from './jobs/engine.ts';
-import { removeTree } from './jobs/remove-tree.ts';
+import { jobsElsewhere } from './jobs/elsewhere.ts';
+import type { JobService } from './jobs/engine.ts';
 import { prepareJobs } from './local-jobs.ts';
 import type { LocalOptions } from './local-options.ts';
 import { answerPreflight } from './storage/cors.ts';
 import { createStorageHandlers, entryAt } from './storage/index.ts';
 import { assertUpload } from './storage/uploads.ts';
 import { foldRegularly } from './store/fold-regularly.ts';
-import { makeJobDirectory } from './job-directory.ts';
 import { keepCollecting } from './keep-collecting.ts';
 import { countRequests } from './running-requests.ts';
 import type { LocalStore } from './store/open.ts';
-import type { Schema } from './store/schema.ts';
-import { keepLease, takeLease, type Keeping, type Lease } from './store/postgres/lease.ts';
-import { openClusterStore, openPostgres, type ClusterStoreOptions } from './store/postgres/open.ts';
+import type { Lease } from './store/postgres/lease.ts';
 import { openWatch, type GatewayState, type Watch, type WatchOptions } from './operator/watch.ts';
 import type { OwnAddresses, ServiceSettings } from './settings.ts';
-import { openWorkDir, type WorkDir } from './work-dir.ts';
 
 type SharedOptions = Pick<
   LocalOptions,
@@ -35,13 +29,7 @@ type SharedOptions = Pick<
 >;
 
 /** How a gateway is to run; the settings of `cloud server gateway`. */
-export interface GatewayOptions extends SharedOptions, WatchOptions {
-  /** URL of the database, as libpq has them. */
-  readonly database: string;
-  /** Directory of the contents, or the bucket that they are in. */
-  readonly bytes: ClusterStoreOptions['bytes'];
-  /** Directory in which tasks of jobs run: that of the contents when absent, or a temporary one where they are in a bucket. */
-  readonly workDir?: string | undefined;
+export interface GatewayOptions extends SharedOptions, WatchOptions, MemberOptions {
   /** Plain HTTP, which then counts as secure, without. */
   readonly tls: TlsPlace | undefined;
   /** URLs by which clients reach the services, through a balancer for one; those of the ports here when absent. */
@@ -50,8 +38,8 @@ export interface GatewayOptions extends SharedOptions, WatchOptions {
   readonly settings?: ServiceSettings;
   /** True for addresses of balancers, which begin each connection with a PROXY header. */
   readonly isBalancer?: ((address: string) => boolean) | undefined;
-  /** Of this process, by which others are told of it. */
-  readonly pid: number;
+  /** Whether tasks of jobs are left to workers. */
+  readonly noJobs?: boolean | undefined;
   /** Milliseconds for which contents are kept that nothing refers to any more; undefined: until nobody reads them. */
   readonly keepGarbage?: number | undefined;
   /** Whether it takes its turn in removing such contents; true when absent. */
@@ -77,9 +65,6 @@ export interface Gateway {
 }
 
 const defaultDatacenter = 'local';
-
-/** Connections that renew the lease, so that requests which hold all others never let it end. */
-const leaseConnections = 1;
 
 /** Names that a certificate which is made here must be good for. */
 function listTlsNames({ host, publicUrl, storPublicUrl }: GatewayOptions): string[] {
@@ -108,7 +93,7 @@ async function nameServices(store: LocalStore, { datacenters, services }: OwnAdd
 async function listenBoth(
   store: LocalStore,
   tls: TlsPair | undefined,
-  { jobs, lease, watch, state }: { jobs: JobEngine | undefined; lease: Lease; watch: Watch; state: GatewayState },
+  { jobs, lease, watch, state }: { jobs: JobService | undefined; lease: Lease; watch: Watch; state: GatewayState },
   options: GatewayOptions,
 ): Promise<[Listener, Listener]> {
   const { datacenter = defaultDatacenter, host = '127.0.0.1', now = Date.now, log = () => undefined, settings = {} } = options;
@@ -137,8 +122,8 @@ async function listenBoth(
 }
 
 async function serve(
-  store: LocalStore,
-  { lease, keeping, watch, state, dataDir }: { lease: Lease; keeping: Keeping; watch: Watch; state: GatewayState; dataDir: string },
+  { store, lease, keeping, dataDir }: Member,
+  { watch, state }: { watch: Watch; state: GatewayState },
   options: GatewayOptions,
 ): Promise<Gateway> {
   const { datacenter = defaultDatacenter, now = Date.now, log = () => undefined } = options;
@@ -148,7 +133,8 @@ async function serve(
   const local: LocalOptions = { ...options, datacenter, dataDir, http: tls === undefined };
   let own: OwnAddresses = { datacenters: {}, services: {} };
   const settings = { ...options.settings, addresses: () => own };
-  const jobs = prepareJobs(store, local, () => own.services['storage'] ?? '');
+  const engine = options.noJobs === true ? undefined : prepareJobs(store, local, () => own.services['storage'] ?? '');
+  const jobs = options.noJobs === true ? jobsElsewhere : engine;
   const [compute, storage] = await listenBoth(store, tls, { jobs, lease, watch, state }, { ...options, settings });
   const listeners = [compute, storage];
   const use = (pair: TlsPair): void => listeners.forEach((listener) => listener.renewTls(pair));
@@ -156,23 +142,23 @@ async function serve(
   if (following !== undefined) state.certificateEnd = () => following.current().end;
   const { publicUrl = compute.url, storPublicUrl = storage.url } = options;
   own = { datacenters: { [datacenter]: publicUrl }, services: { compute: publicUrl, storage: storPublicUrl } };
-  const stopFollowing = jobs && followCancelled(store, jobs.wake, log);
+  const stopFollowing = engine && followCancelled(store, engine.wake, log);
   const stopFolding = foldRegularly(store.db, log);
   const { keepGarbage: keep, collects = true } = options;
   const collecting = collects ? keepCollecting({ store, keeping, log, holder: lease.id, keep }) : undefined;
   const closeAll = async (patience?: number): Promise<void> => {
     await following?.stop();
     await stopFollowing?.();
-    await Promise.all([compute.close(patience), storage.close(patience), jobs?.close(), collecting?.stop(), stopFolding()]);
+    await Promise.all([compute.close(patience), storage.close(patience), engine?.close(), collecting?.stop(), stopFolding()]);
   };
   try {
     await nameServices(store, own);
   } catch (error) {
-    jobs?.start();
+    engine?.start();
     await closeAll(0);
     throw error;
   }
-  jobs?.start();
+  engine?.start();
   state.phase = 'serving';
   const { adminUrl } = watch;
   return {
@@ -195,36 +181,17 @@ async function serve(
  * @throws {LocalError} when the database, the directory or a port cannot be used.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { database, bytes, pid, log = () => undefined } = options;
   const state: GatewayState = { phase: 'starting' };
   const watch = await openWatch(options, state);
-  let own: Kysely<Schema> | undefined;
-  let lease: Lease | undefined;
-  let keeping: Keeping | undefined;
-  let store: LocalStore | undefined;
-  let work: WorkDir | undefined;
-  let tasks: string | undefined;
+  let member: Member | undefined;
   const end = async (): Promise<void> => {
-    if (tasks !== undefined) await removeTree(tasks);
-    await work?.remove();
-    await store?.close();
-    await keeping?.stop();
-    // Where the database is away the lease ends by itself.
-    await lease?.release().catch((error: unknown) => log(`the lease cannot be given back: ${String(error)}`));
-    await own?.destroy();
+    await member?.close();
     await watch.close();
   };
   try {
-    own = await openPostgres(database, leaseConnections);
-    const admit: Lease['admit'] = (transaction) => requireLease(lease).admit(transaction);
-    store = await openClusterStore({ database, bytes, log, admit, beginReading: () => requireLease(lease).begin().end });
-    lease = await takeLease(own, { address: `process ${pid} of ${hostname()}`, version: build.version });
-    state.lease = lease;
-    keeping = keepLease(lease, log);
-    // Beside contents that are files of this machine, which tasks then share without a copy.
-    work = await openWorkDir(options.workDir ?? (typeof bytes === 'string' ? bytes : undefined));
-    tasks = await makeJobDirectory(work.dir, pid);
-    const gateway = await serve(store, { lease, keeping, watch, state, dataDir: tasks }, options);
+    member = await openMember('process', options);
+    state.lease = member.lease;
+    const gateway = await serve(member, { watch, state }, options);
     return {
       ...gateway,
       close: async (patience) => {
@@ -237,9 +204,4 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await end();
     throw error;
   }
-}
-
-function requireLease(lease: Lease | undefined): Lease {
-  if (lease === undefined) throw new Error('nothing is written before the lease is taken');
-  return lease;
 }

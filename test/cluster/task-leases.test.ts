@@ -79,8 +79,8 @@ async function finish({ store, job }: Engine, task: Task, text: string): Promise
   return { kind: 'output', task, zone: 'z', output: { outputs: [{ path: place.path, given: 0 }], objects, named: [] } };
 }
 
-const record = ({ store }: Engine, results: readonly Result[]): Promise<ActiveJob[]> =>
-  recordResults(store, results, { now: Date.now(), server: 's' });
+const record = async ({ store }: Engine, results: readonly Result[]): Promise<ActiveJob[]> =>
+  (await recordResults(store, results, { now: Date.now(), server: 's' })).over;
 
 async function readJob(id: string): Promise<{ state: string; outputs: number; errors: number }> {
   return service.store.db.selectFrom('jobs').select(['state', 'outputs', 'errors']).where('id', '=', id).executeTakeFirstOrThrow();

@@ -62,10 +62,10 @@ function startProcess(sandbox: Sandbox, words: readonly string[], running: Child
   });
 }
 
-/** Makes a database, an account and a home for gateways. */
-export async function openGatewayHome(): Promise<GatewayHome> {
+/** Makes an account and a home for gateways, in a database of their own unless one is given. */
+export async function openGatewayHome(given?: Awaited<ReturnType<typeof createDatabase>>): Promise<GatewayHome> {
   const { sandbox, remove } = createSandbox();
-  const { url, drop } = await createDatabase();
+  const { url, drop } = given ?? (await createDatabase());
   const key = createRsaKey();
   const running: ChildProcess[] = [];
   chmodSync(sandbox.write('key.pem', key.privateKey.export({ type: 'pkcs8', format: 'pem' })), 0o600);

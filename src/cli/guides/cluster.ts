@@ -90,6 +90,14 @@ export const cluster: Guide = {
       ],
     },
     {
+      title: 'Workers',
+      blocks: [
+        'Gateways that are started with `--no-jobs` accept jobs, and leave their tasks to workers: processes on any machines that reach the database and the contents. They share the tasks of all jobs; start one more, and it takes its part.',
+        { lines: ['cloud server worker --database-file /etc/cloud/database --bytes file:///srv/cloud --require-isolation -j'] },
+        'A task whose worker is lost is done by another about 15 seconds later, and what a worker that was cut off comes back with is refused. An input that ends its worker four times fails alone. SIGTERM has a worker finish the tasks under way, for up to `--drain-timeout`, and give back the others.',
+      ],
+    },
+    {
       title: 'Balancer',
       blocks: [
         'haproxy passes TLS through without ending it. In `/etc/haproxy/haproxy.cfg`, below `global`:',
@@ -177,6 +185,7 @@ export const cluster: Guide = {
             ['Directories', 'Nothing is left without its directory, and no directory is removed with something in it.'],
             ['Multipart uploads', 'A commit is atomic and may be repeated: it gives one ETag.'],
             ['Inputs of jobs', 'A request adds all of its lines or none. Lines that were acknowledged are not lost.'],
+            ['Tasks of jobs', 'A task runs at least once, and its outcome is recorded exactly once, whatever is killed meanwhile.'],
             ['Accounts, keys, roles, policies', 'Current at once on every gateway: a key that was removed is refused everywhere.'],
             ['No database', 'Requests are answered 503 with `Retry-After` within 8 seconds. Nothing is answered from memory.'],
             ['No contents', 'Metadata, listings and small objects go on. What needs a content fails with 5xx, and is as it was.'],

@@ -16,6 +16,7 @@ const taskOptions = withTopic('tasks', {
     placeholder: 'DIR',
     values: 'directory',
   }),
+  noJobs: flag('Leave tasks of jobs to workers'),
   isolation: choice('Sandbox for tasks of jobs; the strongest that this machine allows when absent', [
     'bubblewrap',
     'namespaces',
@@ -98,6 +99,7 @@ export const gateway = command({
   options: gatewayOptions,
   run: async (invocation) => {
     const { options, world, global } = invocation;
+    if (options.noJobs && options.allowJobs) throw new UsageError('--allow-jobs has tasks run here, and --no-jobs has them run elsewhere');
     const database = await readDatabase(invocation, options);
     const bytes = await readBytes(invocation, options);
     const workDir = options.workDir === undefined ? undefined : resolvePath(world, options.workDir);
@@ -125,6 +127,7 @@ export const gateway = command({
       publicUrl: checkUrl('--public-url', options.publicUrl),
       storPublicUrl: checkUrl('--stor-public-url', options.storPublicUrl),
       allowJobs: options.allowJobs,
+      noJobs: options.noJobs,
       isolation: options.isolation,
       jobSlots: options.jobSlots,
       jobTimeLimit: options.jobTimeLimit,

@@ -7,6 +7,7 @@ import { databaseOptions, readDatabase } from './engines.ts';
 import { gateway } from './gateway.ts';
 import { importData } from './import.ts';
 import { status } from './status.ts';
+import { worker } from './worker.ts';
 
 const migrate = command({
   summary: 'Make the tables of a database, or those that an update of this program needs',
@@ -35,6 +36,7 @@ export const server = group({
     'The same services as those of cloud local, unchanged for every client, with their data in a PostgreSQL database and a folder.',
   commands: {
     gateway,
+    worker,
     migrate,
     collect,
     status,

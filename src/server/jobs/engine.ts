@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { loadJob, type ActiveJob, type ActivePhase, type ActiveZone } from './active-job.ts';
 import { createBackground, type Background } from './background.ts';
 import { listRunningJobs } from './claims.ts';
@@ -21,16 +22,24 @@ import { watchJobs } from './watch.ts';
 import type { Result } from './result.ts';
 import type { EngineOptions } from './engine-options.ts';
 
-/** What runs the jobs of the local service. */
-export interface JobEngine {
+/** What requests for jobs are told to. */
+export interface JobService {
   /** Says that something about a job changed: it is new, has more input, an end of it, or was cancelled. */
   wake(job: string): void;
   /** What keeps the service from going on with a job; undefined when nothing does. */
   problemOf(job: string): string | undefined;
-  /** How tasks are kept from the rest of the machine, or why none can run. */
+  /** How tasks are kept from the rest of the machine, or why none can run; undefined where other processes do them. */
+  readonly detected: Promise<Detected | undefined>;
+}
+
+/** What runs the jobs of the local service, or does tasks beside others. */
+export interface JobEngine extends JobService {
   readonly detected: Promise<Detected>;
-  /** Kills what runs; it goes on at the next start. */
-  close(): Promise<void>;
+  /**
+   * Kills what runs; it goes on at the next start, or elsewhere.
+   * @param patience milliseconds for which tasks under way may finish first
+   */
+  close(patience?: number): Promise<void>;
 }
 
 /** Milliseconds of a task when nobody says: one hour. */
@@ -82,6 +91,15 @@ function createZoneMaker(options: EngineOptions & { timeLimit: number }, zonesDi
   };
 }
 
+/** Waits for the tasks under way, for up to `patience` milliseconds where that is given. */
+async function awaitRunning(jobs: readonly ActiveJob[], patience?: number): Promise<void> {
+  const running = Promise.all(jobs.flatMap(({ running }) => [...running]));
+  if (patience === undefined) return void (await running);
+  const over = new AbortController();
+  await Promise.race([running, sleep(patience, undefined, { signal: over.signal }).catch(() => undefined)]);
+  over.abort();
+}
+
 /** Starts the engine and goes on with the jobs that ran when the service ended. */
 export function startJobEngine(options: EngineOptions): JobEngine {
   const { store, dataDir, now, log, slots = availableParallelism(), timeLimit = defaultTimeLimit } = options;
@@ -115,7 +133,9 @@ export function startJobEngine(options: EngineOptions): JobEngine {
   });
   const record = (result: Result): Promise<void> => (isClosed() ? Promise.resolve() : recorder.record(result));
 
-  const given = { store, now, log, jobs, leases, slots, loads, follow, record, isClosed };
+  let isDraining = false;
+  const isStopping = (): boolean => isDraining || isClosed();
+  const given = { store, now, log, jobs, leases, slots, loads, follow, record, isClosed: isStopping };
   const scheduler = createScheduler({
     ...given,
     isolation: () => isolation,
@@ -156,11 +176,13 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     wake,
     problemOf: (id) => jobs.get(id)?.problem,
     detected,
-    close: async () => {
+    close: async (patience = 0) => {
+      isDraining = true;
+      if (patience > 0) await ending.giveBackQueued().then(() => awaitRunning([...jobs.values()], patience));
       closing.abort();
       await Promise.all([...jobs.values()].map(loads.endAll));
       await background.finish();
-      await Promise.all([...jobs.values()].flatMap(({ running }) => [...running]));
+      await awaitRunning([...jobs.values()]);
       await Promise.all([...jobs.values()].map(loads.endAll));
       await ending.giveBack();
     },

@@ -4,22 +4,22 @@ import { ApiError } from '../../base/errors.ts';
 import type { Handler } from '../http/handler.ts';
 import { describeJob } from './describe.ts';
 import { createDirectory, listCreatorRoles } from './directory.ts';
-import type { JobEngine } from './engine.ts';
+import type { JobService } from './engine.ts';
 import { jobDirectory, refuseState, requireJob, requireLockedJob } from './find.ts';
 import { readParty } from './party.ts';
 import { checkPhases, countReducers } from './phases.ts';
 import { advancePhases } from './progress.ts';
 
-type Wake = JobEngine['wake'];
+type Wake = JobService['wake'];
 
 /** Creates a job; it runs from then on. `engine` is absent where jobs are off. */
-export function createCreateJob(engine: JobEngine | undefined): Handler<typeof storage.createJob> {
+export function createCreateJob(engine: JobService | undefined): Handler<typeof storage.createJob> {
   return async ({ name, phases }, call) => {
     if (!engine) {
       throw new ApiError(403, 'JobsDisabled', 'jobs are off, because others can reach this service: start it with --allow-jobs');
     }
     const detected = await engine.detected;
-    if ('refusal' in detected) throw new ApiError(403, 'JobsDisabled', detected.refusal);
+    if (detected && 'refusal' in detected) throw new ApiError(403, 'JobsDisabled', detected.refusal);
     checkPhases(phases);
     const { account } = call;
     const id = randomUUID();
@@ -64,7 +64,7 @@ export function createCreateJob(engine: JobEngine | undefined): Handler<typeof s
 }
 
 /** A job as it is now. */
-export function createGetJob(problemOf: JobEngine['problemOf']): Handler<typeof storage.getJob> {
+export function createGetJob(problemOf: JobService['problemOf']): Handler<typeof storage.getJob> {
   return async ({ id }, call) => {
     const job = await describeJob(call.store.db, await requireJob(call.store.db, call, id));
     const problem = job.state === 'done' ? undefined : problemOf(id);

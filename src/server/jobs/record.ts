@@ -177,6 +177,8 @@ interface Recorded {
   /** Contents that nothing refers to. */
   readonly unused: readonly string[];
   readonly garbage: readonly Garbage[];
+  /** Outcomes of tasks that others have taken. */
+  readonly refused: number;
 }
 
 async function recordJob(
@@ -186,7 +188,7 @@ async function recordJob(
   { now, server }: { now: number; server: string },
 ): Promise<Recorded> {
   const row = await lockJob(transaction, job.id);
-  if (row?.state !== 'running') return { isOver: false, unused: [], garbage: [] };
+  if (row?.state !== 'running') return { isOver: false, unused: [], garbage: [], refused: 0 };
   const mine = await settleTasks(transaction, job.id, given);
   const late = mine.length === given.length ? [] : given.filter((result) => !mine.includes(result));
   const refused = await findRefused(transaction, job.id, late);
@@ -204,30 +206,36 @@ async function recordJob(
   const counts = { outputs: row.outputs + added, errors: row.errors + failed.length, retries };
   await transaction.updateTable('jobs').set(counts).where('id', '=', job.id).execute();
   const isOver = await advancePhases(transaction, job.id, row.input_done === 1);
-  return { isOver, unused: [...unused, ...refused.flatMap(listContents)], garbage };
+  return { isOver, unused: [...unused, ...refused.flatMap(listContents)], garbage, refused: refused.length };
 }
 
 /**
  * Records what became of tasks, all in one transaction: an output is there exactly when its task is done. Outcomes of tasks that another
  * engine has taken are refused.
- * @returns the jobs that are over with it.
+ * @returns the jobs that are over with it, and how many outcomes were refused.
  */
-export async function recordResults(store: Store, results: readonly Result[], at: { now: number; server: string }): Promise<ActiveJob[]> {
+export async function recordResults(
+  store: Store,
+  results: readonly Result[],
+  at: { now: number; server: string },
+): Promise<{ over: ActiveJob[]; refused: number }> {
   // In one order, so that two engines never wait for each other.
   const groups = [...groupBy(results, ({ task }) => task.job)].toSorted(([left], [right]) => (left.id < right.id ? -1 : 1));
-  const { over, contents, replaced } = await store.writeEntry(async (transaction) => {
+  const { over, contents, replaced, refused } = await store.writeEntry(async (transaction) => {
     const over: ActiveJob[] = [];
     const contents: string[] = [];
     const replaced: Garbage[] = [];
+    let refused = 0;
     for (const [job, group] of groups) {
-      const { isOver, unused, garbage } = await recordJob(transaction, job, group, at);
+      const { isOver, unused, garbage, refused: late } = await recordJob(transaction, job, group, at);
       if (isOver) over.push(job);
       contents.push(...unused);
       replaced.push(...garbage);
+      refused += late;
     }
-    return { over, contents, replaced };
+    return { over, contents, replaced, refused };
   });
   for (const content of contents) await store.bytes.remove(content).catch(() => undefined);
   await removeGarbage(store, replaced);
-  return over;
+  return { over, refused };
 }

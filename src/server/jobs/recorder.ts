@@ -48,7 +48,8 @@ export function createRecorder({ store, server, now, log, isClosed, expectsMore,
   async function write(results: readonly Result[]): Promise<ActiveJob[]> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const over = await recordResults(store, results, { now: now(), server });
+        const { over, refused } = await recordResults(store, results, { now: now(), server });
+        if (refused > 0) log(`jobs: outcomes of ${refused} tasks are refused: others have taken them meanwhile`);
         for (const { task } of results) task.job.problem = undefined;
         return over;
       } catch (error) {

@@ -1,6 +1,6 @@
 import type { storage } from '../../api/storage.ts';
 import type { Handlers } from '../http/handler.ts';
-import type { JobEngine } from '../jobs/engine.ts';
+import type { JobService } from '../jobs/engine.ts';
 import { createCancelJob, createCreateJob, createEndJobInput, createGetJob } from '../jobs/handlers.ts';
 import { createAddJobInputs } from '../jobs/inputs.ts';
 import { listJobs } from '../jobs/listing.ts';
@@ -18,7 +18,7 @@ import { abortMultipartUpload, createMultipartUpload, getMultipartUpload, redire
 export { entryAt } from './entries.ts';
 
 /** What the object storage does for each of its operations. Without an engine no job can be created. */
-export function createStorageHandlers(engine?: JobEngine): Handlers<typeof storage> {
+export function createStorageHandlers(engine?: JobService): Handlers<typeof storage> {
   const wake = (job: string): void => engine?.wake(job);
   return {
     putDirectory,

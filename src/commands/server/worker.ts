@@ -1,0 +1,77 @@
+import { command } from '../../cli/command.ts';
+import { resolvePath } from '../../cli/input.ts';
+import { choice, duration, flag, number, text } from '../../cli/parameters.ts';
+import { UsageError } from '../../base/errors.ts';
+import { makeFolders } from '../../transfer/local/folders.ts';
+import { bytesOptions, readBytes } from './bytes-place.ts';
+import { databaseOptions, readDatabase } from './engines.ts';
+
+/** Milliseconds for which tasks under way may finish at the end. */
+const defaultPatience = 30_000;
+
+export const worker = command({
+  summary: 'Do tasks of jobs for the gateways of a database, in the foreground',
+  description:
+    'Any number of workers, on any machines that reach the database and the contents, share the tasks of all jobs; gateways do tasks too unless they are started with --no-jobs. A task whose worker is lost is done by another, and what a worker that was cut off comes back with is refused, so that each outcome counts once. An input that ends its worker four times fails, and no other with it. Tasks run in a sandbox, or not at all unless --isolation none says so.\nLogs go to stdout, with -j as lines of JSON, of which the first names the worker. SIGTERM or Ctrl-C ends it: it takes no further task, lets those under way finish, and gives back the others.',
+  options: {
+    ...databaseOptions,
+    ...bytesOptions,
+    workDir: text('Folder in which tasks run; that of the contents when absent', {
+      placeholder: 'DIR',
+      values: 'directory',
+    }),
+    slots: number('Tasks at once; by default, cores', { range: [1, 1024] }),
+    isolation: choice('Sandbox for tasks; the strongest that this machine allows when absent', [
+      'bubblewrap',
+      'namespaces',
+      'none',
+    ] as const),
+    requireIsolation: flag('Refuse to start without a sandbox'),
+    timeLimit: duration('Longest time of a task; 1h when absent'),
+    drainTimeout: duration('Longest time to finish at the end; 30s if absent'),
+    storPublicUrl: text('URL of the object storage that tasks are told; that of the gateways when absent', { placeholder: 'URL' }),
+  },
+  run: async (invocation) => {
+    const { options, world, global } = invocation;
+    const database = await readDatabase(invocation, options);
+    const bytes = await readBytes(invocation, options);
+    const { isolation, requireIsolation, slots, timeLimit, storPublicUrl: storUrl, drainTimeout = defaultPatience } = options;
+    if (requireIsolation && isolation === 'none')
+      throw new UsageError('--isolation none is no isolation, and --require-isolation is given');
+    const workDir = options.workDir === undefined ? undefined : resolvePath(world, options.workDir);
+    for (const folder of [bytes, workDir]) if (typeof folder === 'string') makeFolders(folder, 0o700);
+    const write = (line: string): void => void world.stdout.stream.write(`${line}\n`);
+    const known: { worker?: string } = {};
+    const log = (message: string): void => {
+      const time = new Date(world.now()).toISOString();
+      write(global.json ? JSON.stringify({ time, message, ...known }) : `${time} ${message}`);
+    };
+    // From here on a signal ends what was begun in order.
+    const interrupted = new Promise<void>((resolve) => {
+      if (world.interrupted.aborted) resolve();
+      world.interrupted.addEventListener('abort', () => resolve(), { once: true });
+    });
+    const { startWorker } = await import('../../server/worker.ts');
+    const { now, pid } = world;
+    const given = { database, bytes, workDir, slots, isolation, requireIsolation, timeLimit, storUrl };
+    const started = await startWorker({ ...given, pid, now, log });
+    const { id, isolation: kind } = started;
+    known.worker = id;
+    if (global.json) write(JSON.stringify({ worker: id, pid, isolation: kind }));
+    else log(`worker ${id}, isolation ${kind}`);
+    await interrupted;
+    log('stopping');
+    await started.close(drainTimeout);
+    return undefined;
+  },
+  examples: [
+    {
+      line: 'cloud server worker --database postgresql://cloud@db.example.com/cloud --bytes file:///srv/cloud --require-isolation',
+      help: 'As many tasks at once as there are cores, in a sandbox or not at all',
+    },
+    {
+      line: 'cloud server worker --database-file /etc/cloud/database --bytes "s3://cloud?endpoint=https://s3.example.com" --bytes-credentials /etc/cloud/s3 --slots 16 -j',
+      help: 'With contents in a bucket, logs as JSON',
+    },
+  ],
+});

@@ -1,0 +1,102 @@
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LocalError } from '../base/errors.ts';
+import { openMember, type MemberOptions } from './cluster-member.ts';
+import { followCancelled } from './jobs/disabled-accounts.ts';
+import { startJobEngine, type JobEngine } from './jobs/engine.ts';
+import type { IsolationKind } from './jobs/isolation.ts';
+import type { LocalStore } from './store/open.ts';
+
+/** A process that does tasks of jobs, and serves nobody. */
+
+/** How a worker is to run; the settings of `cloud server worker`. */
+export interface WorkerOptions extends MemberOptions {
+  /** Tasks at once; as many as there are cores when absent. */
+  readonly slots?: number | undefined;
+  /** The only way in which tasks may be kept from the rest of the machine; the strongest that it allows when absent. */
+  readonly isolation?: IsolationKind | undefined;
+  /** Whether a worker without a sandbox is no worker. */
+  readonly requireIsolation?: boolean | undefined;
+  /** Most milliseconds of a task. */
+  readonly timeLimit?: number | undefined;
+  /** Address of the object storage that tasks find in their environment; the one that gateways tell when absent. */
+  readonly storUrl?: string | undefined;
+  readonly now: () => number;
+  readonly log: (line: string) => void;
+}
+
+/** A worker that takes tasks. */
+export interface Worker {
+  /** Id of its lease. */
+  readonly id: string;
+  readonly isolation: IsolationKind;
+  /** Takes no further task, lets those under way finish for up to `patience` milliseconds, and gives back what is left. */
+  close(patience?: number): Promise<void>;
+}
+
+/** Milliseconds between two looks for the address of the object storage, while no gateway has told it. */
+const pause = 2000;
+
+/** The address of the object storage as gateways tell it. */
+async function readUrl({ db }: LocalStore): Promise<string | undefined> {
+  const row = await db.selectFrom('services').select('url').where('name', '=', 'storage').executeTakeFirst();
+  return row?.url;
+}
+
+/** Keeps the address of the object storage until the signal; empty while it is not known. */
+function followUrl(store: LocalStore, given: string | undefined, signal: AbortSignal): { url: () => string; followed: Promise<void> } {
+  let url = given ?? '';
+  const follow = async (): Promise<void> => {
+    while (url === '' && !signal.aborted) {
+      url = (await readUrl(store).catch(() => undefined)) ?? '';
+      if (url === '') await sleep(pause, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  return { url: () => url, followed: follow() };
+}
+
+/** Starts the engine. @throws {LocalError} where tasks cannot be kept from this machine as they are to be */
+async function startEngine(
+  store: LocalStore,
+  { dataDir, owner, url }: { dataDir: string; owner: string; url: () => string },
+  { slots, isolation, timeLimit, requireIsolation = false, now, log }: WorkerOptions,
+): Promise<{ engine: JobEngine; kind: IsolationKind }> {
+  const engine = startJobEngine({ store, dataDir, owner, url, server: hostname(), slots, isolation, timeLimit, now, log });
+  const found = await engine.detected;
+  const kind = 'isolation' in found ? found.isolation.kind : undefined;
+  if (kind !== undefined && (kind !== 'none' || !requireIsolation)) return { engine, kind };
+  await engine.close();
+  throw new LocalError('refusal' in found ? found.refusal : 'tasks would run without a sandbox, and --require-isolation is given');
+}
+
+/**
+ * Does tasks of the jobs of a PostgreSQL database, together with any number of other workers and gateways.
+ * @throws {LocalError} when the database or a directory cannot be used, or tasks cannot be kept from this machine.
+ */
+export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  const { store, lease, dataDir, close } = await openMember('worker', options);
+  const stop = new AbortController();
+  const { url, followed } = followUrl(store, options.storUrl, stop.signal);
+  const end = async (): Promise<void> => {
+    stop.abort();
+    await followed;
+    await close();
+  };
+  try {
+    const { id } = lease;
+    const { engine, kind } = await startEngine(store, { dataDir, owner: id, url }, options);
+    const stopFollowing = followCancelled(store, engine.wake, options.log);
+    return {
+      id,
+      isolation: kind,
+      close: async (patience) => {
+        await stopFollowing();
+        await engine.close(patience);
+        await end();
+      },
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
