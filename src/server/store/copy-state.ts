@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { existsSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { constants, copyFile, opendir } from 'node:fs/promises';
+import { existsSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { constants, copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -53,10 +53,11 @@ export async function linkContents(from: string, to: string): Promise<void> {
   const [source, target] = [join(from, 'bytes'), join(to, 'bytes')];
   mkdirSync(target, { recursive: true, mode: 0o700 });
   let linked = 0;
-  for await (const folder of await opendir(source)) {
-    mkdirSync(join(target, folder.name), { recursive: true, mode: 0o700 });
-    for await (const { name } of await opendir(join(source, folder.name), { bufferSize: 256 })) {
-      const [file, copy] = [join(source, folder.name, name), join(target, folder.name, name)];
+  for (const folder of readdirSync(source)) {
+    mkdirSync(join(target, folder), { recursive: true, mode: 0o700 });
+    // At once: of 10,000 contents the names one by one take as long as half of the links.
+    for (const name of readdirSync(join(source, folder))) {
+      const [file, copy] = [join(source, folder, name), join(target, folder, name)];
       if (!tryLink(file, copy)) await copyFile(file, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
       linked += 1;
       if (linked % linksPerTurn === 0) await setImmediate();
