@@ -4,7 +4,9 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { asDirectory, endure, faultyKey as key, makeDirectory, recovery, useFaultyCluster } from '../support/faulty-cluster.ts';
 import { report } from '../support/figures.ts';
 import { beginPut, type RunningGateway } from '../support/gateways.ts';
+import { lacksHaproxy } from '../support/haproxy.ts';
 import { runStatement } from '../support/postgres.ts';
+import { lacksPostgresTools } from '../support/postgres-programs.ts';
 import { startStandby, type Standby } from '../support/postgres-standby.ts';
 import { isLong, scale } from '../support/scale.ts';
 import { signHeaders } from '../support/service.ts';
@@ -39,7 +41,7 @@ async function endLease({ child }: RunningGateway): Promise<void> {
 
 const limit = { timeout: 240_000 };
 
-describe('six writers and three readers', () => {
+describe.skipIf(lacksHaproxy())('six writers and three readers', () => {
   test('a gateway is killed', limit, async () => {
     await endure(used.cluster, 'a gateway killed', async () => {
       await get(used.cluster.gateways, 0).end('SIGKILL');
@@ -94,7 +96,7 @@ describe('six writers and three readers', () => {
     expect((await used.cluster.services.send('storage', 'GET', path)).bytes).toEqual(body);
   });
 
-  test('PostgreSQL fails over to a synchronous standby', limit, async () => {
+  test.skipIf(lacksPostgresTools())('PostgreSQL fails over to a synchronous standby', limit, async () => {
     standby = await startStandby(used.cluster.postgres);
     const promoted = standby;
     await endure(used.cluster, 'PostgreSQL failed over to a synchronous standby', async () => {
@@ -105,7 +107,7 @@ describe('six writers and three readers', () => {
   });
 });
 
-describe('writers of the same, through both gateways', () => {
+describe.skipIf(lacksHaproxy())('writers of the same, through both gateways', () => {
   test('of 40 conditional creations one succeeds', limit, async () => {
     const path = `${await makeDirectory(used.cluster, 'races')}/once`;
     const puts = Array.from({ length: 40 }, (_, at) =>

@@ -8,6 +8,7 @@ import { openStore, type LocalStore } from '../../src/server/store/open.ts';
 import { chooseTestS3 } from './byte-stores.ts';
 import type { Schema } from '../../src/server/store/schema.ts';
 import { takeLease, type Lease } from '../../src/server/store/postgres/lease.ts';
+import { preparePostgresPrograms } from './postgres-programs.ts';
 import { runStatement, startPostgres, type TestPostgres } from './postgres.ts';
 
 /** Databases of tests that run on PostgreSQL: each is a copy of one that was migrated once. */
@@ -36,12 +37,14 @@ export async function migrateDatabase(server: TestPostgres, name: string): Promi
 
 /** Starts PostgreSQL for all tests of a run. @returns what stops it */
 export async function prepareCluster(): Promise<() => Promise<void>> {
+  const removePrograms = preparePostgresPrograms();
   const server = await startPostgres();
   await migrateDatabase(server, template);
   process.env[variable] = server.url('TEMPLATE');
   return async () => {
     delete process.env[variable];
     await server.stop();
+    removePrograms();
   };
 }
 
@@ -69,12 +72,14 @@ export async function openLeased(url: string, bytes: ClusterStoreOptions['bytes'
   const own = await openPostgres(url, 1);
   const lease = await takeLease(own, { address: 'a test', lifetime: longLease, clock });
   const store = await openClusterStore({ database: url, bytes, admit: lease.admit, beginReading: () => lease.begin().end });
-  const close = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
     await store.close();
     await lease.release();
     await own.destroy();
   };
-  return { lease, store: { ...store, close } };
+  let ending: Promise<void> | undefined;
+  // As a store of one process it may be closed again.
+  return { lease, store: { ...store, close: () => (ending ??= end()) } };
 }
 
 const leases = new WeakMap<object, Lease>();

@@ -5,6 +5,7 @@ import type { TestProject } from 'vitest/node';
 import { prepareBytes } from './byte-stores.ts';
 import { findSandboxes } from './job-sandboxes.ts';
 import { prepareCluster } from './cluster-database.ts';
+import { lacksHaproxy } from './haproxy.ts';
 import { localTemplate, makeTemplate } from './local-template.ts';
 import { sharedKeys } from './rsa-keys.ts';
 import { areRequired, describeAbsent } from './witnesses.ts';
@@ -41,6 +42,8 @@ function prepareProgram(): void {
 
 /** What the tests of clusters run on. */
 async function startEngines(): Promise<() => Promise<void>> {
+  if (lacksHaproxy())
+    process.stdout.write('haproxy is not installed: tests behind it are left out; to run them: apt-get install haproxy\n');
   const stopBytes = await prepareBytes();
   try {
     const stopCluster = await prepareCluster();

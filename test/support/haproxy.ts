@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { balancerConfiguration } from '../../src/cli/guides/cluster-files.ts';
 import { findPorts } from './free-ports.ts';
 import { giveAway, requireProgram, unprivileged } from './unprivileged.ts';
+import { areRequired } from './witnesses.ts';
 
 /** haproxy as the guide to clusters has it, in front of gateways of a test. */
 export interface Balancer {
@@ -16,6 +17,11 @@ export interface Balancer {
 }
 
 export const haproxy = '/usr/sbin/haproxy';
+
+/** Whether it is absent, for `describe.skipIf`; where it is required, what needs it fails instead. */
+export function lacksHaproxy(): boolean {
+  return !areRequired && !existsSync(haproxy);
+}
 
 /** Milliseconds that a start may take. */
 const patience = 30_000;

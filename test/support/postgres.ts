@@ -1,12 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { findPostgresPrograms } from './postgres-programs.ts';
 import { giveAway, unprivileged } from './unprivileged.ts';
 
-/** A PostgreSQL server of the tests' own: Debian's programs, its data in a temporary folder, reached by a socket in it. */
+/** A PostgreSQL server of the tests' own: its data in a temporary folder, reached by a socket in it. */
 export interface TestPostgres {
   /** Where its socket is, and its data below. */
   readonly folder: string;
@@ -21,14 +22,6 @@ export interface TestPostgres {
 
 /** Milliseconds that a start may take. */
 const patience = 60_000;
-
-function findPrograms(): string {
-  const root = '/usr/lib/postgresql';
-  const releases = existsSync(root) ? readdirSync(root).filter((each) => existsSync(join(root, each, 'bin/initdb'))) : [];
-  const newest = releases.toSorted((left, right) => Number(right) - Number(left))[0];
-  if (newest === undefined) throw new Error('PostgreSQL is not installed: apt-get install postgresql-15');
-  return join(root, newest, 'bin');
-}
 
 /** For tests alone: what was committed survives a crash of the server, and no loss of power. */
 const settings = `
@@ -57,7 +50,7 @@ async function isReady(url: string): Promise<boolean> {
 /** Runs one of PostgreSQL's own programs to its end, as the user for whom servers run. */
 export function runPostgresProgram(name: string, ...words: string[]): void {
   const [setpriv, ...as] = unprivileged;
-  execFileSync(setpriv, [...as, join(findPrograms(), name), ...words], { stdio: ['ignore', 'ignore', 'inherit'], cwd: tmpdir() });
+  execFileSync(setpriv, [...as, join(findPostgresPrograms(), name), ...words], { stdio: ['ignore', 'ignore', 'inherit'], cwd: tmpdir() });
 }
 
 /** Makes the folder of a server, for its user. */
@@ -74,7 +67,7 @@ export async function servePostgres(folder: string): Promise<TestPostgres> {
   const url = (database: string): string => `postgresql:///${database}?user=cloud&host=${folder}`;
   let crash = async (): Promise<void> => undefined;
   const start = async (): Promise<void> => {
-    const child = spawn(setpriv, [...as, join(findPrograms(), 'postgres'), '-D', data], { stdio: 'ignore', cwd: folder });
+    const child = spawn(setpriv, [...as, join(findPostgresPrograms(), 'postgres'), '-D', data], { stdio: 'ignore', cwd: folder });
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     crash = async () => {
       child.kill('SIGQUIT');
