@@ -13,7 +13,7 @@ import { listDirectory } from './listing.ts';
 import { putMetadata } from './metadata.ts';
 import { deleteObject, putObject } from './objects.ts';
 import { uploadPart } from './parts.ts';
-import { abortMultipartUpload, createMultipartUpload, getMultipartUpload, redirectPart, redirectUpload } from './uploads.ts';
+import { abortMultipartUpload, createMultipartUpload, expiring, getMultipartUpload, redirectPart, redirectUpload } from './uploads.ts';
 
 export { entryAt } from './entries.ts';
 
@@ -39,11 +39,11 @@ export function createStorageHandlers(engine?: JobService): Handlers<typeof stor
     getJobInput,
     getJobFailures,
     getJobErrors,
-    createMultipartUpload,
-    uploadPart,
-    getMultipartUpload,
-    commitMultipartUpload,
-    abortMultipartUpload,
+    createMultipartUpload: expiring(createMultipartUpload),
+    uploadPart: expiring(uploadPart),
+    getMultipartUpload: expiring(getMultipartUpload),
+    commitMultipartUpload: expiring(commitMultipartUpload),
+    abortMultipartUpload: expiring(abortMultipartUpload),
     redirectUpload,
     redirectPart,
   };

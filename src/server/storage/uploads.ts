@@ -4,7 +4,7 @@ import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import { findAccount } from '../access/accounts.ts';
 import type { Call, Handler } from '../http/handler.ts';
-import { assertRoom } from '../limit.ts';
+import { assertRoom, limitOf } from '../limit.ts';
 import type { AccountRow, Schema, UploadRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { releaseContents, removeGarbage, type Garbage } from './contents.ts';
@@ -82,17 +82,52 @@ function sumParts({ parts }: UploadRow): string {
 
 /** Gives an upload up and removes its parts; again is the same. */
 export const abortMultipartUpload: Handler<typeof storage.abortMultipartUpload> = async ({ prefix, id }, call) => {
-  const garbage = await call.store.writeEntry(async (transaction) => {
-    const upload = await findUpload(transaction, call, id, prefix, 'alone');
-    if (upload.result === 'aborted') return [];
-    if (upload.state === 'done') throw refuseState(upload, 'aborted');
-    await transaction.updateTable('uploads').set({ state: 'done', result: 'aborted' }).where('id', '=', id).execute();
-    return removeParts(transaction, partsDirectory(call.account.login, id));
+  await giveUp(call, { id, prefix }, (upload) => {
+    if (upload.result !== 'aborted') throw refuseState(upload, 'aborted');
   });
-  forgetDigest(call.store, id);
-  await removeGarbage(call.store, garbage);
   return {};
 };
+
+/** @param onDone called, and nothing else done, for an upload that is done */
+async function giveUp(
+  { store, account }: Pick<Call, 'store' | 'account'>,
+  { id, prefix }: { id: string; prefix?: string },
+  onDone: (upload: UploadRow) => void,
+): Promise<void> {
+  const garbage = await store.writeEntry(async (transaction) => {
+    const upload = await findUpload(transaction, { account }, id, prefix, 'alone');
+    if (upload.state === 'done') {
+      onDone(upload);
+      return [];
+    }
+    await transaction.updateTable('uploads').set({ state: 'done', result: 'aborted' }).where('id', '=', id).execute();
+    return removeParts(transaction, partsDirectory(account.login, id));
+  });
+  forgetDigest(store, id);
+  await removeGarbage(store, garbage);
+}
+
+const millisecondsOfDay = 86_400_000;
+
+/** Uploads given up in one request; the next one goes on. */
+const mostExpired = 100;
+
+/** Lets an operation on uploads find none of the account that is older than uploads become. */
+export function expiring<I, R>(handler: (input: I, call: Call) => Promise<R> | R): (input: I, call: Call) => Promise<R> {
+  return async (input, call) => {
+    const { store, account, settings } = call;
+    const rows = await store.db
+      .selectFrom('uploads')
+      .select('id')
+      .where('account', '=', account.id)
+      .where('state', '<>', sql.lit('done'))
+      .where('created', '<', call.now() - limitOf(settings, 'uploadDays') * millisecondsOfDay)
+      .limit(mostExpired)
+      .execute();
+    for (const { id } of rows) await giveUp(call, { id }, () => undefined);
+    return await handler(input, call);
+  };
+}
 
 /** Where the parts of an upload are: for those who know its id only. */
 export const redirectUpload: Handler<typeof storage.redirectUpload> = async ({ id }, call) => {

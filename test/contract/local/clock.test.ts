@@ -12,7 +12,7 @@ const date = new Date(machine).toUTCString();
 let service: TestService;
 
 beforeAll(async () => {
-  const settings = { staleness: 5 * minute, imageTime: 10 * minute };
+  const settings = { staleness: 5 * minute, imageTime: 10 * minute, serviceLimits: { uploadDays: 3 } };
   service = await createTestService({ now: clock.now, requestTime: clock.requestTime, settings });
 });
 afterAll(() => service.close());
@@ -50,6 +50,26 @@ describe('advance', () => {
     expect(await readState()).toBe('creating');
     changeClock(clock, { advance: 1 });
     expect(await readState()).toBe('active');
+  });
+
+  test('an upload that nobody ends is given up, and its parts are gone', async () => {
+    const signing = { date };
+    const made = await service.storage('POST', '/demo/uploads', { json: { objectPath: '/demo/stor/late' }, signing });
+    const { partsDirectory } = made.json as { partsDirectory: string };
+    const send = (method: string, path: string, body?: Buffer) => service.storage(method, path, { signing, ...(body && { body }) });
+    const readState = async () => ((await send('GET', `${partsDirectory}/state`)).json as { state: string }).state;
+    expect([made.status, (await send('PUT', `${partsDirectory}/0`, Buffer.alloc(20_000))).status, await readState()]).toEqual([
+      201,
+      204,
+      'created',
+    ]);
+    changeClock(clock, { advance: 3 * 24 * 60 * minute });
+    expect((await send('PUT', `${partsDirectory}/1`, Buffer.from('x'))).status).toBe(204);
+    changeClock(clock, { advance: 1 });
+    expect(await send('PUT', `${partsDirectory}/2`, Buffer.from('x'))).toMatchObject({ status: 409, code: 'InvalidMultipartUploadState' });
+    expect((await send('GET', `${partsDirectory}/state`)).json).toMatchObject({ state: 'done', result: 'aborted' });
+    expect((await send('GET', partsDirectory)).status).toBe(404);
+    expect((await service.store.db.selectFrom('entries').select('name').where('parent', '=', partsDirectory).execute()).length).toBe(0);
   });
 
   test('reads that lag catch up', async () => {
