@@ -74,7 +74,7 @@ export const cluster: Guide = {
     {
       title: 'Contents',
       blocks: [
-        'Objects of up to 8 KiB stand in the database. Others are files below the folder that `--bytes file:///DIR` names: gateways on several machines need a file system that all of them mount, such as NFS version 4 or CephFS, in which `fsync` is honoured; the tests run on a local one. Or they are objects in a bucket, which has to be there:',
+        'Objects of up to 16 KiB stand in the database. Others are files below the folder that `--bytes file:///DIR` names: gateways on several machines need a file system that all of them mount, such as NFS version 4 or CephFS, in which `fsync` is honoured; the tests run on a local one. Or they are objects in a bucket, which has to be there:',
         { lines: ['--bytes "s3://BUCKET?endpoint=https://s3.example.com&region=eu-1" --bytes-credentials /etc/cloud/s3'] },
         'The file has the key pair as AWS tools write it, in a section `[default]` with `aws_access_key_id` and `aws_secret_access_key`, and is readable for its user alone; the environment serves too (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`). Of the store no more is asked than PUT, GET of ranges, DELETE, listings and multipart uploads; the tests run on Ceph and on Swift. A gateway that is killed may leave an unfinished multipart upload there, which counts for nothing and takes room: let a lifecycle rule of the bucket abort those that are older than a day. Contents are written once and never changed. What was overwritten or deleted is removed by one of the gateways at a time, when none of them reads it any more and `--keep-garbage` is over.',
       ],

@@ -67,7 +67,7 @@ export async function storeBody(
   const limited = limitBody(body instanceof Uint8Array ? streamOf(body) : body, limit);
   if (length > smallBody) return store.bytes.write(limited);
   const bytes = await readAll(limited);
-  return (now === undefined ? undefined : keepInRow(bytes, now)) ?? store.bytes.write(bytes);
+  return (now === undefined ? undefined : keepInRow(store.db, bytes, now)) ?? store.bytes.write(bytes);
 }
 
 /** Contents of this size are read in one call. */

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import type { StoredBytes } from './bytes.ts';
 import { asBytes } from './as-bytes.ts';
+import { isPostgres } from './engine-of.ts';
 import { prepareQuery } from './prepared-query.ts';
 import { rememberQuery } from './remembered-query.ts';
 import type { Schema } from './schema.ts';
@@ -11,8 +12,8 @@ import type { Schema } from './schema.ts';
  * many writes share, and gone with the last entry that does. Making, flushing and naming a file costs more than all else of such a write.
  */
 
-/** Most bytes of such a content. */
-const mostBytes = 8 * 1024;
+/** Most bytes of such a content: in a file of this machine, and where the database and the store of contents are elsewhere. */
+const mostBytes = { sqlite: 8 * 1024, postgres: 16 * 1024 } as const;
 
 const prefix = 'row/';
 
@@ -26,10 +27,10 @@ function createId(now: number): string {
   return `${prefix}${now.toString(16).padStart(12, '0')}-${randomUUID()}`;
 }
 
-/** The bytes as a content that stands in a row; undefined when they are too many. @param now milliseconds since the epoch */
-export function keepInRow(bytes: Uint8Array, now: number): RowBytes | undefined {
+/** The bytes as a content that stands in a row of `db`; undefined when they are too many. @param now milliseconds since the epoch */
+export function keepInRow(db: Kysely<Schema>, bytes: Uint8Array, now: number): RowBytes | undefined {
   const size = bytes.length;
-  if (size > mostBytes || size === 0) return undefined;
+  if (size === 0 || size > (isPostgres(db) ? mostBytes.postgres : mostBytes.sqlite)) return undefined;
   return { id: createId(now), size, md5: createHash('md5').update(bytes).digest('base64'), row: bytes };
 }
 

@@ -42,7 +42,7 @@ describe('racing writers', () => {
     const etag = await service.put('/demo/stor/race', 'start');
     const before = await service.countContents();
     const answers = await times(20, (index) =>
-      service.ask('PUT', '/demo/stor/race', { body: `writer ${index}`.padEnd(10_000), headers: { 'if-match': etag } }),
+      service.ask('PUT', '/demo/stor/race', { body: `writer ${index}`.padEnd(20_000), headers: { 'if-match': etag } }),
     );
     expect(answers.map(({ status }) => status).sort((left, right) => left - right)).toEqual([
       204,
