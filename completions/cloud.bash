@@ -197,6 +197,7 @@ _cloud_enter() {
     'server/migrate') place='server migrate' ;;
     'server/collect') place='server collect' ;;
     'server/status') place='server status' ;;
+    'server/audit') place='server audit' ;;
     'server/apply') place='server apply' ;;
     'server/diff') place='server diff' ;;
     'server/import') place='server import' ;;
@@ -399,12 +400,13 @@ _cloud_place() {
     'local faults clear') options="--data $_cloud_shared" ;;
     'local requests') options="--data --failed -f,--follow $_cloud_shared" ;;
     'local record') options="--body-limit $_cloud_shared" ;;
-    'server') commands='gateway worker migrate collect status apply diff import accounts' aliases='accounts=account' options="$_cloud_shared" ;;
+    'server') commands='gateway worker migrate collect status audit apply diff import accounts' aliases='accounts=account' options="$_cloud_shared" ;;
     'server gateway') options="--database --database-file --bytes --bytes-credentials --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --drain-wait --drain-timeout --datacenter --limit+ --allow-jobs --work-dir --no-jobs --isolation --job-slots --job-time-limit --keep-garbage --no-collect $_cloud_shared" ;;
     'server worker') options="--database --database-file --bytes --bytes-credentials --work-dir --slots --isolation --require-isolation --time-limit --drain-timeout --stor-public-url $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
     'server collect') options="--database --database-file --bytes --bytes-credentials --keep-garbage -n,--dry-run --verify $_cloud_shared" ;;
     'server status') options="--database --database-file $_cloud_shared" ;;
+    'server audit') options="--database --database-file --account --since -f,--follow -o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-input --no-pager -q,--quiet -v,--verbose+ --curl --profile --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries --max-requests-per-second -h,--help" ;;
     'server apply') options="--database --database-file --prune --dry-run -y,--yes $_cloud_shared" ;;
     'server diff') options="--database --database-file --prune --exit-code $_cloud_shared" ;;
     'server import') options="--database --database-file --bytes --bytes-credentials --from $_cloud_shared" ;;
@@ -897,6 +899,10 @@ _cloud_value() {
     'server collect/--keep-garbage') kind=text ;;
     'server status/--database') kind=text ;;
     'server status/--database-file') kind=file ;;
+    'server audit/--database') kind=text ;;
+    'server audit/--database-file') kind=file ;;
+    'server audit/--account') kind=text ;;
+    'server audit/--since') kind=text ;;
     'server apply/--database') kind=text ;;
     'server apply/--database-file') kind=file ;;
     'server diff/--database') kind=text ;;

@@ -388,6 +388,8 @@ function __cloud_enter
             set __cloud_place 'server collect'
         case 'server/status'
             set __cloud_place 'server status'
+        case 'server/audit'
+            set __cloud_place 'server audit'
         case 'server/apply'
             set __cloud_place 'server apply'
         case 'server/diff'
@@ -1354,6 +1356,14 @@ function __cloud_valued
         case 'server status/--database'
             return 0
         case 'server status/--database-file'
+            return 0
+        case 'server audit/--database'
+            return 0
+        case 'server audit/--database-file'
+            return 0
+        case 'server audit/--account'
+            return 0
+        case 'server audit/--since'
             return 0
         case 'server apply/--database'
             return 0
@@ -2528,6 +2538,7 @@ complete -c cloud -n '__cloud_below \'server\'' -a worker -d 'Do tasks of jobs f
 complete -c cloud -n '__cloud_below \'server\'' -a migrate -d 'Make the tables of a database, or those that an update of this program needs'
 complete -c cloud -n '__cloud_below \'server\'' -a collect -d 'Remove contents that nothing refers to, or look whether all others are there'
 complete -c cloud -n '__cloud_below \'server\'' -a status -d 'Show gateways, schema, garbage and jobs of a database'
+complete -c cloud -n '__cloud_below \'server\'' -a audit -d 'List who changed keys, users, roles, policies, role tags and accounts'
 complete -c cloud -n '__cloud_below \'server\'' -a apply -d 'Change the cloud so that it has what a document says'
 complete -c cloud -n '__cloud_below \'server\'' -a diff -d 'Show what would change if a document of the cloud were applied'
 complete -c cloud -n '__cloud_below \'server\'' -a import -d 'Bring the accounts of a local service into the cluster'
@@ -2583,6 +2594,11 @@ complete -c cloud -n '__cloud_at \'server collect\'' -s n -l dry-run -d 'Only li
 complete -c cloud -n '__cloud_at \'server collect\'' -l verify -d 'Look whether the contents of all objects are there'
 complete -c cloud -n '__cloud_at \'server status\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server status\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server audit\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server audit\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server audit\'' -l account -x -d 'Only changes of this account'
+complete -c cloud -n '__cloud_at \'server audit\'' -l since -x -d 'Only changes from this moment on: a date, or how long ago'
+complete -c cloud -n '__cloud_at \'server audit\'' -s f -l follow -d 'Show later ones as they come, until Ctrl-C'
 complete -c cloud -n '__cloud_at \'server apply\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server apply\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_at \'server apply\'' -l prune -d 'Also delete what the parts of the document do not mention'

@@ -1,6 +1,7 @@
 import { UsageError } from '../base/errors.ts';
 import { findAccount } from './access/accounts.ts';
 import { seedAccount } from './seed/account.ts';
+import { noteOperator } from './cluster/note-operator.ts';
 import type { LocalStore } from './store/open.ts';
 import type { AccountRow } from './store/schema.ts';
 import { assertMigrated, migratePostgres } from './store/postgres/migrate.ts';
@@ -87,7 +88,8 @@ export function createAccount(
   const { login } = account;
   return withDatabase(database, async (store) => {
     if (await findAccount(store.db, 'storage', login)) throw new UsageError(`there is an account ${login} already`);
-    await seedAccount(store, { ...account, keyFile: '' });
+    const seed = { ...account, keyFile: '' };
+    await seedAccount(store, seed, (transaction, { fingerprint }) => noteOperator(transaction, login, 'createAccount', { fingerprint }));
     const [made] = await describeAccounts(store, login);
     if (made === undefined) throw new Error(`account ${login} was removed meanwhile`);
     return made;

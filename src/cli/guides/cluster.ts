@@ -154,6 +154,19 @@ export const cluster: Guide = {
       ],
     },
     {
+      title: 'Who changed what',
+      blocks: [
+        'Each change of keys, users, roles, policies, role tags and accounts is noted in the database, in the transaction of the change, and so is what `cloud server accounts`, `apply` and `import` did: who, by which key, from which address, under which request id, and what is there now. What was refused changes nothing and is in the log of the gateways alone, so that nobody fills the audit log from outside. Passwords, private data and signatures are never in it.',
+        {
+          lines: [
+            'cloud server audit --account alice --since 7d --database-file /etc/cloud/database',
+            'cloud server audit --follow -o jsonl --database-file /etc/cloud/database >> /var/log/cloud-audit.jsonl',
+          ],
+        },
+        'A `cloud local` keeps no such log: `cloud local requests` shows its latest 1000 requests.',
+      ],
+    },
+    {
       title: 'Sizing',
       blocks: [
         'A gateway has at most 13 connections to the database: `max_connections` of PostgreSQL has to be more than 13 for each gateway, with what others use. A gateway uses one core for its services; tasks of jobs use as many as `--job-slots` says.',

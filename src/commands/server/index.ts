@@ -2,6 +2,7 @@ import { command, group } from '../../cli/command.ts';
 import { record } from '../../output/kinds.ts';
 import { create, disable, enable, list, remove } from './accounts.ts';
 import { apply, diff } from './catalogue/index.ts';
+import { audit } from './audit.ts';
 import { collect } from './collect.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 import { gateway } from './gateway.ts';
@@ -40,6 +41,7 @@ export const server = group({
     migrate,
     collect,
     status,
+    audit,
     apply,
     diff,
     import: importData,

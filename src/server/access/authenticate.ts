@@ -138,10 +138,12 @@ async function verifyClaim(service: ServiceName, claim: Claim, store: Store, key
     throw withReason(refusals.user(names.user), `the account ${names.account} has no user ${names.user}`);
   const keys = await findKeys(store.db, account, user, names.key, keysTried);
   if (keys.length === 0) throw withReason(refusals.key(names.key), `${names.user ?? names.account} has no key ${names.key}`);
-  if (!keys.map(compileKey).some((key) => isSignedBy(key, claim))) throw withReason(refusals.signature(), explainSignature(claim));
+  const signer = keys.find((key) => isSignedBy(compileKey(key), claim));
+  if (signer === undefined) throw withReason(refusals.signature(), explainSignature(claim));
   // Last: only who has a key of the account learns that it is disabled.
   assertEnabled(account);
-  return user === undefined ? { kind: 'account', account } : { kind: 'user', account, user };
+  const { fingerprint: key } = signer;
+  return user === undefined ? { kind: 'account', account, key } : { kind: 'user', account, user, key };
 }
 
 /**

@@ -3,6 +3,7 @@ import { NotFoundError, UsageError } from '../../base/errors.ts';
 import { describeAccounts, withDatabase, type ListedAccount } from '../cluster-accounts.ts';
 import { cancelOfDisabled } from '../jobs/disabled-accounts.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
+import { noteOperator } from './note-operator.ts';
 
 /** What an operator did to an account. */
 export interface StateChange {
@@ -40,6 +41,7 @@ export function setAccountState(database: string, login: string, status: 'enable
       }
       if (account.status === status) return { isChanged: false, cancelled: 0 };
       await transaction.updateTable('accounts').set({ status }).where('id', '=', account.id).execute();
+      await noteOperator(transaction, login, status === 'enabled' ? 'enableAccount' : 'disableAccount');
       return { isChanged: true, cancelled: status === 'disabled' ? await cancelOfDisabled(transaction) : 0 };
     });
     const [account] = await describeAccounts(store, login);

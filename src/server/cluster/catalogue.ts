@@ -4,6 +4,7 @@ import type { CatalogueState, CatalogueStep, ImageDocument, LimitDocument, Packa
 import { withDatabase } from '../cluster-accounts.ts';
 import { operator } from '../seed/operator.ts';
 import type { ImageRow, PackageRow, Schema } from '../store/schema.ts';
+import { noteOperator } from './note-operator.ts';
 
 /** What a cloud offers beside accounts, as an operator reads and writes it: addresses, packages, public images, limits. */
 
@@ -170,6 +171,29 @@ async function execute(transaction: Transaction<Schema>, step: CatalogueStep, no
   }
 }
 
+/** Notes a step in the audit log: of what is created or changed its name and the names of its fields. */
+async function noteStep(transaction: Transaction<Schema>, step: CatalogueStep): Promise<void> {
+  switch (step.do) {
+    case 'setUrl':
+    case 'removeUrl':
+      return noteOperator(transaction, undefined, step.do, { [step.table]: step.name });
+    case 'setLimit':
+    case 'removeLimit': {
+      const { account, ...limit } = step.limit;
+      return noteOperator(transaction, account, step.do, limit);
+    }
+    case 'deletePackage':
+    case 'deleteImage':
+      return noteOperator(transaction, undefined, step.do, { id: step.id });
+    case 'createPackage':
+    case 'createImage':
+      return noteOperator(transaction, undefined, step.do, { name: step.fields.name, version: step.fields.version });
+    case 'updatePackage':
+    case 'updateImage':
+      return noteOperator(transaction, undefined, step.do, { id: step.id, changed: Object.keys(step.fields) });
+  }
+}
+
 /** What there is. */
 export function readCatalogueState(database: string): Promise<CatalogueState> {
   return withDatabase(database, ({ db }) => readState(db));
@@ -182,7 +206,10 @@ export function readCatalogueState(database: string): Promise<CatalogueState> {
 export function changeCatalogue(database: string, now: number, plan: (state: CatalogueState) => readonly CatalogueStep[]): Promise<void> {
   return withDatabase(database, ({ write }) =>
     write(async (transaction) => {
-      for (const step of plan(await readState(transaction))) await execute(transaction, step, now);
+      for (const step of plan(await readState(transaction))) {
+        await execute(transaction, step, now);
+        await noteStep(transaction, step);
+      }
     }),
   );
 }

@@ -8,6 +8,7 @@ import { changeCount, dropCounts } from '../store/counts.ts';
 import type { AccountRow, EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { requireLogin } from './account-state.ts';
+import { noteOperator } from './note-operator.ts';
 
 /**
  * Removes an account with everything that belongs to it, a few rows at a time: none of its transactions keeps others waiting, and after a
@@ -151,7 +152,9 @@ export function checkRemoval(database: string, login: string): Promise<{ state: 
 function begin(store: Db, login: string): Promise<AccountRow> {
   return store.write(async (transaction) => {
     const account = await requireDisabled(transaction, login);
+    if (account.status === 'deleting') return account;
     await transaction.updateTable('accounts').set({ status: 'deleting' }).where('id', '=', account.id).execute();
+    await noteOperator(transaction, login, 'deleteAccount');
     return account;
   });
 }

@@ -5,6 +5,7 @@ import type * as r from '../../api/resources.ts';
 import { InvalidKeyError, readPublicKey, type PublicKey } from '../../auth/public-key.ts';
 import { ApiError } from '../../base/errors.ts';
 import { listKeysOf, selectKeys, type Key } from '../access/accounts.ts';
+import { noteAudit } from '../access/audit.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import { findWeakness } from '../access/key-strength.ts';
 import { assertWithinLimit } from '../limit.ts';
@@ -57,6 +58,15 @@ async function findOwner(name: string | undefined, { account, store }: Call): Pr
   return { account, user: name === undefined ? undefined : await requireUser(store.db, account, name) };
 }
 
+/** Path of a key below the account. */
+function pathOf({ user }: Owner, fingerprint: string): string {
+  return user === undefined ? `keys/${fingerprint}` : `users/${user.id}/keys/${fingerprint}`;
+}
+
+function nameUser({ user }: Owner): { user?: string } {
+  return user === undefined ? {} : { user: user.login };
+}
+
 function listOf(db: Kysely<Schema>, { account, user }: Owner): Promise<Key[]> {
   return listKeysOf(db, account, user);
 }
@@ -91,6 +101,7 @@ async function create(user: string | undefined, input: Omit<InputOf<typeof compu
       has: user === undefined ? 'an account has' : 'a user has',
       counted: 'keys',
     });
+    await noteAudit(transaction, call, pathOf(owner, fingerprint), { name: values.name, ...nameUser(owner) });
     return transaction.insertInto('keys').values(values).returningAll().executeTakeFirstOrThrow();
   });
   return showKey(row);
@@ -99,10 +110,11 @@ async function create(user: string | undefined, input: Omit<InputOf<typeof compu
 async function remove(user: string | undefined, key: string, call: Call): Promise<Record<string, string>> {
   const owner = await findOwner(user, call);
   await call.store.write(async (transaction) => {
-    const { sequence, fingerprint } = selectOne(await listOf(transaction, owner), key);
-    const collection = owner.user === undefined ? 'keys' : `users/${owner.user.id}/keys`;
-    await clearTags(transaction, owner.account, `${collection}/${fingerprint}`);
+    const { sequence, fingerprint, name } = selectOne(await listOf(transaction, owner), key);
+    const path = pathOf(owner, fingerprint);
+    await clearTags(transaction, owner.account, path);
     await transaction.deleteFrom('keys').where('sequence', '=', sequence).execute();
+    await noteAudit(transaction, call, path, { name, ...nameUser(owner) });
   });
   return {};
 }

@@ -6,6 +6,7 @@ import { ApiError } from '../../base/errors.ts';
 import { parseRule } from '../../policy/parser.ts';
 import { countComparisons } from '../../policy/rule.ts';
 import { PolicySyntaxError } from '../../policy/syntax-error.ts';
+import { nameFields, noteAudit } from '../access/audit.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { assertRoom, assertWithinLimit } from '../limit.ts';
 import { isUuid } from '../http/match.ts';
@@ -93,6 +94,7 @@ export const createPolicy: Handler<typeof compute.createPolicy> = async (input, 
     await assertRoom(call.settings, 'policies', policies, { has: 'an account has', counted: 'policies' });
     await transaction.insertInto('policies').values(row).execute();
     await noteChange(transaction, call, 'policy', row.id, undefined);
+    await noteAudit(transaction, call, `policies/${row.id}`, { name: row.name, rules: JSON.parse(row.rules) as unknown });
   });
   return new Answer(showPolicy(row), { headers: { location: `/${account.login}/policies/${row.id}` } });
 };
@@ -113,6 +115,12 @@ export const updatePolicy: Handler<typeof compute.updatePolicy> = async (input, 
     if (name !== undefined) await checkFree(transaction, 'policies', account, { id: before.id, name });
     await noteChange(transaction, call, 'policy', before.id, before);
     if (name !== undefined && name !== before.name) await noteRoles(transaction, call, { policy: before.id });
+    const { name: now = before.name, rules } = changes;
+    await noteAudit(transaction, call, `policies/${before.id}`, {
+      name: now,
+      changed: nameFields(changes),
+      ...(rules !== undefined && { rules: JSON.parse(rules) as unknown }),
+    });
     return transaction.updateTable('policies').set(changes).where('id', '=', before.id).returningAll().executeTakeFirstOrThrow();
   });
   return showPolicy(row);
@@ -128,6 +136,7 @@ export const deletePolicy: Handler<typeof compute.deletePolicy> = async ({ polic
     await noteRoles(transaction, call, { policy: id });
     await clearTags(transaction, account, `policies/${id}`);
     await transaction.deleteFrom('policies').where('id', '=', id).execute();
+    await noteAudit(transaction, call, `policies/${id}`, { name: before.name });
   });
   return {};
 };

@@ -6,6 +6,7 @@ import type { Role } from '../../api/resources.ts';
 import { ApiError } from '../../base/errors.ts';
 import { administratorRole } from '../../policy/decide.ts';
 import { findAccount, findUser } from '../access/accounts.ts';
+import { noteAudit, type AuditDetails } from '../access/audit.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { assertRoom, assertWithinLimit } from '../limit.ts';
 import { isUuid } from '../http/match.ts';
@@ -193,6 +194,15 @@ function assertTyped({ members = [] }: RoleInput, { version }: Call): void {
   if (index !== -1) throw refuse(`members[${index}].type is required: subuser or account`);
 }
 
+/** A role for the audit log. */
+function nameParts({ name, policies, members }: RoleRecord): AuditDetails {
+  return {
+    name,
+    policies: policies.map((policy) => policy.name),
+    members: members.map(({ type, login, default: isDefault }) => ({ type, login, default: isDefault })),
+  };
+}
+
 /** CreateRole. Errors: 409 `InvalidArgument` for a name that is taken, an unknown member or policy; 403 for `administrator`. */
 export const createRole: Handler<typeof compute.createRole> = async (input, call) => {
   const { account, store, now } = call;
@@ -207,7 +217,9 @@ export const createRole: Handler<typeof compute.createRole> = async (input, call
     await assertRoom(call.settings, 'roles', roles, { has: 'an account has', counted: 'roles' });
     await transaction.insertInto('roles').values({ id, account: account.id, name, created: now() }).execute();
     await noteChange(transaction, call, 'role', id, undefined);
-    return writeRole(transaction, input, { id, name, policies: [], members: [] }, call);
+    const made = await writeRole(transaction, input, { id, name, policies: [], members: [] }, call);
+    await noteAudit(transaction, call, `roles/${id}`, nameParts(made));
+    return made;
   });
   return new Answer(showRole(role, call), { headers: { location: `/${account.login}/roles/${id}` } });
 };
@@ -227,7 +239,9 @@ export const updateRole: Handler<typeof compute.updateRole> = async (input, call
       await checkFree(transaction, 'roles', account, { id: before.id, name });
       await transaction.updateTable('roles').set({ name }).where('id', '=', before.id).execute();
     }
-    return writeRole(transaction, input, before, call);
+    const changed = await writeRole(transaction, input, before, call);
+    await noteAudit(transaction, call, `roles/${before.id}`, nameParts(changed));
+    return changed;
   });
   return showRole(role, call);
 };
@@ -241,6 +255,7 @@ export const deleteRole: Handler<typeof compute.deleteRole> = async ({ role: id 
     await noteChange(transaction, call, 'role', id, before);
     await clearTags(transaction, account, `roles/${id}`);
     await transaction.deleteFrom('roles').where('id', '=', id).execute();
+    await noteAudit(transaction, call, `roles/${id}`, { name: before.name });
   });
   return {};
 };

@@ -4,6 +4,7 @@ import type { Headers } from '../../api/message.ts';
 import type { Operation } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 import { findRoleIds, splitNames } from '../access/caller-roles.ts';
+import { noteAudit } from '../access/audit.ts';
 import { refuseMissing } from '../access/refusals.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
@@ -48,10 +49,8 @@ async function requireRoleIds(db: Kysely<Schema>, account: AccountRow, names: re
  * SetRoleTags; of the account without `role-tag`: its present tags, as deployed services show them. Errors: 409 `InvalidArgument` for a path
  * that is no resource or a role that is none, 409 `MissingParameter`; 404 for a missing member.
  */
-export const setRoleTags: Handler<typeof compute.setRoleTags> = async (
-  { resource: path, 'role-tag': given },
-  { operation, account, store },
-) => {
+export const setRoleTags: Handler<typeof compute.setRoleTags> = async ({ resource: path, 'role-tag': given }, call) => {
+  const { operation, account, store } = call;
   const [, ...parts] = path.split('/');
   if (given === undefined) {
     if (parts.length > 0) throw refuseMissing(operation, ['role-tag']);
@@ -64,6 +63,7 @@ export const setRoleTags: Handler<typeof compute.setRoleTags> = async (
     if (resource.key === undefined) throw new ApiError(404, 'ResourceNotFound', `/${path} does not exist`);
     await writeTags(transaction, account, resource.key, await requireRoleIds(transaction, account, names));
     const tags = await listTags(transaction, account, resource.key);
+    await noteAudit(transaction, call, resource.key, { 'role-tag': tags });
     return { name: ['', account.login, ...parts].join('/'), 'role-tag': tags };
   });
 };
@@ -117,7 +117,11 @@ export async function withRoleTags(
   const ids = await requireRoleIds(store.db, account, splitNames(headers['role-tag'] ?? ''));
   const result = await work();
   const key = resource && findSubject(operation, resource, unwrap(result));
-  if (key !== undefined) await store.write((transaction) => writeTags(transaction, account, key, ids));
+  if (key === undefined) return { result, headers: {} };
+  await store.write(async (transaction) => {
+    await writeTags(transaction, account, key, ids);
+    await noteAudit(transaction, call, key, { 'role-tag': await listTags(transaction, account, key) });
+  });
   return { result, headers: {} };
 }
 

@@ -4,6 +4,7 @@ import type { compute } from '../../api/compute.ts';
 import type { User } from '../../api/resources.ts';
 import { ApiError } from '../../base/errors.ts';
 import { findUser } from '../access/accounts.ts';
+import { nameFields, noteAudit } from '../access/audit.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { assertRoom } from '../limit.ts';
 import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
@@ -120,6 +121,7 @@ export const createUser: Handler<typeof compute.createUser> = async (input, call
     await assertRoom(call.settings, 'users', users, { has: 'an account has', counted: 'users' });
     await transaction.insertInto('users').values(row).execute();
     await noteChange(transaction, call, 'user', row.id, undefined);
+    await noteAudit(transaction, call, `users/${row.id}`, { login });
   });
   return new Answer(showUser(row), { headers: { location: `/${account.login}/users/${row.id}` } });
 };
@@ -132,6 +134,7 @@ async function changeUser(name: string, changes: Partial<UserRow>, call: Call): 
     await noteChange(transaction, call, 'user', user.id, recordOf(user));
     if (changes.login !== undefined && changes.login !== user.login) await noteRoles(transaction, call, { member: user.id });
     const values = { ...changes, updated: now() };
+    await noteAudit(transaction, call, `users/${user.id}`, { login: changes.login ?? user.login, changed: nameFields(changes) });
     return transaction.updateTable('users').set(values).where('id', '=', user.id).returningAll().executeTakeFirstOrThrow();
   });
   return showUser(row);
@@ -164,6 +167,7 @@ export const deleteUser: Handler<typeof compute.deleteUser> = async ({ user: nam
     await transaction.deleteFrom('role_members').where('member', '=', user.id).execute();
     await clearTags(transaction, account, `users/${user.id}`);
     await transaction.deleteFrom('users').where('id', '=', user.id).execute();
+    await noteAudit(transaction, call, `users/${user.id}`, { login: user.login });
   });
   return {};
 };

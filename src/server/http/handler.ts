@@ -5,11 +5,11 @@ import type { AccountRow, UserRow } from '../store/schema.ts';
 import type { ServiceSettings } from '../settings.ts';
 import type { Store } from '../store/store.ts';
 
-/** Who sent a request, as the signature says. */
+/** Who sent a request, as the signature says; `key` is the fingerprint of the key that signed it. */
 export type Caller =
   | { kind: 'anonymous' }
-  | { kind: 'account'; account: AccountRow }
-  | { kind: 'user'; account: AccountRow; user: UserRow };
+  | { kind: 'account'; account: AccountRow; key?: string }
+  | { kind: 'user'; account: AccountRow; user: UserRow; key?: string };
 
 /** Where a request came in. */
 export interface Connection {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Selectable } from 'kysely';
+import type { Selectable, Transaction } from 'kysely';
 import { generateKeyPair } from '../../auth/authority.ts';
 import { InvalidKeyError, readPublicKey } from '../../auth/public-key.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -7,7 +7,7 @@ import { writePrivate } from '../../base/private-files.ts';
 import { listKeysOf, selectKeys } from '../access/accounts.ts';
 import { findWeakness } from '../access/key-strength.ts';
 import { createRoots } from '../storage/entries.ts';
-import type { AccountRow, KeyRow } from '../store/schema.ts';
+import type { AccountRow, KeyRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
 /** What the first start makes an account of. */
@@ -70,9 +70,14 @@ function describeKey(account: AccountRow, line: string, now: number): Omit<Selec
 
 /**
  * Makes an account with one key and its directories in the object storage.
+ * @param also what belongs into the same transaction
  * @throws {UsageError} when the given key or login cannot be used.
  */
-export async function seedAccount(store: Pick<Store, 'write'>, seed: AccountSeed): Promise<AccountRow> {
+export async function seedAccount(
+  store: Pick<Store, 'write'>,
+  seed: AccountSeed,
+  also?: (transaction: Transaction<Schema>, key: { readonly fingerprint: string }) => Promise<void>,
+): Promise<AccountRow> {
   if (!/^[a-z][a-z0-9_.@-]{2,31}$/iu.test(seed.login)) {
     throw new UsageError(`account ${seed.login}: a login is a letter, then letters, digits, _ . @ -, 3 to 32 characters`);
   }
@@ -82,6 +87,7 @@ export async function seedAccount(store: Pick<Store, 'write'>, seed: AccountSeed
     await transaction.insertInto('accounts').values(account).execute();
     await transaction.insertInto('keys').values(key).execute();
     await createRoots(transaction, seed.login, seed.now);
+    await also?.(transaction, key);
   });
   return account;
 }

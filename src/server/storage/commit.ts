@@ -10,7 +10,7 @@ import { digestParts, forgetDigest } from './digests.ts';
 import { findForWriting, putEntry, refuseDirectory, type Found } from './entries.ts';
 import { refuseJobPlace } from './job-places.ts';
 import { placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
-import { chooseRoleTags } from './roles.ts';
+import { chooseRoleTags, noteRoleTags } from './roles.ts';
 import { refuseArgument, refuseConditions } from './upload-headers.ts';
 import { findUpload, partsDirectory, refuseState, removeParts } from './uploads.ts';
 
@@ -177,6 +177,7 @@ async function putTarget(
     headers: upload.stored_headers,
     role_tags: await chooseRoleTags(transaction, call, roleTag, found.entry, found.parent),
   });
+  await noteRoleTags(transaction, call, target, roleTag);
   return releaseContents(transaction, [found.entry?.content]);
 }
 

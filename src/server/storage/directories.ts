@@ -20,7 +20,7 @@ import {
 import { refuseJobPlace } from './job-places.ts';
 import type { Lock } from './locks.ts';
 import { placeOf, refuseRoot, refuseUploads, roots, type Place } from './paths.ts';
-import { chooseRoleTags } from './roles.ts';
+import { chooseRoleTags, noteRoleTags } from './roles.ts';
 
 /**
  * Creates a directory, or updates one: headers and role tags that the request has replace those it had. An object at the
@@ -41,6 +41,7 @@ export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path,
     const { parent, entry } = await findForWriting(transaction, place);
     checkWrite(conditions, entry, call.now());
     const roleTags = await chooseRoleTags(transaction, call, roleTag, entry, parent);
+    await noteRoleTags(transaction, call, place, roleTag);
     const kept = entry?.type === 'directory' && keepsHeaders ? entry.headers : stored;
     await putEntry(transaction, place, entry, describeDirectory(call.now(), { headers: kept, roleTags }));
     return releaseContents(transaction, [entry?.content]);

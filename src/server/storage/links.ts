@@ -12,7 +12,7 @@ import { findEntry, findForWriting, lockEntry, putEntry, refuseDirectory } from 
 import { chooseHeaders, describeVersion, readStoredHeaders } from './headers.ts';
 import { refuseJobPlace } from './job-places.ts';
 import { isPublic, placeOf, placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
-import { chooseRoleTags } from './roles.ts';
+import { chooseRoleTags, noteRoleTags } from './roles.ts';
 import { touchContents } from './shared-contents.ts';
 
 /** Makes another name for an object as it is now. What later happens to the source does not change the link. */
@@ -42,6 +42,7 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
       headers,
       role_tags: await chooseRoleTags(transaction, call, roleTag, entry, parent),
     });
+    await noteRoleTags(transaction, call, place, roleTag);
     return { etag: values.etag, garbage: await releaseContents(transaction, [entry?.content]) };
   });
   await removeGarbage(call.store, garbage);

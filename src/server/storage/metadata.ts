@@ -5,7 +5,7 @@ import { checkWrite } from './conditions.ts';
 import { findForWriting, putEntry } from './entries.ts';
 import { chooseHeaders, chooseObjectHeaders, describeVersion } from './headers.ts';
 import { placeOf, refuseUploads } from './paths.ts';
-import { chooseRoleTags } from './roles.ts';
+import { chooseRoleTags, noteRoleTags } from './roles.ts';
 
 /** Replaces all stored headers of an object or a directory; data and etag stay. */
 export const putMetadata: Handler<typeof storage.putMetadata> = async (input, call) => {
@@ -24,6 +24,7 @@ export const putMetadata: Handler<typeof storage.putMetadata> = async (input, ca
     const { 'content-type': _, ...given } = input.headers ?? {};
     const headers = entry.type === 'directory' ? chooseHeaders(given, place) : chooseObjectHeaders(input.headers, place);
     const roleTags = await chooseRoleTags(transaction, call, input.roleTag, entry, parent);
+    await noteRoleTags(transaction, call, place, input.roleTag);
     await putEntry(transaction, place, entry, { ...values, mtime, headers: JSON.stringify(headers), role_tags: roleTags });
     return entry.etag;
   });

@@ -14,7 +14,7 @@ import { findForWriting, putEntry, refuseDirectory, removeEntry, requireEntry, t
 import { chooseObjectHeaders, describeVersion, isMd5, readCopies } from './headers.ts';
 import { refuseJobPlace } from './job-places.ts';
 import { placeOf, refuseRoot, refuseUploads } from './paths.ts';
-import { chooseRoleTags } from './roles.ts';
+import { chooseRoleTags, noteRoleTags } from './roles.ts';
 
 type PutInput = InputOf<typeof storage.putObject>;
 
@@ -56,6 +56,7 @@ export const putObject: Handler<typeof storage.putObject> = async (input, call) 
   await keepBytes(call, bytes, async (transaction) => {
     const found = await findForWriting(transaction, place);
     await putEntry(transaction, place, found.entry, { ...values, role_tags: await checkPlace(transaction, found) });
+    await noteRoleTags(transaction, call, place, input.roleTag);
     return releaseContents(transaction, [found.entry?.content]);
   });
   return { ...describeVersion(values), 'computed-md5': bytes.md5 };

@@ -1,9 +1,11 @@
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { Headers } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
+import { noteAudit } from '../access/audit.ts';
 import { findRoleIds, findRoleNames, splitNames } from '../access/caller-roles.ts';
 import type { Call } from '../http/handler.ts';
 import type { Schema } from '../store/schema.ts';
+import type { Place } from './paths.ts';
 
 interface Tagged {
   /** JSON array of role ids. */
@@ -25,6 +27,11 @@ export async function chooseRoleTags(
   const { ids, unknown } = await findRoleIds(db, account, splitNames(named));
   if (unknown !== undefined) throw new ApiError(409, 'InvalidRoleTag', `the account has no role "${unknown}": create it first`);
   return JSON.stringify(ids);
+}
+
+/** Notes in the audit log that a request names the role tags of what it writes; those that are kept or inherited are no change of access. */
+export async function noteRoleTags(transaction: Transaction<Schema>, call: Call, place: Place, named: string | undefined): Promise<void> {
+  if (named !== undefined) await noteAudit(transaction, call, place.parts.join('/'), { 'role-tag': splitNames(named) });
 }
 
 /** The header by which a reply shows the role tags of an entry; none for an entry without. */

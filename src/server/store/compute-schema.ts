@@ -98,3 +98,27 @@ export interface ImageCreationRow {
   /** Code of the error in which it will end, or null. */
   fails: string | null;
 }
+
+/** Who changed what decides about access; a row in the transaction of the change. Names are those of that moment: rows outlive what they name. */
+export interface AuditRow {
+  /** In the order in which changes were made; those that were made at once, in any. */
+  sequence: Generated<number>;
+  /** Of the clock of the database. */
+  at: Generated<Date>;
+  /** Login of the account that was changed; null for what belongs to none. */
+  account: string | null;
+  /** `alice`, `alice/bob` for a sub-user, `operator` for a command on the database. */
+  actor: string;
+  /** Fingerprint of the key that signed. */
+  key: string | null;
+  /** Of the client, or `USER@HOST` where the command of an operator ran. */
+  address: string;
+  /** Id of the request. */
+  request: string | null;
+  /** Name of the operation: `createKey`. */
+  action: string;
+  /** Path of what was changed: `/alice/users/UUID`. */
+  subject: string;
+  /** JSON object: what it has now, without secrets. */
+  details: string;
+}

@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely';
 import { LocalError } from '../../base/errors.ts';
 import type { Schema } from './schema.ts';
 import { addAccountStatus } from './account-status.ts';
+import { createAuditTable } from './audit-table.ts';
 import { createClusterTables } from './cluster-tables.ts';
 import { createComputeTables } from './compute-tables.ts';
 import { createContentTable } from './content-table.ts';
@@ -28,6 +29,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   addTaskLeases,
   createClusterTables,
   createUploadDigestTable,
+  createAuditTable,
 ];
 
 export interface StepTable {

@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely';
 import type { JobSchema } from './job-schema.ts';
 import type {
+  AuditRow,
   ChangeRow,
   ImageCreationRow,
   LimitRow,
@@ -18,6 +19,7 @@ import type {
  */
 export interface Schema extends JobSchema {
   accounts: AccountRow;
+  audit: AuditRow;
   users: UserRow;
   keys: KeyRow;
   networks: NetworkRow;

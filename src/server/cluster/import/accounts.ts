@@ -2,6 +2,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import { ApiError, LocalError, UsageError } from '../../../base/errors.ts';
 import type { AccountRow, Schema } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
+import { noteOperator } from '../note-operator.ts';
 
 /** Accounts with everything of them that is neither an image nor in the object storage. */
 
@@ -106,8 +107,10 @@ export async function beginAccounts(from: Store, to: Store, accounts: readonly A
 /** From here on the accounts are used. */
 export async function enableAccounts(to: Store, accounts: readonly AccountRow[]): Promise<void> {
   await to.write(async (transaction) => {
-    for (const { id, status } of accounts)
+    for (const { id, login, status } of accounts) {
       await transaction.updateTable('accounts').set({ status }).where('id', '=', id).where('status', '=', 'importing').execute();
+      await noteOperator(transaction, login, 'importAccount');
+    }
   });
 }
 

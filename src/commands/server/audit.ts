@@ -1,0 +1,68 @@
+import { command, type Context } from '../../cli/command.ts';
+import { flag, text } from '../../cli/parameters.ts';
+import { pause } from '../../client/retry.ts';
+import { escapeControl } from '../../output/escape.ts';
+import { bytes, records } from '../../output/kinds.ts';
+import type { AuditRecord } from '../../server/cluster/audit.ts';
+import { readMoment } from '../stor/moment.ts';
+import { databaseOptions, readDatabase } from './engines.ts';
+
+/** Milliseconds between two looks at what is new. */
+const betweenLooks = 1000;
+
+function keepLooking({ interrupted }: Context['world']): () => Promise<boolean> {
+  return async () => {
+    await pause(betweenLooks, interrupted);
+    return !interrupted.aborted;
+  };
+}
+
+/** A line for each, as it comes: a table would wait for others, to be as wide as they are. */
+async function* writeLines(changes: AsyncIterable<AuditRecord>): AsyncGenerator<Uint8Array> {
+  for await (const { time, actor, action, subject = '', address, details } of changes)
+    yield Buffer.from(`${escapeControl(`${time}  ${actor}  ${action}  ${subject}  ${address}  ${JSON.stringify(details)}`)}\n`);
+}
+
+export const audit = command({
+  summary: 'List who changed keys, users, roles, policies, role tags and accounts',
+  description:
+    'A line for each change, the oldest first, noted in the transaction of the change: none is missing, and none is there of what was refused, which the log of the gateways has. ACTOR is an account, a sub-user as ALICE/BOB, or operator for commands of cloud server; KEY is the fingerprint of the key that signed, ADDRESS that of the client, or who ran the command and where, and REQUEST the id under which the log of a gateway has the request. DETAILS is what was changed has now; passwords and contact data are never in it, only that they changed. Lines of an account outlive it. Times are those of the clock of the database.',
+  options: {
+    ...databaseOptions,
+    account: text('Only changes of this account', { placeholder: 'LOGIN' }),
+    since: text('Only changes from this moment on: a date, or how long ago', { placeholder: 'TIME' }),
+    follow: flag('Show later ones as they come, until Ctrl-C', { short: 'f' }),
+  },
+  run: async (invocation) => {
+    const { options, world, global } = invocation;
+    const { account, since: given, follow } = options;
+    const since = given === undefined ? undefined : readMoment(given, '--since', world.now());
+    const database = await readDatabase(invocation, options);
+    const { readAudit } = await import('../../server/cluster/audit.ts');
+    const changes = readAudit(database, { account, since }, follow ? keepLooking(world) : undefined);
+    const isTable = !global.json && (global.output === undefined || global.output === 'table');
+    if (follow && isTable) return bytes(writeLines(changes));
+    return records(changes, {
+      id: 'subject',
+      columns: [
+        { key: 'time', as: 'time' },
+        'actor',
+        'action',
+        'subject',
+        'address',
+        { key: 'details', long: true },
+        { key: 'key', long: true },
+        { key: 'request', long: true },
+      ],
+      fields: ['account'],
+    });
+  },
+  examples: [
+    { line: 'cloud server audit --account alice --since 7d --database-file /etc/cloud/database', help: 'Who gave whom access last week?' },
+    {
+      line: 'cloud server audit --database-file /etc/cloud/database -o jsonl --jq \'select(.action == "createKey")\'',
+      help: 'Each key that was registered, with the key that signed the request',
+    },
+    { line: 'cloud server audit --follow --database-file /etc/cloud/database -o jsonl', help: 'Changes as they come, for another log' },
+  ],
+});

@@ -1,0 +1,34 @@
+import type { Transaction } from 'kysely';
+import { showAddress, showCaller } from '../http/request-log.ts';
+import type { Call } from '../http/handler.ts';
+import { isPostgres } from '../store/engine-of.ts';
+import type { Schema } from '../store/schema.ts';
+
+/** What something has after a change: values that are chosen one by one, so that no password or text of a request gets in. */
+export type AuditDetails = Readonly<Record<string, unknown>>;
+
+/**
+ * Notes who changed what decides about access, in the transaction of the change: the note is there exactly when the change is. A service
+ * with a directory of its own keeps no such log.
+ * @param resource below the account, with ids: `users/UUID/keys/FINGERPRINT`; empty for the account itself
+ */
+export async function noteAudit(transaction: Transaction<Schema>, call: Call, resource: string, details: AuditDetails = {}): Promise<void> {
+  if (!isPostgres(transaction)) return;
+  const { caller, account, operation, requestId, connection } = call;
+  const row = {
+    account: account.login,
+    actor: showCaller(caller),
+    key: caller.kind === 'anonymous' ? null : (caller.key ?? null),
+    address: showAddress(connection),
+    request: requestId,
+    action: operation.name,
+    subject: resource === '' ? `/${account.login}` : `/${account.login}/${resource}`,
+    details: JSON.stringify(details),
+  };
+  await transaction.insertInto('audit').values(row).execute();
+}
+
+/** The names of the fields that a change gives, for fields whose values say more of a person than of access. */
+export function nameFields(changes: object): string[] {
+  return Object.keys(changes).filter((name) => name !== 'updated' && name !== 'login_key');
+}

@@ -1,0 +1,108 @@
+import { sql, type Kysely } from 'kysely';
+import { assertMigrated } from '../store/postgres/migrate.ts';
+import { openPostgres } from '../store/postgres/open.ts';
+import type { Schema } from '../store/schema.ts';
+
+/** A change of what decides about access, as operators read it. */
+export interface AuditRecord {
+  /** ISO 8601, of the clock of the database. */
+  readonly time: string;
+  readonly account?: string;
+  /** `alice`, `alice/bob`, or `operator`. */
+  readonly actor: string;
+  readonly action: string;
+  /** Path of what was changed. */
+  readonly subject?: string;
+  /** What it has now. */
+  readonly details: unknown;
+  readonly address: string;
+  /** Fingerprint of the key that signed. */
+  readonly key?: string;
+  /** Id of the request. */
+  readonly request?: string;
+}
+
+/** Which changes are read. */
+export interface AuditFilter {
+  /** Login of the account that was changed. */
+  readonly account?: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly since?: number | undefined;
+}
+
+/** Rows in one query. */
+const pageSize = 500;
+
+/** Seconds for which a transaction may go on after it has noted its change. Others that began later may be there before. */
+const longestWrite = 60;
+
+type Row = Awaited<ReturnType<typeof readRows>>[number];
+
+function readRows(db: Kysely<Schema>, { account, since }: AuditFilter, after: number) {
+  let query = db.selectFrom('audit').selectAll().where('sequence', '>', after).orderBy('sequence').limit(pageSize);
+  if (account !== undefined) query = query.where('account', '=', account);
+  if (since !== undefined) query = query.where('at', '>=', new Date(since));
+  return query.execute();
+}
+
+function show({ at, account, actor, action, subject, details, address, key, request }: Row): AuditRecord {
+  return {
+    time: at.toISOString(),
+    ...(account !== null && { account }),
+    actor,
+    action,
+    ...(subject !== '' && { subject }),
+    details: JSON.parse(details) as unknown,
+    address,
+    ...(key !== null && { key }),
+    ...(request !== null && { request }),
+  };
+}
+
+/** The last number before changes that may still be joined by earlier ones. */
+async function findSettled(db: Kysely<Schema>, after: number): Promise<number> {
+  const { last } = await db
+    .selectFrom('audit')
+    .select((of) => of.fn.max<number | null>('sequence').as('last'))
+    .where('sequence', '>', after)
+    .where(sql<boolean>`at < clock_timestamp() - make_interval(secs => ${longestWrite})`)
+    .executeTakeFirstOrThrow();
+  return last ?? after;
+}
+
+async function* readPages(db: Kysely<Schema>, filter: AuditFilter, after: number): AsyncGenerator<Row> {
+  for (let last = after; ;) {
+    const rows = await readRows(db, filter, last);
+    yield* rows;
+    if (rows.length < pageSize) return;
+    last = rows.at(-1)?.sequence ?? last;
+  }
+}
+
+/**
+ * Reads the audit log, the oldest change first.
+ * @param wait resolves when it is to be looked at again, with false when that is over; without it the log is read once. Of changes that are
+ * made at the same time one with an earlier number may be there later, so that the last minute is looked at again, and told once.
+ * @throws {LocalError} when the database cannot be reached
+ */
+export async function* readAudit(database: string, filter: AuditFilter, wait?: () => Promise<boolean>): AsyncGenerator<AuditRecord> {
+  const db = await openPostgres(database, 1);
+  try {
+    await assertMigrated(db);
+    let settled = 0;
+    let told = new Set<number>();
+    for (;;) {
+      const next = wait === undefined ? settled : await findSettled(db, settled);
+      for await (const row of readPages(db, filter, settled)) {
+        if (told.has(row.sequence)) continue;
+        if (wait !== undefined) told.add(row.sequence);
+        yield show(row);
+      }
+      settled = next;
+      told = new Set([...told].filter((sequence) => sequence > next));
+      if (wait === undefined || !(await wait())) return;
+    }
+  } finally {
+    await db.destroy();
+  }
+}
