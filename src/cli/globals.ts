@@ -1,22 +1,26 @@
+import { lazily } from '../base/lazily.ts';
 import { settings, settingNames, type Setting, type SettingName } from '../config/settings.ts';
 import { choice, count, flag, text, type Option, type Options, type ValueSource } from './parameters.ts';
 
 /** Output options, the same for every command. */
-export const outputOptions = {
-  output: choice('Form of the output', ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv', 'name'], { short: 'o', placeholder: 'FORM' }),
-  json: flag('Same as --output json', { short: 'j' }),
-  jq: text('Filter the JSON by an expression of jq, text without quotes; with -o jsonl each record', { placeholder: 'EXPR' }),
-  columns: text('Fields to show: a,b,c or all', { placeholder: 'LIST' }),
-  sort: text('Fields to sort by: a,-b', { placeholder: 'LIST' }),
-  noHeader: flag('Leave out the header line', { short: 'H' }),
-  long: flag('More columns, times and sizes in full', { short: 'l' }),
-  color: choice('When to colour', ['auto', 'always', 'never'], { placeholder: 'WHEN' }),
-  noInput: flag('Never ask: what would be asked is an error'),
-  noPager: flag('Do not show long tables with $PAGER'),
-  quiet: flag('Only errors on stderr', { short: 'q' }),
-  verbose: count('Show each request and reply; twice: with headers and bodies', { short: 'v' }),
-  curl: flag('Print the first request as a curl command instead of sending it'),
-} satisfies Options;
+export const outputOptions = lazily(
+  () =>
+    ({
+      output: choice('Form of the output', ['table', 'json', 'jsonl', 'yaml', 'csv', 'tsv', 'name'], { short: 'o', placeholder: 'FORM' }),
+      json: flag('Same as --output json', { short: 'j' }),
+      jq: text('Filter the JSON by an expression of jq, text without quotes; with -o jsonl each record', { placeholder: 'EXPR' }),
+      columns: text('Fields to show: a,b,c or all', { placeholder: 'LIST' }),
+      sort: text('Fields to sort by: a,-b', { placeholder: 'LIST' }),
+      noHeader: flag('Leave out the header line', { short: 'H' }),
+      long: flag('More columns, times and sizes in full', { short: 'l' }),
+      color: choice('When to colour', ['auto', 'always', 'never'], { placeholder: 'WHEN' }),
+      noInput: flag('Never ask: what would be asked is an error'),
+      noPager: flag('Do not show long tables with $PAGER'),
+      quiet: flag('Only errors on stderr', { short: 'q' }),
+      verbose: count('Show each request and reply; twice: with headers and bodies', { short: 'v' }),
+      curl: flag('Print the first request as a curl command instead of sending it'),
+    }) satisfies Options,
+);
 
 /** What can stand for the value of a setting. */
 const sources: Partial<Record<SettingName, ValueSource>> = {
@@ -38,15 +42,15 @@ function optionOf(name: SettingName): Option {
 }
 
 /** Options that are settings: where to connect and as whom. */
-export const settingOptions: Options = Object.fromEntries(
-  settingNames.filter((name) => settings[name].isOption).map((name) => [name, optionOf(name)]),
+export const settingOptions = lazily((): Options =>
+  Object.fromEntries(settingNames.filter((name) => settings[name].given !== 'profile').map((name) => [name, optionOf(name)])),
 );
 
 /** Every option that all commands take. */
-export const globalOptions: Options = { ...outputOptions, ...settingOptions };
+export const globalOptions = lazily((): Options => ({ ...outputOptions(), ...settingOptions() }));
 
 /** The settings among parsed global options, as text. */
 export function pickSettings(values: Readonly<Record<string, unknown>>): Partial<Record<SettingName, string>> {
-  const given = settingNames.filter((name) => settings[name].isOption && values[name] !== undefined && values[name] !== false);
+  const given = settingNames.filter((name) => settings[name].given !== 'profile' && values[name] !== undefined && values[name] !== false);
   return Object.fromEntries(given.map((name) => [name, String(values[name])]));
 }

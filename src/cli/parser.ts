@@ -91,9 +91,9 @@ function toUsageError(error: CommanderError, declared: AnyCommand, line: string)
   const quoted = /'([^']*)'/.exec(error.message)?.[1] ?? '';
   const hint = `${line} --help`;
   if (error.code === 'commander.unknownOption') {
-    const names = Object.keys({ ...declared.options, ...globalOptions }).map((name) => `--${kebab(name)}`);
+    const names = Object.keys({ ...declared.options, ...globalOptions() }).map((name) => `--${kebab(name)}`);
     const word = quoted.split('=')[0] ?? quoted;
-    if (quoted.includes('=') && names.includes(word)) return createValueError(word, { ...declared.options, ...globalOptions });
+    if (quoted.includes('=') && names.includes(word)) return createValueError(word, { ...declared.options, ...globalOptions() });
     const letter =
       findLetter(line, word) ?? (word.startsWith('-R') && names.includes('--recursive') ? 'did you mean --recursive?' : undefined);
     if (letter !== undefined) return new UsageError(`unknown option ${word}`, { hint: letter });
@@ -129,9 +129,9 @@ export function parseCommandLine(declared: AnyCommand, path: readonly string[], 
     .allowExcessArguments(false)
     .showSuggestionAfterError(false);
   let given = 0;
-  for (const [name, option] of Object.entries({ ...globalOptions, ...declared.options })) {
+  for (const [name, option] of Object.entries({ ...globalOptions(), ...declared.options })) {
     // A command's own option takes the letter from a global one.
-    const taken = option === globalOptions[name] && Object.values(declared.options).some(({ short }) => short === option.short);
+    const taken = option === globalOptions()[name] && Object.values(declared.options).some(({ short }) => short === option.short);
     addOption(commander, name, option, { hasLetter: !taken, isOwn: name in declared.options, count: () => (given += 1) });
   }
   for (const [name, argument] of Object.entries(declared.arguments)) {
@@ -149,7 +149,7 @@ export function parseCommandLine(declared: AnyCommand, path: readonly string[], 
   return {
     args: readArguments(declared, commander.processedArgs),
     options: collectValues(declared.options, values),
-    globals: collectValues(globalOptions, values),
+    globals: collectValues(globalOptions(), values),
     wantsHelp: false,
   };
 }

@@ -59,7 +59,7 @@ function readFlags(word: string, flags: ReadonlyMap<string, string>): string[] |
 /** The flags of a command as they are written. A command's own option takes the letter from a global one. */
 function listFlags(declared: AnyCommand): ReadonlyMap<string, string> {
   const flags = new Map<string, string>();
-  for (const options of [globalOptions, declared.options]) {
+  for (const options of [globalOptions(), declared.options]) {
     for (const [name, { short, kind }] of Object.entries(options)) {
       if (kind === 'flag') flags.set(`--${kebab(name)}`, name);
       if (short === undefined) continue;
@@ -104,7 +104,7 @@ export function parsePlainLine(declared: AnyCommand, words: readonly string[]): 
   return {
     args: readArguments(declared, given),
     options: collectValues(declared.options, values),
-    globals: collectValues(globalOptions, values),
+    globals: collectValues(globalOptions(), values),
     wantsHelp: false,
   };
 }

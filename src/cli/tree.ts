@@ -28,7 +28,7 @@ export function takesValue(option: Option): boolean {
 const valued = lazily(
   () =>
     new Set(
-      Object.entries(globalOptions).flatMap(([name, option]) =>
+      Object.entries(globalOptions()).flatMap(([name, option]) =>
         takesValue(option) ? [`--${kebab(name)}`, ...(option.short === undefined ? [] : [`-${option.short}`])] : [],
       ),
     ),

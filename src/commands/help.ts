@@ -32,9 +32,9 @@ function findTopicOptions(nodes: readonly (AnyCommand | Group)[], topic: string)
 async function printTableTopic(topic: string, width: number): Promise<string> {
   if (topic === 'options') {
     const lines = [
-      ...printOptionTopic('Output options', outputOptions, width),
+      ...printOptionTopic('Output options', outputOptions(), width),
       '',
-      ...printOptionTopic('Connection options', settingOptions, width),
+      ...printOptionTopic('Connection options', settingOptions(), width),
       '',
       'Help of any command: --help, or -h but for those that have that letter (stor ls, du)',
     ];
@@ -82,7 +82,7 @@ function describeNode(path: readonly string[], node: AnyCommand | Group): Row[] 
 /** The whole tree of commands as data, for programs. */
 async function describeTree(): Promise<Output> {
   const commands = (await loadNouns(nouns)).flatMap(({ name, node }) => describeNode([name], node));
-  return record({ version: build.version, globalOptions: describeOptions(globalOptions), commands }, { id: 'version' });
+  return record({ version: build.version, globalOptions: describeOptions(globalOptions()), commands }, { id: 'version' });
 }
 
 /** @throws {UsageError} for a word that is nearer to a topic than to any noun */

@@ -12,27 +12,21 @@ export interface Setting {
   readonly env?: string;
   /** Variables of older tools, read when no profile is in use. */
   readonly legacy?: readonly string[];
-  /** Whether a profile holds it. */
-  readonly inProfile: boolean;
-  /** Whether it is a global option. */
-  readonly isOption: boolean;
+  /** Where it can be given, besides the environment: a profile holds it, it is a global option, or both. */
+  readonly given: 'profile' | 'option' | 'both';
   readonly default?: string;
 }
 
-const profileOnly = { inProfile: true, isOption: false } as const;
-const everywhere = { inProfile: true, isOption: true } as const;
-const optionOnly = { inProfile: false, isOption: true } as const;
-
 /** Every setting, by the name that it has in a profile and, in kebab case, as an option. */
 export const settings = {
-  profile: { kind: 'text', placeholder: 'NAME', help: 'Profile to use instead of the current one', env: 'CLOUD_PROFILE', ...optionOnly },
+  profile: { kind: 'text', placeholder: 'NAME', help: 'Profile to use instead of the current one', env: 'CLOUD_PROFILE', given: 'option' },
   account: {
     kind: 'text',
     placeholder: 'LOGIN',
     help: 'Act on this account; requests are signed by the account of the profile',
     env: 'CLOUD_ACCOUNT',
     legacy: ['TRITON_ACCOUNT', 'SDC_ACCOUNT', 'MANTA_USER'],
-    ...everywhere,
+    given: 'both',
   },
   user: {
     kind: 'text',
@@ -40,7 +34,7 @@ export const settings = {
     help: 'Sign as this sub-user of the account',
     env: 'CLOUD_USER',
     legacy: ['TRITON_USER', 'SDC_USER', 'MANTA_SUBUSER'],
-    ...everywhere,
+    given: 'both',
   },
   role: {
     kind: 'list',
@@ -48,7 +42,7 @@ export const settings = {
     help: 'Take on these roles instead of the default ones',
     env: 'CLOUD_ROLE',
     legacy: ['MANTA_ROLE'],
-    ...everywhere,
+    given: 'both',
   },
   keyId: {
     kind: 'text',
@@ -56,17 +50,17 @@ export const settings = {
     help: 'Key to sign with, by its MD5 or SHA256 fingerprint',
     env: 'CLOUD_KEY_ID',
     legacy: ['TRITON_KEY_ID', 'SDC_KEY_ID', 'MANTA_KEY_ID'],
-    ...everywhere,
+    given: 'both',
   },
-  keyFile: { kind: 'text', placeholder: 'FILE', help: 'Private key to sign with', env: 'CLOUD_KEY_FILE', ...everywhere },
-  storKeyId: { kind: 'text', help: 'Another key for the object storage, by fingerprint', env: 'CLOUD_STOR_KEY_ID', ...profileOnly },
+  keyFile: { kind: 'text', placeholder: 'FILE', help: 'Private key to sign with', env: 'CLOUD_KEY_FILE', given: 'both' },
+  storKeyId: { kind: 'text', help: 'Another key for the object storage, by fingerprint', env: 'CLOUD_STOR_KEY_ID', given: 'profile' },
   url: {
     kind: 'text',
     placeholder: 'URL',
     help: 'Address of the compute service',
     env: 'CLOUD_URL',
     legacy: ['TRITON_URL', 'SDC_URL'],
-    ...everywhere,
+    given: 'both',
   },
   storUrl: {
     kind: 'text',
@@ -74,7 +68,7 @@ export const settings = {
     help: 'Address of the object storage',
     env: 'CLOUD_STOR_URL',
     legacy: ['MANTA_URL'],
-    ...everywhere,
+    given: 'both',
   },
   apiVersion: {
     kind: 'text',
@@ -82,24 +76,24 @@ export const settings = {
     help: 'API versions to accept from the compute service',
     env: 'CLOUD_API_VERSION',
     default: '~9||~8',
-    ...everywhere,
+    given: 'both',
   },
-  ca: { kind: 'text', placeholder: 'FILE', help: 'Trust the authorities in this PEM file', env: 'CLOUD_CA', ...everywhere },
+  ca: { kind: 'text', placeholder: 'FILE', help: 'Trust the authorities in this PEM file', env: 'CLOUD_CA', given: 'both' },
   insecure: {
     kind: 'flag',
     help: 'Accept any TLS certificate (not safe)',
     env: 'CLOUD_INSECURE',
     legacy: ['TRITON_TLS_INSECURE', 'SDC_TLS_INSECURE', 'MANTA_TLS_INSECURE'],
-    ...everywhere,
+    given: 'both',
   },
-  allowHttp: { kind: 'flag', help: 'Allow plain HTTP to hosts other than this one', env: 'CLOUD_ALLOW_HTTP', ...profileOnly },
-  storEcdsa: { kind: 'flag', help: 'The object storage takes ECDSA keys', env: 'CLOUD_STOR_ECDSA', ...profileOnly },
+  allowHttp: { kind: 'flag', help: 'Allow plain HTTP to hosts other than this one', env: 'CLOUD_ALLOW_HTTP', given: 'profile' },
+  storEcdsa: { kind: 'flag', help: 'The object storage takes ECDSA keys', env: 'CLOUD_STOR_ECDSA', given: 'profile' },
   signWindow: {
     kind: 'number',
     help: 'Seconds for which one signature is used, at most 240',
     env: 'CLOUD_SIGN_WINDOW',
     default: '0',
-    ...profileOnly,
+    given: 'profile',
   },
   timeout: {
     kind: 'duration',
@@ -107,31 +101,36 @@ export const settings = {
     help: 'Longest time without anything from the service; 0 for any',
     env: 'CLOUD_TIMEOUT',
     default: '60s',
-    ...everywhere,
+    given: 'both',
   },
   maxTime: {
     kind: 'duration',
     placeholder: 'DURATION',
     help: 'Longest time of a whole request; 0 for any',
     env: 'CLOUD_MAX_TIME',
-    ...everywhere,
+    given: 'both',
   },
-  retries: { kind: 'number', placeholder: 'N', help: 'Tries after a failed one', env: 'CLOUD_RETRIES', default: '9', ...everywhere },
+  retries: { kind: 'number', placeholder: 'N', help: 'Tries after a failed one', env: 'CLOUD_RETRIES', default: '9', given: 'both' },
   maxRequestsPerSecond: {
     kind: 'number',
     placeholder: 'N',
     help: 'Send at most so many requests per second',
     env: 'CLOUD_MAX_REQUESTS_PER_SECOND',
-    ...everywhere,
+    given: 'both',
   },
-  defaultOutput: { kind: 'text', help: 'Form of lists and records where -o, -j and --jq say nothing', env: 'CLOUD_OUTPUT', ...profileOnly },
+  defaultOutput: {
+    kind: 'text',
+    help: 'Form of lists and records where -o, -j and --jq say nothing',
+    env: 'CLOUD_OUTPUT',
+    given: 'profile',
+  },
   defaultColumns: {
     kind: 'text',
     help: 'Columns of tables, CSV and TSV by command: images list=name,os;jobs list=id,name',
     env: 'CLOUD_COLUMNS',
-    ...profileOnly,
+    given: 'profile',
   },
-  defaultParallel: { kind: 'number', help: 'Files under way at once where -P says nothing', env: 'CLOUD_PARALLEL', ...profileOnly },
+  defaultParallel: { kind: 'number', help: 'Files under way at once where -P says nothing', env: 'CLOUD_PARALLEL', given: 'profile' },
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof settings;
@@ -149,7 +148,7 @@ export const preferences = [
 export const settingNames = Object.keys(settings) as SettingName[];
 
 /** The settings that a profile may hold. */
-export const profileSettings = settingNames.filter((name) => settings[name].inProfile);
+export const profileSettings = settingNames.filter((name) => settings[name].given !== 'option');
 
 /** A setting's value as text, and where it came from. */
 export interface Sourced {
@@ -184,7 +183,7 @@ function firstOf(names: readonly string[], env: SettingInputs['env']): Sourced |
 function listValues(name: SettingName, { options, env, profile }: SettingInputs): (Sourced | undefined)[] {
   const setting: Setting = settings[name];
   const option = options[name];
-  const held = setting.inProfile ? profile?.values[name] : undefined;
+  const held = setting.given !== 'option' ? profile?.values[name] : undefined;
   return [
     option === undefined ? undefined : { value: option, source: `option --${kebab(name)}` },
     firstOf(setting.env === undefined ? [] : [setting.env], env),

@@ -87,7 +87,7 @@ function withoutTaken(shared: readonly OptionWords[], own: readonly OptionWords[
   return left.map((option) => (letters.has(option.short) ? { ...option, short: undefined } : option));
 }
 
-const everywhere: readonly OptionWords[] = [...readOptions(globalOptions), help];
+const everywhere: readonly OptionWords[] = [...readOptions(globalOptions()), help];
 
 function readCommand(path: string, { options, arguments: declared }: AnyCommand): Place {
   const own = readOptions(options);

@@ -43,8 +43,8 @@ export function printProgramPage(nouns: readonly LoadedNoun[], guides: readonly 
       listing(['cloud local try', 'cloud profile create work', 'cloud images list']),
     ),
     ['.SH COMMANDS', ...printNouns(nouns)],
-    section('OUTPUT OPTIONS', paragraph(outputHelp), printOptions(outputOptions)),
-    section('CONNECTION OPTIONS', printOptions(settingOptions)),
+    section('OUTPUT OPTIONS', paragraph(outputHelp), printOptions(outputOptions())),
+    section('CONNECTION OPTIONS', printOptions(settingOptions())),
     section(
       'ENVIRONMENT',
       printEnvironment(),

@@ -9,7 +9,7 @@ export function readGivenSettings(words: readonly string[]): Partial<Record<Sett
   const end = words.indexOf('--');
   const options = end < 0 ? words : words.slice(0, end);
   for (const name of settingNames) {
-    if (!settings[name].isOption) continue;
+    if (settings[name].given === 'profile') continue;
     const long = `--${kebab(name)}`;
     const glued = options.findLast((word) => word.startsWith(`${long}=`));
     const at = options.lastIndexOf(long);
@@ -31,7 +31,7 @@ export interface TypedWords {
 /** Tells the arguments on a command line from its options. */
 export async function readTyped(nouns: readonly Noun[], words: readonly string[]): Promise<TypedWords> {
   const { node, rest } = await findCommand(nouns, words);
-  const declared = Object.entries({ ...globalOptions, ...(node?.kind === 'command' ? node.options : {}) });
+  const declared = Object.entries({ ...globalOptions(), ...(node?.kind === 'command' ? node.options : {}) });
   const typed = { arguments: [] as string[], options: new Map<string, string>() };
   for (let at = 0; at < rest.length; at += 1) {
     const word = rest[at] ?? '';

@@ -7,7 +7,7 @@ import { profileSettings, settings } from '../../config/settings.ts';
 /** Settings of a profile that are no global options: options of `create` and `edit` only. */
 export const ownOptions: Options = Object.fromEntries(
   profileSettings
-    .filter((name) => !(name in globalOptions))
+    .filter((name) => !(name in globalOptions()))
     .map((name) => [name, settings[name].kind === 'flag' ? flag(settings[name].help) : text(settings[name].help)]),
 );
 

@@ -43,7 +43,7 @@ describe('the words of the tree', () => {
     for (const [path, { options }] of commands) {
       const place = words.places.find((candidate) => candidate.path === path);
       const names = [...(place?.own ?? []), ...(place?.shared ?? [])].flatMap(listNames);
-      for (const name of Object.keys({ ...globalOptions, ...options })) expect(names).toContain(`--${kebab(name)}`);
+      for (const name of Object.keys({ ...globalOptions(), ...options })) expect(names).toContain(`--${kebab(name)}`);
       expect(new Set(names).size).toBe(names.length);
     }
   });

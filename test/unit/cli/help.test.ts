@@ -90,7 +90,7 @@ describe('a declaration', () => {
 
   it.each(commands)('of %s gives each letter to one option', (_, { options }) => {
     expect(findRepeated(Object.values(options).map(({ short }) => short))).toEqual([]);
-    for (const { short } of Object.values({ ...globalOptions, ...options })) expect(short ?? 'x').toMatch(/^[A-Za-z0-9]$/);
+    for (const { short } of Object.values({ ...globalOptions(), ...options })) expect(short ?? 'x').toMatch(/^[A-Za-z0-9]$/);
   });
 
   it.each(groups)('of %s gives each name to one command', (_, { commands }) => {

@@ -33,9 +33,9 @@ test.each(commands)('a line of nothing but arguments means the same of %s with a
 });
 
 test.each(commands)('flags mean the same of %s with and without the parser of options', (path, command) => {
-  const flags = Object.entries({ ...globalOptions, ...command.options }).filter(([, { kind }]) => kind === 'flag');
+  const flags = Object.entries({ ...globalOptions(), ...command.options }).filter(([, { kind }]) => kind === 'flag');
   const letters = flags.flatMap(([name, { short }]) =>
-    short === undefined || (name in globalOptions && isTaken(command, short)) ? [] : [short],
+    short === undefined || (name in globalOptions() && isTaken(command, short)) ? [] : [short],
   );
   const choices = Object.values(command.arguments).map(({ choices: [choice] = [] }) => choice ?? 'word');
   const clusters = letters.flatMap((letter) => letters.map((other) => `-${letter}${other}`));
