@@ -8,7 +8,7 @@ import { createService } from './http/serve.ts';
 import { followTls, readTls, type TlsPair, type TlsPlace } from './http/tls-source.ts';
 import { createComputeHandlers } from './compute/index.ts';
 import { followCancelled } from './jobs/disabled-accounts.ts';
-import { jobsElsewhere } from './jobs/elsewhere.ts';
+import { createJobsElsewhere } from './jobs/elsewhere.ts';
 import type { JobService } from './jobs/engine.ts';
 import { prepareJobs } from './local-jobs.ts';
 import type { LocalOptions } from './local-options.ts';
@@ -134,7 +134,7 @@ async function serve(
   let own: OwnAddresses = { datacenters: {}, services: {} };
   const settings = { ...options.settings, addresses: () => own };
   const engine = options.noJobs === true ? undefined : prepareJobs(store, local, () => own.services['storage'] ?? '');
-  const jobs = options.noJobs === true ? jobsElsewhere : engine;
+  const jobs = options.noJobs === true ? createJobsElsewhere(store) : engine;
   const [compute, storage] = await listenBoth(store, tls, { jobs, lease, watch, state }, { ...options, settings });
   const listeners = [compute, storage];
   const use = (pair: TlsPair): void => listeners.forEach((listener) => listener.renewTls(pair));

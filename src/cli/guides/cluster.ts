@@ -68,7 +68,7 @@ export const cluster: Guide = {
             'cloud server migrate --database-file /etc/cloud/database',
           ],
         },
-        'The file holds the URL, such as `postgresql://cloud:PASSWORD@db.example.com/cloud`, and is readable for its user alone. A password in `--database` is refused, because every user of the machine could read it; the variable `CLOUD_SERVER_DATABASE` and the file that `PGPASSFILE` names serve too. What was acknowledged is as safe as PostgreSQL makes it: leave `fsync` and `synchronous_commit` on, and where a machine may be lost, let the primary wait for a standby (`synchronous_standby_names`). A gateway has one address of the database: after a failover it must lead to the new primary, by a virtual address, haproxy or pgbouncer.',
+        'The file holds the URL, such as `postgresql://cloud:PASSWORD@db.example.com/cloud`, and is readable for its user alone. A password in `--database` is refused, because every user of the machine could read it; the variable `CLOUD_SERVER_DATABASE` and the file that `PGPASSFILE` names serve too. What was acknowledged is as safe as PostgreSQL makes it: leave `fsync` and `synchronous_commit` on, and where a machine may be lost, let the primary wait for a standby (`synchronous_standby_names`). A gateway has one address of the database: after a failover it must lead to the new primary, by a virtual address, haproxy or pgbouncer. A pooler that shares connections by transactions needs `ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout`, and delivers no notices: new tasks are then found by asking, about once a second.',
       ],
     },
     {
@@ -92,7 +92,7 @@ export const cluster: Guide = {
     {
       title: 'Workers',
       blocks: [
-        'Gateways that are started with `--no-jobs` accept jobs, and leave their tasks to workers: processes on any machines that reach the database and the contents. They share the tasks of all jobs; start one more, and it takes its part.',
+        'Gateways that are started with `--no-jobs` accept jobs, and leave their tasks to workers: processes on any machines that reach the database and the contents. They share the tasks of all jobs; start one more, and it takes its part. Notices of PostgreSQL wake them when there is something to do; as a notice may be lost, they also ask once a second.',
         { lines: ['cloud server worker --database-file /etc/cloud/database --bytes file:///srv/cloud --require-isolation -j'] },
         'A task whose worker is lost is done by another about 15 seconds later, and what a worker that was cut off comes back with is refused. An input that ends its worker four times fails alone. SIGTERM has a worker finish the tasks under way, for up to `--drain-timeout`, and give back the others.',
       ],
@@ -169,7 +169,7 @@ export const cluster: Guide = {
     {
       title: 'Sizing',
       blocks: [
-        'A gateway has at most 13 connections to the database: `max_connections` of PostgreSQL has to be more than 13 for each gateway, with what others use. A gateway uses one core for its services; tasks of jobs use as many as `--job-slots` says.',
+        'A gateway or worker has at most 14 connections to the database, of which one waits for notices: `max_connections` of PostgreSQL has to be more than 14 for each of them, with what others use. A gateway uses one core for its services; tasks of jobs use as many as `--job-slots` says.',
       ],
     },
     {

@@ -53,8 +53,15 @@ interface EndingOptions {
 
 /** Makes what takes leave of the jobs in `jobs`. */
 export function createEnding({ options, jobs, loads, leases, closing }: EndingOptions): Ending {
-  const tryGiveBack = (tasks: Parameters<TaskLeases['giveBack']>[0]): Promise<void> =>
-    leases.giveBack(tasks).catch((error: unknown) => options.log(`jobs: tasks cannot be given back: ${String(error)}`));
+  const tryGiveBack = async (tasks: Parameters<TaskLeases['giveBack']>[0]): Promise<void> => {
+    if (tasks.length === 0) return;
+    try {
+      await leases.giveBack(tasks);
+      options.store.notices?.send();
+    } catch (error) {
+      options.log(`jobs: tasks cannot be given back: ${String(error)}`);
+    }
+  };
   async function stop(job: ActiveJob): Promise<void> {
     job.isEnding = true;
     await loads.endAll(job);

@@ -8,7 +8,7 @@ import { listRunningJobs } from './claims.ts';
 import { detectIsolation, type Detected } from './detect-isolation.ts';
 import type { Isolation } from './isolation.ts';
 import { openZone } from './open-zone.ts';
-import { createEnding } from './ending.ts';
+import { createEnding, type Ending } from './ending.ts';
 import { createTaskLeases } from './leases.ts';
 import { isQuick } from './pace.ts';
 import { isJobOver } from './progress.ts';
@@ -77,6 +77,11 @@ function followResult({ task, kind }: Result): void {
   for (const later of task.job.phases.slice(task.phase.number + 1)) later.mayHaveMore = true;
 }
 
+/** Whether others may have tasks to begin now that a task is over. */
+function hasFollowers({ task: { job, phase }, kind }: Result): boolean {
+  return kind !== 'retry' && phase.number < job.phases.length - 1;
+}
+
 type ZoneMaker = (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => Promise<ActiveZone | undefined>;
 
 /** Makes what opens zones, each in a directory of its own below `zonesDir`. */
@@ -98,6 +103,27 @@ async function awaitRunning(jobs: readonly ActiveJob[], patience?: number): Prom
   const over = new AbortController();
   await Promise.race([running, sleep(patience, undefined, { signal: over.signal }).catch(() => undefined)]);
   over.abort();
+}
+
+/** Makes what looks at a job again, which is new or changed. */
+function createLook(
+  { store, now }: EngineOptions,
+  jobs: Map<string, ActiveJob>,
+  { follow, isClosed, end, pump }: { isClosed: () => boolean; pump: () => void } & Pick<Background, 'follow'> & Pick<Ending, 'end'>,
+): (id: string) => void {
+  const refresh = inTurn(async (id) => {
+    const job = jobs.get(id) ?? (await loadJob(store.db, id, now));
+    if (!job) return;
+    jobs.set(id, job);
+    const row = await store.db.selectFrom('jobs').select('cancelled').where('id', '=', id).executeTakeFirst();
+    job.cancelled = row?.cancelled === 1;
+    for (const phase of job.phases) phase.mayHaveMore = true;
+    if (job.cancelled || (await isJobOver(store.db, id))) follow(end(job), `ending job ${id}`);
+    else pump();
+  });
+  return (id) => {
+    if (!isClosed()) follow(refresh(id), `looking at job ${id}`);
+  };
 }
 
 /** Starts the engine and goes on with the jobs that ran when the service ended. */
@@ -127,6 +153,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     onRecorded: (results, over) => {
       leases.forget(results.flatMap(({ task, kind }) => (kind === 'retry' ? [] : task)));
       results.forEach(followResult);
+      if (results.some(hasFollowers)) store.notices?.send();
       for (const job of over) follow(ending.end(job), `ending job ${job.id}`);
       scheduler.pump();
     },
@@ -142,21 +169,11 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     openZone: createZoneMaker({ ...options, timeLimit }, zonesDir, isClosed),
   });
 
-  async function refresh(id: string): Promise<void> {
-    const job = jobs.get(id) ?? (await loadJob(store.db, id, now));
-    if (!job) return;
-    jobs.set(id, job);
-    const row = await store.db.selectFrom('jobs').select('cancelled').where('id', '=', id).executeTakeFirst();
-    job.cancelled = row?.cancelled === 1;
-    for (const phase of job.phases) phase.mayHaveMore = true;
-    if (job.cancelled || (await isJobOver(store.db, id))) follow(ending.end(job), `ending job ${id}`);
-    else scheduler.pump();
-  }
-
-  const refreshInTurn = inTurn(refresh);
-  function wake(id: string): void {
-    if (!isClosed()) follow(refreshInTurn(id), `looking at job ${id}`);
-  }
+  const look = createLook(options, jobs, { follow, isClosed, end: ending.end, pump: scheduler.pump });
+  const wake = (id: string): void => {
+    look(id);
+    store.notices?.send();
+  };
 
   const forget = (job: ActiveJob): void => follow(ending.drop(job), `forgetting job ${job.id}`);
 
@@ -167,8 +184,8 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     const found = await detected;
     if ('refusal' in found) return;
     ({ isolation } = found);
-    if (!leases.isShared) for (const id of await listRunningJobs(store)) wake(id);
-    else await watchJobs({ store, leases, jobs, log, signal: closing.signal, onChange: wake, onDone: forget, onTasks: scheduler.pump });
+    if (!leases.isShared) for (const id of await listRunningJobs(store)) look(id);
+    else await watchJobs({ store, leases, jobs, log, signal: closing.signal, onChange: look, onDone: forget, onTasks: scheduler.pump });
   }
   follow(start(), 'starting');
 

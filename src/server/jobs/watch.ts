@@ -4,10 +4,13 @@ import type { Store } from '../store/store.ts';
 import type { ActiveJob, Task } from './active-job.ts';
 import { databaseTime, leaseTime, renewalTime, type TaskLeases } from './leases.ts';
 
-/** What other engines do to the jobs of a database, found by asking it again and again: a notice may be lost, an answer not. */
+/** What other engines do to the jobs of a database, found by asking it again and again: a notice may be lost, an answer not. Notices only make the next question come sooner. */
 
 /** Milliseconds between two questions, give or take a quarter, so that engines do not ask all at once. */
-const pollTime = 1000;
+const usualPollTime = 1000;
+
+/** Milliseconds from one question to the next however many notices come. */
+const shortestPause = 100;
 
 /** What a watch works with. */
 export interface WatchOptions {
@@ -16,6 +19,8 @@ export interface WatchOptions {
   /** Jobs that the engine knows. */
   readonly jobs: ReadonlyMap<string, ActiveJob>;
   readonly log: (line: string) => void;
+  /** Milliseconds; one second when absent. */
+  readonly pollTime?: number | undefined;
   /** Ends the watch. */
   readonly signal: AbortSignal;
   /** Told of a job that is new, was cancelled, or whose end nobody writes. */
@@ -56,17 +61,48 @@ function listOver(progress: readonly Progress[]): Set<string> {
   return over;
 }
 
+/** A pause that ends early when it is rung for. */
+interface Bell {
+  ring(): void;
+  /** @param time milliseconds; less when it was rung for since the last pause ended */
+  pause(time: number, signal: AbortSignal): Promise<void>;
+}
+
+function createBell(): Bell {
+  let isRung = false;
+  let endPause = (): void => undefined;
+  return {
+    ring: () => {
+      isRung = true;
+      endPause();
+    },
+    pause: async (time, signal) => {
+      await sleep(Math.min(time, shortestPause), undefined, { signal }).catch(() => undefined);
+      if (!isRung && !signal.aborted) {
+        const rung = new AbortController();
+        const end = (): void => rung.abort();
+        endPause = end;
+        signal.addEventListener('abort', end, { once: true });
+        await sleep(Math.max(0, time - shortestPause), undefined, { signal: rung.signal }).catch(() => undefined);
+        signal.removeEventListener('abort', end);
+      }
+      isRung = false;
+    },
+  };
+}
+
 /** Does work again and again; a failure is logged once until it succeeds again. */
 async function repeat(
   work: () => Promise<void>,
   pause: number,
   { signal, log }: Pick<WatchOptions, 'signal' | 'log'>,
   what: string,
+  bell: Bell = createBell(),
 ): Promise<void> {
   let isFailing = false;
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     // Jobs that were there before are gone on with at once.
-    if (!isFirst) await sleep(pause * (0.75 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+    if (!isFirst) await bell.pause(pause * (0.75 + Math.random() / 2), signal);
     if (signal.aborted) return;
     try {
       await work();
@@ -88,7 +124,7 @@ function dropQueued(tasks: readonly Task[]): void {
 
 /** Keeps leases, and keeps up with other engines, until the signal. Nothing is to be done where one process has the database. */
 export async function watchJobs(options: WatchOptions): Promise<void> {
-  const { store, leases, jobs, onChange, onDone, onTasks } = options;
+  const { store, leases, jobs, onChange, onDone, onTasks, pollTime = usualPollTime } = options;
   let overBefore = new Set<string>();
   /** Since when the database has answered without a failure, on the monotonic clock. */
   let answeringSince = performance.now();
@@ -124,9 +160,12 @@ export async function watchJobs(options: WatchOptions): Promise<void> {
     if (performance.now() - answeringSince > leaseTime) await asking(() => leases.collectLost());
   }
 
+  const bell = createBell();
+  const stopListening = store.notices?.listen(bell.ring);
   await Promise.all([
-    repeat(poll, pollTime, options, 'asking for tasks'),
+    repeat(poll, pollTime, options, 'asking for tasks', bell),
     repeat(async () => dropQueued(await asking(() => leases.renew())), renewalTime, options, 'renewing leases'),
     repeat(collect, renewalTime, options, 'taking over lost tasks'),
   ]);
+  await stopListening?.();
 }

@@ -3,6 +3,13 @@ import type { ByteStore } from './bytes.ts';
 import type { RunningDigest } from './running-digest.ts';
 import type { Schema } from './schema.ts';
 
+/** Says to the other processes of a database that there may be something to do. A notice has no content, and may be lost. */
+export interface Notices {
+  send(): void;
+  /** Tells of notices, own ones too, until the function that is returned is called. */
+  listen(onNotice: () => void): () => Promise<void>;
+}
+
 /** The data of the local service: rows in a database, bytes beside it. */
 export interface Store {
   /** For reading. */
@@ -25,5 +32,7 @@ export interface Store {
    * Absent where one process alone has the contents.
    */
   readonly beginReading?: (() => () => void) | undefined;
+  /** Absent where one process alone has the data. */
+  readonly notices?: Notices | undefined;
   close(): Promise<void>;
 }

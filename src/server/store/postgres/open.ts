@@ -8,6 +8,7 @@ import type { LocalStore } from '../open.ts';
 import type { S3Options } from '../s3/options.ts';
 import type { Store } from '../store.ts';
 import { assertMigrated } from './migrate.ts';
+import { createNotices } from './notices.ts';
 import { openPool } from './pool.ts';
 import { createWrites } from './write.ts';
 
@@ -103,13 +104,16 @@ export async function openClusterStore(options: ClusterStoreOptions): Promise<Lo
     await assertMigrated(db);
     const writes = createWrites(db, admit);
     const { bytes, close } = await openBytes(options);
+    const notices = createNotices(db, database, options.log ?? (() => undefined));
     return {
       db,
       bytes,
       ...writes,
       beginReading,
+      notices,
       close: async () => {
         await close();
+        await notices.finish();
         await db.destroy();
       },
     };

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql, type Kysely } from 'kysely';
+import { Client } from 'pg';
+import type { Schema } from '../schema.ts';
+import type { Notices } from '../store.ts';
+
+/**
+ * Notices by LISTEN and NOTIFY. They have no content and may be lost: whoever is told looks at the database, and does so without being told,
+ * only later. A pooler that shares connections by transactions delivers none, so that nobody listens through it.
+ */
+
+const channel = 'cloud_tasks';
+
+/** Milliseconds: to connect, for a query, between two attempts to listen, and between two looks whether the connection is still there. */
+const connectTime = 2000;
+const queryTime = 8000;
+const retryTime = 1000;
+const checkTime = 30_000;
+
+/** Whether queries reach the process of the server that this connection was told of: a pooler gives its clients numbers of its own. */
+async function isDirect(client: Client & { readonly processID?: number | null }): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return rows[0]?.pid === client.processID;
+}
+
+/** Listens on a connection of its own until that breaks or the signal comes. @returns false where no notices can be had */
+async function hold(url: string, onNotice: () => void, signal: AbortSignal): Promise<boolean> {
+  const client = new Client({
+    connectionString: url,
+    application_name: 'cloud',
+    keepAlive: true,
+    connectionTimeoutMillis: connectTime,
+    query_timeout: queryTime,
+  });
+  const broken = new AbortController();
+  const end = (): void => broken.abort();
+  client.on('error', end).on('end', end);
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    await client.connect();
+    if (!(await isDirect(client))) return false;
+    client.on('notification', onNotice);
+    await client.query(`listen ${channel}`);
+    // What was missed until now.
+    onNotice();
+    while (!broken.signal.aborted) {
+      await sleep(checkTime, undefined, { signal: broken.signal }).catch(() => undefined);
+      if (!broken.signal.aborted) await client.query('select 1');
+    }
+    return true;
+  } finally {
+    signal.removeEventListener('abort', end);
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function listenUntil(url: string, onNotice: () => void, { signal, log }: { signal: AbortSignal; log: (line: string) => void }) {
+  while (!signal.aborted) {
+    // Whoever asks the database anyway says when it is away.
+    const isPossible = await hold(url, onNotice, signal).catch(() => true);
+    if (!isPossible) return log('the database is reached through a pooler, which delivers no notices: new tasks are found by asking');
+    await sleep(retryTime * (0.75 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** The notices of one process. @param db sends them */
+export function createNotices(
+  db: Kysely<Schema>,
+  url: string,
+  log: (line: string) => void,
+): Notices & { /** Waits until nothing is being sent. */ finish(): Promise<void> } {
+  let sending: Promise<void> | undefined;
+  let isDue = false;
+  async function sendAll(): Promise<void> {
+    // What is to be said while another is on its way is said once more after it.
+    for (; isDue;) {
+      isDue = false;
+      await sql`select pg_notify(${channel}, '')`.execute(db).catch(() => undefined);
+    }
+    sending = undefined;
+  }
+  return {
+    send: () => {
+      isDue = true;
+      sending ??= sendAll();
+    },
+    listen: (onNotice) => {
+      const stop = new AbortController();
+      const listening = listenUntil(url, onNotice, { signal: stop.signal, log });
+      return () => {
+        stop.abort();
+        return listening;
+      };
+    },
+    finish: async () => sending,
+  };
+}
