@@ -1331,6 +1331,8 @@ function __cloud_valued
             return 0
         case 'server worker/--slots'
             return 0
+        case 'server worker/--account-tasks'
+            return 0
         case 'server worker/--isolation'
             return 0
         case 'server worker/--time-limit'
@@ -2578,6 +2580,7 @@ complete -c cloud -n '__cloud_at \'server worker\'' -l bytes -x -d 'Where conten
 complete -c cloud -n '__cloud_at \'server worker\'' -l bytes-credentials -r -F -d 'Read the key pair of s3:// from this file, as AWS tools write it; AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY when absent'
 complete -c cloud -n '__cloud_at \'server worker\'' -l work-dir -x -a '(__fish_complete_directories)' -d 'Folder in which tasks run; that of the contents when absent'
 complete -c cloud -n '__cloud_at \'server worker\'' -l slots -x -d 'Tasks at once; by default, cores'
+complete -c cloud -n '__cloud_at \'server worker\'' -l account-tasks -x -d 'Most tasks of an account at once, counted over all workers and gateways; no limit when absent'
 complete -c cloud -n '__cloud_at \'server worker\'' -l isolation -x -a 'bubblewrap namespaces none' -d 'Sandbox for tasks; the strongest that this machine allows when absent'
 complete -c cloud -n '__cloud_at \'server worker\'' -l require-isolation -d 'Refuse to start without a sandbox'
 complete -c cloud -n '__cloud_at \'server worker\'' -l time-limit -x -d 'Longest time of a task; 1h when absent'

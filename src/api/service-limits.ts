@@ -31,6 +31,7 @@ export const serviceLimits = {
   openUploads: { default: 10_000, help: 'Multipart uploads of an account that are neither committed nor aborted' },
   uploadDays: { default: 3650, help: 'Days after which an upload that is neither committed nor aborted is given up with its parts' },
   jobInputs: { default: 1_000_000, help: 'Inputs of a job' },
+  accountTasks: { default: 1_000_000, help: 'Tasks of jobs of an account that run at the same time' },
   connections: { default: 10_000, help: 'Connections to both services; fewer where the system allows few open files' },
   handshakeMilliseconds: { default: 10_000, help: 'Milliseconds that a client has for the TLS handshake' },
   targetBytes: { default: 16_384, help: 'Bytes of the path and query of a request' },

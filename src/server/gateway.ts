@@ -130,7 +130,8 @@ async function serve(
   const { tls: place } = options;
   const readPair = place && (() => readTls(place, listTlsNames(options), now()));
   const tls = await readPair?.();
-  const local: LocalOptions = { ...options, datacenter, dataDir, http: tls === undefined };
+  const { serviceLimits } = options.settings ?? {};
+  const local: LocalOptions = { ...options, datacenter, dataDir, http: tls === undefined, serviceLimits };
   let own: OwnAddresses = { datacenters: {}, services: {} };
   const settings = { ...options.settings, addresses: () => own };
   const engine = options.noJobs === true ? undefined : prepareJobs(store, local, () => own.services['storage'] ?? '');

@@ -23,7 +23,8 @@ export interface WaitingEngine extends JobEngine {
  */
 export function prepareJobs(store: LocalStore, options: JobOptions, url: () => string): WaitingEngine | undefined {
   const { dataDir, datacenter: server = defaultDatacenter, host = '127.0.0.1', allowJobs = false, now = Date.now } = options;
-  const { log = () => undefined, jobSlots: slots, jobTimeLimit: timeLimit, isolation } = options;
+  const { log = () => undefined, jobSlots: slots, jobTimeLimit: timeLimit, isolation, serviceLimits } = options;
+  const accountTasks = serviceLimits?.accountTasks;
   if (options.replay !== undefined) return undefined;
   if (!allowJobs && !isLoopback(host)) {
     log(jobsNotAllowed);
@@ -36,7 +37,7 @@ export function prepareJobs(store: LocalStore, options: JobOptions, url: () => s
   let started: JobEngine | undefined;
   const starting = listening.then(async () => {
     const { startJobEngine } = await import('./jobs/engine.ts');
-    return (started = startJobEngine({ store, dataDir, url, server, now, log, slots, timeLimit, isolation }));
+    return (started = startJobEngine({ store, dataDir, url, server, now, log, slots, accountTasks, timeLimit, isolation }));
   });
   return {
     start,

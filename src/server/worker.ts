@@ -13,6 +13,8 @@ import type { LocalStore } from './store/open.ts';
 export interface WorkerOptions extends MemberOptions {
   /** Tasks at once; as many as there are cores when absent. */
   readonly slots?: number | undefined;
+  /** Most tasks of one account at once, on all processes that say the same; no limit when absent. */
+  readonly accountTasks?: number | undefined;
   /** The only way in which tasks may be kept from the rest of the machine; the strongest that it allows when absent. */
   readonly isolation?: IsolationKind | undefined;
   /** Whether a worker without a sandbox is no worker. */
@@ -59,9 +61,10 @@ function followUrl(store: LocalStore, given: string | undefined, signal: AbortSi
 async function startEngine(
   store: LocalStore,
   { dataDir, owner, url }: { dataDir: string; owner: string; url: () => string },
-  { slots, isolation, timeLimit, requireIsolation = false, now, log }: WorkerOptions,
+  { slots, accountTasks, isolation, timeLimit, requireIsolation = false, now, log }: WorkerOptions,
 ): Promise<{ engine: JobEngine; kind: IsolationKind }> {
-  const engine = startJobEngine({ store, dataDir, owner, url, server: hostname(), slots, isolation, timeLimit, now, log });
+  const limits = { slots, accountTasks, timeLimit };
+  const engine = startJobEngine({ ...limits, store, dataDir, owner, url, server: hostname(), isolation, now, log });
   const found = await engine.detected;
   const kind = 'isolation' in found ? found.isolation.kind : undefined;
   if (kind !== undefined && (kind !== 'none' || !requireIsolation)) return { engine, kind };

@@ -60,11 +60,11 @@ interface Engine {
   readonly phase: ActivePhase;
 }
 
-async function enter(store: LocalStore, owner: string, id: string): Promise<Engine> {
+async function enter(store: LocalStore, owner: string, id: string, accountTasks?: number): Promise<Engine> {
   const job = await loadJob(store.db, id, Date.now);
   const phase = job?.phases[0];
   if (!job || !phase) throw new Error('no job');
-  return { store, leases: createTaskLeases(store, owner), job, phase };
+  return { store, leases: createTaskLeases(store, owner, accountTasks), job, phase };
 }
 
 const claim = async ({ store, leases, job, phase }: Engine, limit: number): Promise<readonly Task[]> =>
@@ -123,6 +123,21 @@ describe('claims', () => {
     expect([held.length, (await claim(second, 10)).length]).toEqual([4, 0]);
     await first.leases.giveBack(first.leases.list(id));
     expect((await claim(second, 10)).map(({ attempt, lost }) => [attempt, lost])).toEqual(Array.from({ length: 4 }, () => [2, 0]));
+  });
+
+  test('of many at once take no more of an account than its limit, over all of its jobs', async () => {
+    await sql`delete from job_tasks`.execute(other.db);
+    const ids = await Promise.all([createJob(20), createJob(20)]);
+    const engines = await Promise.all(
+      Array.from({ length: 6 }, (_, at) => enter(at % 2 === 0 ? service.store : other, `e${at}`, ids[at % 3 === 0 ? 0 : 1] ?? '', 7)),
+    );
+    const claimed = await Promise.all(engines.map((engine) => claim(engine, 5)));
+    expect(claimed.flat()).toHaveLength(7);
+    for (const engine of engines) expect(await claim(engine, 5)).toEqual([]);
+    const [holder, tasks = []] = [engines[claimed.findIndex(({ length }) => length > 0)], claimed.find(({ length }) => length > 0)];
+    await holder?.leases.giveBack(tasks.slice(0, 1));
+    const again = await Promise.all(engines.map((engine) => claim(engine, 5)));
+    expect(again.flat()).toHaveLength(1);
   });
 
   test('a lease that is renewed is not taken away, one that is not is', async () => {

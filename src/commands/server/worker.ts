@@ -12,7 +12,7 @@ const defaultPatience = 30_000;
 export const worker = command({
   summary: 'Do tasks of jobs for the gateways of a database, in the foreground',
   description:
-    'Any number of workers, on any machines that reach the database and the contents, share the tasks of all jobs; gateways do tasks too unless they are started with --no-jobs. A task whose worker is lost is done by another, and what a worker that was cut off comes back with is refused, so that each outcome counts once. An input that ends its worker four times fails, and no other with it. Tasks run in a sandbox, or not at all unless --isolation none says so.\nLogs go to stdout, with -j as lines of JSON, of which the first names the worker. SIGTERM or Ctrl-C ends it: it takes no further task, lets those under way finish, and gives back the others.',
+    'Any number of workers, on any machines that reach the database and the contents, share the tasks of all jobs; gateways do tasks too unless they are started with --no-jobs. A task whose worker is lost is done by another, and what a worker that was cut off comes back with is refused, so that each outcome counts once. An input that ends its worker four times fails, and no other with it. Accounts that have tasks get the same share of the slots, and so do the jobs of each; --account-tasks, or --limit account-tasks=N of gateways that do tasks, keeps an account from more at once: all have to be started with the same number. Tasks run in a sandbox, or not at all unless --isolation none says so.\nLogs go to stdout, with -j as lines of JSON, of which the first names the worker. SIGTERM or Ctrl-C ends it: it takes no further task, lets those under way finish, and gives back the others.',
   options: {
     ...databaseOptions,
     ...bytesOptions,
@@ -21,6 +21,9 @@ export const worker = command({
       values: 'directory',
     }),
     slots: number('Tasks at once; by default, cores', { range: [1, 1024] }),
+    accountTasks: number('Most tasks of an account at once, counted over all workers and gateways; no limit when absent', {
+      range: [1, 1_000_000],
+    }),
     isolation: choice('Sandbox for tasks; the strongest that this machine allows when absent', [
       'bubblewrap',
       'namespaces',
@@ -35,7 +38,7 @@ export const worker = command({
     const { options, world, global } = invocation;
     const database = await readDatabase(invocation, options);
     const bytes = await readBytes(invocation, options);
-    const { isolation, requireIsolation, slots, timeLimit, storPublicUrl: storUrl, drainTimeout = defaultPatience } = options;
+    const { isolation, requireIsolation, slots, accountTasks, timeLimit, storPublicUrl: storUrl, drainTimeout = defaultPatience } = options;
     if (requireIsolation && isolation === 'none')
       throw new UsageError('--isolation none is no isolation, and --require-isolation is given');
     const workDir = options.workDir === undefined ? undefined : resolvePath(world, options.workDir);
@@ -53,7 +56,7 @@ export const worker = command({
     });
     const { startWorker } = await import('../../server/worker.ts');
     const { now, pid } = world;
-    const given = { database, bytes, workDir, slots, isolation, requireIsolation, timeLimit, storUrl };
+    const given = { database, bytes, workDir, slots, accountTasks, isolation, requireIsolation, timeLimit, storUrl };
     const started = await startWorker({ ...given, pid, now, log });
     const { id, isolation: kind } = started;
     known.worker = id;

@@ -82,6 +82,8 @@ export interface ActiveJob {
   /** Others who added inputs, by their number, as far as they were needed. */
   readonly adders: Map<number, Party>;
   readonly phases: readonly ActivePhase[];
+  /** When it got a slot last, as a number that grows with each that is given; 0 for never. */
+  served: number;
   /** Tasks under way, until their outcome is recorded. */
   readonly running: Set<Promise<void>>;
   cancelled: boolean;
@@ -122,6 +124,7 @@ export async function loadJob(db: Kysely<Schema>, id: string, now: () => number)
     creator: await loadParty(db, { account: row.creator ?? row.account, user: row.user, access: row.access }),
     adders: new Map(),
     phases: (JSON.parse(row.phases) as Phase[]).map(createPhase),
+    served: 0,
     running: new Set(),
     cancelled: false,
     isEnding: false,

@@ -18,6 +18,8 @@ export interface EngineOptions {
   readonly isolation?: Isolation | IsolationKind | undefined;
   /** Tasks at once; as many as there are cores when absent. */
   readonly slots?: number | undefined;
+  /** Most tasks of one account at once, here or on all processes of a database that have this limit; no limit when absent. */
+  readonly accountTasks?: number | undefined;
   /** Most milliseconds of a task. */
   readonly timeLimit?: number | undefined;
 }

@@ -82,6 +82,12 @@ function hasFollowers({ task: { job, phase }, kind }: Result): boolean {
   return kind !== 'retry' && phase.number < job.phases.length - 1;
 }
 
+/** Lets the jobs of accounts go on whose tasks are over: they may have waited for the limit of the account. */
+function wakeAccounts(jobs: Iterable<ActiveJob>, results: readonly Result[]): void {
+  const accounts = new Set(results.map(({ task }) => task.job.account.id));
+  for (const { account, phases } of jobs) if (accounts.has(account.id)) for (const phase of phases) phase.mayHaveMore = true;
+}
+
 type ZoneMaker = (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => Promise<ActiveZone | undefined>;
 
 /** Makes what opens zones, each in a directory of its own below `zonesDir`. */
@@ -128,9 +134,9 @@ function createLook(
 
 /** Starts the engine and goes on with the jobs that ran when the service ended. */
 export function startJobEngine(options: EngineOptions): JobEngine {
-  const { store, dataDir, now, log, slots = availableParallelism(), timeLimit = defaultTimeLimit } = options;
+  const { store, dataDir, now, log, slots = availableParallelism(), timeLimit = defaultTimeLimit, accountTasks = Infinity } = options;
   const jobs = new Map<string, ActiveJob>();
-  const leases = createTaskLeases(store, options.owner ?? randomUUID());
+  const leases = createTaskLeases(store, options.owner ?? randomUUID(), accountTasks);
   const loads = createZoneLoads();
   const background = createBackground(log);
   const { follow } = background;
@@ -153,6 +159,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     onRecorded: (results, over) => {
       leases.forget(results.flatMap(({ task, kind }) => (kind === 'retry' ? [] : task)));
       results.forEach(followResult);
+      if (accountTasks !== Infinity) wakeAccounts(jobs.values(), results);
       if (results.some(hasFollowers)) store.notices?.send();
       for (const job of over) follow(ending.end(job), `ending job ${job.id}`);
       scheduler.pump();
@@ -162,7 +169,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
 
   let isDraining = false;
   const isStopping = (): boolean => isDraining || isClosed();
-  const given = { store, now, log, jobs, leases, slots, loads, follow, record, isClosed: isStopping };
+  const given = { store, now, log, jobs, leases, slots, accountTasks, loads, follow, record, isClosed: isStopping };
   const scheduler = createScheduler({
     ...given,
     isolation: () => isolation,

@@ -133,21 +133,38 @@ function createOwnLeases({ db }: Store): TaskLeases {
   };
 }
 
+/** How many more tasks of an account may run. Until the transaction ends nobody else claims any of them. */
+async function findRoom(transaction: Kysely<Schema>, account: string, most: number): Promise<number> {
+  await sql`select id from accounts where id = ${account} for no key update`.execute(transaction);
+  const { rows } = await sql<{ running: number }>`
+    select count(*) as running from job_tasks join jobs on jobs.id = job_tasks.job
+    where job_tasks.state = 'running' and jobs.account = ${account}`.execute(transaction);
+  return Math.max(0, most - (rows[0]?.running ?? 0));
+}
+
 /** Leases of one of many engines. @param owner names it among them */
-function createSharedLeases({ db }: Store, owner: string): TaskLeases {
+function createSharedLeases({ db }: Store, owner: string, accountTasks: number): TaskLeases {
   const held = new Map<string, Task>();
   const forget = (tasks: readonly Task[]): void => {
     // What was claimed anew meanwhile is another attempt.
     for (const task of tasks) if (held.get(nameOf(task))?.attempt === task.attempt) held.delete(nameOf(task));
   };
+  async function claim(target: Kysely<Schema>, job: ActiveJob, phase: ActivePhase, limit: number): Promise<readonly ClaimedRow[]> {
+    const place = { owner, job: job.id, phase: phase.number };
+    const isSuspecting = [...held.values()].some(({ lost }) => lost > 0);
+    const isDue = sql`lost > 0 and (lease is null or lease <= ${databaseTime})`;
+    const suspects = isSuspecting ? [] : await take(target, { ...place, limit: 1 }, isDue);
+    const rest = limit - suspects.length;
+    return rest === 0 ? suspects : [...suspects, ...(await take(target, { ...place, limit: rest }, sql`lost = 0`))];
+  }
   return {
     isShared: true,
-    async claim(job, phase, limit) {
-      const place = { owner, job: job.id, phase: phase.number };
-      const isSuspecting = [...held.values()].some(({ lost }) => lost > 0);
-      const isDue = sql`lost > 0 and (lease is null or lease <= ${databaseTime})`;
-      const suspects = isSuspecting ? [] : await take(db, { ...place, limit: 1 }, isDue);
-      return [...suspects, ...(await take(db, { ...place, limit }, sql`lost = 0`))];
+    claim: (job, phase, limit) => {
+      if (accountTasks === Infinity) return claim(db, job, phase, limit);
+      return db.transaction().execute(async (transaction) => {
+        const room = await findRoom(transaction, job.account.id, accountTasks);
+        return room === 0 ? [] : claim(transaction, job, phase, Math.min(limit, room));
+      });
     },
     keep(tasks) {
       for (const task of tasks) held.set(nameOf(task), task);
@@ -180,9 +197,13 @@ function createSharedLeases({ db }: Store, owner: string): TaskLeases {
   };
 }
 
-/** The leases of an engine. @param owner names it among those of other processes */
-export function createTaskLeases(store: Store, owner: string): TaskLeases {
-  return isPostgres(store.db) ? createSharedLeases(store, owner) : createOwnLeases(store);
+/**
+ * The leases of an engine.
+ * @param owner names it among those of other processes
+ * @param accountTasks most tasks of an account that are claimed, by all that have this limit
+ */
+export function createTaskLeases(store: Store, owner: string, accountTasks = Infinity): TaskLeases {
+  return isPostgres(store.db) ? createSharedLeases(store, owner, accountTasks) : createOwnLeases(store);
 }
 
 /** Whether tasks of a job are in the hands of an engine that is alive. */

@@ -1,0 +1,89 @@
+import type { ActiveJob, ActivePhase } from './active-job.ts';
+import type { Isolation } from './isolation.ts';
+import { chooseDepth } from './pace.ts';
+import { countByAccount, orderByShare } from './shares.ts';
+import type { TaskRunner } from './task-runner.ts';
+import type { ZoneLoads } from './zone-loads.ts';
+
+/** Tasks that may be between their beginning and the record of their outcome before no further one is begun. */
+const mostRunning = 1000;
+
+/** Whether tasks that were claimed wait for a slot. */
+export function hasQueue(phases: readonly ActivePhase[]): boolean {
+  return phases.some(({ queue }) => queue.length > 0);
+}
+
+/** Gives tasks that were claimed to zones. */
+export interface Feeder {
+  /** Fills free slots with tasks of jobs that have some. */
+  feed(waiting: readonly ActiveJob[], isolation: Isolation): void;
+}
+
+interface FeederOptions {
+  readonly jobs: ReadonlyMap<string, ActiveJob>;
+  /** Tasks at once, and most of them of one account. */
+  readonly slots: number;
+  readonly accountTasks: number;
+  readonly loads: ZoneLoads;
+  readonly runner: TaskRunner;
+  /** Makes another zone. */
+  readonly open: (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => void;
+}
+
+/** Makes a feeder of the zones of the jobs in `jobs`. */
+export function createFeeder({ jobs, slots, accountTasks, loads, runner, open }: FeederOptions): Feeder {
+  let turn = 0;
+  const isFull = (): boolean => loads.busy >= slots || runner.running >= mostRunning;
+
+  /** Gives the tasks of the only job that has some to zones, several at once where they are short. */
+  function feedAlone(job: ActiveJob, isolation: Isolation): void {
+    const isAtLimit = (): boolean => accountTasks !== Infinity && (countByAccount(jobs.values()).get(job.account.id) ?? 0) >= accountTasks;
+    const mayUseAnother = (): boolean => !isFull() && !isAtLimit();
+    for (const phase of job.phases.toReversed()) {
+      const depth = chooseDepth(phase, slots);
+      for (const active of phase.zones) {
+        // Tasks that are handed over together are one write: a zone gets more when half of them are over.
+        if (active.load > depth / 2) continue;
+        while (active.load < (active.isLate ? 1 : depth) && (active.load > 0 || mayUseAnother())) {
+          const task = runner.running < mostRunning ? phase.queue.shift() : undefined;
+          if (!task) break;
+          runner.begin(active, task, isolation);
+        }
+      }
+      while (phase.queue.length > phase.opening && mayUseAnother()) open(job, phase, isolation);
+    }
+  }
+
+  /** Gives one task of a job to a zone, or makes one for it; the last phases come first, so that little lies between. */
+  function feedOne(job: ActiveJob, isolation: Isolation): boolean {
+    for (const phase of job.phases.toReversed()) {
+      const active = [...phase.zones].find(({ load }) => load === 0);
+      const task = active && phase.queue.shift();
+      if (task) runner.begin(active, task, isolation);
+      else if (!active && phase.queue.length > phase.opening) open(job, phase, isolation);
+      else continue;
+      return true;
+    }
+    return false;
+  }
+
+  /** Gives free slots one by one to whoever has least. */
+  function share(waiting: readonly ActiveJob[], isolation: Isolation): void {
+    while (!isFull()) {
+      const busy = countByAccount(jobs.values());
+      const ready = waiting.filter(({ account, phases }) => (busy.get(account.id) ?? 0) < accountTasks && hasQueue(phases));
+      const served = orderByShare(ready, jobs.values()).find((job) => feedOne(job, isolation));
+      if (!served) return;
+      turn += 1;
+      served.served = turn;
+    }
+  }
+
+  return {
+    feed: (waiting, isolation) => {
+      const [only] = waiting;
+      if (only && waiting.length === 1) feedAlone(only, isolation);
+      else share(waiting, isolation);
+    },
+  };
+}
