@@ -6,11 +6,11 @@ import type { Schema } from './store/schema.ts';
 import type { Store } from './store/store.ts';
 import { leaveDuty, takeDuty } from './store/postgres/duties.ts';
 import {
-  countGarbage,
   findHorizon,
   findNoted,
   forgetGarbage,
   listGarbage,
+  measureGarbage,
   seeGarbage,
   type Horizon,
   type Note,
@@ -58,9 +58,20 @@ export interface Collected {
   readonly horizon: number;
 }
 
-async function removeAll(store: Pick<Store, 'bytes'>, ids: readonly string[]): Promise<void> {
-  for (let index = 0; index < ids.length; index += removedAtOnce)
-    await Promise.all(ids.slice(index, index + removedAtOnce).map((id) => store.bytes.remove(id)));
+/** Contents that this process has removed. */
+const counts: Record<Reason, number> = { unused: 0, orphan: 0 };
+
+/** How many contents this process has removed so far, and why. */
+export function countRemoved(): Readonly<typeof counts> {
+  return counts;
+}
+
+async function removeAll(store: Pick<Store, 'bytes'>, ids: readonly string[], why: Reason): Promise<void> {
+  for (let index = 0; index < ids.length; index += removedAtOnce) {
+    const some = ids.slice(index, index + removedAtOnce);
+    await Promise.all(some.map((id) => store.bytes.remove(id)));
+    counts[why] += some.length;
+  }
 }
 
 /** Removes what was noted and nobody can be reading any more, after a last look whether something refers to it. */
@@ -75,7 +86,7 @@ async function removeNoted(options: CollectOptions, horizon: Horizon, goOn: () =
     const referenced = await findReferenced(store.db, ids);
     const unused = ids.filter((id) => !referenced.has(id));
     if (!dryRun) {
-      await removeAll(store, unused);
+      await removeAll(store, unused, 'unused');
       await forgetGarbage(store.db, notes);
     }
     unused.forEach((id) => onGone?.(id, 'unused'));
@@ -95,7 +106,7 @@ async function removeOrphans(options: CollectOptions, { milliseconds }: Horizon,
     // In this order: what is not referred to any more by the first look is noted by the second. Notes are removed by their own rules.
     const noted = await findNoted(store.db, unused);
     const orphans = unused.filter((id) => !noted.has(id));
-    if (!dryRun) await removeAll(store, orphans);
+    if (!dryRun) await removeAll(store, orphans, 'orphan');
     orphans.forEach((id) => onGone?.(id, 'orphan'));
     removed += orphans.length;
   };
@@ -144,10 +155,12 @@ async function removeLostRows({ store: { db }, dryRun = false, onGone }: Collect
     for (let index = 0; index < lost.length; index += batchSize) {
       const batch = lost.slice(index, index + batchSize);
       const name = sql.ref(column);
-      if (!dryRun)
+      if (!dryRun) {
         await sql`
           delete from ${sql.table(table)} where ${name} in (select value from ${listValues(db, JSON.stringify(batch))})
           and not exists (select 1 from entries where content = ${sql.ref(`${table}.${column}`)})`.execute(db);
+        counts.orphan += batch.length;
+      }
       batch.forEach((id) => onGone?.(id, 'orphan'));
     }
     removed += lost.length;
@@ -172,7 +185,7 @@ export async function collect(options: CollectOptions): Promise<Collected | unde
     const removed = await removeNoted(options, horizon, goOn);
     const lost = sweep && (await goOn()) ? await removeLostRows(options) : 0;
     const orphans = sweep && (await goOn()) ? await removeOrphans(options, horizon, goOn) : 0;
-    const waiting = (await countGarbage(db)) - (dryRun ? removed : 0);
+    const waiting = (await measureGarbage(db)).count - (dryRun ? removed : 0);
     return { removed, orphans: orphans + lost, waiting, horizon: horizon.milliseconds };
   } finally {
     await leaveDuty(db, 'collect', holder);

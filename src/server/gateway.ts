@@ -20,6 +20,7 @@ import { keepCollecting } from './keep-collecting.ts';
 import { countRequests } from './running-requests.ts';
 import type { LocalStore } from './store/open.ts';
 import type { Lease } from './store/postgres/lease.ts';
+import { followGarbage } from './operator/follow-garbage.ts';
 import { openWatch, type GatewayState, type Watch, type WatchOptions } from './operator/watch.ts';
 import type { OwnAddresses, ServiceSettings } from './settings.ts';
 
@@ -145,12 +146,15 @@ async function serve(
   own = { datacenters: { [datacenter]: publicUrl }, services: { compute: publicUrl, storage: storPublicUrl } };
   const stopFollowing = engine && followCancelled(store, engine.wake, log);
   const stopFolding = foldRegularly(store.db, log);
+  const garbage = watch.adminUrl === undefined ? undefined : followGarbage(store.db);
+  if (garbage !== undefined) state.garbage = garbage.read;
   const { keepGarbage: keep, collects = true } = options;
   const collecting = collects ? keepCollecting({ store, keeping, log, holder: lease.id, keep }) : undefined;
   const closeAll = async (patience?: number): Promise<void> => {
     await following?.stop();
     await stopFollowing?.();
-    await Promise.all([compute.close(patience), storage.close(patience), engine?.close(), collecting?.stop(), stopFolding()]);
+    const background = [engine?.close(), collecting?.stop(), stopFolding(), garbage?.stop()];
+    await Promise.all([compute.close(patience), storage.close(patience), ...background]);
   };
   try {
     await nameServices(store, own);

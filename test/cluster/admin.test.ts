@@ -18,7 +18,7 @@ let gateway: GatewayProcess;
 
 beforeAll(async () => {
   home = await openGatewayHome();
-  gateway = await home.start('--http', '--admin-port', '0');
+  gateway = await home.start('--http', '--admin-port', '0', '--no-collect');
 });
 afterAll(() => home.remove());
 
@@ -89,6 +89,26 @@ test('metrics count what was done', async () => {
   for (const name of others.split(' ')) expect(all.get(name)?.samples.size, name).toBeGreaterThan(0);
   // Without TLS there is no certificate to end.
   expect(all.get('cloud_certificate_end_timestamp_seconds')?.samples.size).toBe(0);
+});
+
+test('metrics tell of garbage: noted by this gateway, waiting and for how long in the whole cluster', { timeout: 90_000 }, async () => {
+  const noted = (await read('cloud_garbage_noted_total')) ?? 0;
+  expect(await send('PUT', '/alice/stor/garbage', 'x'.repeat(40_000))).toBe(204);
+  expect(await send('PUT', '/alice/stor/garbage', 'y'.repeat(40_000))).toBe(204);
+  expect(await send('DELETE', '/alice/stor/garbage')).toBe(204);
+  expect(await read('cloud_garbage_noted_total')).toBe(noted + 2);
+  // Of a week ago, so that it is the oldest; this gateway looks every few seconds.
+  await runStatement(home.url, "insert into garbage (bytes, noted) values ('of-a-week-ago', clock_timestamp() - interval '7 days')");
+  await expect.poll(() => read('cloud_garbage_oldest_age_seconds'), { timeout: 40_000 }).toBeGreaterThan(6 * 86_400);
+  expect(await read('cloud_garbage_waiting')).toBeGreaterThan(0);
+  await runStatement(home.url, 'delete from garbage');
+  await expect.poll(() => read('cloud_garbage_waiting'), { timeout: 40_000 }).toBe(0);
+  expect(await read('cloud_garbage_oldest_age_seconds')).toBe(0);
+  const all = await readAll();
+  expect([...(all.get('cloud_garbage_removed_total')?.samples.keys() ?? [])]).toEqual([
+    series('cloud_garbage_removed_total', { why: 'unused' }),
+    series('cloud_garbage_removed_total', { why: 'orphan' }),
+  ]);
 });
 
 test('each request is one line with its id, and nothing in it is secret', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readAll } from '../../src/api/message.ts';
+import { countRemoved } from '../../src/server/cluster-collector.ts';
 import { catchUp } from '../support/cluster-database.ts';
 import { createTestGateways, type TestGateway, type TestGateways } from '../support/cluster-gateways.ts';
 
@@ -70,6 +71,7 @@ async function putParts({ storage }: TestGateway): Promise<{ path: string; bytes
 
 test('what is overwritten or deleted goes when all that could read it is over, and not before', async () => {
   const [replaced, deleted] = [await put(first), await put(second)];
+  const before = countRemoved().unused;
   expect((await second.storage('PUT', replaced.path, { body: Buffer.from('new'.repeat(5000)) })).status).toBe(204);
   expect((await first.storage('DELETE', deleted.path)).status).toBe(204);
   // Who began before may have looked it up before.
@@ -79,6 +81,7 @@ test('what is overwritten or deleted goes when all that could read it is over, a
   expect(await gateways.collect()).toMatchObject({ removed: 0, waiting: 2 });
   await gateways.renewAll();
   expect(await gateways.collect()).toMatchObject({ removed: 2, waiting: 0 });
+  expect(countRemoved().unused).toBe(before + 2);
   expect([existsSync(fileOf(replaced.content)), existsSync(fileOf(deleted.content))]).toEqual([false, false]);
   expect((await first.storage('GET', replaced.path)).text).toBe('new'.repeat(5000));
 });

@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { steps, type StepTable } from '../store/migrations.ts';
+import { measureGarbage } from '../store/postgres/garbage.ts';
 import { readVersion } from '../store/postgres/migrate.ts';
 import { openPostgres } from '../store/postgres/open.ts';
 import type { Schema } from '../store/schema.ts';
@@ -82,9 +83,7 @@ async function describeGateways(db: Kysely<Schema>): Promise<StatusRow[]> {
 async function describeCollection(db: Kysely<Schema>): Promise<StatusRow[]> {
   const { rows: holders } = await sql<{ holder: string; until: number }>`
     select holder, ${milliseconds('until')} as until from duties where name = 'collect' and until > clock_timestamp()`.execute(db);
-  const { rows } = await sql<{ count: number; age: number | null }>`
-    select count(*) as count, extract(epoch from clock_timestamp() - min(noted)) * 1000 as age from garbage`.execute(db);
-  const [{ count, age } = { count: 0, age: null }] = rows;
+  const { count, age } = await measureGarbage(db);
   const [holder] = holders;
   const collector = holder
     ? { id: holder.holder, until: toIso(holder.until), detail: `gateway ${holder.holder}` }

@@ -4,6 +4,8 @@ import type { RequestObserver } from '../http/request-observer.ts';
 import { steps } from '../store/migrations.ts';
 import { readPoolUsage } from '../store/postgres/pool.ts';
 import { countWrites } from '../store/postgres/write.ts';
+import { countRemoved } from '../cluster-collector.ts';
+import type { WaitingGarbage } from './follow-garbage.ts';
 import { createMetrics, type Metrics, type Sample } from './metrics.ts';
 
 /** What a gateway shows of itself, each read when somebody asks. */
@@ -14,6 +16,8 @@ export interface GatewayGauges {
   connections(): number;
   /** Milliseconds since the epoch at which the certificate ends; undefined without TLS. */
   certificateEnd(): number | undefined;
+  /** Contents that wait for removal; undefined while that is not known. */
+  garbage(): WaitingGarbage | undefined;
 }
 
 /** Upper bounds, seconds: from a look-up in the database to a large upload. */
@@ -88,6 +92,24 @@ function showDatabase({ read }: Metrics): void {
   );
 }
 
+function showGarbage({ read }: Metrics, garbage: GatewayGauges['garbage']): void {
+  read({ name: 'cloud_garbage_noted_total', help: 'Contents that this gateway left to the collector.', type: 'counter' }, () =>
+    some(countWrites().noted),
+  );
+  const removed = 'Contents that this gateway removed as collector: that were overwritten or deleted, or that nothing refers to.';
+  read({ name: 'cloud_garbage_removed_total', help: removed, labels: ['why'], type: 'counter' }, () =>
+    Object.entries(countRemoved()).map(([why, count]) => [[why], count] as const),
+  );
+  read({ name: 'cloud_garbage_waiting', help: 'Contents that wait for removal, in the whole cluster.', type: 'gauge' }, () =>
+    some(garbage()?.count),
+  );
+  const oldest = 'How long the first of these contents has been waiting; 0 when there are none.';
+  read({ name: 'cloud_garbage_oldest_age_seconds', help: oldest, type: 'gauge' }, () => {
+    const age = garbage()?.age;
+    return some(age === undefined ? undefined : age / 1000);
+  });
+}
+
 function showProcess({ read }: Metrics): () => void {
   const started = Date.now() / 1000 - process.uptime();
   const loop = monitorEventLoopDelay({ resolution: loopResolution });
@@ -141,6 +163,7 @@ export function createGatewayMetrics(gauges: GatewayGauges): { write: () => stri
     return some(end === undefined ? undefined : end / 1000);
   });
   showDatabase(metrics);
+  showGarbage(metrics, () => gauges.garbage());
   const end = showProcess(metrics);
   return { write: () => metrics.write(), observer, end };
 }

@@ -1,5 +1,6 @@
 import type { FinishedRequest, RequestObserver } from '../http/request-observer.ts';
 import { listenForAdmin } from './admin.ts';
+import type { WaitingGarbage } from './follow-garbage.ts';
 import { createGatewayMetrics } from './gateway-metrics.ts';
 
 /** What is known of a gateway, filled in as it starts. */
@@ -9,6 +10,7 @@ export interface GatewayState {
   connections?: () => number;
   /** Milliseconds since the epoch. */
   certificateEnd?: () => number;
+  garbage?: () => WaitingGarbage | undefined;
 }
 
 /** How a gateway is watched. */
@@ -57,6 +59,7 @@ export async function openWatch({ admin, onRequest }: WatchOptions, state: Gatew
     isReady: () => findUnready(state) === undefined,
     connections: () => state.connections?.() ?? 0,
     certificateEnd: () => state.certificateEnd?.(),
+    garbage: () => state.garbage?.(),
   });
   try {
     const listener = await listenForAdmin(admin, { findUnready: () => findUnready(state), writeMetrics: metrics.write });

@@ -77,8 +77,9 @@ export async function findNoted(db: Kysely<Schema>, ids: readonly string[]): Pro
   return new Set(rows.map(({ bytes }) => bytes));
 }
 
-/** How many notes there are. */
-export async function countGarbage(db: Kysely<Schema>): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*) as count from garbage`.execute(db);
-  return rows[0]?.count ?? 0;
+/** How many notes there are, and the age of the oldest of them, milliseconds; null without any. */
+export async function measureGarbage(db: Kysely<Schema>): Promise<{ count: number; age: number | null }> {
+  const { rows } = await sql<{ count: number; age: number | null }>`
+    select count(*) as count, extract(epoch from clock_timestamp() - min(noted)) * 1000 as age from garbage`.execute(db);
+  return rows[0] ?? { count: 0, age: null };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
+import { countNoted } from '../note-garbage.ts';
 import type { Schema } from '../schema.ts';
 import type { Store } from '../store.ts';
 import { StoreUnavailable } from '../unavailable.ts';
@@ -10,9 +11,9 @@ const patience = 5000;
 const longestPause = 100;
 
 /** Transactions of all stores of this process. */
-const counts = { commits: 0, retries: 0 };
+const counts = { commits: 0, retries: 0, noted: 0 };
 
-/** How many transactions this process has committed, and how often it has run one again. */
+/** How many transactions this process has committed, how often it has run one again, and how many contents the committed ones left to the collector. */
 export function countWrites(): Readonly<typeof counts> {
   return counts;
 }
@@ -36,15 +37,17 @@ export function createWrites(db: Kysely<Schema>, admit: ((transaction: Transacti
       const end = performance.now() + patience;
       for (let pause = 1; ; pause = Math.min(longestPause, pause * 2)) {
         try {
-          const value = await db
+          const [value, noted] = await db
             .transaction()
             .setIsolationLevel(level)
             .execute(async (transaction) => {
               await admit?.(transaction);
-              return work(transaction);
+              const done = await work(transaction);
+              return [done, countNoted(transaction)] as const;
             });
           commits += 1;
           counts.commits += 1;
+          counts.noted += noted;
           return value;
         } catch (error) {
           if (!isRepeatable(error)) throw error;
