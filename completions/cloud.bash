@@ -270,7 +270,7 @@ _cloud_place() {
     'policies simulate') options="--with-role+ --at --source --from --expect $_cloud_shared" ;;
     'policies who-can') options="--at --source --from $_cloud_shared" ;;
     'rbac') commands='export diff apply impact graph schema' options="$_cloud_shared" ;;
-    'rbac export') options="$_cloud_shared" ;;
+    'rbac export') options="--tree+ $_cloud_shared" ;;
     'rbac diff') options="--prune --exit-code $_cloud_shared" ;;
     'rbac apply') options="--prune --dry-run -y,--yes --wait-timeout $_cloud_shared" ;;
     'rbac impact') options="--delete-role+ --prune --at --source $_cloud_shared" ;;
@@ -524,6 +524,7 @@ _cloud_value() {
     'policies who-can/--at') kind=text ;;
     'policies who-can/--source') kind=text ;;
     'policies who-can/--from') kind=file ;;
+    'rbac export/--tree') kind=text ;;
     'rbac apply/--wait-timeout') kind=text ;;
     'rbac impact/--delete-role') kind=role ;;
     'rbac impact/--at') kind=text ;;

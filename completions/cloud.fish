@@ -607,6 +607,8 @@ function __cloud_valued
             return 0
         case 'policies who-can/--from'
             return 0
+        case 'rbac export/--tree'
+            return 0
         case 'rbac apply/--wait-timeout'
             return 0
         case 'rbac impact/--delete-role'
@@ -1802,6 +1804,7 @@ complete -c cloud -n '__cloud_below \'rbac\'' -a apply -d 'Change the account so
 complete -c cloud -n '__cloud_below \'rbac\'' -a impact -d 'Show what a document, or deleting a role, would grant to and revoke from each user'
 complete -c cloud -n '__cloud_below \'rbac\'' -a graph -d 'Draw who has which roles, what these allow, and where their tags are'
 complete -c cloud -n '__cloud_below \'rbac\'' -a schema -d 'Print the JSON schema of the document, for editors'
+complete -c cloud -n '__cloud_at \'rbac export\'' -l tree -x -d 'Collection or directory whose role tags are written as a tree, with what differs in it'
 complete -c cloud -n '__cloud_at \'rbac diff\'' -l prune -d 'Also delete what the parts of the document do not mention'
 complete -c cloud -n '__cloud_at \'rbac diff\'' -l exit-code -d 'Exit with 1 when something would change'
 complete -c cloud -n '__cloud_argument \'rbac diff\' 0 0' -F

@@ -1,3 +1,4 @@
+import { readTagHeader } from '../api/tag-header.ts';
 import type { Context } from '../cli/command.ts';
 import { requireNamed } from '../cli/named.ts';
 import { readBounded, readError } from '../client/response.ts';
@@ -81,14 +82,6 @@ export async function resolveResource(context: Context, word: string): Promise<R
 /** The path as requests have it, without a leading slash. */
 export function requestPath({ path }: Pick<Resource, 'path'>, account: string): string {
   return path === accountWord ? account : `${account}/${path}`;
-}
-
-/** Names in a `role-tag` header. */
-export function readTagHeader(header: string | undefined): string[] {
-  return (header ?? '')
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
 }
 
 /** The role tags of a resource, from the headers of a request for it; undefined when it does not exist. */

@@ -6,6 +6,7 @@ import type { RbacDocument } from './document.ts';
 import { pickUser } from '../lookup/find.ts';
 import { listRoles, parseMember, type Role } from '../lookup/role.ts';
 import { findTags, type Resource } from '../lookup/resource.ts';
+import { findTree } from './tree.ts';
 
 /** Who may do what, as far as a decision looks at it: of the account, or of a document. */
 export interface Access {
@@ -28,7 +29,7 @@ export async function readAccess(context: Context): Promise<Access> {
 }
 
 /** Takes a document for the account; what it does not mention is not there. */
-export function takeAccess({ users = [], roles = [], policies = [], tags = {} }: RbacDocument): Access {
+export function takeAccess({ users = [], roles = [], policies = [], tags = {}, trees = {} }: RbacDocument): Access {
   return {
     users: users.map(({ id, login }) => ({ id: id ?? login, login })),
     roles: roles.map(({ name, members = [], default_members: defaults = [], policies: names = [] }) => ({
@@ -40,7 +41,7 @@ export function takeAccess({ users = [], roles = [], policies = [], tags = {} }:
       policies: names.map((policy) => ({ name: policy })),
     })),
     policies,
-    findTags: ({ path }) => Promise.resolve(tags[path] ?? []),
+    findTags: ({ path }) => Promise.resolve(tags[path] ?? findTree(trees, path) ?? []),
   };
 }
 

@@ -40,6 +40,11 @@ export const document = {
   policies: optional(list('Policies', object('A policy', policyDocument))),
   roles: optional(list('Roles', object('A role', roleDocument))),
   tags: optional(map('Role tags: path below the account, such as keys or images/UUID, to a list of role names')),
+  trees: optional(
+    map(
+      'Role tags of whole trees: path of a collection, or of a directory such as stor/photos, to a list of role names for it and everything in it; entries of tags and of deeper trees come first',
+    ),
+  ),
 };
 
 export type KeyDocument = Infer<typeof keyDocument>;
@@ -56,4 +61,6 @@ export interface RbacDocument {
   roles?: RoleDocument[] | undefined;
   /** Role names by path below the account: `keys`, `users/alice`; `account` is the account itself. */
   tags?: Record<string, string[]> | undefined;
+  /** Role names by path of a tree: `users`, `stor/photos`; of several trees around something the deepest counts. */
+  trees?: Record<string, string[]> | undefined;
 }

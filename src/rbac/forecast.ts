@@ -4,6 +4,7 @@ import type { Access } from './access.ts';
 import type { Change, Step } from './change.ts';
 import type { RoleDocument } from './document.ts';
 import type { State } from './state.ts';
+import { isAtOrBelow, isStoragePath } from './tree.ts';
 
 /** What has a name that may change, and is the same before and after. */
 interface Named {
@@ -35,6 +36,8 @@ export interface Forecast {
   readonly policies: ForecastPolicy[];
   readonly roles: ForecastRole[];
   readonly resources: ForecastResource[];
+  /** Directories and objects by path. */
+  readonly entries: Map<string, ForecastResource>;
 }
 
 type MemberWho = ForecastRole['members'][number]['who'];
@@ -66,6 +69,7 @@ export function takeForecast(state: State, paths: readonly string[], tags: Reado
     policies: state.policies.map(({ id, name, rules }) => ({ id, name, rules })),
     roles: state.roles.map(({ id, name }) => ({ id, name, members: [], policies: [] })),
     resources: [],
+    entries: new Map(),
   };
   for (const [at, { members, policies }] of state.roles.entries()) {
     const role = forecast.roles[at];
@@ -80,13 +84,11 @@ export function takeForecast(state: State, paths: readonly string[], tags: Reado
     );
   }
   for (const path of new Set([...paths, ...Object.keys(tags)])) {
-    forecast.resources.push({ id: path, path, tags: (tags[path] ?? []).flatMap((name) => findByName(forecast.roles, name) ?? []) });
+    const resource = { id: path, path, tags: (tags[path] ?? []).flatMap((name) => findByName(forecast.roles, name) ?? []) };
+    if (isStoragePath(path)) forecast.entries.set(path, resource);
+    else forecast.resources.push(resource);
   }
   return forecast;
-}
-
-function isAtOrBelow(path: string, above: string): boolean {
-  return path === above || path.startsWith(`${above}/`);
 }
 
 function addResource({ resources }: Forecast, path: string): void {
@@ -189,11 +191,16 @@ const takers: Takers = {
   },
   deleteRole: (forecast, { id }) => {
     const gone = remove(forecast, 'roles', forecast.roles, id);
-    for (const each of forecast.resources) each.tags = each.tags.filter((role) => role !== gone);
+    for (const each of [...forecast.resources, ...forecast.entries.values()]) each.tags = each.tags.filter((role) => role !== gone);
   },
   setTags: (forecast, { path, roles }) => {
-    addResource(forecast, path);
     const tags = roles.flatMap((name) => findByName(forecast.roles, name) ?? []);
+    const entry = forecast.entries.get(path);
+    if (entry) {
+      entry.tags = tags;
+      return;
+    }
+    addResource(forecast, path);
     for (const each of forecast.resources) if (each.path === path) each.tags = tags;
   },
 };

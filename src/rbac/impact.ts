@@ -1,7 +1,7 @@
 import type { CallerRole, DecisionCaller, DecisionInput } from '../policy/decide.ts';
 import { requestPath, readResource, type Resource } from '../lookup/resource.ts';
 import { listCallerRoles } from './access.ts';
-import { toAccess, type Forecast } from './forecast.ts';
+import { toAccess, type Forecast, type ForecastResource } from './forecast.ts';
 import { findPermission, listCallers, printCaller } from './permission.ts';
 
 /** An action, and what it is done to: undefined for what role tags are on that no document has, such as objects and instances. */
@@ -9,6 +9,8 @@ export interface Deed {
   action: string;
   method: string | undefined;
   fits: ((resource: Resource) => boolean) | undefined;
+  /** Whether it is done to directories and objects. */
+  isStorage: boolean;
 }
 
 /** What a user may do after a change and not before, or the other way round. */
@@ -29,6 +31,8 @@ interface Target {
   label: string;
   path: string;
   resource: Resource | undefined;
+  /** Whether it is a directory or object of a tree. */
+  isEntry?: true;
   tags: readonly string[];
 }
 
@@ -38,12 +42,44 @@ interface Side {
   targets: ReadonlyMap<string, Target>;
 }
 
+/** What both sides are asked about beside resources. */
+interface Scope {
+  /** Names of all roles by id. */
+  known: ReadonlyMap<string, string>;
+  /** Paths of directories and objects. */
+  moved: ReadonlySet<string>;
+}
+
 /** Another may have the name afterwards. */
 function nameGone(name: string): string {
   return `${name} (deleted)`;
 }
 
-function listTargets({ resources, roles }: Forecast, account: string, known: ReadonlyMap<string, string>): Map<string, Target> {
+/** Directories and objects whose role tags change; `tagged:ROLE` stands for the others. */
+function listMoved(before: Forecast, after: Forecast): Set<string> {
+  const print = (resource: ForecastResource | undefined): string | undefined =>
+    resource?.tags
+      .map(({ id }) => id)
+      .toSorted()
+      .join();
+  return new Set([...after.entries.keys()].filter((path) => print(before.entries.get(path)) !== print(after.entries.get(path))));
+}
+
+function* listEntries({ entries }: Forecast, account: string, moved: ReadonlySet<string>): Generator<[string, Target]> {
+  for (const { id, path, tags } of entries.values()) {
+    if (!moved.has(path)) continue;
+    yield [id, { label: path, path: `/${account}/${path}`, resource: undefined, isEntry: true, tags: tags.map(({ name }) => name) }];
+  }
+}
+
+/** Whether a deed is done to such a target. */
+function isFitting({ fits, isStorage }: Deed, { resource, isEntry }: Target): boolean {
+  if (resource) return fits?.(resource) === true;
+  return isEntry ? isStorage : fits === undefined;
+}
+
+function listTargets(forecast: Forecast, account: string, { known, moved }: Scope): Map<string, Target> {
+  const { resources, roles } = forecast;
   const named = resources.map(({ id, path, tags }): [string, Target] => {
     const resource = readResource(path, account);
     return [id, { label: path, path: `/${requestPath(resource, account)}`, resource, tags: tags.map(({ name }) => name) }];
@@ -54,10 +90,15 @@ function listTargets({ resources, roles }: Forecast, account: string, known: Rea
     const tags = role ? [role.name] : [];
     return [`tagged:${id}`, { label: `tagged:${role?.name ?? nameGone(name)}`, path, resource: undefined, tags }];
   });
-  return new Map([...named, ['*', { label: '*', path, resource: undefined, tags: [] }], ...tagged]);
+  return new Map<string, Target>([
+    ...named,
+    ['*', { label: '*', path, resource: undefined, tags: [] }],
+    ...tagged,
+    ...listEntries(forecast, account, moved),
+  ]);
 }
 
-function takeSide(forecast: Forecast, account: string, known: ReadonlyMap<string, string>): Side {
+function takeSide(forecast: Forecast, account: string, scope: Scope): Side {
   const access = toAccess(forecast);
   const ids = new Map(forecast.users.map(({ id, name }) => [name, id]));
   const callers = listCallers(access, account)
@@ -66,7 +107,7 @@ function takeSide(forecast: Forecast, account: string, known: ReadonlyMap<string
       const id = caller.kind === 'user' ? (ids.get(caller.login) ?? '') : printCaller(caller);
       return [id, { caller, roles: listCallerRoles(access, caller).filter(({ membership }) => membership !== 'none') }] as const;
     });
-  return { callers: new Map(callers), targets: listTargets(forecast, account, known) };
+  return { callers: new Map(callers), targets: listTargets(forecast, account, scope) };
 }
 
 const ranks = { no: 0, role: 1, yes: 2 } as const;
@@ -132,7 +173,7 @@ function* compareCaller(
   for (const [key, target] of sides.after.targets) {
     if (isSameCaller && isSameTarget(sides.before.targets.get(key), target)) continue;
     const { resource } = target;
-    const fitting = deeds.filter(({ fits }) => (resource ? fits?.(resource) === true : fits === undefined));
+    const fitting = deeds.filter((deed) => isFitting(deed, target));
     const all = compareTarget(sides, id, key, fitting, context);
     if (key === '*') everywhere = all;
     for (const [answers, actions] of key === '*' ? all : withoutKnown(all, resource ? new Map() : everywhere)) {
@@ -154,7 +195,8 @@ export function* listEffects(
   context: DecisionInput['context'],
 ): Generator<Effect> {
   const known = new Map([...forecasts.before.roles, ...forecasts.after.roles].map(({ id, name }) => [id, name]));
-  const sides = { before: takeSide(forecasts.before, account, known), after: takeSide(forecasts.after, account, known) };
+  const scope = { known, moved: listMoved(forecasts.before, forecasts.after) };
+  const sides = { before: takeSide(forecasts.before, account, scope), after: takeSide(forecasts.after, account, scope) };
   for (const id of new Set([...sides.before.callers.keys(), ...sides.after.callers.keys()])) {
     yield* compareCaller(sides, id, deeds, context);
   }

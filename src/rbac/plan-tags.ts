@@ -1,7 +1,9 @@
+import { UsageError } from '../base/errors.ts';
 import type { Change } from './change.ts';
 import type { RbacDocument } from './document.ts';
 import type { Renamings } from './plan-part.ts';
 import { normalisePath, type State } from './state.ts';
+import { findTree, isStoragePath } from './tree.ts';
 
 /** Role tags by path in its one form. */
 export type Tags = Readonly<Record<string, readonly string[]>>;
@@ -19,12 +21,31 @@ export interface Aftermath {
   /** Names of roles that go, with their tags. */
   gone: ReadonlySet<string>;
   prune: boolean;
+  /** Paths of everything that can be tagged and is there by then, beside what is in the object storage. */
+  paths: Iterable<string>;
+}
+
+/** What is to have which role tags: a path of its own comes before the trees that it is in. @throws {UsageError} for a tree of nobody */
+function listWanted({ tags = {}, trees = {} }: RbacDocument, state: State, found: readonly string[]): Map<string, string[]> {
+  const normalise = (named: Readonly<Record<string, readonly string[]>>): [string, string[]][] =>
+    Object.entries(named).map(([path, roles]) => [isStoragePath(path) ? path : normalisePath(path, state), roles.toSorted()]);
+  const wanted = new Map(normalise(tags));
+  const roots = Object.fromEntries(normalise(trees));
+  const known = new Set(found);
+  const missing = Object.keys(roots).find((root) => /^(users|policies|roles)\//.test(root) && !known.has(root));
+  if (missing !== undefined) throw new UsageError(`trees: ${missing} will not be there`, { hint: 'take it out of the document' });
+  // Of members that no list has, such as instances, a tree is the member itself.
+  for (const path of [...Object.keys(roots).filter((root) => !isStoragePath(root)), ...found]) {
+    const roles = findTree(roots, path);
+    if (roles && !wanted.has(path)) wanted.set(path, [...roles]);
+  }
+  return wanted;
 }
 
 /** The changes of role tags. */
 export function planTags(document: RbacDocument, state: State, actual: Tags, after: Aftermath): Change[] {
-  if (document.tags === undefined) return [];
-  const { renamings, gone, prune } = after;
+  if (document.tags === undefined && document.trees === undefined) return [];
+  const { renamings, gone, prune, paths } = after;
   const is = new Map(
     Object.entries(actual).map(([path, tags]) => [
       renamePath(path, renamings),
@@ -35,8 +56,8 @@ export function planTags(document: RbacDocument, state: State, actual: Tags, aft
         .toSorted(),
     ]),
   );
-  const wanted = new Map(Object.entries(document.tags).map(([path, tags]) => [normalisePath(path, state), tags.toSorted()]));
-  if (prune) for (const path of is.keys()) if (!wanted.has(path)) wanted.set(path, []);
+  const wanted = listWanted(document, state, [...paths, ...[...is.keys()].filter(isStoragePath)]);
+  if (prune && document.tags !== undefined) for (const path of is.keys()) if (!wanted.has(path)) wanted.set(path, []);
   return [...wanted].flatMap(([path, to]): Change[] => {
     const from = is.get(path) ?? [];
     if (JSON.stringify(from) === JSON.stringify(to)) return [];

@@ -6,8 +6,9 @@ import type { Part } from './plan-part.ts';
 import { planPolicies, planRoles } from './plan-roles.ts';
 import { planTags, type Tags } from './plan-tags.ts';
 import { planUsers } from './plan-users.ts';
+import { takeChanges, takeForecast } from './forecast.ts';
 import { parseMember } from '../lookup/role.ts';
-import type { State } from './state.ts';
+import { listTaggable, type State } from './state.ts';
 
 /** What there is of a kind once a document is applied: what it mentions, and what stays because nothing prunes it. */
 function listNames(mentioned: readonly string[] | undefined, existing: readonly string[], prune: boolean): ReadonlySet<string> {
@@ -23,7 +24,7 @@ function requireKnown(known: ReadonlySet<string>, word: string, where: string, n
 }
 
 /** @throws {UsageError} when a role has a member or policy, or a tag a role, that will not be there */
-function checkReferences({ users, policies, roles, tags }: RbacDocument, state: State, prune: boolean): void {
+function checkReferences({ users, policies, roles, tags, trees }: RbacDocument, state: State, prune: boolean): void {
   const logins = listNames(
     users?.map(({ login }) => login),
     state.users.map(({ login }) => login),
@@ -45,7 +46,10 @@ function checkReferences({ users, policies, roles, tags }: RbacDocument, state: 
     }
     for (const policy of held) requireKnown(policyNames, policy, `roles: ${name}`, 'policy');
   }
-  for (const [path, names] of Object.entries(tags ?? {})) for (const role of names) requireKnown(roleNames, role, `tags: ${path}`, 'role');
+  for (const [part, named] of Object.entries({ tags, trees })) {
+    for (const [path, names] of Object.entries(named ?? {}))
+      for (const role of names) requireKnown(roleNames, role, `${part}: ${path}`, 'role');
+  }
 }
 
 /** Paths of what the steps delete, as they are before: their tags go with them. */
@@ -68,6 +72,7 @@ function listDeletions(parts: readonly Part[]): Change[] {
 /**
  * What has to be done so that an account has what a document says, in an order in which each step can be done. Parts and fields that the
  * document does not have are left alone; with `prune` what its parts do not mention is deleted.
+ * @param tags as they are, by path; entries of the object storage without tags have an empty list
  * @throws {UsageError} for names and keys that contradict each other
  */
 export function plan(document: RbacDocument, state: State, tags: Tags, prune: boolean): Change[] {
@@ -77,10 +82,17 @@ export function plan(document: RbacDocument, state: State, tags: Tags, prune: bo
   const roles = planRoles(document, state, prune, { users, policies });
   const gone = listGone(listDeletions([users, policies, roles]), state);
   const kept = Object.entries(tags).filter(([path]) => !gone.some((each) => path === each || path.startsWith(`${each}/`)));
+  const others = [users, policies, roles];
+  const listLater = (): string[] => {
+    const forecast = takeForecast(state, listTaggable(state), {});
+    takeChanges(forecast, [...others.flatMap(({ early }) => early), ...others.flatMap((part) => [...part.changes, ...part.pruned])]);
+    return forecast.resources.map(({ path }) => path);
+  };
   const set = planTags(document, state, Object.fromEntries(kept), {
     renamings: { users: users.renamings, policies: policies.renamings, roles: roles.renamings },
     gone: new Set([...roles.early, ...roles.pruned].map(({ name }) => name)),
     prune,
+    paths: document.trees === undefined ? [] : listLater(),
   });
   return [
     ...[roles, policies, users].flatMap(({ early }) => early),

@@ -3,6 +3,7 @@ import { readRecord } from '../cli/from.ts';
 import { UsageError } from '../base/errors.ts';
 import { document, type RbacDocument } from './document.ts';
 import { readResource } from '../lookup/resource.ts';
+import { isStoragePath, readTreePath } from './tree.ts';
 
 function findTwice(words: readonly string[]): string | undefined {
   return words.find((word, at) => words.indexOf(word) !== at);
@@ -15,27 +16,38 @@ function requireUnique(file: string, part: string, field: string, values: readon
   if (twice !== undefined) throw new UsageError(`${file}: ${part}: two entries have the ${field} "${twice}"`);
 }
 
-/** The tags of a document with paths in their one form. */
-function readTags(file: string, tags: Readonly<Record<string, unknown>>, account: string): Record<string, string[]> {
+/** The tags or trees of a document with paths in their one form. */
+function readTags(
+  file: string,
+  part: string,
+  tags: Readonly<Record<string, unknown>>,
+  parse: (path: string) => string,
+): Record<string, string[]> {
   const read = Object.entries(tags).map(([path, roles]): [string, string[]] => {
     const list: unknown = roles ?? [];
     if (!Array.isArray(list) || !list.every((role): role is string => typeof role === 'string')) {
-      throw new UsageError(`${file}: tags.${path}: must be a list of names of roles`);
+      throw new UsageError(`${file}: ${part}.${path}: must be a list of names of roles`);
     }
-    return [readPath(file, path, account), [...new Set(list)].toSorted()];
+    return [readPath(`${file}: ${part}`, path, parse), [...new Set(list)].toSorted()];
   });
   const twice = findTwice(read.map(([path]) => path));
-  if (twice !== undefined) throw new UsageError(`${file}: tags: "${twice}" is there twice`);
+  if (twice !== undefined) throw new UsageError(`${file}: ${part}: "${twice}" is there twice`);
   return Object.fromEntries(read);
 }
 
-function readPath(file: string, path: string, account: string): string {
+function readPath(place: string, path: string, parse: (path: string) => string): string {
   try {
-    return readResource(path, account).path;
+    return parse(path);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(`${file}: tags: ${error.message}`, { hint: error.hint, cause: error });
+    throw new UsageError(`${place}: ${error.message}`, { hint: error.hint, cause: error });
   }
+}
+
+function readTagPath(path: string, account: string): string {
+  const isStored = isStoragePath(path.replace(/^\/[^/]+\//, ''));
+  if (isStored) throw new UsageError(`"${path}" is in the object storage`, { hint: 'write directories and objects under trees' });
+  return readResource(path, account).path;
 }
 
 function checkPasswords(file: string, users: RbacDocument['users'] = []): void {
@@ -52,7 +64,7 @@ export async function readDocument({ world, settings }: Pick<Context, 'world' | 
   const name = file === '-' ? 'stdin' : file;
   const read = (await readRecord(world, file, document, { sample: 'such a document: cloud rbac export' })) as Partial<RbacDocument>;
   if (read.version === undefined) throw new UsageError(`${name}: version: is missing`, { hint: 'write version: "1"' });
-  const { users, policies, roles, tags } = read;
+  const { users, policies, roles, tags, trees } = read;
   const account = settings().account?.value ?? read.account ?? 'my';
   requireUnique(name, 'users', 'login', users?.map(({ login }) => login) ?? []);
   requireUnique(name, 'policies', 'name', policies?.map((policy) => policy.name) ?? []);
@@ -61,5 +73,10 @@ export async function readDocument({ world, settings }: Pick<Context, 'world' | 
     requireUnique(name, part, 'id', entries?.map(({ id }) => id) ?? []);
   }
   checkPasswords(name, users);
-  return { ...read, version: '1', ...(tags && { tags: readTags(name, tags, account) }) };
+  return {
+    ...read,
+    version: '1',
+    ...(tags && { tags: readTags(name, 'tags', tags, (path) => readTagPath(path, account)) }),
+    ...(trees && { trees: readTags(name, 'trees', trees, (path) => readTreePath(path, account)) }),
+  };
 }

@@ -23,7 +23,7 @@ function describeField({ kind, help, item, fields, choices }: Field): Schema {
 
 /** The JSON schema of the document, for editors. */
 export function describeDocument(): object {
-  const { tags, ...fields } = document;
+  const { tags, trees, ...fields } = document;
   const described = describeObject(fields);
   const names = { type: ['array', 'null'], items: { type: 'string' } };
   return {
@@ -33,6 +33,7 @@ export function describeDocument(): object {
     properties: {
       ...(described['properties'] as object),
       tags: { description: tags.help, type: ['object', 'null'], additionalProperties: names },
+      trees: { description: trees.help, type: ['object', 'null'], additionalProperties: names },
     },
   };
 }

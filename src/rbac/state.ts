@@ -4,6 +4,8 @@ import { isSameLogin } from '../lookup/find.ts';
 import { mapInParallel } from '../base/parallel.ts';
 import { collections, findTags } from '../lookup/resource.ts';
 import { listRoles, type Role } from '../lookup/role.ts';
+import type { RbacDocument } from './document.ts';
+import { isStoragePath } from './tree.ts';
 
 /** Requests under way at once. */
 const parallel = 8;
@@ -98,6 +100,12 @@ export function normalisePath(path: string, { users, policies, roles, keys, imag
   const inner = rest.map((word) => findKeyName(user?.keys ?? [], word));
   const parts = [collection, known[collection ?? '']?.() ?? name, ...(below === undefined ? [] : [below]), ...inner];
   return parts.join('/');
+}
+
+/** Paths that a document mentions, in their one form, without those of the object storage. */
+export function listMentioned(document: Pick<RbacDocument, 'tags' | 'trees'> | undefined, state: State): string[] {
+  const paths = Object.keys({ ...document?.tags, ...document?.trees }).filter((path) => !isStoragePath(path));
+  return [...new Set(paths.map((path) => normalisePath(path, state)))];
 }
 
 /** The path as requests want it: policies by id. @param policies names by id */

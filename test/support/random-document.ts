@@ -16,6 +16,8 @@ interface EditorOptions {
   others?: readonly string[];
   /** How many times as many members, policies and tags there are. */
   density?: number;
+  /** Paths that trees may begin at. */
+  trees?: readonly string[];
 }
 
 /**
@@ -25,7 +27,7 @@ interface EditorOptions {
 export function createDocumentEditor(
   seed: number,
   fixed: readonly string[],
-  { rules = usualRules, others = [], density = 1 }: EditorOptions = {},
+  { rules = usualRules, others = [], density = 1, trees: roots = [] }: EditorOptions = {},
 ): (document: RbacDocument) => RbacDocument {
   const random = createRandom(seed);
   const below = (limit: number): number => Math.floor(random() * limit);
@@ -100,7 +102,11 @@ export function createDocumentEditor(
     const tags = Object.fromEntries(
       some([...paths, ...roleNames.map((name) => `roles/${name}`)], 0.3 * density).map((path) => [path, some(roleNames, 0.4)]),
     );
-    return { version: '1', users: newUsers, policies: newPolicies, roles: newRoles, tags };
+    if (roots.length === 0) return { version: '1', users: newUsers, policies: newPolicies, roles: newRoles, tags };
+    const trees = Object.fromEntries(
+      some([...roots, ...newUsers.map(({ login }) => `users/${login}`)], 0.5).map((path) => [path, some(roleNames, 0.4)]),
+    );
+    return { version: '1', users: newUsers, policies: newPolicies, roles: newRoles, tags, trees };
   }
 
   return editDocument;

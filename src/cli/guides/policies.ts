@@ -66,7 +66,7 @@ export const policies: Guide = {
     {
       title: 'Checking',
       blocks: [
-        'The service refuses a rule that it cannot read; `cloud policies check` shows each mistake where it stands, without a service, and warns of rules that grant nothing. Whether a user may do something, and through which role, policy and rule or why not, can be asked without trying it. A whole account can be kept as one document.',
+        'The service refuses a rule that it cannot read; `cloud policies check` shows each mistake where it stands, without a service, and warns of rules that grant nothing. Whether a user may do something, and through which role, policy and rule or why not, can be asked without trying it. A whole account can be kept as one document, with role tags of whole trees under `trees`: `stor/photos: [dev]` is for the directory and everything in it, and a deeper path comes first.',
         {
           lines: [
             "echo 'CAN listkey' | cloud policies check -",

@@ -1,9 +1,10 @@
+import { readTagHeader } from '../../api/tag-header.ts';
 import type { Context } from '../../cli/command.ts';
 import { NotFoundError } from '../../base/errors.ts';
 import type { DecisionInput, DecisionResource } from '../../policy/decide.ts';
 import { readAccess, takeAccess, type Access } from '../../rbac/access.ts';
 import { readDocument } from '../../rbac/read.ts';
-import { readTagHeader, requestPath, resolveResource } from '../../lookup/resource.ts';
+import { requestPath, resolveResource } from '../../lookup/resource.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { findOperation, readMoment, readSource, readSubject } from './question.ts';
@@ -31,9 +32,12 @@ async function findEntryTags(context: Context, path: RemotePath): Promise<string
 }
 
 /** A resource of the object storage; its tags are asked for unless the question is about a document. */
-async function findObject(context: Context, { account }: Place, word: string, isOffline: boolean): Promise<DecisionResource> {
+async function findObject(context: Context, { account, access }: Place, word: string, isOffline: boolean): Promise<DecisionResource> {
   const path = readRemotePath(word, account);
-  return { path: printRemotePath(path), kind: 'member', tags: isOffline ? [] : await findEntryTags(context, path) };
+  const resource = { path: path.path, kind: 'member' as const };
+  // A document knows nothing of what belongs to other accounts.
+  const known = path.account === account ? ((await access.findTags(resource)) ?? []) : [];
+  return { path: printRemotePath(path), kind: 'member', tags: isOffline ? known : await findEntryTags(context, path) };
 }
 
 /** What an action is done to, with its role tags. @throws {NotFoundError} for what does not exist */

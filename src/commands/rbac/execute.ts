@@ -9,6 +9,8 @@ import type { RoleDocument } from '../../rbac/document.ts';
 import { findTags, requestPath } from '../../lookup/resource.ts';
 import { parseMember, printMember, type RoleFields } from '../../lookup/role.ts';
 import { toRequestPath, type State } from '../../rbac/state.ts';
+import { isStoragePath } from '../../rbac/tree.ts';
+import { changeRoleTags } from '../../transfer/tree/role-tags.ts';
 
 /** Passwords of the users that a plan creates, by login. */
 export type Passwords = ReadonlyMap<string, string>;
@@ -74,7 +76,7 @@ export interface Executor {
 
 /** Makes an executor that knows what earlier steps made. */
 export function createExecutor(context: Context, state: State, passwords: Passwords): Executor {
-  const { compute, account } = context;
+  const { compute, storage, account, world } = context;
   const users = new Map<string, User['id']>();
   /** Role tags of the keys that come back under another name, by path. */
   const tagsOfKeys = new Map<string, string[]>();
@@ -134,6 +136,10 @@ export function createExecutor(context: Context, state: State, passwords: Passwo
         await compute.deleteRole({ account, role: step.id });
         return;
       case 'setTags': {
+        if (isStoragePath(step.path)) {
+          await changeRoleTags({ storage, signal: world.interrupted }, { account, path: step.path }, () => step.roles);
+          return;
+        }
         const resource = requestPath({ path: toRequestPath(step.path, policies) }, account);
         await compute.setRoleTags({ resource, 'role-tag': step.roles });
         return;

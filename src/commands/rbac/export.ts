@@ -1,8 +1,11 @@
+import { NotFoundError } from '../../base/errors.ts';
 import type { Context } from '../../cli/command.ts';
 import { contactFields, type Key } from '../../api/resources.ts';
 import type { KeyDocument, RbacDocument, RoleDocument, UserDocument } from '../../rbac/document.ts';
 import { printMember, type Role } from '../../lookup/role.ts';
-import { listTaggable, readState, readTags, type State } from '../../rbac/state.ts';
+import { listTaggable, normalisePath, readState, readTags, type State } from '../../rbac/state.ts';
+import { findTree, isInTree, isStoragePath } from '../../rbac/tree.ts';
+import { readEntryTags } from './entry-tags.ts';
 
 function byName<T>(items: readonly T[], nameOf: (item: T) => string): T[] {
   return items.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
@@ -45,8 +48,32 @@ export function toDocument(state: State, account: string, tags: Readonly<Record<
   };
 }
 
-/** The account as a document. */
-export async function readAccount(context: Context): Promise<RbacDocument> {
+/** Takes role tags that a tree says already out of `tags`, and gives what the trees say. @param paths of everything that is in trees */
+function foldTrees(tags: Record<string, string[]>, roots: readonly string[], paths: readonly string[]): Record<string, string[]> {
+  const trees = Object.fromEntries(roots.map((root) => [root, tags[root] ?? []]));
+  const say = (path: string): string => JSON.stringify(tags[path] ?? []);
+  // A directory comes before what is in it.
+  for (const path of paths.toSorted((a, b) => a.split('/').length - b.split('/').length)) {
+    const said = findTree(trees, path);
+    const isSame = said !== undefined && JSON.stringify(said) === say(path);
+    if (!isSame && isStoragePath(path)) trees[path] = tags[path] ?? [];
+    if (isSame || isStoragePath(path)) delete tags[path];
+    else tags[path] ??= [];
+  }
+  return trees;
+}
+
+/** The account as a document. @param roots paths of trees to be written as such */
+export async function readAccount(context: Context, roots: readonly string[] = []): Promise<RbacDocument> {
   const state = await readState(context, true);
-  return toDocument(state, context.account, await readTags(context, listTaggable(state), state));
+  const paths = listTaggable(state);
+  const trees = [...new Set(roots.map((root) => (isStoragePath(root) ? root : normalisePath(root, state))))];
+  const missing = trees.find((root) => !isStoragePath(root) && !paths.includes(root));
+  if (missing !== undefined) throw new NotFoundError(`--tree: ${missing} is not there`);
+  const entries = await readEntryTags(context, Object.fromEntries(trees.map((root) => [root, []])));
+  const tags = { ...(await readTags(context, paths, state)), ...entries };
+  const inTrees = [...paths, ...Object.keys(entries)].filter((path) => trees.some((root) => isInTree(path, root)));
+  const folded = foldTrees(tags, trees, inTrees);
+  const document = toDocument(state, context.account, tags);
+  return trees.length === 0 ? document : { ...document, trees: Object.fromEntries(byName(Object.entries(folded), ([path]) => path)) };
 }

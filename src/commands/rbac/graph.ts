@@ -21,7 +21,8 @@ export const graph = command({
   run: async (invocation) => {
     const { args, options, global } = invocation;
     const document = args.file === undefined ? await readAccount(invocation) : await readDocument(invocation, args.file);
-    const drawn = buildGraph(takeAccess(document), document.tags ?? {});
+    const trees = Object.entries(document.trees ?? {}).map(([path, names]) => [`${path}/**`, names] as const);
+    const drawn = buildGraph(takeAccess(document), { ...document.tags, ...Object.fromEntries(trees) });
     if (global.json || options.output === 'json' || options.output === 'yaml') return record(drawn, { id: 'nodes' });
     return text(options.output === 'mermaid' ? printMermaid(drawn) : printDot(drawn));
   },

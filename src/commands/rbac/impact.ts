@@ -12,7 +12,8 @@ import { takeChanges, takeForecast } from '../../rbac/forecast.ts';
 import { listEffects, type Deed, type Effect } from '../../rbac/impact.ts';
 import { plan } from '../../rbac/plan.ts';
 import { readDocument } from '../../rbac/read.ts';
-import { listTaggable, normalisePath, readState, readTags } from '../../rbac/state.ts';
+import { listMentioned, listTaggable, normalisePath, readState, readTags } from '../../rbac/state.ts';
+import { readEntryTags } from './entry-tags.ts';
 import { requireRole } from '../../lookup/find.ts';
 import { readConditions } from '../policies/place.ts';
 import { atOption, findOperation, isDoneTo, sourceOption } from '../policies/question.ts';
@@ -32,13 +33,18 @@ function listDeeds(): Deed[] {
   return actions.map((action): Deed => {
     const operation: Operation | undefined = findOperation(action);
     const isCompute = operation?.service === 'compute';
-    return { action, method: operation?.method, fits: isCompute ? (resource) => isDoneTo(operation, resource) : undefined };
+    return {
+      action,
+      method: operation?.method,
+      fits: isCompute ? (resource) => isDoneTo(operation, resource) : undefined,
+      isStorage: operation?.service === 'storage',
+    };
   });
 }
 
 /** Paths that a document mentions and no list has: they are what they are, whatever the document says. */
 function listUnlisted(document: RbacDocument | undefined, normalise: (path: string) => string): string[] {
-  const paths = Object.keys(document?.tags ?? {}).map(normalise);
+  const paths = Object.keys({ ...document?.tags, ...document?.trees }).map(normalise);
   return paths.filter((path) => /^(machines|networks|fwrules|services)(\/|$)/.test(path));
 }
 
@@ -46,9 +52,10 @@ function listUnlisted(document: RbacDocument | undefined, normalise: (path: stri
 export async function findEffects(context: Context, proposal: Proposal, conditions: DecisionInput['context']): Promise<Effect[]> {
   const { document, deletedRoles, prune } = proposal;
   const state = await readState(context, true);
-  const mentioned = Object.keys(document?.tags ?? {}).map((path) => normalisePath(path, state));
+  const mentioned = listMentioned(document, state);
   const listed = [...listTaggable(state), ...listUnlisted(document, (path) => normalisePath(path, state))];
-  const tags = await readTags(context, [...new Set([...listed, ...mentioned])], state);
+  const entries = await readEntryTags(context, document?.trees);
+  const tags = { ...(await readTags(context, [...new Set([...listed, ...mentioned])], state)), ...entries };
   const deletions = deletedRoles.map((word): Pick<Change, 'step'> => ({
     step: { do: 'deleteRole', id: requireRole(state.roles, word).id },
   }));
@@ -74,7 +81,7 @@ function summarise(effects: readonly Effect[]): string {
 export const impact = command({
   summary: 'Show what a document, or deleting a role, would grant to and revoke from each user',
   description:
-    'Nothing is changed. Every user is asked about every action on every resource, before and after, at the moment of --at and from the address of --source. BEFORE and AFTER are yes, no, or the role that has to be asked for with --role. Objects and instances are no part of the document: tagged:ROLE stands for each one with this role tag, and * for every one. What would be deleted itself is not listed. Rules that name single objects themselves are not asked about these.',
+    'Nothing is changed. Every user is asked about every action on every resource, before and after, at the moment of --at and from the address of --source. BEFORE and AFTER are yes, no, or the role that has to be asked for with --role. Objects in trees of the document are listed where their role tags change; tagged:ROLE stands for each other object and each instance with this role tag, and * for every one. What would be deleted itself is not listed. Rules that name single objects themselves are not asked about these.',
   arguments: { file: maybe(fileHelp, { values: 'file' }) },
   options: {
     deleteRole: texts('Role that would be deleted, instead of a document', { placeholder: 'NAME', values: 'role' }),

@@ -1,5 +1,5 @@
 import { command, group, type Context } from '../../cli/command.ts';
-import { duration, flag, one } from '../../cli/parameters.ts';
+import { duration, flag, one, texts } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { pollUntil } from '../../cli/wait.ts';
 import { ApiError, exitCodes, explain, LocalError, PartialError } from '../../base/errors.ts';
@@ -15,7 +15,9 @@ import { warnAboutPowers } from './powers.ts';
 import { readDocument } from '../../rbac/read.ts';
 import { describeDocument } from '../../rbac/schema.ts';
 import { countChanges, describeChange, endWith, paintFor, printChange, wantsText } from './show.ts';
-import { listTaggable, normalisePath, readState, readTags, type State } from '../../rbac/state.ts';
+import { listMentioned, listTaggable, normalisePath, readState, readTags, type State } from '../../rbac/state.ts';
+import { isInTree, readTreePath } from '../../rbac/tree.ts';
+import { readEntryTags } from './entry-tags.ts';
 import { printText } from '../../rbac/yaml.ts';
 import { fileHelp, pruneHelp } from './words.ts';
 
@@ -34,12 +36,19 @@ interface Planned {
 }
 
 async function planFor(context: Context, document: RbacDocument, prune: boolean): Promise<Planned> {
-  const state = await readState(context, document.tags !== undefined);
-  const mentioned = Object.keys(document.tags ?? {}).map((path) => normalisePath(path, state));
-  const tagged = document.tags === undefined ? [] : prune ? [...new Set([...listTaggable(state), ...mentioned])] : mentioned;
+  const { tags: named, trees } = document;
+  const isAboutTags = named !== undefined || trees !== undefined;
+  const state = await readState(context, isAboutTags);
+  const mentioned = listMentioned(document, state);
+  const roots = new Set(Object.keys(trees ?? {}).map((path) => normalisePath(path, state)));
   // What a renaming is about is tagged under its old name still.
-  const paths = prune || document.tags === undefined ? tagged : [...new Set([...tagged, ...listRenamed(document, state)])];
-  const tags = await readTags(context, paths, state);
+  const listed = !isAboutTags
+    ? []
+    : prune && named !== undefined
+      ? listTaggable(state)
+      : [...listTaggable(state).filter((path) => [...roots].some((root) => isInTree(path, root))), ...listRenamed(document, state)];
+  const tags = await readTags(context, [...new Set([...listed, ...mentioned])], state);
+  Object.assign(tags, await readEntryTags(context, trees));
   return { state, changes: plan(document, state, tags, prune) };
 }
 
@@ -111,7 +120,7 @@ async function* applyChanges(context: Context, work: Work): AsyncGenerator<Chang
 async function waitForChanges(context: Context, { document, options }: Work, done: readonly Change[]): Promise<void> {
   const label = ({ action, kind, name }: Change): string => `${action} ${kind} ${name}`;
   const labels = new Set(done.map(label));
-  const { tags: _tags, ...rest } = document;
+  const { tags: _tags, trees: _trees, ...rest } = document;
   await pollUntil(context, 'reads show the changes', options.waitTimeout, async () => {
     try {
       const { changes } = await planFor(context, rest, options.prune);
@@ -186,18 +195,26 @@ async function* printDone(context: Context, done: AsyncIterable<Change>): AsyncG
 export const rbac = group({
   summary: 'Access control of the account as one document',
   description:
-    'The document has the users with their keys, the policies, the roles and the role tags of what the compute service has. Role tags of directories and objects are no part of it: cloud stor roles.',
+    'The document has the users with their keys, the policies, the roles and the role tags of what the compute service has. Under trees it has role tags of whole collections and directories: each entry is for the path and everything in it, and that of a deeper path comes first.',
   commands: {
     export: command({
       summary: 'Write users with their keys, policies, roles and role tags as one YAML document',
+      options: {
+        tree: texts('Collection or directory whose role tags are written as a tree, with what differs in it', { placeholder: 'PATH' }),
+      },
       run: async (invocation) => {
-        const document = await readAccount(invocation);
+        const { account, options } = invocation;
+        const document = await readAccount(
+          invocation,
+          options.tree.map((path) => readTreePath(path, account)),
+        );
         if (!wantsText(invocation)) return record(document, { id: 'account' });
         return text(`${heading}${await printText(document)}`);
       },
       examples: [
         { line: 'cloud rbac export > rbac.yaml', help: 'Everything, for keeping and editing' },
         { line: 'cloud rbac export -j --columns roles', help: 'The roles alone, as JSON' },
+        { line: 'cloud rbac export --tree users --tree stor/photos', help: 'With the role tags of a directory and everything in it' },
       ],
     }),
     diff: command({

@@ -1,12 +1,11 @@
+import { readTagHeader } from '../../api/tag-header.ts';
 import { command, group, type Command, type Context } from '../../cli/command.ts';
 import { flag, many, one, some, type Argument } from '../../cli/parameters.ts';
 import { runPool } from '../../base/parallel.ts';
 import { record, records, type Output } from '../../output/kinds.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { decodeValue } from '../../transfer/tree/headers.ts';
-import { pickStoredHeaders } from '../../transfer/tree/link.ts';
-import { changeMetadata } from '../../transfer/tree/metadata.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { changeRoleTags } from '../../transfer/tree/role-tags.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 import { chooseParallel, createTally, type Tally } from './engine.ts';
 import { missing } from './paths.ts';
@@ -18,13 +17,6 @@ interface Tagged {
   roles: string[];
 }
 
-function readTags(header: string | undefined): string[] {
-  return (header ?? '')
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
-}
-
 function show(path: RemotePath, roles: readonly string[]): Output {
   return record({ path: printRemotePath(path), roles }, { id: 'roles', columns: ['path', 'roles'] });
 }
@@ -33,24 +25,14 @@ type Change = (current: readonly string[]) => string[];
 
 /** Changes the roles of one entry; undefined when there is none. */
 async function changeTags({ storage, world }: Context, path: RemotePath, change: Change): Promise<Tagged | undefined> {
-  let roles: string[] = [];
-  const changed = await changeMetadata(
-    storage,
-    path,
-    (current) => {
-      roles = [...new Set(change(readTags(current['role-tag'])))];
-      const stored = Object.entries(pickStoredHeaders(current)).map(([name, value]) => [name, decodeValue(value)]);
-      return { headers: Object.fromEntries(stored), roleTag: roles.join(',') };
-    },
-    world.interrupted,
-  );
-  return changed && { path: printRemotePath(path), roles };
+  const roles = await changeRoleTags({ storage, signal: world.interrupted }, path, change);
+  return roles && { path: printRemotePath(path), roles };
 }
 
 /** What the roles of one entry would be. */
 async function foretellTags({ storage }: Context, path: RemotePath, change: Change): Promise<Tagged | undefined> {
   const found = await inspect(storage, path);
-  return found && { path: printRemotePath(path), roles: [...new Set(change(readTags(found.headers['role-tag'])))] };
+  return found && { path: printRemotePath(path), roles: [...new Set(change(readTagHeader(found.headers['role-tag'])))] };
 }
 
 /** A directory and everything in it; the directory comes first, because what is made in it meanwhile has its roles. */
@@ -124,7 +106,7 @@ export const roles = group({
         const place = readRemotePath(args.path, account);
         const found = await inspect(storage, place);
         if (!found) throw missing(place);
-        return show(place, readTags(found.headers['role-tag']));
+        return show(place, readTagHeader(found.headers['role-tag']));
       },
       examples: [
         { line: 'cloud stor roles get logs', help: 'Of a directory' },

@@ -1,0 +1,42 @@
+import { UsageError } from '../base/errors.ts';
+import { accountWord, readResource } from '../lookup/resource.ts';
+
+/** Whether a path below the account is in the object storage. */
+export function isStoragePath(path: string): boolean {
+  return /^(stor|public)(\/|$)/.test(path);
+}
+
+/** Whether a path is another one, or in its tree. */
+export function isAtOrBelow(path: string, root: string): boolean {
+  return path === root || path.startsWith(`${root}/`);
+}
+
+/** Whether a path is in the tree of a document: everything but the object storage is in that of the account. */
+export function isInTree(path: string, root: string): boolean {
+  return isAtOrBelow(path, root) || (root === accountWord && !isStoragePath(path));
+}
+
+/** Reads the path of a tree: a collection, one of its members, or a directory or object. @throws {UsageError} for anything else */
+export function readTreePath(word: string, account: string): string {
+  const below = word.startsWith('/my/') ? word.slice(4) : word.startsWith(`/${account}/`) ? word.slice(account.length + 2) : word;
+  const path = below.replace(/\/+$/, '');
+  if (!isStoragePath(path)) return readResource(word, account).path;
+  if (path.split('/').some((part) => ['', '.', '..'].includes(part))) {
+    throw new UsageError(`"${word}" is no path: a part of it is empty or dots`, { hint: 'paths are such as stor/photos' });
+  }
+  return path;
+}
+
+/** The roles of the deepest tree that has a path; undefined where none has it. */
+export function findTree(trees: Readonly<Record<string, readonly string[]>>, path: string): readonly string[] | undefined {
+  for (let root = path; root !== ''; root = root.slice(0, Math.max(0, root.lastIndexOf('/')))) {
+    if (Object.hasOwn(trees, root)) return trees[root];
+  }
+  return isStoragePath(path) ? undefined : trees[accountWord];
+}
+
+/** Trees of the object storage that no other one has. */
+export function listOuterTrees(trees: Readonly<Record<string, unknown>>): string[] {
+  const paths = Object.keys(trees).filter(isStoragePath);
+  return paths.filter((path) => !paths.some((other) => other !== path && isAtOrBelow(path, other)));
+}

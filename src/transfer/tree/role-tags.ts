@@ -1,0 +1,26 @@
+import { readTagHeader } from '../../api/tag-header.ts';
+import type { StorageClient } from '../../client/client.ts';
+import type { RemotePath } from '../path.ts';
+import { decodeValue } from './headers.ts';
+import { pickStoredHeaders } from './link.ts';
+import { changeMetadata } from './metadata.ts';
+
+/** Changes the role tags of one entry; its own headers stay. @returns the roles that it has by then; undefined when there is no such entry */
+export async function changeRoleTags(
+  { storage, signal }: { storage: StorageClient; signal: AbortSignal },
+  path: RemotePath,
+  change: (current: readonly string[]) => readonly string[],
+): Promise<string[] | undefined> {
+  let roles: string[] = [];
+  const changed = await changeMetadata(
+    storage,
+    path,
+    (current) => {
+      roles = [...new Set(change(readTagHeader(current['role-tag'])))];
+      const stored = Object.entries(pickStoredHeaders(current)).map(([name, value]) => [name, decodeValue(value)]);
+      return { headers: Object.fromEntries(stored), roleTag: roles.join(',') };
+    },
+    signal,
+  );
+  return changed && roles;
+}
