@@ -311,7 +311,7 @@ _cloud_place() {
     'stor stat') options="--glob --literal --paths-from $_cloud_shared" ;;
     'stor cat') options="--glob --literal --paths-from --range --bwlimit $_cloud_shared" ;;
     'stor get') options="-r,--recursive --continue --no-clobber -n,--dry-run -T,--no-target-directory --modes --sparse --tar --with-headers --glob --literal --paths-from --include+ --exclude+ --exclude-from -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
-    'stor put') options="-r,--recursive -p,--parents --type -m,--meta+ --header+ --copies --modes --if-match --if-modified-since --no-clobber -T,--no-target-directory -n,--dry-run --max-size --growing --untar --links --include+ --exclude+ --exclude-from --without-headers -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
+    'stor put') options="-r,--recursive -p,--parents --type -m,--meta+ --header+ --copies --modes --if-match --if-modified-since --no-clobber -T,--no-target-directory -n,--dry-run --max-size --growing --untar --links --backup-dir --include+ --exclude+ --exclude-from --without-headers -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
     'stor mkdir') options="-p,--parents $_cloud_shared" ;;
     'stor rm') options="--glob --paths-from -f,--missing-ok -r,--recursive -y,--yes -n,--dry-run --include+ --exclude+ --exclude-from -P,--parallel $_cloud_shared" ;;
     'stor cp') options="-r,--recursive --glob --literal --no-clobber -p,--parents --copy -n,--dry-run -T,--no-target-directory --paths-from -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress --include+ --exclude+ --exclude-from --type --modes $_cloud_shared" ;;
@@ -615,6 +615,7 @@ _cloud_value() {
     'stor put/--if-modified-since') kind=text ;;
     'stor put/--max-size') kind=text ;;
     'stor put/--links') kind=words choices='follow skip' ;;
+    'stor put/--backup-dir') kind=file-or-path ;;
     'stor put/--include') kind=text ;;
     'stor put/--exclude') kind=text ;;
     'stor put/--exclude-from') kind=file ;;

@@ -789,6 +789,8 @@ function __cloud_valued
             return 0
         case 'stor put/--links'
             return 0
+        case 'stor put/--backup-dir'
+            return 0
         case 'stor put/--include'
             return 0
         case 'stor put/--exclude'
@@ -2028,6 +2030,7 @@ complete -c cloud -n '__cloud_at \'stor put\'' -l max-size -x -d 'Most bytes to 
 complete -c cloud -n '__cloud_at \'stor put\'' -l growing -d 'Store what files have when they are opened, though they grow meanwhile'
 complete -c cloud -n '__cloud_at \'stor put\'' -l untar -d 'Store what is in tar archives, not the archives'
 complete -c cloud -n '__cloud_at \'stor put\'' -l links -x -a 'follow skip' -d 'Follow all symbolic links, or none; those to files inside the tree when absent'
+complete -c cloud -n '__cloud_at \'stor put\'' -l backup-dir -x -F -a '(__cloud_ask_beside_files)' -d 'Keep what is replaced or deleted below DIR'
 complete -c cloud -n '__cloud_at \'stor put\'' -l include -x -d 'Only files whose name, or path when it has a slash, matches'
 complete -c cloud -n '__cloud_at \'stor put\'' -l exclude -x -d 'Leave out what matches, also what --include takes; with / at its end directories only'
 complete -c cloud -n '__cloud_at \'stor put\'' -l exclude-from -r -F -d 'Leave out what matches a line of the file; - for stdin. Empty lines and those that begin with # say nothing'

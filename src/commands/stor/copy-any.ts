@@ -71,6 +71,7 @@ export async function copyUp(context: Context, words: string[], options: CopyVal
     links: undefined,
     withoutHeaders: false,
     untar: false,
+    backupDir: undefined,
   };
   const values = { ...options, ...unused, meta: [], header: [] };
   return await put.run(invokeWith<typeof put.arguments, typeof put.options>(context, { args: { file: words }, options: values }));

@@ -24,7 +24,7 @@ function readNoted(text: string | undefined): { version: string; etag: string; m
 }
 
 /** Whether an object is what the file holds: stored by a run that was killed before it could note so. */
-async function isStoredAlready({ storage }: Engine, { file, size }: FileSource, target: RemotePath): Promise<Stored | undefined> {
+export async function isStoredAlready({ storage }: Engine, { file, size }: FileSource, target: RemotePath): Promise<Stored | undefined> {
   const { headers } = (await inspect(storage, target)) ?? {};
   const md5 = headers?.['content-md5'];
   if (headers === undefined || md5 === undefined || Number(headers['content-length']) !== size) return undefined;

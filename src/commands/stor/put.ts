@@ -16,6 +16,7 @@ import { manifestName } from '../../transfer/manifest-name.ts';
 import { runPool } from '../../base/parallel.ts';
 import { isConditionFailed } from '../../transfer/precondition.ts';
 import { openSource, type Source } from '../../transfer/local/source.ts';
+import type { Filter } from '../../transfer/sync/tree.ts';
 import { planPut, type PutStep } from '../../transfer/tree/trees.ts';
 import type { PutOptions, Stored } from '../../transfer/upload/parts.ts';
 import { uploadObject } from '../../transfer/upload/upload.ts';
@@ -26,6 +27,8 @@ import { chooseHeaders, keepProperties, storeOptions, type StoreValues } from '.
 import { describeWithT, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
 import { explainCondition, explainParent } from './paths.ts';
 import { dryRunOption, rehearseFolder, rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
+import { backupDirOption } from './backup-dir.ts';
+import { createPutKeeper, readPutBackup, type PutKeeper } from './put-backup.ts';
 import { declarePut, putOnce, readPlaces } from './put-once.ts';
 import { runTransfers, type Transfers } from './show.ts';
 import { putTar } from './tar.ts';
@@ -123,9 +126,14 @@ function nameStep(step: Step): string {
   return step.kind === 'file' ? step.source.label : step.label;
 }
 
+/** What storing works with. */
+interface Putting extends Transfers {
+  readonly keeper: PutKeeper;
+}
+
 async function putNamed(
   { world }: Context,
-  { engine, entry }: Pick<Transfers, 'engine' | 'entry'>,
+  { engine, entry, keeper }: Pick<Putting, 'engine' | 'entry' | 'keeper'>,
   { label, target }: { label: string; target: RemotePath },
   options: PutValues & { parents: boolean },
 ): Promise<Stored> {
@@ -141,7 +149,10 @@ async function putNamed(
   return await explainParent(
     () =>
       explainCondition(
-        () => putOnce({ engine, entry }, source, target, putOptions, (how) => uploadObject(engine, stored, target, how)),
+        () =>
+          putOnce({ engine, entry }, source, target, putOptions, async (how) =>
+            uploadObject(engine, stored, target, await keeper.keep(source, target, how)),
+          ),
         target,
       ),
     'cloud stor put -p',
@@ -150,7 +161,7 @@ async function putNamed(
 
 /** Stores a file of a tree once its directory is there. Undefined when that could not be made, which was reported. */
 async function putInFolder(
-  { engine, tally, entry }: Transfers,
+  { engine, tally, entry, keeper }: Putting,
   step: Extract<Step, { kind: 'file' }>,
   options: PutValues,
 ): Promise<Stored | undefined> {
@@ -166,11 +177,12 @@ async function putInFolder(
       const { target, manifest } = step;
       const source = { ...step.source, isGrowing: options.growing };
       const kept = manifest?.find(source.file);
-      return await putOnce({ engine, entry }, source, target, putOptions, async (how) =>
-        manifest && kept
+      return await putOnce({ engine, entry }, source, target, putOptions, async (given) => {
+        const how = await keeper.keep(source, target, given);
+        return manifest && kept
           ? await manifest.store(engine, source, target, kept, how, await readGiven(options))
-          : await uploadObject(engine, source, target, how),
-      );
+          : await uploadObject(engine, source, target, how);
+      });
     } catch (error) {
       // Of a tree, what is there already is left alone without a word.
       if (options.noClobber && isConditionFailed(error)) return undefined;
@@ -193,6 +205,41 @@ function checkContradictions(options: PutValues & { recursive: boolean }, count:
   if (options.ifMatch !== undefined && (count > 1 || options.recursive))
     throw new UsageError('--if-match is for one file: an etag belongs to one object');
   if (options.ifModifiedSince !== undefined && options.recursive) throw new UsageError('--if-modified-since is for files, not for trees');
+}
+
+type PutInvocation = Context & {
+  readonly options: PutValues & { recursive: boolean; parents: boolean; dryRun: boolean; withoutHeaders: boolean };
+};
+
+/** What is put, and where. */
+interface Job {
+  readonly files: readonly string[];
+  readonly place: (file: string) => RemotePath;
+  readonly isTree: (file: string) => boolean;
+  readonly links: ReturnType<typeof readLinks>;
+  readonly filter: Filter;
+  readonly skips: ReturnType<typeof createSkips>;
+}
+
+/** The steps of a line, each directory before what goes into it. */
+async function* planSteps({ options, world }: PutInvocation, job: Job, engine: Engine, tally: Tally): AsyncGenerator<Step> {
+  const { files, place, isTree, links, filter, skips } = job;
+  if (options.parents && options.recursive && !options.dryRun) {
+    const above = parentOf(place(files[0] ?? ''));
+    if (above?.path.includes('/') === true) await makeFolder(engine.storage, above, { parents: true });
+  }
+  if (!options.recursive) engine.monitor.expect(files.length, 0);
+  for (const label of files) {
+    if (!isTree(label)) {
+      yield { kind: 'named', label, target: place(label) };
+      continue;
+    }
+    const local = resolvePath(world, label);
+    if (!options.dryRun) void countAhead(engine, walkLocal(local, { onError: () => undefined, links }));
+    const manifest = options.withoutHeaders ? undefined : await readManifest(local);
+    const steps = planPut(engine, local, place(label), { onError: (error) => tally.fail(error), links, onSkip: skips.add, filter });
+    for await (const step of steps) yield manifest ? { ...step, manifest } : step;
+  }
 }
 
 export const put = command({
@@ -219,6 +266,7 @@ export const put = command({
     growing: flag('Store what files have when they are opened, though they grow meanwhile'),
     untar: flag('Store what is in tar archives, not the archives'),
     links: linksOption,
+    backupDir: backupDirOption,
     ...filterOptions,
     withoutHeaders: flag(`With -r: take no headers from ${manifestName} of get --with-headers`),
     ...transferOptions,
@@ -232,12 +280,19 @@ export const put = command({
     }
     const target = args.file.at(-1) ?? '';
     const path = readRemotePath(target, account);
+    if (options.untar && options.backupDir !== undefined) throw createContradiction('--untar', '--backup-dir');
     if (options.untar) return await putTar(invocation, args.file.slice(0, -1), path, options);
     const files = resumed ? resumed.placed.map(([source]) => source) : args.file.slice(0, -1);
     checkContradictions(options, files.length);
     readSince(world.now(), options);
     const place = resumed ? readPlaces(resumed, account) : await chooseTarget(invocation, files, target, path, options.noTargetDirectory);
     checkApart(invocation, files, place);
+    const isTree = (label: string): boolean => options.recursive && label !== '-' && isFolder(resolvePath(world, label));
+    const backup = readPutBackup(
+      options,
+      account,
+      files.map((file) => ({ target: place(file), isTree: isTree(file) })),
+    );
     const only = files.length === 1 && !options.recursive;
     const [first = ''] = files;
     if (options.recursive && files.length === 1 && !resumed) await noteNested(invocation, first, target, path, place(first));
@@ -245,26 +300,10 @@ export const put = command({
     const links = readLinks(options.links);
     const skips = createSkips(invocation);
     const filter = await readFilter(invocation, options, options.recursive);
-    async function* plan(engine: Engine, tally: Tally): AsyncGenerator<Step> {
-      if (options.parents && options.recursive && !options.dryRun) {
-        const above = parentOf(place(files[0] ?? ''));
-        if (above?.path.includes('/') === true) await makeFolder(engine.storage, above, { parents: true });
-      }
-      if (!options.recursive) engine.monitor.expect(files.length, 0);
-      for (const label of files) {
-        const local = label === '-' ? '' : resolvePath(world, label);
-        if (options.recursive && local !== '' && isFolder(local)) {
-          if (!options.dryRun) void countAhead(engine, walkLocal(local, { onError: () => undefined, links }));
-          const manifest = options.withoutHeaders ? undefined : await readManifest(local);
-          const steps = planPut(engine, local, place(label), { onError: (error) => tally.fail(error), links, onSkip: skips.add, filter });
-          for await (const step of steps) yield manifest ? { ...step, manifest } : step;
-        } else yield { kind: 'named', label, target: place(label) };
-      }
-    }
-
+    const job = { files, place, isTree, links, filter, skips };
     if (options.dryRun) {
       const tally = createTally(invocation, only);
-      const steps = plan(createEngine(invocation, options, { bulk: false }), tally);
+      const steps = planSteps(invocation, job, createEngine(invocation, options, { bulk: false }), tally);
       const finish = (): void => {
         skips.finish();
         tally.finish();
@@ -286,20 +325,21 @@ export const put = command({
       { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' },
       async function* (transfers) {
         const { engine, tally } = transfers;
+        const putting = { ...transfers, keeper: createPutKeeper(engine, backup, resumed !== undefined) };
         const work = async (step: Step): Promise<Stored | undefined> => {
-          if (step.kind === 'file') return await putInFolder(transfers, step, options);
+          if (step.kind === 'file') return await putInFolder(putting, step, options);
           if (step.kind === 'folder') {
             await tally.attempt(nameStep(step), () => explainParent(() => step.folder.ready(), 'cloud stor put -p'));
             return undefined;
           }
           return await tally.attempt(step.label, async () => {
-            const stored = await leaveExisting(options.noClobber, () => putNamed(invocation, transfers, step, options));
+            const stored = await leaveExisting(options.noClobber, () => putNamed(invocation, putting, step, options));
             const label = step.label === '-' ? 'stdin' : step.label;
             note(stored ? `${label} -> ${stored.path}` : `${printRemotePath(step.target)} exists: left alone`);
             return stored;
           });
         };
-        const results = runPool(plan(engine, tally), work, { limit: engine.parallel, signal: engine.signal });
+        const results = runPool(planSteps(invocation, job, engine, tally), work, { limit: engine.parallel, signal: engine.signal });
         for await (const stored of results) if (stored) yield stored;
         skips.finish();
       },
@@ -310,5 +350,6 @@ export const put = command({
     { line: 'tar cz src | cloud stor put - backups/src.tgz -p', help: 'What comes from a pipe' },
     { line: 'cloud stor put -r photos pictures', help: 'A tree, many files at once' },
     { line: 'tar c src | cloud stor put --untar - backups --modes', help: 'The files of an archive' },
+    { line: 'cloud stor put -r site www --backup-dir old', help: 'Keep what is replaced' },
   ],
 });
