@@ -1,3 +1,4 @@
+import { alertRules, scrapeConfiguration } from './cluster-alerts.ts';
 import {
   backup,
   balancerConfiguration,
@@ -151,6 +152,15 @@ export const cluster: Guide = {
       blocks: [
         '`cloud server status` shows the gateways and how long each is still taken for alive, the version of the tables, contents that wait to be removed, and jobs. Its exit status is 1 when something is wrong, so that a timer can tell. `cloud server collect --dry-run` lists what nothing refers to, and `--verify` looks whether every content is there.',
         { lines: ['cloud server status --database-file /etc/cloud/database'] },
+      ],
+    },
+    {
+      title: 'Alerts',
+      blocks: [
+        'Prometheus reads `/--metrics` of each admin port. In its `prometheus.yml`:',
+        { lines: scrapeConfiguration },
+        'These rules, `/etc/prometheus/cloud-alerts.yml`, say what is wrong and what to do first:',
+        { lines: alertRules },
       ],
     },
     {
