@@ -204,6 +204,7 @@ _cloud_enter() {
     'server/accounts'|'server/account') place='server accounts' ;;
     'server accounts/list'|'server accounts/ls') place='server accounts list' ;;
     'server accounts/create') place='server accounts create' ;;
+    'server accounts/limit') place='server accounts limit' ;;
     'server accounts/disable') place='server accounts disable' ;;
     'server accounts/enable') place='server accounts enable' ;;
     'server accounts/delete'|'server accounts/rm') place='server accounts delete' ;;
@@ -410,9 +411,10 @@ _cloud_place() {
     'server apply') options="--database --database-file --prune --dry-run -y,--yes $_cloud_shared" ;;
     'server diff') options="--database --database-file --prune --exit-code $_cloud_shared" ;;
     'server import') options="--database --database-file --bytes --bytes-credentials --from $_cloud_shared" ;;
-    'server accounts') commands='list create disable enable delete' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
+    'server accounts') commands='list create limit disable enable delete' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
     'server accounts list') options="--database --database-file $_cloud_shared" ;;
     'server accounts create') options="--database --database-file --email --public-key $_cloud_shared" ;;
+    'server accounts limit') options="--database --database-file --bytes --objects $_cloud_shared" ;;
     'server accounts disable') options="--database --database-file $_cloud_shared" ;;
     'server accounts enable') options="--database --database-file $_cloud_shared" ;;
     'server accounts delete') options="--database --database-file -y,--yes $_cloud_shared" ;;
@@ -921,6 +923,10 @@ _cloud_value() {
     'server accounts create/--database-file') kind=file ;;
     'server accounts create/--email') kind=text ;;
     'server accounts create/--public-key') kind=file ;;
+    'server accounts limit/--database') kind=text ;;
+    'server accounts limit/--database-file') kind=file ;;
+    'server accounts limit/--bytes') kind=text ;;
+    'server accounts limit/--objects') kind=text ;;
     'server accounts disable/--database') kind=text ;;
     'server accounts disable/--database-file') kind=file ;;
     'server accounts enable/--database') kind=text ;;
@@ -1121,6 +1127,7 @@ _cloud_argument() {
     'server apply/0') kind=file ;;
     'server diff/0') kind=file ;;
     'server accounts create/0') kind=text ;;
+    'server accounts limit/0') kind=text ;;
     'server accounts disable/0') kind=text ;;
     'server accounts enable/0') kind=text ;;
     'server accounts delete/0') kind=text ;;

@@ -402,6 +402,8 @@ function __cloud_enter
             set __cloud_place 'server accounts list'
         case 'server accounts/create'
             set __cloud_place 'server accounts create'
+        case 'server accounts/limit'
+            set __cloud_place 'server accounts limit'
         case 'server accounts/disable'
             set __cloud_place 'server accounts disable'
         case 'server accounts/enable'
@@ -1400,6 +1402,14 @@ function __cloud_valued
         case 'server accounts create/--email'
             return 0
         case 'server accounts create/--public-key'
+            return 0
+        case 'server accounts limit/--database'
+            return 0
+        case 'server accounts limit/--database-file'
+            return 0
+        case 'server accounts limit/--bytes'
+            return 0
+        case 'server accounts limit/--objects'
             return 0
         case 'server accounts disable/--database'
             return 0
@@ -2626,6 +2636,7 @@ complete -c cloud -n '__cloud_at \'server import\'' -l bytes-credentials -r -F -
 complete -c cloud -n '__cloud_at \'server import\'' -l from -x -a '(__fish_complete_directories)' -d 'Data directory of the local service'
 complete -c cloud -n '__cloud_below \'server accounts\'' -a list -d 'List the accounts'
 complete -c cloud -n '__cloud_below \'server accounts\'' -a create -d 'Create an account with its first key'
+complete -c cloud -n '__cloud_below \'server accounts\'' -a limit -d 'Set what an account may use, or show it'
 complete -c cloud -n '__cloud_below \'server accounts\'' -a disable -d 'Let nobody use an account, and keep its data'
 complete -c cloud -n '__cloud_below \'server accounts\'' -a enable -d 'Give a disabled account back'
 complete -c cloud -n '__cloud_below \'server accounts\'' -a delete -d 'Delete a disabled account with everything in it'
@@ -2636,6 +2647,10 @@ complete -c cloud -n '__cloud_at \'server accounts create\'' -l database -x -d '
 complete -c cloud -n '__cloud_at \'server accounts create\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_at \'server accounts create\'' -l email -x -d 'E-mail address of the account'
 complete -c cloud -n '__cloud_at \'server accounts create\'' -l public-key -r -F -d 'Its first key, in OpenSSH format'
+complete -c cloud -n '__cloud_at \'server accounts limit\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
+complete -c cloud -n '__cloud_at \'server accounts limit\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server accounts limit\'' -l bytes -x -d 'Most bytes, such as 10GiB, or none'
+complete -c cloud -n '__cloud_at \'server accounts limit\'' -l objects -x -d 'Most objects, or none'
 complete -c cloud -n '__cloud_at \'server accounts disable\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server accounts disable\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_at \'server accounts enable\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'

@@ -1,5 +1,6 @@
 /** A limit of the services: what it bounds, its unit in the name, and the value that holds unless the service is started with another. */
 export interface ServiceLimit {
+  /** Infinity: nothing is refused. */
   readonly default: number;
   /** Sentence without a full stop, for help and the manual. */
   readonly help: string;
@@ -28,6 +29,8 @@ export const serviceLimits = {
   roles: { default: 10_000, help: 'Roles of an account' },
   policies: { default: 10_000, help: 'Policies of an account' },
   images: { default: 10_000, help: 'Images that an account owns' },
+  accountBytes: { default: Infinity, help: 'Bytes of the objects of an account, links and parts of open uploads included' },
+  accountObjects: { default: Infinity, help: 'Objects of an account, links included' },
   openUploads: { default: 10_000, help: 'Multipart uploads of an account that are neither committed nor aborted' },
   uploadDays: { default: 3650, help: 'Days after which an upload that is neither committed nor aborted is given up with its parts' },
   jobInputs: { default: 1_000_000, help: 'Inputs of a job' },

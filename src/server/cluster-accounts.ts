@@ -8,6 +8,7 @@ import { assertMigrated, migratePostgres } from './store/postgres/migrate.ts';
 import { openPostgres } from './store/postgres/open.ts';
 import { createWrites } from './store/postgres/write.ts';
 import type { Store } from './store/store.ts';
+import { listUsage } from './store/usage.ts';
 
 /** Work of operators on the database of gateways, beside gateways that run. */
 
@@ -25,6 +26,12 @@ export interface ListedAccount {
   readonly keys: number;
   /** ISO 8601. */
   readonly created: string;
+  /** In the object storage. */
+  readonly bytes: number;
+  readonly objects: number;
+  /** Its limits; those of the gateways where they are absent. */
+  readonly mostBytes?: number;
+  readonly mostObjects?: number;
 }
 
 /** Does work on a database that was migrated. */
@@ -59,6 +66,8 @@ export async function describeAccounts({ db }: Pick<Store, 'db'>, login?: string
       'email',
       'status as state',
       'created',
+      'most_bytes',
+      'most_objects',
       of
         .selectFrom('keys')
         .select((keys) => keys.fn.countAll<number>().as('keys'))
@@ -69,7 +78,15 @@ export async function describeAccounts({ db }: Pick<Store, 'db'>, login?: string
     .orderBy('login');
   if (login !== undefined) query = query.where('login', '=', login);
   const rows = await query.execute();
-  return rows.map((row) => ({ ...row, keys: row.keys ?? 0, created: new Date(row.created).toISOString() }));
+  const usage = await listUsage(db);
+  return rows.map(({ most_bytes: mostBytes, most_objects: mostObjects, ...row }) => ({
+    ...row,
+    keys: row.keys ?? 0,
+    created: new Date(row.created).toISOString(),
+    ...(usage.get(row.login) ?? { bytes: 0, objects: 0 }),
+    ...(mostBytes != null && { mostBytes }),
+    ...(mostObjects != null && { mostObjects }),
+  }));
 }
 
 /** All accounts, by login. */

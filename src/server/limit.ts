@@ -1,10 +1,10 @@
-import { serviceLimits, writeLimitName, type LimitName } from '../api/service-limits.ts';
+import { serviceLimits, writeLimitName, type LimitName, type ServiceLimit } from '../api/service-limits.ts';
 import { ApiError } from '../base/errors.ts';
 import type { ServiceSettings } from './settings.ts';
 
 /** The value of a limit: the one that the service was started with, else the default. */
 export function limitOf({ serviceLimits: values }: ServiceSettings, limit: LimitName): number {
-  return values?.[limit] ?? serviceLimits[limit].default;
+  return values?.[limit] ?? (serviceLimits[limit] as ServiceLimit).default;
 }
 
 /** Refusal of a request that reaches a limit of the service. `serve.ts` writes a line about it into the log. */

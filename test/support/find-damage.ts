@@ -1,6 +1,7 @@
 import { selectCount } from '../../src/server/store/counts.ts';
 import type { LocalStore } from '../../src/server/store/open.ts';
 import type { EntryRow } from '../../src/server/store/schema.ts';
+import { listUsage, type Usage } from '../../src/server/store/usage.ts';
 
 /** Where an entry is: `/demo/stor/a`. */
 function pathOf({ parent, name }: Pick<EntryRow, 'parent' | 'name'>): string {
@@ -38,7 +39,24 @@ async function findDamagedContents({ db, bytes }: LocalStore): Promise<string[]>
   ];
 }
 
+/** Accounts that do not use what is noted of them. */
+async function findWrongUsage({ db }: LocalStore): Promise<string[]> {
+  const rows = await db.selectFrom('entries').selectAll().where('type', '=', 'object').execute();
+  const used = new Map<string, Usage>();
+  for (const { parent, size } of rows) {
+    const [, login = '', root] = parent.split('/');
+    const { bytes, objects } = used.get(login) ?? { bytes: 0, objects: 0 };
+    used.set(login, { bytes: bytes + (size ?? 0), objects: objects + (root === 'uploads' ? 0 : 1) });
+  }
+  const noted = await listUsage(db);
+  const show = (usage: Usage | undefined): string => `${usage?.bytes ?? 0} bytes in ${usage?.objects ?? 0} objects`;
+  return [...new Set([...used.keys(), ...noted.keys()])].flatMap((login) => {
+    const [is, says] = [show(used.get(login)), show(noted.get(login))];
+    return is === says ? [] : [`account ${login} uses ${is}, and ${says} are noted`];
+  });
+}
+
 /** What is wrong in the data of a service at rest, on either engine, a line each. Files that nothing names are left to the collector. */
 export async function findDamage(store: LocalStore): Promise<string[]> {
-  return [...(await findDamagedEntries(store)), ...(await findDamagedContents(store))];
+  return [...(await findDamagedEntries(store)), ...(await findDamagedContents(store)), ...(await findWrongUsage(store))];
 }

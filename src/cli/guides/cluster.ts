@@ -136,6 +136,19 @@ export const cluster: Guide = {
       ],
     },
     {
+      title: 'Limits of accounts',
+      blocks: [
+        'What an account may store is limited by `--limit account-bytes=N` and `--limit account-objects=N` of the gateways, for every account, or for one account by its own limits, which every gateway knows with the next request:',
+        {
+          lines: [
+            'cloud server accounts limit alice --bytes 100GiB --objects 1000000 --database-file /etc/cloud/database',
+            'cloud server accounts list --database-file /etc/cloud/database',
+          ],
+        },
+        'What would go beyond is answered 507 `NotEnoughSpace`; what makes less of it never is. Bytes are the sizes that listings show, whatever the number of copies: a link counts as an object of its size, because it keeps the content when the other name goes. Parts of an upload count as they arrive, by their bytes, so that a commit is refused for the number of objects alone. Directories are free. The numbers are kept by the database with each change. Writers that are under way at the same moment do not see each other: together they may exceed a limit by what they write. An account that is full gets no further inputs into its jobs; outputs of inputs that it has are stored.',
+      ],
+    },
+    {
       title: 'From one machine to many',
       blocks: [
         'What a `cloud local` holds, stopped before, goes into the cluster with its accounts, keys, users, roles, images, packages and objects. Every content is compared when it is copied; what was interrupted goes on by the same command, and the local data stays as it is.',

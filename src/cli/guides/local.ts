@@ -3,8 +3,8 @@ import type { Guide } from './guide.ts';
 
 /** Every limit with its default, as `--limit` takes it. */
 const limitTerms = Object.entries<ServiceLimit>(serviceLimits).map(([name, { default: value, help }]): [string, string] => [
-  `${writeLimitName(name as LimitName)}=${value}`,
-  `${help}.`,
+  `${writeLimitName(name as LimitName)}=${value === Infinity ? 'N' : value}`,
+  value === Infinity ? `${help}; any number by default.` : `${help}.`,
 ]);
 
 /** The services on this machine. */

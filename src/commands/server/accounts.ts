@@ -6,7 +6,16 @@ import { UsageError } from '../../base/errors.ts';
 import { record, records } from '../../output/kinds.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 
-const columns = ['login', 'id', 'email', 'state', 'keys', { key: 'created', as: 'time' as const }];
+const columns = [
+  'login',
+  'id',
+  'email',
+  'state',
+  'keys',
+  { key: 'bytes', as: 'size' as const },
+  'objects',
+  { key: 'created', as: 'time' as const },
+];
 
 export const list = command({
   summary: 'List the accounts',

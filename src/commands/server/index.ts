@@ -7,6 +7,7 @@ import { collect } from './collect.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 import { gateway } from './gateway.ts';
 import { importData } from './import.ts';
+import { limit } from './limit.ts';
 import { status } from './status.ts';
 import { worker } from './worker.ts';
 
@@ -48,7 +49,7 @@ export const server = group({
     accounts: group({
       summary: 'Accounts of the services',
       aliases: ['account'],
-      commands: { list, create, disable, enable, delete: remove },
+      commands: { list, create, limit, disable, enable, delete: remove },
     }),
   },
 });

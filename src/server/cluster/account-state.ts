@@ -44,8 +44,28 @@ export function setAccountState(database: string, login: string, status: 'enable
       await noteOperator(transaction, login, status === 'enabled' ? 'enableAccount' : 'disableAccount');
       return { isChanged: true, cancelled: status === 'disabled' ? await cancelOfDisabled(transaction) : 0 };
     });
-    const [account] = await describeAccounts(store, login);
-    if (account === undefined) throw new Error(`account ${login} was removed meanwhile`);
-    return { account, ...change };
+    return { account: await requireListed(store, login), ...change };
   });
+}
+
+/** Limits of an account; null takes one away, and what is absent stays. */
+export type AccountLimits = Readonly<Partial<Record<'most_bytes' | 'most_objects', number | null>>>;
+
+/** Sets limits of an account; every gateway knows with the next request. @throws {NotFoundError} */
+export function setAccountLimits(database: string, login: string, limits: AccountLimits): Promise<ListedAccount> {
+  return withDatabase(database, async (store) => {
+    await store.write(async (transaction) => {
+      const { id } = await requireLogin(transaction, login);
+      if (Object.keys(limits).length === 0) return;
+      await transaction.updateTable('accounts').set(limits).where('id', '=', id).execute();
+      await noteOperator(transaction, login, 'limitAccount', limits);
+    });
+    return requireListed(store, login);
+  });
+}
+
+async function requireListed(store: Parameters<typeof describeAccounts>[0], login: string): Promise<ListedAccount> {
+  const [account] = await describeAccounts(store, login);
+  if (account === undefined) throw new Error(`account ${login} was removed meanwhile`);
+  return account;
 }

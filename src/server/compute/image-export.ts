@@ -11,6 +11,7 @@ import { releaseContents, removeGarbage, type Garbage } from '../storage/content
 import { findEntry, findForWriting, putEntry, refuseDirectory } from '../storage/entries.ts';
 import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
 import { childOf, placeOf, placeOfAbsolute, parentOf, refuseRoot, refuseUploads, type Place } from '../storage/paths.ts';
+import { assertQuota, growthOf } from '../storage/quota.ts';
 import type { StoredBytes } from '../store/bytes.ts';
 import type { ImageRow, Schema } from '../store/schema.ts';
 import { settleCreations } from './image-creation.ts';
@@ -78,19 +79,13 @@ async function describeFile({ store }: Call, { id, files, content }: ImageRow): 
   return { id: content, size, md5: hash.digest('base64') };
 }
 
-async function putFile(
-  transaction: Transaction<Schema>,
-  place: Place,
-  bytes: StoredBytes,
-  type: string,
-  mtime: number,
-): Promise<Garbage[]> {
+async function putFile(transaction: Transaction<Schema>, place: Place, bytes: StoredBytes, type: string, call: Call): Promise<Garbage[]> {
   const { parent, entry } = await findForWriting(transaction, place);
   refuseDirectory(place, entry);
   await putEntry(transaction, place, entry, {
     type: 'object',
     etag: randomUUID(),
-    mtime,
+    mtime: call.now(),
     size: bytes.size,
     md5: bytes.md5,
     content: bytes.id,
@@ -98,16 +93,18 @@ async function putFile(
     headers: JSON.stringify(chooseObjectHeaders({ 'content-type': type }, place)),
     role_tags: entry?.role_tags ?? parent.role_tags,
   });
+  await assertQuota(transaction, call, growthOf(entry, bytes.size));
   return releaseContents(transaction, [entry?.content]);
 }
 
 /**
  * ExportImage: writes manifest and file into the caller's storage. Errors: 422 `NotImageOwnerError`, 403 `NotAuthorized` for a path of
- * another account, 409 `InvalidArgument` for one that is none, 404 where there is no directory.
+ * another account, 409 `InvalidArgument` for one that is none, 404 where there is no directory, 507
+ * `NotEnoughSpace` where the account has no room for them.
  */
 export const exportImage: Handler<typeof compute.exportImage> = async ({ id, storage_path: path }, call) => {
   await settleCreations(call);
-  const { account, store, now } = call;
+  const { account, store } = call;
   const row = await requireOwnImage(store.db, account, id);
   const target = await chooseTarget(path, row, call);
   checkTarget(target);
@@ -117,8 +114,8 @@ export const exportImage: Handler<typeof compute.exportImage> = async ({ id, sto
   try {
     const garbage = await store.write(async (transaction) => {
       await requireOwnImage(transaction, account, id);
-      const first = await putFile(transaction, target.image, file, 'application/octet-stream', now());
-      return [...first, ...(await putFile(transaction, target.manifest, manifest, 'application/json', now()))];
+      const first = await putFile(transaction, target.image, file, 'application/octet-stream', call);
+      return [...first, ...(await putFile(transaction, target.manifest, manifest, 'application/json', call))];
     });
     await removeGarbage(store, garbage);
   } catch (error) {

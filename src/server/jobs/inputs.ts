@@ -6,6 +6,7 @@ import type { Call, Handler } from '../http/handler.ts';
 import type { JobRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import { assertWithinLimit } from '../limit.ts';
+import { assertQuotaLeft } from '../storage/quota.ts';
 import type { JobEngine } from './engine.ts';
 import { refuseState, requireJob, requireLockedJob } from './find.ts';
 import { readParty, type StoredParty } from './party.ts';
@@ -25,6 +26,7 @@ export function createAddJobInputs(wake: JobEngine['wake']): Handler<typeof stor
       throw new ApiError(400, 'InvalidParameter', `end is "${end}": it must be true or false`);
     }
     checkState(await requireJob(call.store.db, call, id));
+    await assertQuotaLeft(call.store.db, call);
     let added = 0;
     try {
       for await (const { lines, isLast } of readBatches(body)) {

@@ -11,6 +11,7 @@ import { findForWriting, putEntry, refuseDirectory, type Found } from './entries
 import { refuseJobPlace } from './job-places.ts';
 import { placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
 import { chooseRoleTags, noteRoleTags } from './roles.ts';
+import { assertQuota, growthOf } from './quota.ts';
 import { refuseArgument, refuseConditions } from './upload-headers.ts';
 import { findUpload, partsDirectory, refuseState, removeParts } from './uploads.ts';
 
@@ -97,6 +98,8 @@ async function commit(
   const etag = randomUUID();
   const garbage = await putTarget(transaction, plan, { etag, md5, mtime: call.now() }, call);
   const unused = await removeParts(transaction, partsDirectory(call.account.login, id));
+  // The bytes were counted part by part.
+  await assertQuota(transaction, call, { bytes: 0, objects: growthOf(plan.found.entry, 0).objects });
   const outcome = { state: 'done', result: 'committed', parts: JSON.stringify(etags), etag, md5 } as const;
   await transaction.updateTable('uploads').set(outcome).where('id', '=', id).execute();
   return { upload: { ...upload, ...outcome }, garbage: [...garbage, ...unused] };

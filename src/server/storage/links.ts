@@ -13,6 +13,7 @@ import { chooseHeaders, describeVersion, readStoredHeaders } from './headers.ts'
 import { refuseJobPlace } from './job-places.ts';
 import { isPublic, placeOf, placeOfAbsolute, refuseRoot, refuseUploads, type Place } from './paths.ts';
 import { chooseRoleTags, noteRoleTags } from './roles.ts';
+import { assertQuota, growthOf } from './quota.ts';
 import { touchContents } from './shared-contents.ts';
 
 /** Makes another name for an object as it is now. What later happens to the source does not change the link. */
@@ -43,6 +44,7 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
       role_tags: await chooseRoleTags(transaction, call, roleTag, entry, parent),
     });
     await noteRoleTags(transaction, call, place, roleTag);
+    await assertQuota(transaction, call, growthOf(entry, values.size ?? 0));
     return { etag: values.etag, garbage: await releaseContents(transaction, [entry?.content]) };
   });
   await removeGarbage(call.store, garbage);

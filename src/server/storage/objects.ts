@@ -15,6 +15,7 @@ import { chooseObjectHeaders, describeVersion, isMd5, readCopies } from './heade
 import { refuseJobPlace } from './job-places.ts';
 import { placeOf, refuseRoot, refuseUploads } from './paths.ts';
 import { chooseRoleTags, noteRoleTags } from './roles.ts';
+import { assertQuota, assertQuotaFor, growthOf } from './quota.ts';
 
 type PutInput = InputOf<typeof storage.putObject>;
 
@@ -38,10 +39,12 @@ export const putObject: Handler<typeof storage.putObject> = async (input, call) 
     checkWrite(input, found.entry, call.now());
     return chooseRoleTags(db, call, input.roleTag, found.entry, found.parent);
   };
-  await checkPlace(store.db, await findForWriting(store.db, place));
+  const before = await findForWriting(store.db, place);
+  await checkPlace(store.db, before);
   const headers = JSON.stringify(chooseObjectHeaders(input.headers, place));
   const copies = readCopies(input.durabilityLevel);
   const limit = readLimit(input.maxContentLength, input.length);
+  await assertQuotaFor(store.db, call, input.length, before.entry);
   const bytes = await storeChecked(input, { limit, now: call.now() }, call);
   const values = {
     type: 'object' as const,
@@ -57,6 +60,7 @@ export const putObject: Handler<typeof storage.putObject> = async (input, call) 
     const found = await findForWriting(transaction, place);
     await putEntry(transaction, place, found.entry, { ...values, role_tags: await checkPlace(transaction, found) });
     await noteRoleTags(transaction, call, place, input.roleTag);
+    await assertQuota(transaction, call, growthOf(found.entry, bytes.size));
     return releaseContents(transaction, [found.entry?.content]);
   });
   return { ...describeVersion(values), 'computed-md5': bytes.md5 };

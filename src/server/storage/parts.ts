@@ -7,6 +7,7 @@ import { findForWriting, putEntry } from './entries.ts';
 import { describeVersion } from './headers.ts';
 import { keepBytes, readLimit, refuseEncoding, refusePartial, storeChecked } from './objects.ts';
 import { childOf } from './paths.ts';
+import { assertQuota, assertQuotaFor } from './quota.ts';
 import { refuseArgument, refuseConditions } from './upload-headers.ts';
 import { findUpload, partsDirectory, refuseState } from './uploads.ts';
 
@@ -26,6 +27,7 @@ export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call
   if (upload.state === 'done') throw refuseState(upload, 'given a part');
   const directory = partsDirectory(call.account.login, id);
   const place = childOf(directory, String(number));
+  await assertQuotaFor(call.store.db, call, input.length, undefined);
   const bytes = await storeChecked(input, { limit: readLimit(undefined, input.length) }, call);
   const values = {
     type: 'object' as const,
@@ -45,6 +47,7 @@ export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call
       headers: '{"content-type":"application/octet-stream"}',
       role_tags: parent.role_tags,
     });
+    await assertQuota(transaction, call, { bytes: bytes.size - (entry?.size ?? 0), objects: 0 });
     return releaseContents(transaction, [entry?.content]);
   });
   digestAhead(call.store, id, directory);

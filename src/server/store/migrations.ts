@@ -14,6 +14,7 @@ import { createFirstTables } from './tables.ts';
 import { addTaskLeases } from './task-lease-columns.ts';
 import { createUploadDigestTable } from './upload-digest-table.ts';
 import { createUploadTables } from './upload-tables.ts';
+import { createUsageTables } from './usage-tables.ts';
 
 /** Numbered steps that bring a database from any earlier version to this one. Steps are only ever added at the end. */
 export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
@@ -30,6 +31,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createClusterTables,
   createUploadDigestTable,
   createAuditTable,
+  createUsageTables,
 ];
 
 export interface StepTable {

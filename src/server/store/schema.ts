@@ -29,6 +29,8 @@ export interface Schema extends JobSchema {
   packages: PackageRow;
   entries: EntryRow;
   count_changes: CountChangeRow;
+  storage_usage: UsageRow;
+  usage_changes: UsageRow;
   uploads: UploadRow;
   upload_digests: UploadDigestRow;
   pieces: PieceRow;
@@ -67,6 +69,10 @@ export interface AccountRow extends ContactColumns {
   default_network: string | null;
   /** Other than `enabled`: nobody uses the account, by no key, `deleting` that it is being removed for good, and `importing` that it is not whole yet. */
   status: 'enabled' | 'disabled' | 'deleting' | 'importing';
+  /** Most bytes and objects in the object storage, and requests a second; the limits of the service where they are absent or null. */
+  most_bytes?: number | null | undefined;
+  most_objects?: number | null | undefined;
+  most_requests?: number | null | undefined;
 }
 
 /** A sub-user. `login_key` is the login in lower case: logins are unique in the account without regard to case. */
@@ -188,6 +194,13 @@ export interface CountChangeRow {
   name: string;
   number: Generated<number>;
   change: number;
+}
+
+/** What an account uses of the object storage, kept by triggers; on PostgreSQL the changes beside it are to be added. */
+export interface UsageRow {
+  login: string;
+  bytes: number;
+  objects: number;
 }
 
 /** PostgreSQL: how far the MD5 of an open upload has come. Primary key upload. */

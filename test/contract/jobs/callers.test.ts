@@ -203,11 +203,16 @@ test('a data directory of an earlier release is taken over, and its jobs go on a
       'job_reduce_inputs.adder',
       'job_reduce_inputs.given',
       'accounts.status',
+      'accounts.most_bytes',
+      'accounts.most_objects',
+      'accounts.most_requests',
     ];
     const leases = ['owner', 'lease', 'attempt', 'lost'].map((each) => `job_tasks.${each}`);
     const undo = [
       'drop index job_tasks_running',
       'drop index job_tasks_suspect',
+      ...['new', 'old', 'added', 'replaced'].map((each) => `drop trigger usage_of_${each}`),
+      'drop table storage_usage',
       'drop table job_adders',
       'drop table job_causes',
       ...[...leases, ...columns, 'job_outputs.given', 'job_errors.cause'].map(

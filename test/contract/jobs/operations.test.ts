@@ -145,6 +145,21 @@ describe('input', () => {
     }
   });
 
+  test('an account that may store nothing more gets no inputs done', async () => {
+    const full = await createTestJobs({}, { serviceLimits: { accountObjects: 1 } });
+    try {
+      const id = await full.create([{ exec: 'cat' }]);
+      await full.add(id, ['/demo/stor/none']);
+      await full.put('/demo/stor/a', 'x');
+      const { status, code } = await full.ask('POST', `/demo/jobs/${id}/live/in`, { body: '/demo/stor/a\n' });
+      expect([status, code]).toEqual([507, 'NotEnoughSpace']);
+      expect(await full.lines(`/demo/jobs/${id}/live/in`)).toEqual(['/demo/stor/none']);
+      await full.ask('POST', `/demo/jobs/${id}/live/cancel`);
+    } finally {
+      await full.close();
+    }
+  });
+
   test('what is not UTF-8, a line without end, a wrong end: 400', async () => {
     const id = await service.create([{ exec: 'cat' }]);
     expect(await refusalOf('POST', `/demo/jobs/${id}/live/in`, { body: Buffer.from([0xff, 10]) })).toEqual([400, 'BadRequest']);

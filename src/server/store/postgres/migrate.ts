@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely';
 import { LocalError } from '../../../base/errors.ts';
 import { steps, type StepTable } from '../migrations.ts';
 import type { Schema } from '../schema.ts';
+import { countEarlier } from '../usage.ts';
 import { createColumnTypes } from './column-types.ts';
 import { isRepeatable } from './errors.ts';
 
@@ -44,7 +45,7 @@ export async function readVersion(db: Kysely<StepTable>): Promise<number> {
 export async function migratePostgres(database: Kysely<Schema>, now: number): Promise<{ from: number; to: number }> {
   const db = database.withPlugin(createColumnTypes()) as unknown as Kysely<StepTable>;
   await createStepTable(db);
-  return db.transaction().execute(async (transaction) => {
+  const versions = await db.transaction().execute(async (transaction) => {
     await transaction.selectFrom('steps').select('number').where('number', '=', lockRow).forUpdate().execute();
     const done = await readVersion(transaction);
     if (done > steps.length) throw refuseNewer(done);
@@ -55,6 +56,8 @@ export async function migratePostgres(database: Kysely<Schema>, now: number): Pr
     }
     return { from: done, to: steps.length };
   });
+  await countEarlier(database);
+  return versions;
 }
 
 /** @throws {LocalError} unless the database has exactly the version that this release knows */

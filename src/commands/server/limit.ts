@@ -1,0 +1,56 @@
+import { command } from '../../cli/command.ts';
+import { one, text } from '../../cli/parameters.ts';
+import { UsageError } from '../../base/errors.ts';
+import { record } from '../../output/kinds.ts';
+import { parseSize } from '../../output/units.ts';
+import { databaseOptions, readDatabase } from './engines.ts';
+
+const columns = ['login', { key: 'bytes', as: 'size' as const }, { key: 'mostBytes', as: 'size' as const }, 'objects', 'mostObjects'];
+
+/** Largest number that a limit may be. */
+const largest = Number.MAX_SAFE_INTEGER;
+
+/** A limit as it is set; undefined stays undefined, and `none` is null. @throws {UsageError} */
+function readLimit(name: string, given: string | undefined, parse: (given: string) => number): number | null | undefined {
+  if (given === undefined || given === 'none') return given && null;
+  const value = parse(given);
+  if (Number.isSafeInteger(value) && value >= 0 && value <= largest) return value;
+  throw new UsageError(`${name} ${given}: must be a whole number or none`);
+}
+
+function parseNumber(given: string): number {
+  return /^\d+$/u.test(given) ? Number(given) : NaN;
+}
+
+export const limit = command({
+  summary: 'Set what an account may use, or show it',
+  description:
+    'Every gateway knows with the next request. What would exceed a limit of bytes or objects is answered 507 NotEnoughSpace, and nothing of it is stored; what is there stays, and can be read, replaced by less and deleted. Bytes are the sizes of objects as listings show them, whatever the number of copies: each link counts as an object of its size, and parts of open uploads count by their bytes. Directories are free. Writes that are under way at the same moment through several gateways may exceed a limit by what they write. An account that has no room left gets no further inputs into its jobs.\nWithout a limit of its own an account has that of the gateways: --limit account-bytes=N and account-objects=N.',
+  arguments: { login: one('Login of the account') },
+  options: {
+    ...databaseOptions,
+    bytes: text('Most bytes, such as 10GiB, or none', { placeholder: 'SIZE' }),
+    objects: text('Most objects, or none', { placeholder: 'N' }),
+  },
+  run: async (invocation) => {
+    const { args, options, note } = invocation;
+    const limits = {
+      most_bytes: readLimit('--bytes', options.bytes, parseSize),
+      most_objects: readLimit('--objects', options.objects, parseNumber),
+    };
+    const given = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+    const database = await readDatabase(invocation, options);
+    const { setAccountLimits } = await import('../../server/cluster/account-state.ts');
+    const account = await setAccountLimits(database, args.login, given);
+    if (Object.keys(given).length > 0) note(`Set limits of account ${account.login}`);
+    return record({ ...account }, { id: 'login', columns });
+  },
+  examples: [
+    { line: 'cloud server accounts limit alice --bytes 10GiB --objects 100000 --database-file /etc/cloud/database', help: 'A quota' },
+    {
+      line: 'cloud server accounts limit alice --bytes none --database-file /etc/cloud/database',
+      help: 'As many bytes as the gateways allow',
+    },
+    { line: 'cloud server accounts limit alice --database-file /etc/cloud/database -j', help: 'What alice uses, and may use' },
+  ],
+});

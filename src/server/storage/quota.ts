@@ -1,0 +1,78 @@
+import type { Kysely } from 'kysely';
+import type { Call } from '../http/handler.ts';
+import { LimitReached, limitOf } from '../limit.ts';
+import type { AccountRow, EntryRow, Schema } from '../store/schema.ts';
+import { readUsage, type Usage } from '../store/usage.ts';
+
+/**
+ * Quotas of accounts: most bytes and objects in the object storage. Counted are sizes as listings show them, whatever the number of copies:
+ * each name of a content counts, so that what a removal gives back does not depend on other names. Parts of open uploads count by their
+ * bytes, and a commit, which moves no bytes, is refused for the number of objects alone.
+ */
+
+/** Lengths from which on a quota is asked before the body: below, the answer costs more than it saves. */
+const askedFrom = 1024 * 1024;
+
+type Of = Pick<Call, 'account' | 'settings'>;
+
+const limits = { bytes: 'accountBytes', objects: 'accountObjects' } as const;
+
+/** The most that an account may use: its own quota, or that of the service. */
+export function quotaOf(account: Pick<AccountRow, 'most_bytes' | 'most_objects'>, settings: Call['settings']): Usage {
+  return {
+    bytes: account.most_bytes ?? limitOf(settings, limits.bytes),
+    objects: account.most_objects ?? limitOf(settings, limits.objects),
+  };
+}
+
+function refuse({ account }: Of, kind: keyof Usage, most: number, used: number, wanted: number): LimitReached {
+  const message = `account ${account.login} may store ${most} ${kind}: it has ${used}, and ${wanted} more do not fit`;
+  return new LimitReached(507, 'NotEnoughSpace', message, limits[kind]);
+}
+
+/**
+ * Refuses a body whose length says that it cannot be stored, before any of it is read.
+ * @param length undefined for one that is not known
+ * @param replaced what goes when the body is stored
+ * @throws {LimitReached} 507 `NotEnoughSpace`
+ */
+export async function assertQuotaFor(
+  db: Kysely<Schema>,
+  call: Of,
+  length: number | undefined,
+  replaced: Pick<EntryRow, 'size'> | undefined,
+): Promise<void> {
+  const most = quotaOf(call.account, call.settings);
+  const wanted = (length ?? askedFrom) - (replaced?.size ?? 0);
+  if (most.bytes === Infinity || (length ?? askedFrom) < askedFrom || wanted <= 0) return;
+  const used = await readUsage(db, call.account.login);
+  const least = length === undefined ? 1 : wanted;
+  if (used.bytes + least > most.bytes) throw refuse(call, 'bytes', most.bytes, used.bytes, least);
+}
+
+/** Refuses work whose results have no place. @throws {LimitReached} 507 `NotEnoughSpace` when the account may store nothing more */
+export async function assertQuotaLeft(db: Kysely<Schema>, call: Of): Promise<void> {
+  const most = quotaOf(call.account, call.settings);
+  if (most.bytes === Infinity && most.objects === Infinity) return;
+  const used = await readUsage(db, call.account.login);
+  for (const kind of ['bytes', 'objects'] as const) if (used[kind] >= most[kind]) throw refuse(call, kind, most[kind], used[kind], 1);
+}
+
+/** How much more an account uses when an entry takes the place of another. */
+export function growthOf(before: Pick<EntryRow, 'type' | 'size'> | undefined, size: number): Usage {
+  return { bytes: size - (before?.size ?? 0), objects: before?.type === 'object' ? 0 : 1 };
+}
+
+/**
+ * Refuses what a transaction has written, which is undone then. Transactions of other processes that are under way are not seen: together they may
+ * go over a quota by what they write.
+ * @param growth what the transaction added; what does not grow is never refused
+ * @throws {LimitReached} 507 `NotEnoughSpace`
+ */
+export async function assertQuota(transaction: Kysely<Schema>, call: Of, growth: Usage): Promise<void> {
+  const most = quotaOf(call.account, call.settings);
+  const kinds = (['bytes', 'objects'] as const).filter((kind) => growth[kind] > 0 && most[kind] !== Infinity);
+  if (kinds.length === 0) return;
+  const used = await readUsage(transaction, call.account.login);
+  for (const kind of kinds) if (used[kind] > most[kind]) throw refuse(call, kind, most[kind], used[kind] - growth[kind], growth[kind]);
+}

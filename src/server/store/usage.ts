@@ -1,0 +1,140 @@
+import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { isPostgres } from './engine-of.ts';
+import { prepareQuery } from './prepared-query.ts';
+import type { Schema } from './schema.ts';
+
+/** What an account has in the object storage. */
+export interface Usage {
+  /** Sizes of its objects, links included, and of the parts of its open uploads. */
+  readonly bytes: number;
+  /** Its objects and links; not directories, nor parts. */
+  readonly objects: number;
+}
+
+const nothing: Usage = { bytes: 0, objects: 0 };
+
+/** Changes that are folded in one transaction. */
+const batchSize = 5000;
+
+/** Entries that are counted by one query. */
+const pageSize = 100_000;
+
+/** What is to be added, of all accounts. One query reads both parts at one moment. */
+function selectParts(db: Kysely<Schema>): RawBuilder<unknown> {
+  const rows = sql`select login, bytes, objects from storage_usage`;
+  return isPostgres(db) ? sql`${rows} union all select login, bytes, objects from usage_changes` : rows;
+}
+
+const selectUsage = prepareQuery((db, { login }: { login: string }) =>
+  sql<Usage>`select cast(coalesce(sum(bytes), 0) as bigint) as bytes, cast(coalesce(sum(objects), 0) as bigint) as objects
+    from (${selectParts(db)}) as parts where login = ${login}`.compile(db),
+);
+
+/** What an account uses, in a transaction with what that has written. */
+export async function readUsage(db: Kysely<Schema>, login: string): Promise<Usage> {
+  const [usage = nothing] = await selectUsage(db, { login });
+  return usage;
+}
+
+/** What accounts use, by login. Those that never had an object are not among them. */
+export async function listUsage(db: Kysely<Schema>): Promise<ReadonlyMap<string, Usage>> {
+  const { rows } = await sql<Usage & { login: string }>`
+    select login, cast(sum(bytes) as bigint) as bytes, cast(sum(objects) as bigint) as objects
+    from (${selectParts(db)}) as parts group by login`.execute(db);
+  return new Map(rows.map(({ login, ...usage }) => [login, usage]));
+}
+
+/** Whether entries of an earlier release are still to be counted, so that what accounts use is not known. */
+async function isUncounted(db: Kysely<Schema>): Promise<boolean> {
+  const rows = await db.selectFrom('storage_usage').select('login').where('login', '=', '').execute();
+  return rows.length > 0;
+}
+
+/** @returns how many changes there were to fold */
+async function foldBatch(db: Kysely<Schema>): Promise<number> {
+  const { rows } = await sql<{ changes: number }>`
+    with folded as (
+      delete from usage_changes where (login, number) in (
+        select login, number from usage_changes order by login, number limit ${batchSize} for update skip locked
+      ) returning login, bytes, objects
+    ), sums as (
+      select login, cast(sum(bytes) as bigint) as bytes, cast(sum(objects) as bigint) as objects from folded group by login
+    ), added as (
+      insert into storage_usage as of (login, bytes, objects) select login, bytes, objects from sums order by login
+      on conflict (login) do update set bytes = of.bytes + excluded.bytes, objects = of.objects + excluded.objects
+    )
+    select count(*) as changes from folded`.execute(db);
+  return rows[0]?.changes ?? 0;
+}
+
+/**
+ * Takes changes of what accounts use into the row of each, in small transactions, for which no writer waits. Several processes may do so at
+ * once. On SQLite there is nothing to do.
+ * @param signal ends it early
+ */
+export async function foldUsage(db: Kysely<Schema>, signal?: AbortSignal): Promise<void> {
+  if (!isPostgres(db)) return;
+  for (;;) {
+    if (signal?.aborted === true || (await foldBatch(db)) < batchSize) return;
+  }
+}
+
+type Key = Readonly<Record<'parent' | 'name', string>>;
+type Sum = Usage & { readonly login: string };
+
+/** The last entry of a page that begins behind another one; undefined when nothing is left. */
+async function findPageEnd(db: Kysely<Schema>, after: Key): Promise<Key | undefined> {
+  const { rows } = await sql<Key>`
+    select parent, name from (
+      select parent, name from entries where (parent, name) > (${after.parent}, ${after.name}) order by parent, name limit ${pageSize}
+    ) as page order by parent desc, name desc limit 1`.execute(db);
+  return rows[0];
+}
+
+/** What is in `entries` and was not counted, by login, at one moment. */
+async function findUncounted(db: Kysely<Schema>): Promise<Map<string, Usage>> {
+  const totals = new Map<string, Usage>();
+  const add = (sums: readonly Sum[], sign: 1 | -1): void => {
+    for (const { login, bytes, objects } of sums) {
+      const before = totals.get(login) ?? nothing;
+      totals.set(login, { bytes: before.bytes + sign * bytes, objects: before.objects + sign * objects });
+    }
+  };
+  const work = db.transaction().setIsolationLevel('repeatable read');
+  await work.execute(async (transaction) => {
+    // One query over all would take longer than queries may.
+    let after: Key = { parent: '', name: '' };
+    for (let end = await findPageEnd(transaction, after); end; end = await findPageEnd(transaction, after)) {
+      const { rows } = await sql<Sum>`
+        select split_part(parent, '/', 2) as login, cast(coalesce(sum(size), 0) as bigint) as bytes,
+          count(*) filter (where split_part(parent, '/', 3) <> 'uploads') as objects
+        from entries where type = 'object' and (parent, name) > (${after.parent}, ${after.name})
+          and (parent, name) <= (${end.parent}, ${end.name}) group by 1`.execute(transaction);
+      add(rows, 1);
+      after = end;
+    }
+    const { rows } = await sql<Sum>`
+      select login, cast(sum(bytes) as bigint) as bytes, cast(sum(objects) as bigint) as objects
+      from (${selectParts(transaction)}) as parts group by login`.execute(transaction);
+    add(rows, -1);
+  });
+  return totals;
+}
+
+/**
+ * Counts entries that were there before usage was noted; writers go on meanwhile, and what they change is noted. Does nothing when that
+ * was done. After a kill it begins anew.
+ */
+export async function countEarlier(db: Kysely<Schema>): Promise<void> {
+  if (!isPostgres(db) || !(await isUncounted(db))) return;
+  const totals = [...(await findUncounted(db))].filter(([login]) => login !== '');
+  await db.transaction().execute(async (transaction) => {
+    const marker = await transaction.deleteFrom('storage_usage').where('login', '=', '').executeTakeFirst();
+    // Another one was faster.
+    if (Number(marker.numDeletedRows) === 0) return;
+    for (let index = 0; index < totals.length; index += batchSize) {
+      const rows = totals.slice(index, index + batchSize).map(([login, usage]) => ({ login, ...usage }));
+      await transaction.insertInto('usage_changes').values(rows).execute();
+    }
+  });
+}
