@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { headerAliases } from '../../api/aliases.ts';
 import type { Headers, Reply, Request } from '../../api/message.ts';
 import type { Handlers } from './handler.ts';
 import type { Operation, Operations, ServiceName } from '../../api/operation.ts';
@@ -18,11 +16,14 @@ import {
   type Attempt,
 } from '../access/authorise.ts';
 import { withRoleTags } from '../compute/tags.ts';
-import { beginInjection, ConnectionClosed, createInjection, disturbReply, disturbUpload, type Injection } from '../faults/inject.ts';
+import { applyLag, injectFaults } from '../faults/disturb-request.ts';
+import { ConnectionClosed, disturbReply } from '../faults/inject.ts';
+import { writeCommonHeaders } from './common-headers.ts';
+import { beginExchange, type Exchange } from './exchange.ts';
 import { notImplemented, type Call, type Caller, type Connection, type Handler } from './handler.ts';
 import { LimitReached, limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
-import { chooseByEntry, createMatcher, createSelectorError, isUuid, type Match, type Matches } from './match.ts';
+import { chooseByEntry, createMatcher, createSelectorError, type Match, type Matches } from './match.ts';
 import { bufferBody, readBodyParameters } from './read-parameters.ts';
 import { assertUrlCovers } from '../access/presigned.ts';
 import { addHeaders, dropBody, ServiceUnavailable, writeEmpty, writeError, writeResult } from './response.ts';
@@ -36,7 +37,6 @@ import { observeEnd, type RequestObserver } from './request-observer.ts';
 import { parseTarget, type Target } from './target.ts';
 import { createThrottle } from './throttle.ts';
 import { validate } from './validate.ts';
-import { apiVersions, chooseVersion, codeVersion } from './version.ts';
 
 /** One of the two services, as a function; a socket is one way to reach it. It throws nothing but `ConnectionClosed`. */
 export type Service = (request: Request, connection: Connection) => Promise<Reply>;
@@ -66,46 +66,6 @@ export interface ServiceOptions<T extends Operations> {
   readonly assertUpload?: (store: Store, account: AccountRow, inputs: Match['inputs']) => Promise<void>;
   /** Storage: answers `OPTIONS`, which browsers send before a request of a page of another origin, without a signature. */
   readonly answerPreflight?: (store: Store, login: string, path: string, headers: Headers) => Promise<Reply>;
-}
-
-/** What is known of a request from its beginning to its end. */
-interface Exchange {
-  readonly request: Request;
-  readonly connection: Connection;
-  readonly requestId: string;
-  /** API version; the newest where the request chose none. */
-  readonly version: string;
-  /** Why the version that the request asks for cannot be served. */
-  readonly versionRefusal: ApiError | undefined;
-  /** Who sent it, once that is known. */
-  caller?: Caller;
-  /** The limit that refused it. */
-  limit?: LimitReached;
-  operation?: Operation;
-  /** Why it was refused. */
-  refusal?: ApiError;
-  /** The failures that the service was told to have for it. */
-  injection?: Injection;
-}
-
-const newestVersion = apiVersions[apiVersions.length - 1] ?? '';
-
-/** An id that the client chose, so that it can find its request in the log, or a new one. */
-function chooseRequestId({ 'x-request-id': first, 'request-id': second }: Headers): string {
-  return [first, second].find((id) => id !== undefined && isUuid(id)) ?? randomUUID();
-}
-
-function beginExchange(service: ServiceName, request: Request, connection: Connection): Exchange {
-  const begun = { request, connection, requestId: chooseRequestId(request.headers) };
-  const range = request.headers['accept-version'] ?? request.headers['api-version'];
-  if (service === 'storage') return { ...begun, version: '', versionRefusal: undefined };
-  if (range === undefined && isPresigned(request)) return { ...begun, version: newestVersion, versionRefusal: undefined };
-  try {
-    return { ...begun, version: chooseVersion(range), versionRefusal: undefined };
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return { ...begun, version: newestVersion, versionRefusal: error };
-  }
 }
 
 /** Compute replies are JSON only; storage replies are what was stored, which the handler compares. */
@@ -195,41 +155,6 @@ function findHandler<T extends Operations>({ handlers }: ServiceOptions<T>, { na
   if (typeof handler === 'function') return handler as Handler<Operation>;
   if (handler === notImplemented) throw new ApiError(501, 'NotImplemented', `this service does not implement ${name} (${summary}) yet`);
   throw new Error(`no handler for ${name}`);
-}
-
-/** Lets the failures that are due for a request happen; gives the request as the handler is to get it. @throws {ApiError} {ConnectionClosed} */
-async function injectFaults<T extends Operations>(
-  { service, settings, log = () => undefined }: ServiceOptions<T>,
-  exchange: Exchange,
-  { operation, target, request }: { operation: Operation; target: Target; request: Request },
-): Promise<Request> {
-  const { caller, connection, requestId } = exchange;
-  const { method, headers, body } = request;
-  const due = settings?.faults?.take({
-    action: operation.action,
-    account: caller === undefined || caller.kind === 'anonymous' ? undefined : caller.account.login,
-    path: target.path,
-    isPossible: ({ kind }) => {
-      if (kind === 'stale') return method === 'GET';
-      return kind.endsWith('-upload') ? body !== undefined : method !== 'HEAD' || !['cut', 'stall'].includes(kind);
-    },
-  });
-  if (due === undefined || due.length === 0) return request;
-  for (const { id, label } of due) log(`${requestId} fault ${id} injected: ${label}`);
-  const injection = createInjection(due);
-  exchange.injection = injection;
-  await beginInjection(injection, service, operation.action);
-  const gone = new AbortController();
-  connection.onGone?.(() => gone.abort());
-  return { ...request, body: disturbUpload(injection, body, headers, gone.signal) };
-}
-
-/** The settings with the lag of this request: of a read the one that is due, of a write the longest, so that it is noted for so long. */
-function applyLag(settings: ServiceSettings, { method }: Operation, injection: Injection | undefined): ServiceSettings {
-  const longest = settings.faults?.isEmpty === false ? settings.faults.longestLag : 0;
-  if (longest === 0) return settings;
-  const usual = settings.staleness ?? 0;
-  return { ...settings, staleness: method === 'GET' ? Math.max(usual, injection?.staleness ?? 0) : Math.max(usual, longest) };
 }
 
 /** What a service makes once and uses for every request. */
@@ -325,49 +250,6 @@ function explainFailure(error: unknown, requestId: string, log: (line: string) =
   }
   log(`${requestId} internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return new ApiError(500, 'InternalError', `an internal error occurred; the log of the service has more under ${requestId}`);
-}
-
-function writeBoth(name: string, value: string): Headers {
-  const deployed = headerAliases.find(({ specified }) => specified === name)?.deployed;
-  return deployed === undefined ? { [name]: value } : { [name]: value, [deployed]: value };
-}
-
-/** What lets pages of other origins read compute responses; their requests are signed one by one, so that no cookie is at stake. */
-const crossOrigin: Headers = {
-  'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
-  'access-control-allow-headers':
-    'Accept, Accept-Version, Authorization, Content-Length, Content-MD5, Content-Type, Date, Api-Version, Role-Tag',
-  'access-control-expose-headers': 'Api-Version, Content-MD5, Date, Request-Id, Response-Time, Role-Tag, Server',
-};
-
-function allowOrigin(origin: string | undefined): Headers {
-  return origin === undefined ? { 'access-control-allow-origin': '*' } : { 'access-control-allow-origin': origin, vary: 'origin' };
-}
-
-function writeCommonHeaders<T extends Operations>(options: ServiceOptions<T>, exchange: Exchange, started: number): Headers {
-  const { requestId, version, request } = exchange;
-  const duration = String(Math.round(performance.now() - started));
-  // Clients learn from it how far their own clock is off.
-  const date = new Date((options.requestTime ?? options.now ?? Date.now)()).toUTCString();
-  if (options.service === 'storage') {
-    return {
-      date,
-      server: 'Manta/2',
-      'x-request-id': requestId,
-      'x-response-time': duration,
-      'x-server-name': options.datacenter,
-    };
-  }
-  return {
-    date,
-    server: `cloudapi/${codeVersion}`,
-    'api-version': version,
-    'request-id': requestId,
-    'response-time': duration,
-    ...writeBoth('cloud-datacenter-name', options.datacenter),
-    ...crossOrigin,
-    ...allowOrigin(request.headers['origin']),
-  };
 }
 
 /** What a request without a valid signature is answered: the error, or that its address sends too many. */

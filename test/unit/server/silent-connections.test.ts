@@ -7,7 +7,8 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { streamOf, type Reply } from '../../../src/api/message.ts';
 import { createAuthority, createServerCertificate, type CertifiedKey } from '../../../src/auth/authority.ts';
 import { computePoolLimits, createConnectionPool } from '../../../src/server/http/connection-pool.ts';
-import { listen, type Listener, type ListenOptions } from '../../../src/server/http/listen.ts';
+import { listen, type Listener } from '../../../src/server/http/listen.ts';
+import type { ListenOptions } from '../../../src/server/http/socket-server.ts';
 
 const listeners: Listener[] = [];
 const sockets: Socket[] = [];

@@ -1,0 +1,56 @@
+import { headerAliases } from '../../api/aliases.ts';
+import type { Headers } from '../../api/message.ts';
+import type { ServiceName } from '../../api/operation.ts';
+import type { Exchange } from './exchange.ts';
+import { codeVersion } from './version.ts';
+
+function writeBoth(name: string, value: string): Headers {
+  const deployed = headerAliases.find(({ specified }) => specified === name)?.deployed;
+  return deployed === undefined ? { [name]: value } : { [name]: value, [deployed]: value };
+}
+
+/** What lets pages of other origins read compute responses; their requests are signed one by one, so that no cookie is at stake. */
+const crossOrigin: Headers = {
+  'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
+  'access-control-allow-headers':
+    'Accept, Accept-Version, Authorization, Content-Length, Content-MD5, Content-Type, Date, Api-Version, Role-Tag',
+  'access-control-expose-headers': 'Api-Version, Content-MD5, Date, Request-Id, Response-Time, Role-Tag, Server',
+};
+
+function allowOrigin(origin: string | undefined): Headers {
+  return origin === undefined ? { 'access-control-allow-origin': '*' } : { 'access-control-allow-origin': origin, vary: 'origin' };
+}
+
+/** What the headers of every response of a service are made of. */
+interface Common {
+  readonly service: ServiceName;
+  readonly datacenter: string;
+  readonly now?: () => number;
+  readonly requestTime?: () => number;
+}
+
+/** The headers that every response has, whatever it says. @param started when the request came, by `performance.now()` */
+export function writeCommonHeaders(options: Common, { requestId, version, request }: Exchange, started: number): Headers {
+  const duration = String(Math.round(performance.now() - started));
+  // Clients learn from it how far their own clock is off.
+  const date = new Date((options.requestTime ?? options.now ?? Date.now)()).toUTCString();
+  if (options.service === 'storage') {
+    return {
+      date,
+      server: 'Manta/2',
+      'x-request-id': requestId,
+      'x-response-time': duration,
+      'x-server-name': options.datacenter,
+    };
+  }
+  return {
+    date,
+    server: `cloudapi/${codeVersion}`,
+    'api-version': version,
+    'request-id': requestId,
+    'response-time': duration,
+    ...writeBoth('cloud-datacenter-name', options.datacenter),
+    ...crossOrigin,
+    ...allowOrigin(request.headers['origin']),
+  };
+}
