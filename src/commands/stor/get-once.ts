@@ -34,6 +34,7 @@ function readNoted(text: string | undefined): Noted | undefined {
 
 /** Whether an earlier run has written the version that there is. @throws {PlaceTakenError} when somebody else has written the file since */
 function isDone(entry: Entry, { file, etag }: FetchStep, noted: Noted | undefined): boolean {
+  if (!entry.isResumed && noted === undefined) return false;
   const stats = look(file);
   if (stats === undefined) return false;
   const isOthers = noted ? describeState(stats) !== noted.state : entry.isResumed && Number(stats.ctimeMs) > entry.left + unnoted;
@@ -60,7 +61,8 @@ export async function getOnce(
     return { fetched: { path, file, size, etag: noted?.etag, mtime: undefined, seen }, isOld: true };
   }
   const fetched = await fetch();
-  const stats = look(file);
+  // Outside of trees the path may be a link to the file.
+  const stats = step.tree === undefined ? look(file) : fetched.seen.named;
   // Of a file that somebody has replaced by now nothing is known.
   const isOwn = fetched.seen.made === undefined || Number(stats?.ino) === fetched.seen.made.ino;
   if (stats && isOwn && fetched.etag !== undefined) entry.note(file, JSON.stringify([fetched.etag, describeState(stats)]));

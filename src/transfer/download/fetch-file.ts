@@ -9,6 +9,7 @@ import {
   rmSync,
   statSync,
   writeSync,
+  type BigIntStats,
   type Stats,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -16,7 +17,15 @@ import { basename } from 'node:path';
 import { readAll, type Headers } from '../../api/message.ts';
 import { ApiError, checkInterrupted, InterruptedError, isSystemError, LocalError, NetworkError } from '../../base/errors.ts';
 import { removeQuietly } from '../../base/private-files.ts';
-import { assertBeginning, compareBeginning, isWholeAlready, takeBeginning, type Beginning, type Continuation } from './beginning.ts';
+import {
+  assertBeginning,
+  compareBeginning,
+  isWholeAlready,
+  sizeToContinue,
+  takeBeginning,
+  type Beginning,
+  type Continuation,
+} from './beginning.ts';
 import { openHead, openObject, readObject, readSmallObject, type Opened } from './download.ts';
 import { lacks } from '../abilities.ts';
 import { closeBody } from '../close-body.ts';
@@ -65,6 +74,8 @@ export interface Seen {
   readonly kept: string | undefined;
   /** The file before it got its name. */
   readonly made: Stats | undefined;
+  /** What had its name directly after it got it. */
+  readonly named?: BigIntStats | undefined;
 }
 
 /** An unfinished file of at least this size is kept for the next run, bytes. */
@@ -203,22 +214,31 @@ function describeFetched({ path, headers, size = 0, etag, md5 }: Opened, file: s
   return { path: printRemotePath(path), file, size, etag, mtime, seen: { md5, kept, made: undefined } };
 }
 
-async function writeObject(engine: Engine, opened: Opened, file: string, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
+/** @returns whether anything is in a file's place @throws {LocalError} for what is not replaced */
+function checkTarget(file: string, { path }: Opened, { inTree }: FetchOptions): boolean {
   const there = lstatSync(file, { throwIfNoEntry: false });
-  if (options.inTree === true && there !== undefined) checkPlace(file, there);
+  if (inTree === true && there !== undefined) checkPlace(file, there);
+  if (there?.isDirectory() === true) throw new LocalError(`${file} is a directory: ${printRemotePath(path)} cannot be written there`);
+  return there !== undefined;
+}
+
+async function writeObject(engine: Engine, opened: Opened, file: string, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
+  const isSmall = opened.size !== undefined && opened.size <= smallSize;
+  const continues = sizeToContinue(options) > 0;
+  // One look is enough where nothing is waited for between it and the name.
+  const looksLate = isSmall && !continues;
+  let isTaken = looksLate || checkTarget(file, opened, options);
   options.onHeaders?.(opened.headers);
   const mtime = readTime(opened.headers['m-mtime'])?.time;
   const fetched = describeFetched(opened, file, mtime);
-  if (there?.isDirectory() === true) throw new LocalError(`${file} is a directory: ${fetched.path} cannot be written there`);
   if (opened.size !== undefined) ticket.expect(opened.size);
-  const isSmall = opened.size !== undefined && opened.size <= smallSize;
   const unfinished = nameUnfinished(file, isSmall ? undefined : opened.etag, engine.processes);
   const properties = { mtime, mode: options.modes === true ? readMode(opened.headers['m-mode']) : undefined };
   const { replaces = 'anything', sparse = false } = options;
   const counting = countMoves(ticket);
   let beginning: Beginning | undefined;
   try {
-    if (await isWholeAlready(opened, file, options)) {
+    if (continues && (await isWholeAlready(opened, file, options))) {
       await closeBody(opened.body);
       setPropertiesOf(file, properties);
       ticket.keep(fetched.size);
@@ -228,18 +248,20 @@ async function writeObject(engine: Engine, opened: Opened, file: string, options
       const content = opened.body
         ? await readSmallObject(engine, opened, counting)
         : await readAll(readObject(engine, opened, { ticket: counting }));
+      if (looksLate) isTaken = checkTarget(file, opened, options);
       writeSmall(content, unfinished, properties, sparse);
     } else {
       beginning = await takeBeginning(engine, opened, file, unfinished, options);
       fetched.size = await writeUnfinished(engine, opened, { file, unfinished }, beginning, counting, sparse);
       setPropertiesOf(unfinished, properties);
     }
-    if (beginning?.isOwn !== true) await assertBeginning(file, unfinished, opened, options);
-    assertApart(engine.storage, file);
+    if (continues && beginning?.isOwn !== true) await assertBeginning(file, unfinished, opened, options);
+    if (isTaken || !looksLate) assertApart(engine.storage, file);
     const made = noteMade(engine.storage, unfinished);
     if (giveName(unfinished, file, replaces)) {
       if (beginning?.hasOthers === true || (isSmall && options.inTree !== true)) removeStale(file, engine.processes);
-      return { ...fetched, seen: { ...fetched.seen, made } };
+      const named = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+      return { ...fetched, seen: { ...fetched.seen, made, named } };
     }
     throw new NetworkError(`another process has taken what was written of ${file}`, { code: 'CannotResume' });
   } catch (error) {

@@ -26,9 +26,9 @@ export interface Known {
 }
 
 /** What is known of a file that was fetched; undefined when somebody has edited it since it got its name. */
-export function describeKnown({ file, etag, seen: { md5, kept, made } }: Fetched, modes: boolean): Omit<Known, 'rel'> | undefined {
+export function describeKnown({ file, etag, seen: { md5, kept, made, named } }: Fetched, modes: boolean): Omit<Known, 'rel'> | undefined {
   if (etag === undefined || made === undefined) return undefined;
-  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
+  const stats = named ?? statSync(file, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return undefined;
   const { ino, size, mtimeNs, ctimeNs, mode } = stats;
   const isSame = Number(ino) === made.ino && Number(size) === made.size && toMilliseconds(mtimeNs) === Math.floor(made.mtimeMs);
