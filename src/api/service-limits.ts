@@ -33,6 +33,8 @@ export const serviceLimits = {
   accountObjects: { default: Infinity, help: 'Objects of an account, links included' },
   openUploads: { default: 10_000, help: 'Multipart uploads of an account that are neither committed nor aborted' },
   uploadDays: { default: 3650, help: 'Days after which an upload that is neither committed nor aborted is given up with its parts' },
+  jobDays: { default: 365, help: 'Days after which a job that is done is known by the files in its directory alone' },
+  auditDays: { default: 365, help: 'Days for which gateways keep the audit log' },
   jobInputs: { default: 1_000_000, help: 'Inputs of a job' },
   accountTasks: { default: 1_000_000, help: 'Tasks of jobs of an account that run at the same time' },
   connections: { default: 10_000, help: 'Connections to both services; fewer where the system allows few open files' },

@@ -149,7 +149,7 @@ async function serve(
   const garbage = watch.adminUrl === undefined ? undefined : followGarbage(store.db);
   if (garbage !== undefined) state.garbage = garbage.read;
   const { keepGarbage: keep, collects = true } = options;
-  const collecting = collects ? keepCollecting({ store, keeping, log, holder: lease.id, keep }) : undefined;
+  const collecting = collects ? keepCollecting({ store, settings, now, keeping, log, holder: lease.id, keep }) : undefined;
   const closeAll = async (patience?: number): Promise<void> => {
     await following?.stop();
     await stopFollowing?.();

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { removeOld } from './cluster/lifetimes.ts';
 import { collect } from './cluster-collector.ts';
+import type { ServiceSettings } from './settings.ts';
 import { takeDuty } from './store/postgres/duties.ts';
 import type { Keeping } from './store/postgres/lease.ts';
 import type { Store } from './store/store.ts';
@@ -13,7 +15,10 @@ const sweepSeconds = 6 * 3600;
 
 /** How a gateway collects. */
 export interface CollectingOptions {
-  readonly store: Pick<Store, 'db' | 'bytes'>;
+  readonly store: Store;
+  /** Limits of what becomes too old, and the clock that they are looked at by. */
+  readonly settings: ServiceSettings;
+  readonly now: () => number;
   readonly keeping: Pick<Keeping, 'isSteady'>;
   readonly log: (line: string) => void;
   /** Id under which it takes its turn. */
@@ -21,6 +26,16 @@ export interface CollectingOptions {
   /** Milliseconds for which what nothing refers to is kept. */
   readonly keep?: number | undefined;
   readonly pause?: number | undefined;
+}
+
+/** Seconds for which one of the gateways alone looks for what is too old. */
+const lifetimeSeconds = 120;
+
+async function removeOnce({ store, settings, now, log, holder }: CollectingOptions, signal: AbortSignal): Promise<void> {
+  if (!(await takeDuty(store.db, 'lifetimes', holder, lifetimeSeconds))) return;
+  const { uploads, jobs, changes } = await removeOld(store, settings, now(), signal);
+  if (uploads + jobs + changes > 0)
+    log(`removed as too old: uploads that nobody ended ${uploads}, rows of jobs ${jobs}, changes in the audit log ${changes}`);
 }
 
 async function collectOnce({ store, log, holder, keep }: CollectingOptions, signal: AbortSignal): Promise<void> {
@@ -42,6 +57,8 @@ export function keepCollecting(options: CollectingOptions): { stop(): Promise<vo
       await sleep(pause, undefined, { signal: stop.signal }).catch(() => undefined);
       if (stop.signal.aborted) return;
       if (!keeping.isSteady(Math.min(pause, steadyTime))) continue;
+      // Before the collection, which then finds the contents that nothing refers to any more.
+      await removeOnce(options, stop.signal).catch((error: unknown) => log(`what is too old cannot be removed: ${String(error)}`));
       await collectOnce(options, stop.signal).catch((error: unknown) => log(`collecting failed: ${String(error)}`));
     }
   };

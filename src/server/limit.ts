@@ -7,6 +7,13 @@ export function limitOf({ serviceLimits: values }: ServiceSettings, limit: Limit
   return values?.[limit] ?? (serviceLimits[limit] as ServiceLimit).default;
 }
 
+const millisecondsOfDay = 86_400_000;
+
+/** The moment before which something has become too old, by a limit in days. @param now milliseconds since the epoch */
+export function oldestOf(settings: ServiceSettings, limit: 'uploadDays' | 'jobDays', now: number): number {
+  return now - limitOf(settings, limit) * millisecondsOfDay;
+}
+
 /** Refusal of a request that reaches a limit of the service. `serve.ts` writes a line about it into the log. */
 export class LimitReached extends ApiError {
   readonly limit: string;

@@ -190,6 +190,27 @@ export const cluster: Guide = {
       ],
     },
     {
+      title: 'What is kept for how long',
+      blocks: [
+        'Gateways remove what has become too old, one of them at a time, once a minute; `--limit` of `cloud server gateway`, the same on all of them, sets other times.',
+        {
+          terms: [
+            [
+              'Changes in the audit log',
+              'A year; `--limit audit-days=N`. Who needs them for longer copies them elsewhere with `--follow`.',
+            ],
+            [
+              'Jobs that are done',
+              'A year; `--limit job-days=N`. Their inputs, outputs and errors stay as files in `/ACCOUNT/jobs/ID`, which every command reads then.',
+            ],
+            ['Multipart uploads that nobody ends', 'Ten years; `--limit upload-days=N`. Their parts go with them.'],
+            ['Contents that were overwritten or deleted', 'Until nobody reads them any more, or for `--keep-garbage`.'],
+            ['Interrupted commands', '14 days, by each client on its own machine: `cloud resume`.'],
+          ],
+        },
+      ],
+    },
+    {
       title: 'Sizing',
       blocks: [
         'A gateway or worker has at most 14 connections to the database, of which one waits for notices: `max_connections` of PostgreSQL has to be more than 14 for each of them, with what others use. A gateway uses one core for its services; tasks of jobs use as many as `--job-slots` says.',

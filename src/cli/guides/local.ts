@@ -126,7 +126,7 @@ export const local: Guide = {
             'cloud local clock reset',
           ],
         },
-        'Timestamps, signed URLs, the making of images, uploads that nobody ends (`--limit upload-days=N`), rules with `requesttime` and reads that lag follow it. Clients go on unchanged: the dates of requests, and of responses, are those of this machine, unless `skew` moves that check. Durations, such as time limits of jobs, are real.',
+        'Timestamps, signed URLs, the making of images, uploads that nobody ends (`--limit upload-days=N`), jobs that are done (`--limit job-days=N`), rules with `requesttime` and reads that lag follow it. Clients go on unchanged: the dates of requests, and of responses, are those of this machine, unless `skew` moves that check. Durations, such as time limits of jobs, are real.',
         'These commands reach the service by a socket in its data directory (`control/socket`, for its user alone), whose requests are `POST /NAME` with JSON: `curl --unix-socket DIR/control/socket -d \'{"advance":600000}\' http://local/clock`. `--data` or `CLOUD_LOCAL_DATA` names the directory; a program that `cloud local run` starts has the variable.',
       ],
     },

@@ -2,13 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Handler } from '../http/handler.ts';
+import { oldestOf } from '../limit.ts';
 import { describeJob } from './describe.ts';
 import { createDirectory, listCreatorRoles } from './directory.ts';
 import type { JobService } from './engine.ts';
 import { jobDirectory, refuseState, requireJob, requireLockedJob } from './find.ts';
+import { forgetOldJobs } from './old-jobs.ts';
 import { readParty } from './party.ts';
 import { checkPhases, countReducers } from './phases.ts';
 import { advancePhases } from './progress.ts';
+
+/** Rows of old jobs that one request removes; the next goes on. */
+const mostForgotten = 5000;
 
 type Wake = JobService['wake'];
 
@@ -21,6 +26,7 @@ export function createCreateJob(engine: JobService | undefined): Handler<typeof 
     const detected = await engine.detected;
     if (detected && 'refusal' in detected) throw new ApiError(403, 'JobsDisabled', detected.refusal);
     checkPhases(phases);
+    await forgetOldJobs(call.store, oldestOf(call.settings, 'jobDays', call.now()), mostForgotten);
     const { account } = call;
     const id = randomUUID();
     const created = call.now();

@@ -4,7 +4,7 @@ import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import { findAccount } from '../access/accounts.ts';
 import type { Call, Handler } from '../http/handler.ts';
-import { assertRoom, limitOf } from '../limit.ts';
+import { assertRoom, oldestOf } from '../limit.ts';
 import type { AccountRow, Schema, UploadRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { releaseContents, removeGarbage, type Garbage } from './contents.ts';
@@ -90,7 +90,7 @@ export const abortMultipartUpload: Handler<typeof storage.abortMultipartUpload> 
 
 /** @param onDone called, and nothing else done, for an upload that is done */
 async function giveUp(
-  { store, account }: Pick<Call, 'store' | 'account'>,
+  { store, account }: { store: Store; account: Pick<AccountRow, 'id' | 'login'> },
   { id, prefix }: { id: string; prefix?: string },
   onDone: (upload: UploadRow) => void,
 ): Promise<void> {
@@ -107,26 +107,33 @@ async function giveUp(
   await removeGarbage(store, garbage);
 }
 
-const millisecondsOfDay = 86_400_000;
-
-/** Uploads given up in one request; the next one goes on. */
+/** Uploads given up at once, by a request for one; the next goes on. */
 const mostExpired = 100;
 
 /** Lets an operation on uploads find none of the account that is older than uploads become. */
 export function expiring<I, R>(handler: (input: I, call: Call) => Promise<R> | R): (input: I, call: Call) => Promise<R> {
   return async (input, call) => {
-    const { store, account, settings } = call;
-    const rows = await store.db
-      .selectFrom('uploads')
-      .select('id')
-      .where('account', '=', account.id)
-      .where('state', '<>', sql.lit('done'))
-      .where('created', '<', call.now() - limitOf(settings, 'uploadDays') * millisecondsOfDay)
-      .limit(mostExpired)
-      .execute();
-    for (const { id } of rows) await giveUp(call, { id }, () => undefined);
+    await giveUpOld(call.store, oldestOf(call.settings, 'uploadDays', call.now()), call.account);
     return await handler(input, call);
   };
+}
+
+/**
+ * Gives up uploads that nobody has ended, with their parts: those of an account, or of all.
+ * @param before those that were begun earlier, milliseconds since the epoch
+ * @returns how many; a hundred when there may be more
+ */
+export async function giveUpOld(store: Store, before: number, account?: Pick<AccountRow, 'id'>): Promise<number> {
+  let query = store.db
+    .selectFrom('uploads')
+    .innerJoin('accounts', 'accounts.id', 'uploads.account')
+    .select(['uploads.id', 'uploads.account', 'accounts.login'])
+    .where('uploads.state', '<>', sql.lit('done'))
+    .where('uploads.created', '<', before);
+  if (account !== undefined) query = query.where('uploads.account', '=', account.id);
+  const rows = await query.limit(mostExpired).execute();
+  for (const { id, account: owner, login } of rows) await giveUp({ store, account: { id: owner, login } }, { id }, () => undefined);
+  return rows.length;
 }
 
 /** Where the parts of an upload are: for those who know its id only. */
@@ -156,7 +163,7 @@ export async function assertUpload(
  */
 export async function findUpload(
   db: Kysely<Schema>,
-  { account }: Pick<Call, 'account'>,
+  { account }: { account: Pick<AccountRow, 'id'> },
   id: string,
   prefix?: string,
   lock?: Lock,

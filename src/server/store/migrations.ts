@@ -11,6 +11,7 @@ import { addJobCallers } from './job-callers-tables.ts';
 import { createJobTables } from './job-tables.ts';
 import { createLimitIndexes } from './limit-indexes.ts';
 import { createFirstTables } from './tables.ts';
+import { createOldJobsIndex } from './old-jobs-index.ts';
 import { addTaskLeases } from './task-lease-columns.ts';
 import { createUploadDigestTable } from './upload-digest-table.ts';
 import { createUploadTables } from './upload-tables.ts';
@@ -32,6 +33,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createUploadDigestTable,
   createAuditTable,
   createUsageTables,
+  createOldJobsIndex,
 ];
 
 export interface StepTable {

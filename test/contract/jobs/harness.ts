@@ -51,6 +51,7 @@ export async function createTestJobs(options: Partial<EngineOptions> = {}, setti
   let engine: JobEngine | undefined;
   const service = await createTestStorage({
     settings,
+    ...(options.now && { now: options.now, requestTime: Date.now }),
     startJobs: (store, dir) => {
       const { detected } = (engine = start(store, dir));
       return { detected, wake: (id) => engine?.wake(id), problemOf: (id) => engine?.problemOf(id), close: async () => engine?.close() };

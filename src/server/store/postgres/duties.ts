@@ -2,7 +2,7 @@ import { sql, type Kysely } from 'kysely';
 import type { Schema } from '../schema.ts';
 
 /** Work that one process at a time does, for a while. Two that do it at once harm nothing: it saves that everybody does the same. */
-export type Duty = 'collect' | 'sweep';
+export type Duty = 'collect' | 'sweep' | 'lifetimes';
 
 /** Takes a duty, or keeps it. @param seconds for which it is nobody else's @returns whether it is this holder's */
 export async function takeDuty(db: Kysely<Schema>, name: Duty, holder: string, seconds: number): Promise<boolean> {

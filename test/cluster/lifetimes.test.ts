@@ -1,0 +1,98 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createClock } from '../../src/server/clock.ts';
+import { keepCollecting } from '../../src/server/keep-collecting.ts';
+import { createDatabase, openLeased } from '../support/cluster-database.ts';
+import { createTestService, signAs, type TestService } from '../support/service.ts';
+
+/** Gateways remove what has become too old by themselves, of accounts that ask for nothing any more, too. */
+
+const day = 86_400_000;
+const clock = createClock(Date.now);
+const settings = { serviceLimits: { uploadDays: 3, auditDays: 3, jobDays: 3 } };
+let service: TestService;
+let drop: () => Promise<void>;
+beforeAll(async () => {
+  const { url, drop: remove } = await createDatabase();
+  drop = remove;
+  const open = async (dir: string) => (await openLeased(url, dir)).store;
+  service = await createTestService({ open, now: clock.now, requestTime: Date.now, settings });
+});
+afterAll(async () => {
+  await service.close();
+  await drop();
+});
+
+/** Lets a gateway do its rounds until it says something. @returns all that it said */
+async function collectOnce(): Promise<string[]> {
+  const said: string[] = [];
+  const { store } = service;
+  let heard = (): void => undefined;
+  const first = new Promise<void>((resolve) => (heard = resolve));
+  const log = (line: string): void => {
+    said.push(line);
+    heard();
+  };
+  const keeping = { isSteady: () => true };
+  const collecting = keepCollecting({ store, settings, now: clock.now, keeping, log, holder: 'a', pause: 10 });
+  await first;
+  await collecting.stop();
+  return said.filter((line) => line.startsWith('removed'));
+}
+
+const listUploads = async (): Promise<string[]> =>
+  (await service.store.db.selectFrom('uploads').select(['target', 'state']).orderBy('target').execute()).map(
+    ({ target, state }) => `${target} ${state}`,
+  );
+const listChanges = async (): Promise<string[]> =>
+  (await service.store.db.selectFrom('audit').select('action').orderBy('sequence').execute()).map(({ action }) => action);
+
+test('uploads by the clock of gateways, changes by that of the database, jobs with all their rows', async () => {
+  const { db } = service.store;
+  const upload = (login: string, name: string) =>
+    service.storage('POST', `/${login}/uploads`, {
+      json: { objectPath: `/${login}/stor/${name}` },
+      signing: signAs('storage', login === 'demo' ? service.key : service.otherKey, login),
+    });
+  const { json } = await upload('other', 'old');
+  const { partsDirectory } = json as { partsDirectory: string };
+  await service.compute('POST', '/my/roles', { json: { name: 'old' } });
+  await sql`update audit set at = at - interval '3 days 1 minute'`.execute(db);
+  const job = { account: service.other.id, creator: null, user: null, access: '{}', name: null, phases: '[]', state: 'done' as const };
+  const counts = { cancelled: 0, input_done: 1, outputs: 0, errors: 0, retries: 0, created: clock.now() };
+  await db
+    .insertInto('jobs')
+    .values({ ...job, ...counts, id: 'old', done: clock.now() })
+    .execute();
+  const outputs = Array.from({ length: 2500 }, (_, number) => ({ job: 'old', number, output: '/x', given: 0 }));
+  await db.insertInto('job_outputs').values(outputs).execute();
+  clock.advance(3 * day + 1000);
+  await upload('demo', 'young');
+  await service.compute('POST', '/my/roles', { json: { name: 'young' } });
+  await db
+    .insertInto('jobs')
+    .values({ ...job, ...counts, id: 'young', done: clock.now() })
+    .execute();
+  expect(await collectOnce()).toEqual(['removed as too old: uploads that nobody ended 1, rows of jobs 2501, changes in the audit log 1']);
+  expect(await listUploads()).toEqual(['/demo/stor/young created', '/other/stor/old done']);
+  expect(await db.selectFrom('entries').select('name').where('parent', '=', partsDirectory).execute()).toEqual([]);
+  expect(await listChanges()).toEqual(['createRole']);
+  expect((await db.selectFrom('jobs').select('id').execute()).map(({ id }) => id)).toEqual(['young']);
+  expect(await db.selectFrom('job_outputs').select('number').execute()).toEqual([]);
+});
+
+test('one of several gateways does it', async () => {
+  const { db } = service.store;
+  await sql`update audit set at = at - interval '4 days'`.execute(db);
+  await sql`insert into duties (name, holder, until) values ('lifetimes', 'b', clock_timestamp() + interval '1 day')
+    on conflict (name) do update set holder = 'b', until = excluded.until`.execute(db);
+  const said: string[] = [];
+  let rounds = 0;
+  const keeping = { isSteady: () => (rounds += 1) <= 3 };
+  const { store } = service;
+  const options = { store, settings, now: clock.now, keeping, log: (line: string) => void said.push(line), holder: 'a', pause: 1 };
+  const collecting = keepCollecting(options);
+  await expect.poll(() => rounds, { timeout: 20_000 }).toBeGreaterThan(3);
+  await collecting.stop();
+  expect([said.filter((line) => line.startsWith('removed')), await listChanges()]).toEqual([[], ['createRole']]);
+});
