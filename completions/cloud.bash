@@ -312,7 +312,7 @@ _cloud_place() {
     'stor stat') options="--glob --literal --paths-from $_cloud_shared" ;;
     'stor cat') options="--glob --literal --paths-from --range --bwlimit $_cloud_shared" ;;
     'stor get') options="-r,--recursive --continue --no-clobber -n,--dry-run -T,--no-target-directory --modes --sparse --tar --with-headers --glob --literal --paths-from --include+ --exclude+ --exclude-from -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
-    'stor put') options="-r,--recursive -p,--parents --type -m,--meta+ --header+ --copies --modes --if-match --if-modified-since --no-clobber -T,--no-target-directory -n,--dry-run --max-size --growing --untar --links --backup-dir --include+ --exclude+ --exclude-from --without-headers -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
+    'stor put') options="-r,--recursive -p,--parents --type -m,--meta+ --header+ --copies --modes --if-match --if-modified-since --no-clobber -T,--no-target-directory -n,--dry-run --max-size --growing --untar --links --backup-dir --link-known --include+ --exclude+ --exclude-from --without-headers -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
     'stor mkdir') options="-p,--parents $_cloud_shared" ;;
     'stor rm') options="--glob --paths-from -f,--missing-ok -r,--recursive -y,--yes -n,--dry-run --include+ --exclude+ --exclude-from -P,--parallel $_cloud_shared" ;;
     'stor cp') options="-r,--recursive --glob --literal --no-clobber -p,--parents --copy -n,--dry-run -T,--no-target-directory --paths-from -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress --include+ --exclude+ --exclude-from --type --modes $_cloud_shared" ;;
@@ -323,7 +323,7 @@ _cloud_place() {
     'stor meta set') options="--type --header+ $_cloud_shared" ;;
     'stor meta unset') options="$_cloud_shared" ;;
     'stor meta replace') options="--type --header+ $_cloud_shared" ;;
-    'stor sync') options="--delete -y,--yes --max-delete --allow-empty-source -n,--dry-run --plan -w,--watch --watch-interval --backup-dir --with-headers --without-headers --checksum --size-only --headers --links --include+ --exclude+ --exclude-from --copies --modes --sparse --reset-headers --copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
+    'stor sync') options="--delete -y,--yes --max-delete --allow-empty-source -n,--dry-run --plan -w,--watch --watch-interval --backup-dir --link-known --with-headers --without-headers --checksum --size-only --headers --links --include+ --exclude+ --exclude-from --copies --modes --sparse --reset-headers --copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;
     'stor diff') options="--checksum --size-only --headers --links --include+ --exclude+ --exclude-from --exit-code $_cloud_shared" ;;
     'stor snapshot') commands='create list diff restore delete prune' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
     'stor snapshot create') options="--copy -P,--parallel --bwlimit --part-size --progress --progress-interval --no-progress $_cloud_shared" ;;

@@ -8,7 +8,7 @@ const user = useLocal();
 
 /** Writes with GNU tar what another program would write, and lists what it finds in a tree: names, sizes, times in nanoseconds, modes, content. */
 const list = (folder: string): string =>
-  `(cd ${folder} && find . -type f -printf '%p %s %T@ %m ' -exec md5sum '{}' \\; | sed 's/  .*//' | sort)`;
+  `(cd ${folder} && find . -type f -printf '%p %s %T@ %m ' -exec md5sum '{}' \\; | sed 's/  .*//' | sort) && (cd ${folder} && find . -type d -printf '%p %T@ %m\\n' | sort)`;
 
 function makeTree(root: string): void {
   const deep = join(root, 'a b/ü', 'x'.repeat(120));
@@ -24,20 +24,29 @@ function makeTree(root: string): void {
   chmodSync(join(root, 'a b/ü/f.txt'), 0o600);
   linkSync(join(root, 'a b/ü/f.txt'), join(root, 'hard'));
   symlinkSync('a b/ü/f.txt', join(root, 'link'));
+  chmodSync(join(root, 'empty'), 0o710);
+  chmodSync(join(root, 'a b'), 0o750);
+  for (const folder of ['empty', 'a b/ü', 'a b', ''])
+    utimesSync(join(root, folder), '1000000000.5', `${1_100_000_000 + folder.length}.125`);
 }
 
-test('a tree by GNU tar, stored, and back by GNU tar is the same: names, sizes, times, modes, links as files', async () => {
+test('a tree by GNU tar, stored, and back by GNU tar is the same: names, sizes, times, modes of files and directories, links as files', async () => {
   makeTree(join(user.home, 'tree'));
   const put = await user.shell('set -o pipefail; tar c --format=pax tree | cloud stor put --untar - kept/trees -p --modes -q');
   expect([put.code, put.stderr]).toEqual([0, '']);
-  const got = await user.shell('mkdir out && set -o pipefail; cloud stor get -r kept/trees/tree --tar -q | tar x -C out');
+  const got = await user.shell('mkdir out && set -o pipefail; cloud stor get -r kept/trees/tree --tar -q | tar xp -C out');
   expect([got.code, got.stderr.replaceAll(/^tar: .*(?:in the future|implausibly old).*\n/gm, '')]).toEqual([0, '']);
   // The link is a file of the same content there.
-  const before = await user.shell(`rm tree/link; cp -p 'tree/a b/ü/f.txt' tree/link; ${list('tree')}`);
-  expect((await user.shell(list('out/tree'))).stdout).toBe(before.stdout);
-  expect((await user.shell('cd out/tree && find . -type d | sort')).stdout).toBe(
-    (await user.shell('cd tree && find . -type d | sort')).stdout,
+  const before = await user.shell(
+    `touch -r tree when; rm tree/link; cp -p 'tree/a b/ü/f.txt' tree/link; touch -r when tree; ${list('tree')}`,
   );
+  expect((await user.shell(list('out/tree'))).stdout).toBe(before.stdout);
+  // What is in a directory may come before it.
+  const late = await user.shell(
+    `mkdir late && set -o pipefail; (cd tree && find . -mindepth 1 -depth -print0 | tar c --format=pax --no-recursion --null -T -) | cloud stor put --untar - late --modes -q && cloud stor get -r -T late --tar -q | tar xp -C late && touch -r tree late`,
+  );
+  expect(late.code).toBe(0);
+  expect((await user.shell(list('late'))).stdout).toBe(before.stdout);
   const stats = await user.json<{ etag: string }[]>('stor', 'stat', 'kept/trees/tree/link', 'kept/trees/tree/a b/ü/f.txt');
   expect(new Set(stats.map(({ etag }) => etag)).size).toBe(1);
 });

@@ -72,6 +72,7 @@ export async function copyUp(context: Context, words: string[], options: CopyVal
     withoutHeaders: false,
     untar: false,
     backupDir: undefined,
+    linkKnown: false,
   };
   const values = { ...options, ...unused, meta: [], header: [] };
   return await put.run(invokeWith<typeof put.arguments, typeof put.options>(context, { args: { file: words }, options: values }));

@@ -19,11 +19,11 @@ import { openSource, type Source } from '../../transfer/local/source.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
 import { planPut, type PutStep } from '../../transfer/tree/trees.ts';
 import type { PutOptions, Stored } from '../../transfer/upload/parts.ts';
-import { uploadObject } from '../../transfer/upload/upload.ts';
 import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
 import { filterOptions, readFilter } from './filters.ts';
 import { isFolder } from './get.ts';
 import { chooseHeaders, keepProperties, storeOptions, type StoreValues } from './headers.ts';
+import { createStoring, linkKnownOption, type Storing } from './link-known.ts';
 import { describeWithT, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
 import { explainCondition, explainParent } from './paths.ts';
 import { dryRunOption, rehearseFolder, rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
@@ -129,11 +129,12 @@ function nameStep(step: Step): string {
 /** What storing works with. */
 interface Putting extends Transfers {
   readonly keeper: PutKeeper;
+  readonly storing: Storing;
 }
 
 async function putNamed(
   { world }: Context,
-  { engine, entry, keeper }: Pick<Putting, 'engine' | 'entry' | 'keeper'>,
+  { engine, entry, keeper, storing }: Pick<Putting, 'engine' | 'entry' | 'keeper' | 'storing'>,
   { label, target }: { label: string; target: RemotePath },
   options: PutValues & { parents: boolean },
 ): Promise<Stored> {
@@ -151,7 +152,7 @@ async function putNamed(
       explainCondition(
         () =>
           putOnce({ engine, entry }, source, target, putOptions, async (how) =>
-            uploadObject(engine, stored, target, await keeper.keep(source, target, how)),
+            storing.store(engine, stored, target, await keeper.keep(source, target, how)),
           ),
         target,
       ),
@@ -161,7 +162,7 @@ async function putNamed(
 
 /** Stores a file of a tree once its directory is there. Undefined when that could not be made, which was reported. */
 async function putInFolder(
-  { engine, tally, entry, keeper }: Putting,
+  { engine, tally, entry, keeper, storing }: Putting,
   step: Extract<Step, { kind: 'file' }>,
   options: PutValues,
 ): Promise<Stored | undefined> {
@@ -181,7 +182,7 @@ async function putInFolder(
         const how = await keeper.keep(source, target, given);
         return manifest && kept
           ? await manifest.store(engine, source, target, kept, how, await readGiven(options))
-          : await uploadObject(engine, source, target, how);
+          : await storing.store(engine, source, target, how);
       });
     } catch (error) {
       // Of a tree, what is there already is left alone without a word.
@@ -245,7 +246,7 @@ async function* planSteps({ options, world }: PutInvocation, job: Job, engine: E
 export const put = command({
   summary: 'Store files and trees as objects',
   description:
-    'The service checks what it stores: its MD5 is compared with that of the bytes that were read. Files of 128 MiB and more go in parts, several at once (those up to 512 MiB in one request while that is quick); the same command again goes on with the parts of an interrupted one. The modification time is kept in m-mtime. Of trees, links to files inside the tree are followed; others are left out and counted, see --links.',
+    'The service checks what it stores: its MD5 is compared with that of the bytes that were read. Files of 128 MiB and more go in parts, several at once (those up to 512 MiB in one request while that is quick); the same command again goes on with the parts of an interrupted one. The modification time is kept in m-mtime. Of trees, links to files inside the tree are followed; others are left out and counted, see --links. With --link-known, files of 128 KiB and more that runs with this option stored before become links to these objects, as long as the service says that they are unchanged.',
   arguments: {
     file: many('File or, with -r, directory, and last the path of the object or a directory; - for stdin', { values: 'file-or-path' }),
   },
@@ -267,6 +268,7 @@ export const put = command({
     untar: flag('Store what is in tar archives, not the archives'),
     links: linksOption,
     backupDir: backupDirOption,
+    linkKnown: linkKnownOption,
     ...filterOptions,
     withoutHeaders: flag(`With -r: take no headers from ${manifestName} of get --with-headers`),
     ...transferOptions,
@@ -325,7 +327,8 @@ export const put = command({
       { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' },
       async function* (transfers) {
         const { engine, tally } = transfers;
-        const putting = { ...transfers, keeper: createPutKeeper(engine, backup, resumed !== undefined) };
+        const storing = createStoring(invocation, options);
+        const putting = { ...transfers, storing, keeper: createPutKeeper(engine, backup, resumed !== undefined) };
         const work = async (step: Step): Promise<Stored | undefined> => {
           if (step.kind === 'file') return await putInFolder(putting, step, options);
           if (step.kind === 'folder') {
@@ -340,7 +343,11 @@ export const put = command({
           });
         };
         const results = runPool(planSteps(invocation, job, engine, tally), work, { limit: engine.parallel, signal: engine.signal });
-        for await (const stored of results) if (stored) yield stored;
+        try {
+          for await (const stored of results) if (stored) yield stored;
+        } finally {
+          storing.finish();
+        }
         skips.finish();
       },
     );

@@ -15,6 +15,7 @@ import { assertSourceNotEmpty, confirmDeletion } from './guard.ts';
 import { createLostHeaders } from './lost-headers.ts';
 import { nameMemory } from './remember.ts';
 import { checkSides, printSide, type Sides } from './sides.ts';
+import { createStoring } from './link-known.ts';
 import { runTransfers } from './show.ts';
 import { createSkips, readLinks } from './skips.ts';
 import { mapSteps, planSync, readCopyOptions, reportTo, stepShape } from './sync-steps.ts';
@@ -74,6 +75,7 @@ export async function runSync(
     const manifest = from.kind === 'local' && !options.withoutHeaders ? await readManifest(from.root) : undefined;
     const lost = await createLostHeaders(invocation, to, options);
     const backup = backupRoot && createBackup(engine, to, backupRoot, options.copy);
+    const storing = createStoring(context, options);
     const steps = syncSides(engine, {
       task,
       filter,
@@ -81,7 +83,7 @@ export async function runSync(
       dryRun: false,
       isEmpty: false,
       // What may remove or replace on a large scale is never done without a condition.
-      copy: { ...readCopyOptions(options, !options.delete && !backup), manifest, keeper: lost, backup },
+      copy: { ...readCopyOptions(options, !options.delete && !backup), manifest, keeper: lost, backup, store: storing.store },
       memory: nameMemory(context, from, to),
       remembers: true,
       id: randomUUID(),
@@ -92,6 +94,7 @@ export async function runSync(
     try {
       yield* mapSteps(steps);
     } finally {
+      storing.finish();
       await lost.finish();
     }
     if (!isRepeated) skips.finish();

@@ -1,4 +1,4 @@
-import { readAll, streamOf, type ByteStream } from '../../api/message.ts';
+import { readAll, streamOf, type ByteStream, type Headers } from '../../api/message.ts';
 import type { Context } from '../../cli/command.ts';
 import { openStdin, resolvePath } from '../../cli/input.ts';
 import { createContradiction, UsageError } from '../../base/errors.ts';
@@ -15,6 +15,7 @@ import { packTrees, type PackRoot } from '../../transfer/tar/pack.ts';
 import { planUnpack, type UnpackStep } from '../../transfer/tar/unpack.ts';
 import { createFolder, makeFolder, type Folder } from '../../transfer/tree/folders.ts';
 import { linkObject } from '../../transfer/tree/link.ts';
+import { changeMetadata } from '../../transfer/tree/metadata.ts';
 import type { Stored } from '../../transfer/upload/parts.ts';
 import { smallestPart } from '../../transfer/upload/multipart.ts';
 import { uploadObject } from '../../transfer/upload/upload.ts';
@@ -124,19 +125,33 @@ const fewStreams = 2;
 /** Directories that are remembered as made. */
 const mostFolders = 10_000;
 
-/** Makes directories when something first goes into them. */
-function createFolders(engine: Engine, root: RemotePath): (rel: string) => Folder {
+/** Directories of an archive. */
+interface Folders {
+  /** A directory, which is made when something first goes into it; `headers` are those that an archive has for it. */
+  find(rel: string, headers?: Headers): Folder;
+  /** Makes a directory with its headers. One that was there before the archive is left alone. */
+  make(rel: string, headers: Headers): Promise<void>;
+}
+
+function createFolders(engine: Engine, root: RemotePath, signal: AbortSignal): Folders {
   const made = new Map<string, Folder>();
   const top = createFolder(engine.storage, root);
-  return function find(rel: string): Folder {
+  function find(rel: string, headers?: Headers): Folder {
     if (rel === '') return top;
     const known = made.get(rel);
     if (known) return known;
-    const folder = createFolder(engine.storage, joinPath(root, rel), find(rel.split('/').slice(0, -1).join('/')));
+    const folder = createFolder(engine.storage, joinPath(root, rel), find(rel.split('/').slice(0, -1).join('/')), headers);
     if (made.size >= mostFolders) made.clear();
     made.set(rel, folder);
     return folder;
-  };
+  }
+  async function make(rel: string, headers: Headers): Promise<void> {
+    const wasKnown = made.has(rel);
+    const { path, ready } = find(rel, headers);
+    // What is in it came first, so that it was made without them.
+    if ((await ready()) && wasKnown) await changeMetadata(engine.storage, path, () => ({ headers }), signal);
+  }
+  return { find, make };
 }
 
 /** A step, and for a file whose bytes pass through, who is told that they have. */
@@ -188,8 +203,8 @@ interface Unpacking {
 }
 
 /** Stores the steps of an archive, several at once. */
-async function* storeSteps({ engine, tally, root, options }: Unpacking, steps: AsyncIterable<UnpackStep>): AsyncGenerator<Stored> {
-  const folderOf = createFolders(engine, root);
+async function* storeSteps({ context, engine, tally, root, options }: Unpacking, steps: AsyncIterable<UnpackStep>): AsyncGenerator<Stored> {
+  const folders = createFolders(engine, root, context.world.interrupted);
   const parentRel = (rel: string): string => rel.split('/').slice(0, -1).join('/');
   const condition = options.noClobber ? '*' : undefined;
   /** Steps that are under way. */
@@ -199,11 +214,11 @@ async function* storeSteps({ engine, tally, root, options }: Unpacking, steps: A
   async function store({ step, body }: Job, before: readonly Promise<void>[]): Promise<Stored | undefined> {
     const target = joinPath(root, step.rel);
     if (step.kind === 'folder') {
-      await explainParent(() => folderOf(step.rel).ready(), 'cloud stor put -p');
+      await explainParent(() => folders.make(step.rel, keepProperties(step, options.modes)), 'cloud stor put -p');
       return undefined;
     }
     if (step.kind === 'special') throw new UsageError(`${step.rel} is neither a file nor a directory: left out`);
-    await explainParent(() => folderOf(parentRel(step.rel)).ready(), 'cloud stor put -p');
+    await explainParent(() => folders.find(parentRel(step.rel)).ready(), 'cloud stor put -p');
     if (step.kind === 'link') {
       // What it leads to came before.
       await Promise.all(before);

@@ -44,6 +44,8 @@ export interface CopyOptions {
   readonly manifest?: Manifest | undefined;
   /** Keeps what files cannot hold of the objects that they were; of the tree that is written. */
   readonly keeper?: HeaderKeeper | undefined;
+  /** Stores files; `uploadObject` when absent. */
+  readonly store?: typeof uploadObject | undefined;
   /** Keeps what is replaced or deleted. */
   readonly backup?: Backup | undefined;
   /** Between two services: instead of links. */
@@ -141,7 +143,7 @@ async function putFile(engine: Engine, file: string, target: RemotePath, step: S
     const { etag, md5 } =
       kept && options.manifest
         ? await options.manifest.store(engine, source, target, kept, { ...put, copies: options.copies }, {})
-        : await uploadObject(engine, source, target, put);
+        : await (options.store ?? uploadObject)(engine, source, target, put);
     return { known: { etag, mtime, ctime, ...(md5 !== '' && { md5 }), ...(options.modes && { mode: source.mode }) } };
   } catch (error) {
     if (!isConditionFailed(error)) throw error;

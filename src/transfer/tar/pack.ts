@@ -1,8 +1,10 @@
-import { NetworkError } from '../../base/errors.ts';
+import type { Headers } from '../../api/message.ts';
+import { ApiError, NetworkError } from '../../base/errors.ts';
 import { runOrdered } from '../../base/parallel.ts';
 import { openObject, readObject, readSmallObject, type Opened } from '../download/download.ts';
 import type { Engine } from '../engine.ts';
 import { closeBody } from '../close-body.ts';
+import { inspect } from '../inspect.ts';
 import { readTime } from '../local/time.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 import { tryAgain } from '../retry.ts';
@@ -61,14 +63,28 @@ async function* planPack(engine: Engine, roots: readonly PackRoot[], { filter, o
   }
 }
 
+/** Time and mode from the headers of an object or directory. @param listed time of the listing, milliseconds */
+function readProperties(headers: Headers, usualMode: number, listed = 0): { mtime: bigint; mode: number } {
+  const kept = readTime(headers['m-mtime'])?.time;
+  const changed = Date.parse(headers['last-modified'] ?? '');
+  const mtime = kept ?? BigInt(Number.isNaN(changed) ? listed : changed) * 1_000_000n;
+  return { mtime, mode: readMode(headers['m-mode']) ?? usualMode };
+}
+
+/** The block of a directory. Of one that may be listed and not asked for, the time of the listing counts. */
+async function describeFolder({ storage }: Engine, { name, path, mtime }: PackStep): Promise<Buffer> {
+  const found = await inspect(storage, path).catch((error: unknown) => {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  });
+  return encodeHeader({ type: 'directory', name, size: 0, ...readProperties(found?.headers ?? {}, usualFolderMode, mtime) });
+}
+
 /** The header of an object that has been asked for. @throws {NetworkError} when its size is not known, which stands before the bytes */
 function describeObject({ name }: PackStep, { path, headers, size }: Opened): Buffer {
   if (size === undefined)
     throw new NetworkError(`the service does not say how large ${printRemotePath(path)} is`, { code: 'UnreadableReply' });
-  const kept = readTime(headers['m-mtime'])?.time;
-  const changed = Date.parse(headers['last-modified'] ?? '');
-  const mtime = kept ?? BigInt(Number.isNaN(changed) ? 0 : changed) * 1_000_000n;
-  return encodeHeader({ type: 'file', name, size, mtime, mode: readMode(headers['m-mode']) ?? usualFileMode });
+  return encodeHeader({ type: 'file', name, size, ...readProperties(headers, usualFileMode) });
 }
 
 /** What was fetched ahead of time. */
@@ -120,7 +136,7 @@ async function* streamObject(engine: Engine, opened: Opened, header: Buffer): As
 export async function* packTrees(engine: Engine, roots: readonly PackRoot[], options: PackOptions): AsyncGenerator<Uint8Array> {
   const { attempt } = options;
   const fetch = async (step: PackStep): Promise<Packed | undefined> => {
-    if (step.kind === 'directory') return { step };
+    if (step.kind === 'directory') return { step, blocks: [await describeFolder(engine, step)] };
     return await attempt(printRemotePath(step.path), () => fetchSmall(engine, step));
   };
   const window = engine.parallel * 2;
@@ -131,9 +147,7 @@ export async function* packTrees(engine: Engine, roots: readonly PackRoot[], opt
   })) {
     if (!packed) continue;
     const { step, blocks } = packed;
-    if (step.kind === 'directory') {
-      yield encodeHeader({ type: 'directory', name: step.name, size: 0, mtime: BigInt(step.mtime) * 1_000_000n, mode: usualFolderMode });
-    } else if (blocks) yield Buffer.concat(blocks);
+    if (blocks) yield Buffer.concat(blocks);
     else {
       const begun = await attempt(printRemotePath(step.path), async () => {
         const opened = await openObject(engine, step.path);

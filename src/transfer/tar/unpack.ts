@@ -7,7 +7,7 @@ import { readArchive, type ArchiveEntry } from './read.ts';
 
 /** One step of storing what an archive has. Paths are below the directory that it is stored in. */
 export type UnpackStep =
-  | { readonly kind: 'folder'; readonly rel: string }
+  | { readonly kind: 'folder'; readonly rel: string; readonly mtime: bigint; readonly mode: number }
   | {
       readonly kind: 'file';
       readonly rel: string;
@@ -162,7 +162,7 @@ export async function* planUnpack(
     }
     if (type === 'directory') {
       names.add(rel, true);
-      if (takesPart(filter, rel, true)) yield { kind: 'folder', rel };
+      if (takesPart(filter, rel, true)) yield { kind: 'folder', rel, mtime, mode };
       continue;
     }
     const takes = takesPart(filter, rel, false);

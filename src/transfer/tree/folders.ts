@@ -1,3 +1,4 @@
+import type { Headers } from '../../api/message.ts';
 import type { StorageClient } from '../../client/client.ts';
 import { ApiError, UsageError } from '../../base/errors.ts';
 import { lazily } from '../../base/lazily.ts';
@@ -41,12 +42,17 @@ async function findMissing(storage: StorageClient, path: RemotePath): Promise<Re
 
 /**
  * Makes a directory; with `parents` those on the way too. What exists is left alone: a sub-user may lack the right to it.
+ * @param options headers are those of a directory that is made
  * @returns whether it was made
  */
-export async function makeFolder(storage: StorageClient, path: RemotePath, { parents = false } = {}): Promise<boolean> {
+export async function makeFolder(
+  storage: StorageClient,
+  path: RemotePath,
+  { parents = false, headers = undefined as Headers | undefined } = {},
+): Promise<boolean> {
   if (await (parents ? isThereUnseen : isThere)(storage, path)) return false;
   if (parents) for (const parent of await findMissing(storage, path)) await storage.putDirectory(parent);
-  await storage.putDirectory(path);
+  await storage.putDirectory(headers ? { ...path, headers } : path);
   return true;
 }
 
@@ -57,12 +63,12 @@ export interface Folder {
   readonly ready: () => Promise<boolean>;
 }
 
-/** A directory below another one that may have to be made first. */
-export function createFolder(storage: StorageClient, path: RemotePath, parent?: Folder): Folder {
+/** A directory below another one that may have to be made first. @param headers of its own, where it is made */
+export function createFolder(storage: StorageClient, path: RemotePath, parent?: Folder, headers?: Headers): Folder {
   async function make(): Promise<boolean> {
     const isNew = await parent?.ready();
-    if (isNew !== true) return await makeFolder(storage, path);
-    await storage.putDirectory(path);
+    if (isNew !== true) return await makeFolder(storage, path, { headers });
+    await storage.putDirectory(headers ? { ...path, headers } : path);
     return true;
   }
   return { path, ready: lazily(make) };

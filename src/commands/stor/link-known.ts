@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import type { Context } from '../../cli/command.ts';
+import { flag } from '../../cli/parameters.ts';
+import { createKnownStore, type KnownStore } from '../../transfer/upload/known.ts';
+import { uploadObject } from '../../transfer/upload/upload.ts';
+
+/** For commands that store files. */
+export const linkKnownOption = flag('Link what was stored before, do not send it');
+
+/** How files are stored, and what is said of it at the end. */
+export interface Storing {
+  readonly store: KnownStore['store'];
+  finish(): void;
+}
+
+/** Stores files; with `--link-known` those that this machine stored before, and that are unchanged at the service, become links. */
+export function createStoring(
+  { state, settings, note, account }: Pick<Context, 'state' | 'settings' | 'note' | 'account'>,
+  { linkKnown }: { readonly linkKnown: boolean },
+): Storing {
+  const id = createHash('sha256')
+    .update(JSON.stringify([settings().storUrl?.value, account]))
+    .digest('hex')
+    .slice(0, 32);
+  const file = linkKnown ? state.locate(`stored/${id}.jsonl`) : undefined;
+  if (file === undefined) return { store: uploadObject, finish: () => undefined };
+  const known = createKnownStore(file);
+  return {
+    store: known.store,
+    finish: () => {
+      known.close();
+      const count = known.linked();
+      if (count > 0) note(`${count} ${count === 1 ? 'file was' : 'files were'} linked to what this machine stored before`);
+    },
+  };
+}
