@@ -28,10 +28,14 @@ export interface RunningGateway {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-const program = resolve(import.meta.dirname, '../../bin/cloud');
+const builtProgram = resolve(import.meta.dirname, '../../bin/cloud');
 
 /** Starts a gateway, which ends with this process. @param words its options, without `-j` */
-export function startGatewayProcess({ home, env }: Pick<Sandbox, 'home' | 'env'>, words: readonly string[]): Promise<RunningGateway> {
+export function startGatewayProcess(
+  { home, env }: Pick<Sandbox, 'home' | 'env'>,
+  words: readonly string[],
+  program = builtProgram,
+): Promise<RunningGateway> {
   const all = ['--pdeathsig', 'KILL', process.execPath, program, 'server', 'gateway', '-j', ...words];
   const child = spawn('setpriv', all, { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];

@@ -15,10 +15,13 @@ export interface WorkerProcess {
   readonly ended: Promise<number | string | null>;
 }
 
-const program = resolve(import.meta.dirname, '../../bin/cloud');
+const builtProgram = resolve(import.meta.dirname, '../../bin/cloud');
+
+/** Where workers run, and of which build they are. */
+type WorkerHome = Pick<GatewayHome, 'sandbox' | 'places'> & { readonly program?: string };
 
 /** Starts a process of `cloud server worker`, and waits until it takes tasks. It is to be ended by `child`. */
-export function startWorkerProcess({ sandbox, places }: GatewayHome, ...words: string[]): Promise<WorkerProcess> {
+export function startWorkerProcess({ sandbox, places, program = builtProgram }: WorkerHome, ...words: string[]): Promise<WorkerProcess> {
   const isolation = usualIsolation() === 'none' && !words.includes('--isolation') ? ['--isolation', 'none'] : [];
   const all = ['server', 'worker', ...places, '-j', ...isolation, ...words];
   const child = spawn(process.execPath, [program, ...all], { cwd: sandbox.home, env: sandbox.env });

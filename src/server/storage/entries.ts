@@ -128,14 +128,20 @@ export function refuseDirectory(place: Place, entry: EntryRow | undefined): void
   throw new ApiError(400, 'OperationNotAllowedOnDirectory', `${place.path} is a directory: an object cannot take its place`);
 }
 
+/** What this release knows of an entry. Rows that were read have the columns of a newer one as well, while both serve a database. */
+function pickKnown({ type, etag, mtime, size, md5, content, copies, headers, role_tags }: EntryValues): EntryValues {
+  return { type, etag, mtime, size, md5, content, copies, headers, role_tags };
+}
+
 /** Writes an entry over the one found, or adds it and counts it in its parent. */
 export async function putEntry(
   transaction: Transaction<Schema>,
   place: Place,
   found: EntryRow | undefined,
-  values: EntryValues,
+  given: EntryValues,
 ): Promise<void> {
   const { parent, name } = place;
+  const values = pickKnown(given);
   if (found) {
     await updateEntry(transaction, { parent, name, ...values });
     return;
