@@ -270,7 +270,8 @@ export const cluster: Guide = {
     {
       title: 'Update',
       blocks: [
-        'Run `cloud server migrate` of the new release first, then restart the gateways one after the other. Migration only adds, so that gateways of the release before which are running go on working. A gateway that starts refuses a database that was not migrated, or that a newer release has migrated, and says what to do.',
+        'Run `cloud server migrate` of the new release first, then restart the gateways one after the other. Migration only adds, so that gateways of the release before which are running go on working. A gateway or worker that starts refuses a database that was not migrated, or that a newer release has migrated, and says what to do: so install the new release everywhere soon after the migration, since one of the release before that ends by itself does not come back.',
+        'Gateways and workers may be added and removed at any time. SIGTERM has each leave in order; a client that tries again as `cloud` does loses no request. Where the balancer has room for one more gateway, start the new one first.',
       ],
     },
   ],
