@@ -175,3 +175,27 @@ export const restore = [
   'cp -au /backup/bytes /srv/cloud/',
   'cloud server collect --verify --database-file /etc/cloud/database --bytes file:///srv/cloud',
 ];
+
+/** What `postgresql.conf` has to say so that PostgreSQL keeps what it writes. */
+export const archiveSettings = [
+  'archive_mode = on',
+  "archive_command = 'test ! -f /backup/wal/%f && cp %p /backup/wal/%f'",
+  'archive_timeout = 60',
+];
+
+/** A copy of the server that the archive goes on from, while everything goes on. */
+export const baseBackup = ['pg_basebackup -c fast -D /backup/base'];
+
+/** The server as it was at a moment, in the place of the one that is; PostgreSQL does not run. */
+export const restoreMoment = [
+  'cd /var/lib/postgresql/15 && mv main main.before && cp -a /backup/base main',
+  'cat >>main/postgresql.auto.conf <<END',
+  "restore_command = 'cp /backup/wal/%f %p'",
+  "recovery_target_time = '2026-11-23 11:00:00+00'",
+  "recovery_target_action = 'promote'",
+  'END',
+  'touch main/recovery.signal',
+];
+
+/** When it runs again. */
+export const verifyMoment = ['cloud server collect --verify --database-file /etc/cloud/database --bytes file:///srv/cloud'];

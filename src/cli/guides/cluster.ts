@@ -1,16 +1,20 @@
 import { alertRules, scrapeConfiguration } from './cluster-alerts.ts';
 import {
+  archiveSettings,
   backup,
   balancerConfiguration,
+  baseBackup,
   catalogue,
   gatewayUnit,
   kubernetesManifest,
   restore,
+  restoreMoment,
   trialCommands,
   trialEnd,
   trialLook,
   trialUse,
   trialVariables,
+  verifyMoment,
 } from './cluster-files.ts';
 import type { Guide } from './guide.ts';
 
@@ -223,6 +227,19 @@ export const cluster: Guide = {
         { lines: backup },
         'Of a folder of contents only `bytes` is needed. To restore, stop the gateways, make an empty database, fill it, bring back the contents that are missing, and start the gateways again when `collect --verify` finds that none is missing. Contents that the restored database does not name are removed in time.',
         { lines: restore },
+      ],
+    },
+    {
+      title: 'Restore to a moment',
+      blocks: [
+        'With its archive PostgreSQL goes back to any moment since the last copy of the server, say to the one before a mistake. In `postgresql.conf`, with a restart; the folder `/backup/wal` belongs to the user of PostgreSQL:',
+        { lines: archiveSettings },
+        'Copy the server once a day, while everything goes on, as that user:',
+        { lines: baseBackup },
+        'The contents need no copy for this: what the database named at a moment is still there when it was deleted less than `--keep-garbage` ago. So that option has to be longer than the time that passes until somebody goes back, and the same on every gateway; `cloud server collect` by hand needs it too. To go back, stop gateways, workers and PostgreSQL. As the user of PostgreSQL, with the moment that is wanted:',
+        { lines: restoreMoment },
+        'Start PostgreSQL, and look whether every content is there, before the gateways start:',
+        { lines: verifyMoment },
       ],
     },
     {
