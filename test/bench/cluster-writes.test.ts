@@ -1,4 +1,3 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,6 +10,7 @@ import { createWrites, type Writes } from '../../src/server/store/postgres/write
 import type { EntryRow, Schema } from '../../src/server/store/schema.ts';
 import { StoreUnavailable } from '../../src/server/store/unavailable.ts';
 import { migrateDatabase } from '../support/cluster-database.ts';
+import { delayConnections, type DelayedServer } from '../support/delayed-server.ts';
 import { findDamage } from '../support/find-damage.ts';
 import { median, report } from '../support/figures.ts';
 import { generateLoad } from '../support/load.ts';
@@ -28,25 +28,8 @@ const concurrency = 32;
 const rounds = scale(1, 3);
 const delay = 2;
 
-/** Carries connections to the socket of a server, and keeps what is sent to it back for some milliseconds. */
-const proxyProgram = `
-const { createServer, connect } = require('node:net');
-const [path, delay] = [process.argv[1], Number(process.argv[2])];
-const server = createServer({ noDelay: true }, (client) => {
-  const upstream = connect(path);
-  client.on('data', (bytes) => setTimeout(() => upstream.write(bytes), delay));
-  upstream.on('data', (bytes) => client.write(bytes));
-  for (const [socket, other] of [[client, upstream], [upstream, client]]) {
-    socket.on('error', () => undefined);
-    socket.on('close', () => setTimeout(() => other.destroy(), delay));
-  }
-});
-server.listen(0, '127.0.0.1', () => console.log(server.address().port));
-process.stdin.resume().on('end', () => process.exit());
-`;
-
 let server: TestPostgres;
-let proxy: ChildProcess;
+let far: DelayedServer;
 let dir = '';
 let first: TestService;
 let stores: LocalStore[] = [];
@@ -57,12 +40,9 @@ let writes: readonly Writes[] = [];
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'cloud-bench-'));
   server = await startPostgres();
-  const socket = new URL(await migrateDatabase(server, 'bench')).searchParams.get('host') ?? '';
-  proxy = spawn(process.execPath, ['-e', proxyProgram, join(socket, '.s.PGSQL.5432'), String(delay)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const port = await new Promise<string>((resolve) => proxy.stdout?.once('data', (line: Buffer) => resolve(line.toString().trim())));
-  const database = `postgresql://cloud@127.0.0.1:${port}/bench`;
+  await migrateDatabase(server, 'bench');
+  far = await delayConnections(server, delay);
+  const database = far.url('bench');
   const open = (): Promise<LocalStore> => openClusterStore({ database, bytes: dir });
   first = await createTestService({ open });
   stores = [await open()];
@@ -76,7 +56,7 @@ afterAll(async () => {
   for (const store of stores) await store.close();
   for (const db of databases) await db.destroy();
   await first.close();
-  proxy.kill();
+  far.close();
   await server.stop();
   await rm(dir, { recursive: true, force: true });
 });
