@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { streamOf, type ByteStream } from '../../api/message.ts';
 import { joinLines } from '../http/response.ts';
 import type { StoredBytes } from '../store/bytes.ts';
+import { isPostgres } from '../store/engine-of.ts';
 import type { JobRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -102,6 +103,22 @@ async function writeDone(
   return outcome;
 }
 
+/** Tasks that are changed in one statement, which must end in time however many there are. */
+const batchSize = 5000;
+
+/** Ends tasks of a cancelled job that were never begun, where what ends the job is limited in time. */
+async function dropWaiting(store: Store, job: string): Promise<void> {
+  for (let count = batchSize; count === batchSize;) {
+    const dropped = await store.writeEntry(async (transaction) => {
+      await lockJob(transaction, job);
+      return sql`
+        update job_tasks set state = 'failed' where job = ${job} and state = 'waiting' and (phase, number) in (
+          select phase, number from job_tasks where job = ${job} and state = 'waiting' limit ${batchSize})`.execute(transaction);
+    });
+    count = Number(dropped.numAffectedRows);
+  }
+}
+
 /**
  * Removes the outputs of all phases but the last; then writes the archive files of a job and marks it done, in one transaction. Any number
  * of engines may do so at once, and again after a crash: one of them marks it.
@@ -110,6 +127,7 @@ export async function archiveJob(store: Store, job: ActiveJob, now: number): Pro
   if (await hasLiveTasks(store, job.id)) return { isDone: false, missing: [] };
   const seen = await store.db.selectFrom('jobs').selectAll().where('id', '=', job.id).executeTakeFirst();
   if (seen?.state !== 'running') return { isDone: true, missing: [] };
+  if (seen.cancelled === 1 && isPostgres(store.db)) await dropWaiting(store, job.id);
   await removeIntermediate(store, job);
   const files = await writeFiles(store, seen, now);
   const directory = jobDirectory(job.account.login, job.id);
