@@ -31,8 +31,8 @@ let pids: Readonly<Record<'gateway' | 'worker', number>>;
 /** Memory of each process, sampled. */
 type Samples = Record<keyof typeof pids, number[]>;
 
-async function sample(samples: Samples, interval: number, isOver: () => boolean): Promise<void> {
-  while (!isOver()) {
+async function sample(samples: Samples, interval: number, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
     for (const [name, pid] of Object.entries(pids) as [keyof Samples, number][]) samples[name].push(readLoad(pid).memory);
     await sleep(interval);
   }
@@ -73,19 +73,19 @@ describe.skipIf(lacksHaproxy())('flat', () => {
 
   test(`${measured / 1000} s of mixed work, seed ${seed}`, { timeout: warmingUp + measured + 240_000 }, async () => {
     const work = await beginClientWork(clients, 'mixed', 6, random);
-    let isOver = false;
+    const over = new AbortController();
     let jobs = 0;
     const running = (async (): Promise<void> => {
-      for (; !isOver; jobs += 1) {
+      for (; !over.signal.aborted; jobs += 1) {
         const job = await startSmallJob(clients.storage, `mixed${jobs}`, 10);
         await finishSmallJob(clients.storage, job, { timeout: 120_000, interval: 100 });
       }
     })();
     await sleep(warmingUp);
     const samples: Samples = { gateway: [], worker: [] };
-    const sampling = sample(samples, measured / 300, () => isOver);
+    const sampling = sample(samples, measured / 300, over.signal);
     await sleep(measured);
-    isOver = true;
+    over.abort();
     await Promise.all([running, sampling]);
     expect(await work.check()).toEqual([]);
     expect([work.steps() > 0, jobs > 0]).toEqual([true, true]);
@@ -100,17 +100,17 @@ describe.skipIf(lacksHaproxy())('flat', () => {
     const id = location.split('/').at(-1) ?? '';
     const countDone = async (): Promise<number> => Number((await storage.getJob({ account, id })).stats?.['tasksDone'] ?? 0);
     const samples: Samples = { gateway: [], worker: [] };
-    let isOver = false;
+    const over = new AbortController();
     const add = async (count: number): Promise<void> => {
       await storage.addJobInputs({ account, id, body: Buffer.from('/demo/stor/input\n'.repeat(count)) });
     };
     const batch = scale(1000, 10_000);
     await add(batch);
     await expect.poll(countDone, { timeout: 300_000, interval: 100 }).toBeGreaterThan(runCount / 10);
-    const sampling = sample(samples, scale(20, 500), () => isOver);
+    const sampling = sample(samples, scale(20, 500), over.signal);
     for (let added = batch; added < inputCount; added += batch) await add(batch);
     await expect.poll(countDone, { timeout: 3_000_000, interval: scale(100, 2000) }).toBeGreaterThanOrEqual(runCount);
-    isOver = true;
+    over.abort();
     await sampling;
     await storage.cancelJob({ account, id });
     await expect.poll(async () => (await storage.getJob({ account, id })).state, { timeout: 300_000, interval: 200 }).toBe('done');

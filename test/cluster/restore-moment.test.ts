@@ -129,7 +129,7 @@ describe.skipIf(lacksPostgresTools())('an hour ago', () => {
     // Kept for too short a time, they are told.
     const lacking = await collect('short', '--verify');
     const paths = [...lacking.stdout.matchAll(/"path": *"([^"]+)"/gu)].map(([, path]) => path);
-    expect([lacking.code, paths.toSorted()]).toEqual([1, ['/alice/stor/deleted', '/alice/stor/replaced']]);
+    expect([lacking.code, new Set(paths)]).toEqual([1, new Set(['/alice/stor/deleted', '/alice/stor/replaced'])]);
     const gateway = await start();
     expect(await ask(gateway, 'GET', 'deleted')).toEqual([200, body.first]);
     expect(await ask(gateway, 'GET', 'replaced')).toEqual([200, body.second]);
