@@ -16,6 +16,7 @@ import {
   trialVariables,
   verifyMoment,
 } from './cluster-files.ts';
+import { growth } from './cluster-growth.ts';
 import type { Guide } from './guide.ts';
 
 /** The services on PostgreSQL, for more than one machine. */
@@ -220,6 +221,7 @@ export const cluster: Guide = {
         'A gateway or worker has at most 14 connections to the database, of which one waits for notices: `max_connections` of PostgreSQL has to be more than 14 for each of them, with what others use. A gateway uses one core for its services; tasks of jobs use as many as `--job-slots` says.',
       ],
     },
+    growth,
     {
       title: 'Backup and restore',
       blocks: [
