@@ -132,7 +132,7 @@ cloud users keys create alice work.pem.pub --name laptop -q > /dev/null`,
         'cloud roles tags add images dev -q; cloud rbac export > rbac.yaml',
     },
   },
-  rbac: { prepare: access },
+  rbac: { prepare: `${access}\ncloud stor mkdir photos -q` },
   images: {
     before: {
       'cloud images export web@1.0.0 images': `cloud stor mkdir images -q`,
