@@ -1343,6 +1343,10 @@ function __cloud_valued
             return 0
         case 'server worker/--time-limit'
             return 0
+        case 'server worker/--admin-port'
+            return 0
+        case 'server worker/--admin-host'
+            return 0
         case 'server worker/--drain-timeout'
             return 0
         case 'server worker/--stor-public-url'
@@ -2602,6 +2606,8 @@ complete -c cloud -n '__cloud_at \'server worker\'' -l account-tasks -x -d 'Most
 complete -c cloud -n '__cloud_at \'server worker\'' -l isolation -x -a 'bubblewrap namespaces none' -d 'Sandbox for tasks; the strongest that this machine allows when absent'
 complete -c cloud -n '__cloud_at \'server worker\'' -l require-isolation -d 'Refuse to start without a sandbox'
 complete -c cloud -n '__cloud_at \'server worker\'' -l time-limit -x -d 'Longest time of a task; 1h when absent'
+complete -c cloud -n '__cloud_at \'server worker\'' -l admin-port -x -d 'Port of /--live, /--ready and /--metrics'
+complete -c cloud -n '__cloud_at \'server worker\'' -l admin-host -x -d 'Address of it; this machine by default'
 complete -c cloud -n '__cloud_at \'server worker\'' -l drain-timeout -x -d 'Longest time to finish at the end; 30s if absent'
 complete -c cloud -n '__cloud_at \'server worker\'' -l stor-public-url -x -d 'URL of the object storage that tasks are told; that of the gateways when absent'
 complete -c cloud -n '__cloud_at \'server migrate\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'

@@ -1,10 +1,12 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LocalError } from '../base/errors.ts';
-import { openMember, type MemberOptions } from './cluster-member.ts';
+import { openMember, type Member, type MemberOptions } from './cluster-member.ts';
 import { followCancelled } from './jobs/disabled-accounts.ts';
 import { startJobEngine, type JobEngine } from './jobs/engine.ts';
 import type { IsolationKind } from './jobs/isolation.ts';
+import { openWorkerWatch, type AdminPlace, type MemberState, type WorkerWatch } from './operator/watch.ts';
+import type { TaskObserver } from './jobs/engine-options.ts';
 import type { LocalStore } from './store/open.ts';
 
 /** A process that does tasks of jobs, and serves nobody. */
@@ -21,6 +23,8 @@ export interface WorkerOptions extends MemberOptions {
   readonly requireIsolation?: boolean | undefined;
   /** Most milliseconds of a task. */
   readonly timeLimit?: number | undefined;
+  /** Where it tells how it does; nowhere when absent. */
+  readonly admin?: AdminPlace;
   /** Address of the object storage that tasks find in their environment; the one that gateways tell when absent. */
   readonly storUrl?: string | undefined;
   readonly now: () => number;
@@ -31,6 +35,7 @@ export interface WorkerOptions extends MemberOptions {
 export interface Worker {
   /** Id of its lease. */
   readonly id: string;
+  readonly adminUrl: string | undefined;
   readonly isolation: IsolationKind;
   /** Takes no further task, lets those under way finish for up to `patience` milliseconds, and gives back what is left. */
   close(patience?: number): Promise<void>;
@@ -60,11 +65,11 @@ function followUrl(store: LocalStore, given: string | undefined, signal: AbortSi
 /** Starts the engine. @throws {LocalError} where tasks cannot be kept from this machine as they are to be */
 async function startEngine(
   store: LocalStore,
-  { dataDir, owner, url }: { dataDir: string; owner: string; url: () => string },
+  given: { dataDir: string; owner: string; url: () => string; observer: TaskObserver | undefined },
   { slots, accountTasks, isolation, timeLimit, requireIsolation = false, now, log }: WorkerOptions,
 ): Promise<{ engine: JobEngine; kind: IsolationKind }> {
   const limits = { slots, accountTasks, timeLimit };
-  const engine = startJobEngine({ ...limits, store, dataDir, owner, url, server: hostname(), isolation, now, log });
+  const engine = startJobEngine({ ...limits, ...given, store, server: hostname(), isolation, now, log });
   const found = await engine.detected;
   const kind = 'isolation' in found ? found.isolation.kind : undefined;
   if (kind !== undefined && (kind !== 'none' || !requireIsolation)) return { engine, kind };
@@ -72,29 +77,61 @@ async function startEngine(
   throw new LocalError('refusal' in found ? found.refusal : 'tasks would run without a sandbox, and --require-isolation is given');
 }
 
-/**
- * Does tasks of the jobs of a PostgreSQL database, together with any number of other workers and gateways.
- * @throws {LocalError} when the database or a directory cannot be used, or tasks cannot be kept from this machine.
- */
-export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { store, lease, dataDir, close } = await openMember('worker', options);
+/** Takes tasks as a member of a cluster that is open. */
+async function work(
+  { store, lease, dataDir }: Member,
+  { watch, state }: { watch: WorkerWatch; state: MemberState },
+  options: WorkerOptions,
+): Promise<Worker> {
   const stop = new AbortController();
   const { url, followed } = followUrl(store, options.storUrl, stop.signal);
-  const end = async (): Promise<void> => {
+  const endFollowing = async (): Promise<void> => {
     stop.abort();
     await followed;
-    await close();
   };
   try {
     const { id } = lease;
-    const { engine, kind } = await startEngine(store, { dataDir, owner: id, url }, options);
+    const { observer, adminUrl } = watch;
+    const { engine, kind } = await startEngine(store, { dataDir, owner: id, url, observer }, options);
     const stopFollowing = followCancelled(store, engine.wake, options.log);
+    state.phase = 'serving';
     return {
       id,
+      adminUrl,
       isolation: kind,
       close: async (patience) => {
+        state.phase = 'draining';
         await stopFollowing();
         await engine.close(patience);
+        await endFollowing();
+      },
+    };
+  } catch (error) {
+    await endFollowing();
+    throw error;
+  }
+}
+
+/**
+ * Does tasks of the jobs of a PostgreSQL database, together with any number of other workers and gateways.
+ * @throws {LocalError} when the database, a directory or the admin port cannot be used, or tasks cannot be kept from this machine.
+ */
+export async function startWorker(options: WorkerOptions): Promise<Worker> {
+  const state: MemberState = { phase: 'starting' };
+  const watch = await openWorkerWatch(options.admin, state);
+  let member: Member | undefined;
+  const end = async (): Promise<void> => {
+    await member?.close();
+    await watch.close();
+  };
+  try {
+    member = await openMember('worker', options);
+    state.lease = member.lease;
+    const worker = await work(member, { watch, state }, options);
+    return {
+      ...worker,
+      close: async (patience) => {
+        await worker.close(patience);
         await end();
       },
     };

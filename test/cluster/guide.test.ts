@@ -16,6 +16,7 @@ import {
   trialLook,
   trialUse,
   trialVariables,
+  workerUnit,
 } from '../../src/cli/guides/cluster-files.ts';
 import { findPorts } from '../support/free-ports.ts';
 import { haproxy, lacksHaproxy } from '../support/haproxy.ts';
@@ -62,21 +63,21 @@ describe('files', () => {
     expect([status, stderr]).toEqual([0, '']);
   });
 
-  test.skipIf(!areRequired && !existsSync(systemdAnalyze)).each([['cloud-gateway.service', gatewayUnit]])(
-    '%s is read by systemd',
-    (name, lines) => {
-      const file = join(home, name);
-      const verify = (text: string): unknown[] => {
-        writeFileSync(file, text);
-        const { status, stderr } = spawnSync(requireProgram(systemdAnalyze, 'systemd'), ['verify', file], { encoding: 'utf8' });
-        return [status, stderr];
-      };
-      // The program need not be installed.
-      const unit = `${lines.join('\n')}\n`.replaceAll('/usr/bin/cloud', join(home, 'bin/cloud'));
-      expect(verify(unit)).toEqual([0, '']);
-      expect(verify(unit.replace('Restart=always', 'Restart=often'))).toEqual([expect.any(Number), expect.stringContaining('often')]);
-    },
-  );
+  test.skipIf(!areRequired && !existsSync(systemdAnalyze)).each([
+    ['cloud-gateway.service', gatewayUnit],
+    ['cloud-worker.service', workerUnit],
+  ])('%s is read by systemd', (name, lines) => {
+    const file = join(home, name);
+    const verify = (text: string): unknown[] => {
+      writeFileSync(file, text);
+      const { status, stderr } = spawnSync(requireProgram(systemdAnalyze, 'systemd'), ['verify', file], { encoding: 'utf8' });
+      return [status, stderr];
+    };
+    // The program need not be installed.
+    const unit = `${lines.join('\n')}\n`.replaceAll('/usr/bin/cloud', join(home, 'bin/cloud'));
+    expect(verify(unit)).toEqual([0, '']);
+    expect(verify(unit.replace('Restart=always', 'Restart=often'))).toEqual([expect.any(Number), expect.stringContaining('often')]);
+  });
 });
 
 // Its commands are those for Debian's programs.

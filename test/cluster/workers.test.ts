@@ -5,6 +5,7 @@ import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import type { LocalStore } from '../../src/server/store/open.ts';
 import { createClusterJobs, type ClusterJobs } from '../support/cluster-jobs.ts';
 import { openGatewayHome, type GatewayHome, type GatewayProcess } from '../support/gateway-process.ts';
+import { readMetrics, series } from '../support/prometheus.ts';
 import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.ts';
 
 /** Workers beside gateways that do no tasks, as processes of the program. */
@@ -16,8 +17,8 @@ const gateways: GatewayProcess[] = [];
 const workers: WorkerProcess[] = [];
 const wait = { timeout: 60_000 };
 
-async function startWorker(slots = 2): Promise<WorkerProcess> {
-  const worker = await startWorkerProcess(home, '--slots', String(slots));
+async function startWorker(slots = 2, ...words: string[]): Promise<WorkerProcess> {
+  const worker = await startWorkerProcess(home, '--slots', String(slots), ...words);
   workers.push(worker);
   return worker;
 }
@@ -72,11 +73,26 @@ test('a job waits while there are gateways alone, and a worker does it', { timeo
 describe('one worker', () => {
   test('SIGTERM: the task under way is finished, the others are given back and done by another', { timeout: 120_000 }, async () => {
     await endAll();
-    const first = await startWorker(1);
-    const id = await jobs.create([{ exec: 'sleep 3; cat' }]);
+    const first = await startWorker(1, '--admin-port', '0');
+    const ask = async (path: string): Promise<[number, string]> => {
+      const response = await fetch(`${first.told.adminUrl ?? ''}${path}`);
+      return [response.status, await response.text()];
+    };
+    const read = async (name: string, labels = {}): Promise<number | undefined> =>
+      [...readMetrics((await ask('/--metrics'))[1]).values()].find((each) => each.name === name)?.samples.get(series(name, labels));
+    expect([await ask('/--live'), await ask('/--ready')]).toEqual([
+      [200, 'live\n'],
+      [200, 'ready\n'],
+    ]);
+    expect([await read('cloud_task_slots', { state: 'idle' }), await read('cloud_ready')]).toEqual([1, 1]);
+    const id = await jobs.create([{ exec: 'sleep 5; cat' }]);
     await jobs.feed(id, await jobs.putAll([0, 1].map(name)), 2);
     await expect.poll(() => countBegun(first), wait).toBe(1);
-    expect(await end(first, 'SIGTERM')).toBe(0);
+    await expect.poll(() => read('cloud_task_slots', { state: 'busy' }), wait).toBe(1);
+    const ended = end(first, 'SIGTERM');
+    await expect.poll(() => ask('/--ready'), { ...wait, interval: 5 }).toEqual([503, 'not ready: draining\n']);
+    expect(await ask('/--live')).toEqual([200, 'live\n']);
+    expect(await ended).toBe(0);
     const tasks = await store.db.selectFrom('job_tasks').select(['state', 'lost']).where('job', '=', id).execute();
     expect(new Set(tasks)).toEqual(
       new Set([
@@ -84,9 +100,17 @@ describe('one worker', () => {
         { state: 'waiting', lost: 0 },
       ]),
     );
-    await startWorker();
+    const second = await startWorker(2, '--admin-port', '0');
     await expect.poll(async () => (await jobs.readOutputs(id)).text, wait).toBe(`${name(0)}\n${name(1)}\n`);
     await expect.poll(() => readState(id), wait).toBe('done');
+    const metrics = await (await fetch(`${second.told.adminUrl ?? ''}/--metrics`)).text();
+    const { samples } = readMetrics(metrics).get('cloud_task_outcomes_total') ?? {};
+    expect([...(samples ?? [])]).toEqual([
+      [series('cloud_task_outcomes_total', { outcome: 'output' }), 1],
+      [series('cloud_task_outcomes_total', { outcome: 'failure' }), 0],
+      [series('cloud_task_outcomes_total', { outcome: 'retry' }), 0],
+    ]);
+    expect(readMetrics(metrics).get('cloud_tasks_refused_total')?.samples.get(series('cloud_tasks_refused_total'))).toBe(0);
   });
 
   test('frozen past its lease: another does its task, and what it comes back with is refused', { timeout: 120_000 }, async () => {
@@ -132,5 +156,7 @@ describe('one worker', () => {
 
 test('words that are refused', async () => {
   const contradiction = await home.sandbox.here(['server', 'worker', ...home.places, '--isolation', 'none', '--require-isolation']);
+  const admin = await home.sandbox.here(['server', 'worker', ...home.places, '--admin-host', '127.0.0.1']);
+  expect([admin.code, admin.stderr]).toEqual([2, expect.stringContaining('--admin-port')]);
   expect([contradiction.code, contradiction.stderr]).toEqual([2, expect.stringContaining('--require-isolation')]);
 });

@@ -8,7 +8,7 @@ import { usualIsolation } from './job-sandboxes.ts';
 export interface WorkerProcess {
   readonly child: ChildProcess;
   /** The line that it prints when it takes tasks. */
-  readonly told: { readonly worker: string; readonly pid: number; readonly isolation: string };
+  readonly told: { readonly worker: string; readonly pid: number; readonly isolation: string; readonly adminUrl?: string };
   /** Lines of its log so far. */
   readonly lines: () => readonly string[];
   /** Exit code, or the name of the signal that ended it. */

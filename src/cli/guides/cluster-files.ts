@@ -124,6 +124,33 @@ export const balancerConfiguration = [
   '  server gateway2 10.0.0.12:7444',
 ];
 
+/** A worker under systemd. It makes sandboxes, and so may not be kept from what they need. */
+export const workerUnit = [
+  '[Unit]',
+  'Description=Worker for jobs of the cloud services',
+  'Wants=network-online.target',
+  'After=network-online.target',
+  'StartLimitIntervalSec=0',
+  '',
+  '[Service]',
+  'User=cloud',
+  'StateDirectory=cloud',
+  'Environment=HOME=/var/lib/cloud',
+  'LoadCredential=database:/etc/cloud/database',
+  'ExecStart=/usr/bin/cloud server worker -j --require-isolation \\',
+  '  --database-file ${CREDENTIALS_DIRECTORY}/database --bytes file:///srv/cloud \\',
+  '  --admin-port 7446 --admin-host 0.0.0.0 --drain-timeout 5m',
+  'Restart=always',
+  'RestartSec=2',
+  'TimeoutStopSec=6min',
+  'KillMode=mixed',
+  'LimitNOFILE=65536',
+  'UMask=0077',
+  '',
+  '[Install]',
+  'WantedBy=multi-user.target',
+];
+
 /** A Deployment with what it needs. */
 export const kubernetesManifest = [
   'apiVersion: apps/v1',

@@ -15,6 +15,7 @@ import {
   trialUse,
   trialVariables,
   verifyMoment,
+  workerUnit,
 } from './cluster-files.ts';
 import { growth } from './cluster-growth.ts';
 import type { Guide } from './guide.ts';
@@ -100,7 +101,9 @@ export const cluster: Guide = {
       blocks: [
         'Gateways that are started with `--no-jobs` accept jobs, and leave their tasks to workers: processes on any machines that reach the database and the contents. They share the tasks of all jobs; start one more, and it takes its part. Notices of PostgreSQL wake them when there is something to do; as a notice may be lost, they also ask once a second.',
         { lines: ['cloud server worker --database-file /etc/cloud/database --bytes file:///srv/cloud --require-isolation -j'] },
-        'A task whose worker is lost is done by another about 15 seconds later, and what a worker that was cut off comes back with is refused. An input that ends its worker four times fails alone: after each loss it waits longer, and a worker does no other such input beside it. Accounts with tasks get the same share of the slots, and so do the jobs of each; `--account-tasks N` keeps an account from more at once, counted over all workers that have the same number. SIGTERM has a worker finish the tasks under way, for up to `--drain-timeout`, and give back the others.',
+        'In `/etc/systemd/system/cloud-worker.service`:',
+        { lines: workerUnit },
+        'A task whose worker is lost is done by another about 15 seconds later, and what a worker that was cut off comes back with is refused. An input that ends its worker four times fails alone: after each loss it waits longer, and a worker does no other such input beside it. Accounts with tasks get the same share of the slots, and so do the jobs of each; `--account-tasks N` keeps an account from more at once, counted over all workers that have the same number. SIGTERM has a worker finish the tasks under way, for up to `--drain-timeout`, and give back the others; `TimeoutStopSec` has to be longer. It is ready (`/--ready` of the admin port) while it takes tasks; `/--metrics` counts what it did, what was refused because others had taken it, and what it took over.',
       ],
     },
     {

@@ -7,6 +7,7 @@ import { UsageError } from '../../base/errors.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { readLimits } from '../local/limits.ts';
 import { createGatewayLog } from './gateway-log.ts';
+import { adminOptions, readAdmin } from './admin-options.ts';
 import { bytesOptions, readBytes } from './bytes-place.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 
@@ -36,11 +37,7 @@ const gatewayOptions = {
   tlsKey: text('Key of the certificate, PEM', { placeholder: 'FILE', values: 'file' }),
   tlsDir: text('Folder of a certificate, made when it is empty', { placeholder: 'DIR', values: 'directory' }),
   http: flag('Without TLS'),
-  adminPort: number('Port of /--live, /--ready and /--metrics', {
-    range: [0, 65535],
-    placeholder: 'PORT',
-  }),
-  adminHost: text('Address of it; this machine by default', { placeholder: 'ADDRESS' }),
+  ...adminOptions,
   publicUrl: text('URL by which clients reach the compute service', { placeholder: 'URL' }),
   storPublicUrl: text('URL by which clients reach the object storage', { placeholder: 'URL' }),
   proxyProtocolFrom: text('Addresses of balancers, with commas between', {
@@ -73,12 +70,6 @@ function readTls({ world }: Context, { tlsCert, tlsKey, tlsDir, http }: GatewayO
   if (ways > 1) throw new UsageError('more than one way of TLS is given', { hint });
   if (tlsCert !== undefined && tlsKey !== undefined) return { certificate: resolvePath(world, tlsCert), key: resolvePath(world, tlsKey) };
   return tlsDir === undefined ? undefined : { dir: resolvePath(world, tlsDir) };
-}
-
-function readAdmin({ adminPort, adminHost }: GatewayOptions): { host: string; port: number } | undefined {
-  if (adminPort !== undefined) return { port: adminPort, host: adminHost ?? '127.0.0.1' };
-  if (adminHost === undefined) return undefined;
-  throw new UsageError('--admin-host is of the admin port, and there is none', { hint: 'give --admin-port PORT too' });
 }
 
 async function readBalancers({ proxyProtocolFrom }: GatewayOptions): Promise<((address: string) => boolean) | undefined> {

@@ -3,6 +3,7 @@ import { resolvePath } from '../../cli/input.ts';
 import { choice, duration, flag, number, text } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
+import { adminOptions, readAdmin } from './admin-options.ts';
 import { bytesOptions, readBytes } from './bytes-place.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 
@@ -12,7 +13,7 @@ const defaultPatience = 30_000;
 export const worker = command({
   summary: 'Do tasks of jobs for the gateways of a database, in the foreground',
   description:
-    'Any number of workers, on any machines that reach the database and the contents, share the tasks of all jobs; gateways do tasks too unless they are started with --no-jobs. A task whose worker is lost is done by another, and what a worker that was cut off comes back with is refused, so that each outcome counts once. An input that ends its worker four times fails, and no other with it. Accounts that have tasks get the same share of the slots, and so do the jobs of each; --account-tasks, or --limit account-tasks=N of gateways that do tasks, keeps an account from more at once: all have to be started with the same number. Tasks run in a sandbox, or not at all unless --isolation none says so.\nLogs go to stdout, with -j as lines of JSON, of which the first names the worker. SIGTERM or Ctrl-C ends it: it takes no further task, lets those under way finish, and gives back the others.',
+    'Any number of workers, on any machines that reach the database and the contents, share the tasks of all jobs; gateways do tasks too unless they are started with --no-jobs. A task whose worker is lost is done by another, and what a worker that was cut off comes back with is refused, so that each outcome counts once. An input that ends its worker four times fails, and no other with it. Accounts that have tasks get the same share of the slots, and so do the jobs of each; --account-tasks, or --limit account-tasks=N of gateways that do tasks, keeps an account from more at once: all have to be started with the same number. Tasks run in a sandbox, or not at all unless --isolation none says so.\nLogs go to stdout, with -j as lines of JSON, of which the first names the worker. SIGTERM or Ctrl-C ends it: it takes no further task, lets those under way finish, and gives back the others. The admin port answers over plain HTTP /--live, /--ready (while it takes tasks) and /--metrics.',
   options: {
     ...databaseOptions,
     ...bytesOptions,
@@ -31,6 +32,7 @@ export const worker = command({
     ] as const),
     requireIsolation: flag('Refuse to start without a sandbox'),
     timeLimit: duration('Longest time of a task; 1h when absent'),
+    ...adminOptions,
     drainTimeout: duration('Longest time to finish at the end; 30s if absent'),
     storPublicUrl: text('URL of the object storage that tasks are told; that of the gateways when absent', { placeholder: 'URL' }),
   },
@@ -57,11 +59,11 @@ export const worker = command({
     const { startWorker } = await import('../../server/worker.ts');
     const { now, pid } = world;
     const given = { database, bytes, workDir, slots, accountTasks, isolation, requireIsolation, timeLimit, storUrl };
-    const started = await startWorker({ ...given, pid, now, log });
-    const { id, isolation: kind } = started;
+    const started = await startWorker({ ...given, admin: readAdmin(options), pid, now, log });
+    const { id, adminUrl, isolation: kind } = started;
     known.worker = id;
-    if (global.json) write(JSON.stringify({ worker: id, pid, isolation: kind }));
-    else log(`worker ${id}, isolation ${kind}`);
+    if (global.json) write(JSON.stringify({ worker: id, pid, isolation: kind, adminUrl }));
+    else log(`worker ${id}, isolation ${kind}${adminUrl === undefined ? '' : `, admin ${adminUrl}`}`);
     await interrupted;
     log('stopping');
     await started.close(drainTimeout);

@@ -1,5 +1,16 @@
 import type { Store } from '../store/store.ts';
+import type { Result } from './result.ts';
 import type { Isolation, IsolationKind } from './isolation.ts';
+
+/** Is told of tasks, for metrics. */
+export interface TaskObserver {
+  /** Told once, when the engine starts. @param slots tasks at once @param busy how many of them are taken, whenever it is asked */
+  started(slots: number, busy: () => number): void;
+  /** Told of outcomes that were handed to the database, and how many of them it refused because others have taken the tasks. */
+  recorded(results: readonly Pick<Result, 'kind'>[], refused: number): void;
+  /** Told of tasks whose engine was not heard of again, and which wait for another now. */
+  takenOver(tasks: number): void;
+}
 
 /** What the engine works with. */
 export interface EngineOptions {
@@ -14,6 +25,7 @@ export interface EngineOptions {
   readonly server: string;
   readonly now: () => number;
   readonly log: (line: string) => void;
+  readonly observer?: TaskObserver | undefined;
   /** How tasks are kept from the rest of the machine: this kind and no other, or the strongest that is found when absent. */
   readonly isolation?: Isolation | IsolationKind | undefined;
   /** Tasks at once; as many as there are cores when absent. */

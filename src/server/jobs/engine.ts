@@ -52,10 +52,14 @@ async function detect(
   { follow, signal }: Pick<Background, 'follow'> & { signal: AbortSignal },
 ): Promise<Detected> {
   const { dataDir, isolation: wanted, log } = options;
-  await removeTree(zonesDir);
-  if (typeof wanted === 'object') return { isolation: wanted };
-  const tools = [{ source: installTools(dataDir), target: toolsTarget }];
-  return detectIsolation({ dataDir, wanted, log, tools, signal, follow: (work) => follow(work, 'ending a trial sandbox') });
+  try {
+    await removeTree(zonesDir);
+    if (typeof wanted === 'object') return { isolation: wanted };
+    const tools = [{ source: installTools(dataDir), target: toolsTarget }];
+    return await detectIsolation({ dataDir, wanted, log, tools, signal, follow: (work) => follow(work, 'ending a trial sandbox') });
+  } catch (error) {
+    return { refusal: `jobs are off: ${String(error)}` };
+  }
 }
 
 /** Does work for a job when the earlier work for the same one is over. */
@@ -134,7 +138,8 @@ function createLook(
 
 /** Starts the engine and goes on with the jobs that ran when the service ended. */
 export function startJobEngine(options: EngineOptions): JobEngine {
-  const { store, dataDir, now, log, slots = availableParallelism(), timeLimit = defaultTimeLimit, accountTasks = Infinity } = options;
+  const { store, dataDir, now, log, observer } = options;
+  const { slots = availableParallelism(), timeLimit = defaultTimeLimit, accountTasks = Infinity } = options;
   const jobs = new Map<string, ActiveJob>();
   const leases = createTaskLeases(store, options.owner ?? randomUUID(), accountTasks);
   const loads = createZoneLoads();
@@ -156,7 +161,8 @@ export function startJobEngine(options: EngineOptions): JobEngine {
       [...jobs.values()].some(({ phases }) => phases.some((phase) => isQuick(phase) && [...phase.zones].some(({ load }) => load > 0))),
     // At the end they are given back.
     onGivenUp: (tasks) => (isClosed() ? undefined : leases.forget(tasks)),
-    onRecorded: (results, over) => {
+    onRecorded: (results, over, refused) => {
+      observer?.recorded(results, refused);
       leases.forget(results.flatMap(({ task, kind }) => (kind === 'retry' ? [] : task)));
       results.forEach(followResult);
       if (accountTasks !== Infinity) wakeAccounts(jobs.values(), results);
@@ -169,6 +175,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
 
   let isDraining = false;
   const isStopping = (): boolean => isDraining || isClosed();
+  observer?.started(slots, () => loads.busy);
   const given = { store, now, log, jobs, leases, slots, accountTasks, loads, follow, record, isClosed: isStopping };
   const scheduler = createScheduler({
     ...given,
@@ -184,15 +191,13 @@ export function startJobEngine(options: EngineOptions): JobEngine {
 
   const forget = (job: ActiveJob): void => follow(ending.drop(job), `forgetting job ${job.id}`);
 
-  const detected = detect(options, zonesDir, { follow, signal: closing.signal }).catch((error: unknown): Detected => ({
-    refusal: `jobs are off: ${String(error)}`,
-  }));
+  const detected = detect(options, zonesDir, { follow, signal: closing.signal });
   async function start(): Promise<void> {
     const found = await detected;
     if ('refusal' in found) return;
     ({ isolation } = found);
     if (!leases.isShared) for (const id of await listRunningJobs(store)) look(id);
-    else await watchJobs({ store, leases, jobs, log, signal: closing.signal, onChange: look, onDone: forget, onTasks: scheduler.pump });
+    else await watchJobs({ ...given, observer, signal: closing.signal, onChange: look, onDone: forget, onTasks: scheduler.pump });
   }
   follow(start(), 'starting');
 

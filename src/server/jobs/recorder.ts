@@ -19,8 +19,8 @@ export interface RecorderOptions {
   expectsMore(): boolean;
   /** Told of tasks whose outcome cannot be recorded here. */
   onGivenUp(tasks: readonly Task[]): void;
-  /** Told after each transaction: what it recorded, and the jobs that are over. */
-  onRecorded(results: readonly Result[], over: readonly ActiveJob[]): void;
+  /** Told after each transaction: what it was to record, the jobs that are over, and how many outcomes were refused. */
+  onRecorded(results: readonly Result[], over: readonly ActiveJob[], refused: number): void;
 }
 
 /** Writes outcomes of tasks to the database, those that come while it is busy together. */
@@ -45,13 +45,13 @@ export function createRecorder({ store, server, now, log, isClosed, expectsMore,
   const queue: { result: Result; done: () => void }[] = [];
   let isWriting = false;
 
-  async function write(results: readonly Result[]): Promise<ActiveJob[]> {
+  async function write(results: readonly Result[]): Promise<{ over: ActiveJob[]; refused: number }> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const { over, refused } = await recordResults(store, results, { now: now(), server });
         if (refused > 0) log(`jobs: outcomes of ${refused} tasks are refused: others have taken them meanwhile`);
         for (const { task } of results) task.job.problem = undefined;
-        return over;
+        return { over, refused };
       } catch (error) {
         const isPassing = isDiskFull(error) || error instanceof StoreUnavailable;
         const isLast = isClosed() || (attempt >= attempts && !isPassing);
@@ -77,8 +77,8 @@ export function createRecorder({ store, server, now, log, isClosed, expectsMore,
       const batch = queue.splice(0, batchSize);
       const results = batch.map(({ result }) => result);
       try {
-        const over = await write(results);
-        onRecorded(results, over);
+        const { over, refused } = await write(results);
+        onRecorded(results, over, refused);
       } catch {
         // Logged above. Where other engines are, one of them does the tasks again; here they wait until the next start.
         onGivenUp(results.map(({ task }) => task));

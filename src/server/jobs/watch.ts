@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, Task } from './active-job.ts';
+import type { TaskObserver } from './engine-options.ts';
 import { databaseTime, leaseTime, renewalTime, type TaskLeases } from './leases.ts';
 
 /** What other engines do to the jobs of a database, found by asking it again and again: a notice may be lost, an answer not. Notices only make the next question come sooner. */
@@ -21,6 +22,7 @@ export interface WatchOptions {
   readonly log: (line: string) => void;
   /** Milliseconds; one second when absent. */
   readonly pollTime?: number | undefined;
+  readonly observer?: Pick<TaskObserver, 'takenOver'> | undefined;
   /** Ends the watch. */
   readonly signal: AbortSignal;
   /** Told of a job that is new, was cancelled, or whose end nobody writes. */
@@ -124,7 +126,7 @@ function dropQueued(tasks: readonly Task[]): void {
 
 /** Keeps leases, and keeps up with other engines, until the signal. Nothing is to be done where one process has the database. */
 export async function watchJobs(options: WatchOptions): Promise<void> {
-  const { store, leases, jobs, onChange, onDone, onTasks, pollTime = usualPollTime } = options;
+  const { store, leases, jobs, onChange, onDone, onTasks, observer, pollTime = usualPollTime } = options;
   let overBefore = new Set<string>();
   /** Since when the database has answered without a failure, on the monotonic clock. */
   let answeringSince = performance.now();
@@ -157,7 +159,9 @@ export async function watchJobs(options: WatchOptions): Promise<void> {
 
   async function collect(): Promise<void> {
     // After a failure of the database all leases may have ended: whoever is alive renews its own before any is taken away.
-    if (performance.now() - answeringSince > leaseTime) await asking(() => leases.collectLost());
+    if (performance.now() - answeringSince <= leaseTime) return;
+    const tasks = await asking(() => leases.collectLost());
+    observer?.takenOver(tasks);
   }
 
   const bell = createBell();

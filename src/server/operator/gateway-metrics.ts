@@ -1,18 +1,12 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { build } from '../../base/build.ts';
 import type { RequestObserver } from '../http/request-observer.ts';
-import { steps } from '../store/migrations.ts';
-import { readPoolUsage } from '../store/postgres/pool.ts';
-import { countWrites } from '../store/postgres/write.ts';
 import { countRemoved } from '../cluster-collector.ts';
+import { countWrites } from '../store/postgres/write.ts';
 import type { WaitingGarbage } from './follow-garbage.ts';
-import { createMetrics, type Metrics, type Sample } from './metrics.ts';
+import { showMember, some, type MemberGauges } from './member-metrics.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
 
 /** What a gateway shows of itself, each read when somebody asks. */
-export interface GatewayGauges {
-  /** Milliseconds since its lease was renewed; undefined without one. */
-  leaseAge(): number | undefined;
-  isReady(): boolean;
+export interface GatewayGauges extends MemberGauges {
   connections(): number;
   /** Milliseconds since the epoch at which the certificate ends; undefined without TLS. */
   certificateEnd(): number | undefined;
@@ -22,15 +16,6 @@ export interface GatewayGauges {
 
 /** Upper bounds, seconds: from a look-up in the database to a large upload. */
 const durations = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
-
-/** Milliseconds between two measurements of the event loop. */
-const loopResolution = 20;
-
-const nanoseconds = 1e9;
-
-function some(value: number | undefined): Sample[] {
-  return value === undefined ? [] : [[[], value]];
-}
 
 function countRequests(metrics: Metrics): RequestObserver {
   const service = ['service'];
@@ -74,24 +59,6 @@ function countRequests(metrics: Metrics): RequestObserver {
   };
 }
 
-function showDatabase({ read }: Metrics): void {
-  read({ name: 'cloud_database_connections', help: 'Connections to the database.', labels: ['state'], type: 'gauge' }, (): Sample[] => {
-    const { total, idle } = readPoolUsage();
-    return [
-      [['idle'], idle],
-      [['busy'], total - idle],
-    ];
-  });
-  read({ name: 'cloud_database_waiting', help: 'Work that waits for a connection to the database.', type: 'gauge' }, () =>
-    some(readPoolUsage().waiting),
-  );
-  read({ name: 'cloud_database_writes_total', help: 'Transactions committed.', type: 'counter' }, () => some(countWrites().commits));
-  read(
-    { name: 'cloud_database_write_retries_total', help: 'Transactions run again because others were in their way.', type: 'counter' },
-    () => some(countWrites().retries),
-  );
-}
-
 function showGarbage({ read }: Metrics, garbage: GatewayGauges['garbage']): void {
   read({ name: 'cloud_garbage_noted_total', help: 'Contents that this gateway left to the collector.', type: 'counter' }, () =>
     some(countWrites().noted),
@@ -110,60 +77,17 @@ function showGarbage({ read }: Metrics, garbage: GatewayGauges['garbage']): void
   });
 }
 
-function showProcess({ read }: Metrics): () => void {
-  const started = Date.now() / 1000 - process.uptime();
-  const loop = monitorEventLoopDelay({ resolution: loopResolution });
-  loop.enable();
-  read({ name: 'process_start_time_seconds', help: 'When the process started, since the epoch.', type: 'gauge' }, () => some(started));
-  read({ name: 'process_resident_memory_bytes', help: 'Memory of the process.', type: 'gauge' }, () => some(process.memoryUsage.rss()));
-  read({ name: 'process_heap_bytes', help: 'Memory of objects of JavaScript.', type: 'gauge' }, () => some(process.memoryUsage().heapUsed));
-  read({ name: 'process_cpu_seconds_total', help: 'Processor time of the process.', type: 'counter' }, () => {
-    const { user, system } = process.cpuUsage();
-    return some((user + system) / 1e6);
-  });
-  read(
-    {
-      name: 'cloud_event_loop_delay_seconds',
-      help: 'Delay of the event loop since the last reading.',
-      labels: ['statistic'],
-      type: 'gauge',
-    },
-    (): Sample[] => {
-      // The histogram holds the times between two measurements.
-      const show = (value: number): number => (Number.isFinite(value) ? Math.max(0, value / nanoseconds - loopResolution / 1000) : 0);
-      const samples: Sample[] = [
-        [['mean'], show(loop.mean)],
-        [['p99'], show(loop.percentile(99))],
-        [['max'], show(loop.max)],
-      ];
-      loop.reset();
-      return samples;
-    },
-  );
-  return () => void loop.disable();
-}
-
 /** The metrics of a gateway. `observer` counts its requests; `end` stops what measures. */
 export function createGatewayMetrics(gauges: GatewayGauges): { write: () => string; observer: RequestObserver; end: () => void } {
   const metrics = createMetrics();
   const { read } = metrics;
-  const labels = ['version', 'commit', 'node', 'schema'];
-  read({ name: 'cloud_build_info', help: 'The release; 1.', labels, type: 'gauge' }, (): Sample[] => [
-    [[build.version, build.commit, process.versions.node, String(steps.length)], 1],
-  ]);
+  const end = showMember(metrics, gauges);
   const observer = countRequests(metrics);
   read({ name: 'cloud_connections', help: 'Open connections of both services.', type: 'gauge' }, () => some(gauges.connections()));
-  read({ name: 'cloud_ready', help: '1 while requests should be sent here.', type: 'gauge' }, () => some(gauges.isReady() ? 1 : 0));
-  read({ name: 'cloud_lease_age_seconds', help: 'Time since the lease of this gateway was renewed.', type: 'gauge' }, () => {
-    const age = gauges.leaseAge();
-    return some(age === undefined ? undefined : age / 1000);
-  });
   read({ name: 'cloud_certificate_end_timestamp_seconds', help: 'When the certificate ends, since the epoch.', type: 'gauge' }, () => {
     const end = gauges.certificateEnd();
     return some(end === undefined ? undefined : end / 1000);
   });
-  showDatabase(metrics);
   showGarbage(metrics, () => gauges.garbage());
-  const end = showProcess(metrics);
   return { write: () => metrics.write(), observer, end };
 }

@@ -1,22 +1,30 @@
 import type { FinishedRequest, RequestObserver } from '../http/request-observer.ts';
 import { listenForAdmin } from './admin.ts';
 import type { WaitingGarbage } from './follow-garbage.ts';
+import type { TaskObserver } from '../jobs/engine-options.ts';
 import { createGatewayMetrics } from './gateway-metrics.ts';
+import { createWorkerMetrics } from './worker-metrics.ts';
 
-/** What is known of a gateway, filled in as it starts. */
-export interface GatewayState {
+/** What is known of a gateway or a worker, filled in as it starts. */
+export interface MemberState {
   phase: 'starting' | 'serving' | 'draining';
   lease?: { age(): number; isLost(): boolean };
+}
+
+/** What is known of a gateway. */
+export interface GatewayState extends MemberState {
   connections?: () => number;
   /** Milliseconds since the epoch. */
   certificateEnd?: () => number;
   garbage?: () => WaitingGarbage | undefined;
 }
 
+/** Where `/--live`, `/--ready` and `/--metrics` are answered; nowhere when absent. */
+export type AdminPlace = { readonly host: string; readonly port: number } | undefined;
+
 /** How a gateway is watched. */
 export interface WatchOptions {
-  /** Where `/--live`, `/--ready` and `/--metrics` are answered; nowhere when absent. */
-  readonly admin?: { readonly host: string; readonly port: number } | undefined;
+  readonly admin?: AdminPlace;
   /** Takes each request, for the log. */
   readonly onRequest?: ((request: FinishedRequest) => void) | undefined;
 }
@@ -28,8 +36,8 @@ export interface Watch {
   close(): Promise<void>;
 }
 
-/** Why no requests should be sent to a gateway; undefined while they should. */
-function findUnready({ phase, lease }: GatewayState): string | undefined {
+/** Why no requests should be sent to a gateway, or why a worker takes no tasks; undefined while they should, or it does. */
+function findUnready({ phase, lease }: MemberState): string | undefined {
   if (phase !== 'serving') return phase;
   return lease?.isLost() === true ? 'the lease is lost' : undefined;
 }
@@ -43,6 +51,27 @@ function join(observer: RequestObserver, onRequest: WatchOptions['onRequest']): 
       onRequest(request);
     },
   };
+}
+
+/** Answers at the admin port. */
+async function answer(
+  admin: NonNullable<AdminPlace>,
+  state: MemberState,
+  metrics: { write: () => string; end: () => void },
+): Promise<{ adminUrl: string; close: () => Promise<void> }> {
+  try {
+    const listener = await listenForAdmin(admin, { findUnready: () => findUnready(state), writeMetrics: metrics.write });
+    return {
+      adminUrl: listener.url,
+      close: () => {
+        metrics.end();
+        return listener.close();
+      },
+    };
+  } catch (error) {
+    metrics.end();
+    throw error;
+  }
 }
 
 /**
@@ -61,18 +90,19 @@ export async function openWatch({ admin, onRequest }: WatchOptions, state: Gatew
     certificateEnd: () => state.certificateEnd?.(),
     garbage: () => state.garbage?.(),
   });
-  try {
-    const listener = await listenForAdmin(admin, { findUnready: () => findUnready(state), writeMetrics: metrics.write });
-    return {
-      adminUrl: listener.url,
-      observer: join(metrics.observer, onRequest),
-      close: () => {
-        metrics.end();
-        return listener.close();
-      },
-    };
-  } catch (error) {
-    metrics.end();
-    throw error;
-  }
+  return { ...(await answer(admin, state, metrics)), observer: join(metrics.observer, onRequest) };
+}
+
+/** What watches a worker. */
+export interface WorkerWatch {
+  readonly adminUrl: string | undefined;
+  readonly observer: TaskObserver | undefined;
+  close(): Promise<void>;
+}
+
+/** Begins to watch a worker in the same way. @throws {LocalError} when the admin port cannot be used */
+export async function openWorkerWatch(admin: AdminPlace, state: MemberState): Promise<WorkerWatch> {
+  if (admin === undefined) return { adminUrl: undefined, observer: undefined, close: () => Promise.resolve() };
+  const metrics = createWorkerMetrics({ leaseAge: () => state.lease?.age(), isReady: () => findUnready(state) === undefined });
+  return { ...(await answer(admin, state, metrics)), observer: metrics.observer };
 }

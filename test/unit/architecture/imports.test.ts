@@ -138,7 +138,7 @@ describe('who may import whom', () => {
       'main.ts',
       'server/jobs/detect-isolation.ts',
       // Memory and processor time of the process are what its metrics show.
-      'server/operator/gateway-metrics.ts',
+      'server/operator/member-metrics.ts',
       'server/store/database.ts',
       'server/store/engine.ts',
       'start/code-cache.ts',
