@@ -13,7 +13,7 @@ import type { JobService } from './jobs/engine.ts';
 import { prepareJobs } from './local-jobs.ts';
 import type { LocalOptions } from './local-options.ts';
 import { answerPreflight } from './storage/cors.ts';
-import { createStorageHandlers, entryAt } from './storage/index.ts';
+import { createStorageHandlers, entryAt, placeAt } from './storage/index.ts';
 import { assertUpload } from './storage/uploads.ts';
 import { foldRegularly } from './store/fold-regularly.ts';
 import { keepCollecting } from './keep-collecting.ts';
@@ -110,6 +110,7 @@ async function listenBoth(
     operations: storageOperations,
     handlers: createStorageHandlers(jobs),
     entryAt,
+    placeAt,
     answerPreflight,
     assertUpload,
   });

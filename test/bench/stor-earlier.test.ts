@@ -18,6 +18,8 @@ const mebibyte = 1024 * 1024;
 const count = scale(100, 1000);
 const rounds = scale(1, 7);
 const concurrency = 16;
+/** Lines of which something is promised; the others are shown. */
+const promised = 3;
 
 /** Whose client works with whose services. */
 interface Side {
@@ -26,20 +28,21 @@ interface Side {
   readonly start: string;
 }
 
-type Kind = 'put' | 'get' | 'sync';
+type Kind = 'put' | 'get' | 'sync' | 'find' | 'rm';
 
-/** The lines of a round, by what they measure. Nothing is replaced or removed on the way. */
+/** The lines of a round, by what they measure. Nothing is replaced, and nothing removed while anything is still to be made. */
 function makeLines({ name, start }: Side, round: number): Record<Kind, string> {
   const tree = `${name}-${round}`;
   return {
     put: `${start} stor put -r many ${tree} -P ${concurrency} -q`,
     get: `${start} stor get -r ${tree} ${tree} -P ${concurrency} -q`,
     sync: `${start} stor sync many stor:${name}-0 -q`,
+    find: `${start} stor find ${name}-0 --type object`,
+    rm: `${start} stor rm -r -y ${tree} -q`,
   };
 }
 
-async function measure(sides: readonly Side[]): Promise<MeasuredRun[][][]> {
-  const kinds: Kind[] = ['put', 'get', 'sync'];
+async function measure(sides: readonly Side[], kinds: readonly Kind[]): Promise<MeasuredRun[][][]> {
   const runs = sides.map(() => kinds.map((): MeasuredRun[] => []));
   for (let round = 0; round < rounds; round += 1) {
     for (const [at, kind] of kinds.entries()) {
@@ -67,13 +70,17 @@ test.runIf(earlierProgram !== undefined)(
       { name: 'theirs', start: old },
       { name: 'beside', start: `${old} --profile beside` },
     ];
-    const [ours = [], client = [], whole = []] = await measure(sides);
+    const made = await measure(sides, ['put', 'get', 'sync', 'find']);
+    const removed = await measure(sides, ['rm']);
+    const [ours = [], client = [], whole = []] = made.map((runs, side) => [...runs, ...(removed[side] ?? [])]);
     await user.shell(`'${earlierProgram}' local stop --data beside -q`);
     expect((await user.shell(`diff -r many ours-0 && diff -r many theirs-0 && diff -r many beside-0`)).stdout).toBe('');
     for (const [at, name] of [
       `put -r of ${count} files`,
       `get -r of ${count} files`,
       `sync of ${count} files with nothing to do`,
+      `find of ${count} objects`,
+      `rm -r of ${count} objects`,
     ].entries()) {
       const middle = (runs: readonly MeasuredRun[] | undefined, read: (run: MeasuredRun) => number): number =>
         median((runs ?? []).map(read));
@@ -86,7 +93,7 @@ test.runIf(earlierProgram !== undefined)(
         ours: describe(own),
         theirs: describe(complete),
         ratio: middle(complete, seconds) / middle(own, seconds),
-        least: 1,
+        ...(at < promised && { least: 1 }),
       });
       const busy = (run: MeasuredRun): number => run.busy * 1000;
       report('bench', {
@@ -94,7 +101,7 @@ test.runIf(earlierProgram !== undefined)(
         ours: `${Math.round(middle(own, busy))} ms`,
         theirs: `${Math.round(middle(other, busy))} ms`,
         ratio: middle(own, busy) / middle(other, busy),
-        most: 1.03,
+        ...(at < promised && { most: 1.03 }),
       });
     }
   },

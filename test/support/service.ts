@@ -17,7 +17,7 @@ import { createService, type Service, type ServiceOptions } from '../../src/serv
 import type { ServiceSettings } from '../../src/server/settings.ts';
 import { answerPreflight } from '../../src/server/storage/cors.ts';
 import { assertUpload } from '../../src/server/storage/uploads.ts';
-import { createStorageHandlers, entryAt } from '../../src/server/storage/index.ts';
+import { createStorageHandlers, entryAt, placeAt } from '../../src/server/storage/index.ts';
 import type { LocalStore } from '../../src/server/store/open.ts';
 import type { AccountRow } from '../../src/server/store/schema.ts';
 import { openTestStore } from './cluster-database.ts';
@@ -161,6 +161,7 @@ function createHandlers(shared: Shared, storageHandlers: ReturnType<typeof creat
       operations: storage,
       handlers: storageHandlers,
       entryAt,
+      placeAt,
       answerPreflight,
       assertUpload,
     }),

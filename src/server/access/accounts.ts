@@ -1,9 +1,9 @@
-import type { Kysely, Selectable } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
 import type { ServiceName } from '../../api/operation.ts';
 import { isUuid } from '../http/match.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
 import { rememberQuery } from '../store/remembered-query.ts';
-import type { AccountRow, KeyRow, Schema, UserRow } from '../store/schema.ts';
+import type { AccountRow, EntryRow, KeyRow, Schema, UserRow } from '../store/schema.ts';
 
 /** A registered key as the database has it. */
 export type Key = Selectable<KeyRow>;
@@ -45,6 +45,40 @@ const selectByFingerprint = rememberQuery(
 const selectByName = prepareQuery((db, { name, most, ...owner }: KeyOwner & { name: string; most: number }) =>
   keysOf(db, owner).where('name', '=', name).orderBy('sequence').limit(most).compile(),
 );
+
+/** What a request names before it is known who sent it: a key of an account itself, by its fingerprint, and where an entry may be. */
+interface Named extends Pick<EntryRow, 'parent' | 'name'> {
+  readonly login: string;
+  readonly fingerprint: string;
+}
+
+/** Rows as JSON have what they have otherwise: texts, numbers and null. */
+const selectAhead = prepareQuery((db, { login, fingerprint, parent, name }: Named) =>
+  db
+    .selectFrom('accounts')
+    .selectAll('accounts')
+    .select([
+      sql<Key | null>`(select row_to_json(keys) from keys where keys.account = accounts.id and keys."user" is null
+        and keys.fingerprint = ${fingerprint} limit 1)`.as('key'),
+      sql<EntryRow | null>`(select row_to_json(entries) from entries where parent = ${parent} and name = ${name})`.as('entry'),
+    ])
+    .where('login', '=', login)
+    .compile(),
+);
+
+/**
+ * The account with this login, its own key with this fingerprint and the entry at a place, by one query: on PostgreSQL, where nothing is
+ * kept in memory, another round trip takes longer than all of it. Undefined where the account or the key is not there.
+ */
+export async function findAhead(
+  db: Kysely<Schema>,
+  named: Named,
+): Promise<{ account: AccountRow; key: Key; entry: EntryRow | undefined } | undefined> {
+  const [found] = await selectAhead(db, { ...named, fingerprint: named.fingerprint.toLowerCase() });
+  if (found === undefined || found.key === null) return undefined;
+  const { key, entry, ...account } = found;
+  return { account, key, entry: entry ?? undefined };
+}
 
 /** The account with this login; for the compute service also with this UUID. */
 export async function findAccount(db: Kysely<Schema>, service: ServiceName, name: string): Promise<AccountRow | undefined> {

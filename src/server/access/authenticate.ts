@@ -1,19 +1,21 @@
 import type { KeyObject } from 'node:crypto';
 import { AuthorizationSyntaxError, parseAuthorization, signedDate, signedText } from '../../auth/authorization-header.ts';
-import { parseKeyId } from '../../auth/key-id.ts';
+import { parseKeyId, type KeyId } from '../../auth/key-id.ts';
 import { isPresignedTarget, parsePresigned } from '../../auth/presign.ts';
 import { readPublicKey } from '../../auth/public-key.ts';
 import { isAcceptedAlgorithm, verifySignature } from '../../auth/verify.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Request } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
-import { findAccount, findKeys, findUser, type Key } from './accounts.ts';
+import { findAccount, findAhead, findKeys, findUser, type Key } from './accounts.ts';
 import type { Caller } from '../http/handler.ts';
 import { assertEnabled } from './account-status.ts';
 import { isCheap } from './key-strength.ts';
 import { limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
 import { refuseAnonymous, signatureRefusals, type SignatureRefusals } from './signature-refusals.ts';
+import { isPostgres } from '../store/engine-of.ts';
+import type { EntryRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
 /** Seconds by which the date of a request may differ from the service's clock. */
@@ -125,18 +127,40 @@ function explainSignature({ texts, algorithm, keyId }: Claim): string {
   return `the signature is not one of ${text}${either} by ${algorithm} with the private key of ${keyId}`;
 }
 
-async function verifyClaim(service: ServiceName, claim: Claim, store: Store, keysTried: number): Promise<Caller> {
+/** An entry that a request is likely to be about, and what was at its place when the sender was looked up. */
+export interface EntryAhead {
+  readonly place: Pick<EntryRow, 'parent' | 'name'>;
+  /** Undefined where nothing was, or nobody looked. */
+  entry?: EntryRow | undefined;
+}
+
+/** The sender of a request and the entry it is likely to be about, where one query for both is worth it. */
+async function lookAhead(store: Store, { account: login, user, key }: KeyId, ahead: EntryAhead | undefined) {
+  if (ahead === undefined || user !== undefined || !isPostgres(store.db)) return undefined;
+  const { parent, name } = ahead.place;
+  const found = await findAhead(store.db, { login, fingerprint: key, parent, name });
+  ahead.entry = found?.entry;
+  return found;
+}
+
+async function verifyClaim(
+  service: ServiceName,
+  claim: Claim,
+  store: Store,
+  { keysTried, ahead }: { keysTried: number; ahead: EntryAhead | undefined },
+): Promise<Caller> {
   const refusals = signatureRefusals[service];
   const { keyId, algorithm } = claim;
   if (!isAcceptedAlgorithm(service, algorithm)) throw refusals.algorithm(algorithm);
   const names = parseKeyId(service, keyId);
   if (names === undefined) throw withReason(refusals.keyId(keyId), `${keyId} is not the keyId of this service`);
-  const account = await findAccount(store.db, service, names.account);
+  const known = await lookAhead(store, names, ahead);
+  const account = known?.account ?? (await findAccount(store.db, service, names.account));
   if (account === undefined) throw withReason(refusals.account(names.account), `there is no account ${names.account}`);
   const user = names.user === undefined ? undefined : await findUser(store.db, account, names.user);
   if (names.user !== undefined && user === undefined)
     throw withReason(refusals.user(names.user), `the account ${names.account} has no user ${names.user}`);
-  const keys = await findKeys(store.db, account, user, names.key, keysTried);
+  const keys = known ? [known.key] : await findKeys(store.db, account, user, names.key, keysTried);
   if (keys.length === 0) throw withReason(refusals.key(names.key), `${names.user ?? names.account} has no key ${names.key}`);
   const signer = keys.find((key) => isSignedBy(compileKey(key), claim));
   if (signer === undefined) throw withReason(refusals.signature(), explainSignature(claim));
@@ -149,6 +173,7 @@ async function verifyClaim(service: ServiceName, claim: Claim, store: Store, key
 /**
  * Finds out who sent a request by its signature, in the header or in the URL (section 5 of both specifications).
  * @param settings those of the service: how many keys of one name are tried
+ * @param ahead storage: what may be looked up together with the key
  * @throws {ApiError} as the service's document says; a storage request without a signature is anonymous, not refused.
  */
 export async function authenticate(
@@ -157,9 +182,10 @@ export async function authenticate(
   store: Store,
   times: Times,
   settings: ServiceSettings,
+  ahead?: EntryAhead,
 ): Promise<Caller> {
   const claim = readClaim(service, request, times);
-  if (claim !== undefined) return verifyClaim(service, claim, store, limitOf(settings, 'keysTried'));
+  if (claim !== undefined) return verifyClaim(service, claim, store, { keysTried: limitOf(settings, 'keysTried'), ahead });
   if (service === 'storage') return { kind: 'anonymous' };
   throw refuseAnonymous();
 }

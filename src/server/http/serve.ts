@@ -5,7 +5,7 @@ import type { Operation, Operations, ServiceName } from '../../api/operation.ts'
 import { ApiError } from '../../base/errors.ts';
 import { assertEnabled } from '../access/account-status.ts';
 import { findAccount } from '../access/accounts.ts';
-import { authenticate, isPresigned } from '../access/authenticate.ts';
+import { authenticate, isPresigned, type EntryAhead } from '../access/authenticate.ts';
 import {
   authorise,
   createAnonymousError,
@@ -62,6 +62,8 @@ export interface ServiceOptions<T extends Operations> {
   readonly observer?: RequestObserver | undefined;
   /** Storage: what is at a path below an account. */
   readonly entryAt?: (store: Store, login: string, path: string) => Promise<EntryRow['type'] | undefined>;
+  /** Storage: where the entry is that a path names; undefined for a path that is none. */
+  readonly placeAt?: (inputs: Match['inputs']) => EntryAhead['place'] | undefined;
   /** Storage: throws 404 when the account has no multipart upload of the id in a path. */
   readonly assertUpload?: (store: Store, account: AccountRow, inputs: Match['inputs']) => Promise<void>;
   /** Storage: answers `OPTIONS`, which browsers send before a request of a page of another origin, without a signature. */
@@ -120,10 +122,11 @@ async function resolveEntry<T extends Operations>(
   { store, entryAt }: ServiceOptions<T>,
   matches: Matches,
   account: AccountRow,
+  ahead: EntryAhead | undefined,
 ): Promise<Match> {
   const [{ operation, inputs }] = matches.candidates;
   if (operation.when.entry === undefined || entryAt === undefined) return matches.candidates[0];
-  return chooseByEntry(matches, await entryAt(store, account.login, inputs['path'] ?? ''));
+  return chooseByEntry(matches, ahead?.entry?.type ?? (await entryAt(store, account.login, inputs['path'] ?? '')));
 }
 
 /** The login that the path of a request names; what is to be tagged is named with its account in front. */
@@ -188,7 +191,9 @@ async function answer<T extends Operations>(
   if (service === 'compute') checkAccept(request.headers);
   else requireSecure(connection, request.method, presigned);
 
-  const caller = await authenticate(service, request, store, { now: now(), requestTime: requestTime() }, settings);
+  const place = options.placeAt?.(matches.candidates[0].inputs);
+  const ahead: EntryAhead | undefined = place && { place };
+  const caller = await authenticate(service, request, store, { now: now(), requestTime: requestTime() }, settings, ahead);
   exchange.caller = caller;
   if (caller.kind !== 'anonymous') {
     connection.authenticated?.();
@@ -199,7 +204,7 @@ async function answer<T extends Operations>(
   const { selector } = matches;
   if (selector !== undefined) ({ matches, request } = await selectByBody(match, target, request, { matches, selector, settings }));
   const account = await resolveAccount(service, store, nameAccount(matches.candidates[0]), { caller, path: target.path });
-  const found = await resolveEntry(options, matches, account);
+  const found = await resolveEntry(options, matches, account, ahead);
   const { operation, inputs } = found;
   exchange.operation = operation;
   if (presigned) assertUrlCovers(operation, request.headers);
@@ -228,6 +233,7 @@ async function answer<T extends Operations>(
     version,
     datacenter: options.datacenter,
     settings: applied,
+    entryAhead: ahead?.entry,
   };
   const call: Call = { operation, caller, account, store, ...told, requireAccess, isAdministrator: () => isAdministrator(attempt) };
   if (service === 'storage') {

@@ -20,8 +20,8 @@ type Input = InputOf<typeof storage.getObject>;
 /** The bytes of an object, or one range of them; 304 and 416 where that is the answer. */
 export const getObject: Handler<typeof storage.getObject> = async (input, call) => {
   const place = placeOf(call.account.login, input.path);
-  for (;;) {
-    const entry = await requireEntry(call.store.db, place);
+  for (let ahead = call.entryAhead; ; ahead = undefined) {
+    const entry = ahead ?? (await requireEntry(call.store.db, place));
     if (entry.type === 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became a directory meanwhile: ask again`);
     const download = await answerDownload(input, place, entry, call);
     if (download) return download;

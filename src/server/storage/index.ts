@@ -16,6 +16,7 @@ import { uploadPart } from './parts.ts';
 import { abortMultipartUpload, createMultipartUpload, expiring, getMultipartUpload, redirectPart, redirectUpload } from './uploads.ts';
 
 export { entryAt } from './entries.ts';
+export { placeAt } from './paths.ts';
 
 /** What the object storage does for each of its operations. Without an engine no job can be created. */
 export function createStorageHandlers(engine?: JobService): Handlers<typeof storage> {

@@ -25,6 +25,18 @@ export function placeOf(login: string, path: string): Place {
   return locate(login, parts);
 }
 
+/** The place that the inputs of an operation's path name; undefined where they name none. */
+export function placeAt({ account, path }: Readonly<Record<string, string>>): Place | undefined {
+  if (account === undefined || path === undefined) return undefined;
+  try {
+    return placeOf(account, path);
+  } catch (error) {
+    // Who may not ask is told that first.
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
+
 /** The place of an absolute path like `/demo/stor/a`; undefined when it names no account. */
 export function placeOfAbsolute(path: string): Place | undefined {
   const [login, ...parts] = path.split('/').filter((part) => part !== '');
