@@ -1,6 +1,8 @@
+import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findEntry, removeEntry } from '../../src/server/storage/entries.ts';
 import { releaseContents } from '../../src/server/storage/contents.ts';
@@ -116,6 +118,46 @@ test('directories, links and uploads of many clients: what was acknowledged is t
   // All that can meet has met.
   const all = ['mkdir 204', 'rmdir 204', 'rmdir 400', 'put 204', 'link 204', 'mark 204', 'delete 204', 'part 204', 'commit 201'];
   expect([seed, all.filter((kind) => !met.has(kind))]).toEqual([seed, []]);
+});
+
+describe('an upload that gets a part while it ends', () => {
+  /** A gateway whose next write waits, with all its locks, before it commits. */
+  const beginSlowWrite = (): { storage: Send; reached: Promise<unknown>; goOn: () => void } => {
+    const [reached, released] = [new EventEmitter(), new EventEmitter()];
+    const [isReached, isReleased] = [once(reached, 'event'), once(released, 'event')];
+    const slow: LocalStore = {
+      ...store,
+      writeEntry: (work) =>
+        store.writeEntry(async (transaction) => {
+          const value = await work(transaction);
+          reached.emit('event');
+          await isReleased;
+          return value;
+        }),
+    };
+    return { storage: joinServices(slow, first.key).storage, reached: isReached, goOn: () => void released.emit('event') };
+  };
+  /** How many connections wait for a lock of another one. */
+  const countWaiting = async (): Promise<number> => {
+    const { rows } = await sql<{ waiting: number }>`
+      select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(store.db);
+    return rows[0]?.waiting ?? 0;
+  };
+
+  test.each(['commit', 'abort'])('%s takes it along, as it sees what was committed while it waited', async (verb) => {
+    const { json } = await first.storage('POST', '/demo/uploads', { json: { objectPath: `/demo/stor/late-${verb}` } });
+    const { partsDirectory } = json as { partsDirectory: string };
+    const { headers } = await first.storage('PUT', `${partsDirectory}/0`, { body: Buffer.from('first') });
+    const slow = beginSlowWrite();
+    const putting = slow.storage('PUT', `${partsDirectory}/1`, { body: Buffer.from('late') });
+    await slow.reached;
+    const ending = first.storage('POST', `${partsDirectory}/${verb}`, { json: { parts: [headers['etag']] } });
+    // Under its lock nobody else of this database waits.
+    await expect.poll(countWaiting, { timeout: 20_000, interval: 20 }).toBeGreaterThan(0);
+    slow.goOn();
+    expect([(await putting).status, (await ending).status]).toEqual([204, verb === 'commit' ? 201 : 204]);
+    expect(await findDamage(store)).toEqual([]);
+  });
 });
 
 describe('one content of several names', () => {

@@ -82,9 +82,11 @@ function beginDigest({ digest }: Store): Digest {
   return { running: digest(), contents: [] };
 }
 
-/** Whether the part could be read; when not, the digest is as it was. */
+/** Whether the part was there to be read; when not, the digest is as it was. @throws when it is there and cannot be read */
 async function addPart(store: Store, digest: Digest, { content }: PartContent): Promise<boolean> {
-  if (content === null || (await useContent(store, content, () => digest.running.add(content))) !== true) return false;
+  const isAdded = content !== null && (await useContent(store, content, () => digest.running.add(content)));
+  if (isAdded === false && content !== null) throw new Error(`the content ${content} cannot be read`);
+  if (content === null || isAdded !== true) return false;
   digest.contents.push(content);
   return true;
 }

@@ -13,6 +13,17 @@ const mebibyte = 1024 ** 2;
 const full = randomBytes(5 * mebibyte);
 
 describe('commitMultipartUpload', () => {
+  test('a part whose bytes are lost is no part that is being replaced', async () => {
+    const upload = await create(service, '/demo/stor/lost');
+    // The later one first, so that nobody has read it before.
+    const later = await service.put(`${upload.partsDirectory}/1`, randomBytes(40_000));
+    const query = service.store.db.selectFrom('entries').select('content').where('etag', '=', later);
+    const { content } = await query.executeTakeFirstOrThrow();
+    await service.store.bytes.remove(content ?? '');
+    const first = await service.put(`${upload.partsDirectory}/0`, randomBytes(5 * 1024 ** 2));
+    expect((await commit(service, upload, [first, later])).status).toBe(500);
+  });
+
   test('201 with Location, Etag and Computed-MD5; the object is the parts in order, with its headers; ranges span parts', async () => {
     const before = await service.countContents();
     const parts = [full, randomBytes(5 * mebibyte + 3), Buffer.from('the end')];

@@ -3,7 +3,7 @@ import { LocalError } from '../../../base/errors.ts';
 import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import type { ByteStore } from '../bytes.ts';
-import { openFileBytes } from '../file-bytes.ts';
+import { openSharedBytes } from '../shared-bytes.ts';
 import type { LocalStore } from '../open.ts';
 import type { S3Options } from '../s3/options.ts';
 import type { Store } from '../store.ts';
@@ -88,9 +88,7 @@ async function openS3(options: S3Options, log: (line: string) => void): Promise<
 }
 
 async function openBytes({ bytes, log = () => undefined }: ClusterStoreOptions): Promise<OpenedBytes> {
-  return typeof bytes === 'string'
-    ? { bytes: await openFileBytes(bytes, { isShared: true }), close: async () => undefined }
-    : openS3(bytes, log);
+  return typeof bytes === 'string' ? { bytes: await openSharedBytes(bytes), close: async () => undefined } : openS3(bytes, log);
 }
 
 /**

@@ -1,0 +1,65 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isSystemError } from '../../base/errors.ts';
+import type { ByteStore } from './bytes.ts';
+import { openFileBytes } from './file-bytes.ts';
+import { readInline } from './inline-bytes.ts';
+import { isRow } from './row-bytes.ts';
+import { StoreUnavailable } from './unavailable.ts';
+
+/** What a file system of other machines answers while it cannot be reached. */
+const awayCodes: ReadonlySet<string> = new Set(['EIO', 'ESTALE', 'ENOTCONN', 'ENODEV', 'EHOSTDOWN', 'EHOSTUNREACH', 'ETIMEDOUT']);
+
+/**
+ * Contents in files of a directory that several processes share, mostly of another machine. While it is away, everything but `measureFree`
+ * throws `StoreUnavailable`: it may be back a moment later.
+ */
+export async function openSharedBytes(dir: string): Promise<ByteStore> {
+  const files = await openFileBytes(dir, { isShared: true });
+  const root = join(dir, 'bytes');
+
+  async function isGone(): Promise<boolean> {
+    return stat(root).then(
+      () => false,
+      () => true,
+    );
+  }
+
+  /** Whether an error is about the directory, and not about one content. */
+  async function explain(error: unknown): Promise<unknown> {
+    if (!isSystemError(error)) return error;
+    const isAway = awayCodes.has(error.code ?? '') || (error.code === 'ENOENT' && (await isGone()));
+    return isAway ? new StoreUnavailable(`the directory of the contents is away: ${error.message}`, { cause: error }) : error;
+  }
+
+  async function attempt<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw await explain(error);
+    }
+  }
+
+  return {
+    measureFree: () => files.measureFree().catch(() => Infinity),
+    write: (body) => attempt(() => files.write(body)),
+    writeCompressed: (body) => attempt(() => files.writeCompressed(body)),
+    keep: (bytes) => attempt(() => files.keep(bytes)),
+    read: (id, start, end) => attempt(() => files.read(id, start, end)),
+    place: (id, file) => files.place(id, file),
+    remove: (id) =>
+      attempt(async () => {
+        if (readInline(id) !== undefined || isRow(id)) return;
+        await files.remove(id);
+        // A file that is not there counts as removed, but not where nothing is there.
+        await stat(root);
+      }),
+    async *list(before) {
+      try {
+        yield* files.list(before);
+      } catch (error) {
+        throw await explain(error);
+      }
+    },
+  };
+}
