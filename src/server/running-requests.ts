@@ -7,10 +7,20 @@ import type { Lease } from './store/postgres/lease.ts';
 /** The same bytes until they are over, left, or cut off: when the lease is lost, what is still to be read may be removed by others. */
 function follow(body: ByteStream, { term, end }: Running): ByteStream {
   const source = body[Symbol.asyncIterator]();
+  const leave = async (): Promise<IteratorResult<Uint8Array>> => {
+    end();
+    // Its iterator leaves a stream that was not begun open.
+    if (body instanceof Readable) body.destroy();
+    return (await source.return?.()) ?? { done: true, value: undefined };
+  };
   const iterator: AsyncIterableIterator<Uint8Array> = {
     async next() {
       try {
-        if (term.isLost) throw new Error('the lease was lost while the response was sent');
+        if (term.isLost) {
+          // Whoever reads leaves nothing that has failed: what is open below, and holds contents under the new lease, would stay for ever.
+          await leave();
+          throw new Error('the lease was lost while the response was sent');
+        }
         const result = await source.next();
         if (result.done === true) end();
         return result;
@@ -19,12 +29,7 @@ function follow(body: ByteStream, { term, end }: Running): ByteStream {
         throw error;
       }
     },
-    async return() {
-      end();
-      // Its iterator leaves a stream that was not begun open.
-      if (body instanceof Readable) body.destroy();
-      return (await source.return?.()) ?? { done: true, value: undefined };
-    },
+    return: leave,
     [Symbol.asyncIterator]: () => iterator,
   };
   return iterator;
