@@ -406,7 +406,7 @@ _cloud_place() {
     'server worker') options="--database --database-file --bytes --bytes-credentials --work-dir --slots --account-tasks --isolation --require-isolation --time-limit --admin-port --admin-host --drain-timeout --stor-public-url $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
     'server collect') options="--database --database-file --bytes --bytes-credentials --keep-garbage -n,--dry-run --verify $_cloud_shared" ;;
-    'server status') options="--database --database-file $_cloud_shared" ;;
+    'server status') options="--database --database-file -w,--watch --watch-interval $_cloud_shared" ;;
     'server audit') options="--database --database-file --account --since -f,--follow -o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-input --no-pager -q,--quiet -v,--verbose+ --curl --profile --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries --max-requests-per-second -h,--help" ;;
     'server apply') options="--database --database-file --prune --dry-run -y,--yes $_cloud_shared" ;;
     'server diff') options="--database --database-file --prune --exit-code $_cloud_shared" ;;
@@ -906,6 +906,7 @@ _cloud_value() {
     'server collect/--keep-garbage') kind=text ;;
     'server status/--database') kind=text ;;
     'server status/--database-file') kind=file ;;
+    'server status/--watch-interval') kind=text ;;
     'server audit/--database') kind=text ;;
     'server audit/--database-file') kind=file ;;
     'server audit/--account') kind=text ;;

@@ -1369,6 +1369,8 @@ function __cloud_valued
             return 0
         case 'server status/--database-file'
             return 0
+        case 'server status/--watch-interval'
+            return 0
         case 'server audit/--database'
             return 0
         case 'server audit/--database-file'
@@ -2621,6 +2623,8 @@ complete -c cloud -n '__cloud_at \'server collect\'' -s n -l dry-run -d 'Only li
 complete -c cloud -n '__cloud_at \'server collect\'' -l verify -d 'Look whether the contents of all objects are there'
 complete -c cloud -n '__cloud_at \'server status\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server status\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server status\'' -s w -l watch -d 'Look again and again, until Ctrl-C'
+complete -c cloud -n '__cloud_at \'server status\'' -l watch-interval -x -d 'With --watch: time between two looks; 2s when absent'
 complete -c cloud -n '__cloud_at \'server audit\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server audit\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_at \'server audit\'' -l account -x -d 'Only changes of this account'

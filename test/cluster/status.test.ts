@@ -1,8 +1,12 @@
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LocalError } from '../../src/base/errors.ts';
+import { findChanges, layOutRows, lookAgain, type WatchedRow } from '../../src/commands/server/status-watch.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { openGatewayHome, type GatewayHome } from '../support/gateway-process.ts';
 import { runStatement } from '../support/postgres.ts';
+import { openTerminal } from '../support/terminal.ts';
 
 /** What an operator is shown of all gateways of a database. */
 
@@ -72,4 +76,105 @@ test('tables of another release', async () => {
   await runStatement(home.url, 'insert into steps (number, done) values (1000, 0)');
   const newer = await show();
   expect([newer.code, newer.rows[0]]).toEqual([1, expect.objectContaining({ item: 'schema', state: 'newer', count: 1000 })]);
+});
+
+/** A process of the program, and what it has written. */
+function run(...words: string[]): { lines: () => readonly string[]; text: () => string; interrupt: () => Promise<unknown> } {
+  const program = resolve(import.meta.dirname, '../../bin/cloud');
+  const all = [program, 'server', 'status', '--database-file', join(home.sandbox.home, 'database'), ...words];
+  const child = spawn(process.execPath, all, { env: home.sandbox.env });
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => (stdout += piece));
+  const ended = new Promise((done) => child.once('close', done));
+  return {
+    text: () => stdout,
+    lines: () => stdout.split('\n').slice(0, -1),
+    interrupt: () => {
+      child.kill('SIGINT');
+      return ended;
+    },
+  };
+}
+
+const patient = { timeout: 60_000 };
+
+test('--watch into a pipe: a line for each change, and records with -o jsonl', async () => {
+  await runStatement(home.url, 'delete from steps where number = 1000');
+  await runStatement(home.url, 'delete from gateways');
+  const [text, json] = [run('--watch', '--watch-interval', '50ms'), run('--watch', '--watch-interval', '50ms', '-o', 'jsonl')];
+  const both = async (pattern: RegExp): Promise<void> => {
+    for (const { text: read } of [text, json]) await expect.poll(read, patient).toMatch(pattern);
+  };
+  try {
+    await both(/gateway\b.*none/u);
+    const gateway = await home.start('--http');
+    await both(/gateway\b.*ok/u);
+    await runStatement(home.url, "insert into garbage (bytes, noted) values ('x', clock_timestamp())");
+    await both(/garbage\b.*1 contents wait/u);
+    gateway.child.kill('SIGTERM');
+    expect(await gateway.ended).toBe(0);
+    await both(/gateway\b.*gone/u);
+  } finally {
+    await Promise.all([text.interrupt(), json.interrupt()]);
+    await runStatement(home.url, 'delete from garbage');
+  }
+  expect(text.text()).not.toContain('\u001b');
+  const seen = json.lines().map((line) => JSON.parse(line) as { time: string; item: string; state: string; id?: string });
+  expect(seen.map(({ time }) => Number.isNaN(Date.parse(time)))).not.toContain(true);
+  const gateways = seen.filter(({ item }) => item === 'gateway').map(({ state }) => state);
+  expect(gateways).toEqual(['none', 'ok', 'gone', 'none']);
+  // Ages change at each look, and are no change.
+  expect(text.lines().filter((line) => line.includes('  gateway  ')).length).toBe(gateways.length);
+});
+
+test('--watch at a terminal draws the table in its place, and leaves the last one', async () => {
+  const words = `server status --watch --watch-interval 50ms --database-file ${join(home.sandbox.home, 'database')}`;
+  const session = openTerminal(`trap : INT; cloud ${words}; echo; stty -a | tr ' ;' '\\n' | grep -x -e echo -e -echo`, {
+    env: home.sandbox.env,
+    cwd: home.sandbox.home,
+    columns: 60,
+    limit: 60_000,
+  });
+  await session.until(/gateway +none/u);
+  await runStatement(home.url, "insert into garbage (bytes, noted) values ('y', clock_timestamp())");
+  await session.until(/1 contents wait/u);
+  session.type('\u0003');
+  const { text, raw } = await session.end();
+  expect(text.trimEnd().endsWith('echo')).toBe(true);
+  expect(text.split(/\r?\n/u).filter((line) => line.length >= 60)).toEqual([]);
+  // Up to the first of its lines, and no other screen.
+  const sequences = raw.split('\u001b[').slice(1);
+  expect(sequences.some((sequence, at) => /^\d+F$/u.test(sequence) && sequences[at + 1]?.startsWith('J') === true)).toBe(true);
+  expect(sequences.filter((sequence) => /^\?(?:1049|25)/u.test(sequence))).toEqual([]);
+});
+
+test('--watch goes on while the database is away, and says so once', async () => {
+  const looks: (() => readonly WatchedRow[])[] = [
+    () => [{ item: 'gateway', state: 'ok', id: 'a', detail: '1' }],
+    () => {
+      throw new LocalError('no connection');
+    },
+    () => {
+      throw new LocalError('no connection');
+    },
+    () => [{ item: 'gateway', state: 'ok', id: 'a', detail: '2' }],
+  ];
+  const stop = new AbortController();
+  const look = async (): Promise<readonly WatchedRow[]> => {
+    const next = looks.shift();
+    if (looks.length === 0) stop.abort();
+    return next?.() ?? [];
+  };
+  const seen: string[] = [];
+  for await (const { item, state } of findChanges(lookAgain({ interrupted: stop.signal }, look, 0))) seen.push(`${item} ${state}`);
+  expect(seen).toEqual(['gateway ok', 'database away', 'database ok']);
+});
+
+test('a table that does not fit says how much is missing', () => {
+  const rows = Array.from(
+    { length: 9 },
+    (_, at) => ({ item: 'gateway', state: 'ok', id: String(at), detail: 'long '.repeat(30) }) as const,
+  );
+  const laid = layOutRows(rows, 40, 5);
+  expect([laid.length, laid.at(-1), laid.every((line) => line.length <= 40)]).toEqual([5, '... 6 more', true]);
 });

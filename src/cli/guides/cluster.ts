@@ -171,7 +171,7 @@ export const cluster: Guide = {
     {
       title: 'Look at it',
       blocks: [
-        '`cloud server status` shows the gateways and how long each is still taken for alive, the version of the tables, contents that wait to be removed, and jobs. Its exit status is 1 when something is wrong, so that a timer can tell. `cloud server collect --dry-run` lists what nothing refers to, and `--verify` looks whether every content is there.',
+        '`cloud server status` shows the gateways and how long each is still taken for alive, the version of the tables, contents that wait to be removed, and jobs. Its exit status is 1 when something is wrong, so that a timer can tell; with `--watch` it goes on, in its place at a terminal, and as a line for each change elsewhere. `cloud server collect --dry-run` lists what nothing refers to, and `--verify` looks whether every content is there.',
         { lines: ['cloud server status --database-file /etc/cloud/database'] },
       ],
     },

@@ -1,0 +1,100 @@
+import { LocalError } from '../../base/errors.ts';
+import type { Context } from '../../cli/command.ts';
+import { pause } from '../../client/retry.ts';
+import { canDraw, createBottomLines } from '../../output/bottom-lines.ts';
+import { escapeControl } from '../../output/escape.ts';
+import { bytes, records, type Output } from '../../output/kinds.ts';
+import { pad, truncate } from '../../output/width.ts';
+import type { StatusRow } from '../../server/cluster/status.ts';
+import { wantsText } from '../rbac/show.ts';
+
+/** A line of the state of a cluster, as far as both a look and a change of it have one. */
+export type WatchedRow = Omit<StatusRow, 'item' | 'state'> & {
+  readonly item: StatusRow['item'] | 'database';
+  /** Beside those of a look: a gateway is `gone` that ended in order, and the database is `away` while it does not answer. */
+  readonly state: StatusRow['state'] | 'gone' | 'away';
+};
+
+/** Looks again and again until it is interrupted; while the database is away, that is what there is to see. @throws what the first look throws */
+export async function* lookAgain(
+  { interrupted }: Pick<Context['world'], 'interrupted'>,
+  look: () => Promise<readonly WatchedRow[]>,
+  interval: number,
+): AsyncGenerator<readonly WatchedRow[]> {
+  yield await look();
+  for (;;) {
+    await pause(interval, interrupted);
+    if (interrupted.aborted) return;
+    try {
+      yield await look();
+    } catch (error) {
+      if (!(error instanceof LocalError)) throw error;
+      yield [{ item: 'database', state: 'away', detail: error.message }];
+    }
+  }
+}
+
+const keyOf = ({ item, id = '' }: WatchedRow): string => (item === 'gateway' ? `${item} ${id}` : item);
+
+/** Rows that are new, or whose state, number or holder is another than at the look before. Ages change always, and are no change. */
+export async function* findChanges(looks: AsyncIterable<readonly WatchedRow[]>): AsyncGenerator<WatchedRow> {
+  let last = new Map<string, WatchedRow>();
+  for await (const rows of looks) {
+    const now = new Map(rows.map((row) => [keyOf(row), row]));
+    const isAway = now.has('database');
+    for (const [key, row] of last) {
+      // While the database is away nothing is known of the others.
+      if (isAway || now.has(key)) continue;
+      if (row.item === 'database') yield { item: 'database', state: 'ok', detail: 'answers again' };
+      else if (row.item === 'gateway' && row.state !== 'none') yield { ...row, state: 'gone', detail: row.address ?? '' };
+    }
+    for (const [key, row] of now) {
+      const before = last.get(key);
+      if (before === undefined || before.state !== row.state || before.count !== row.count || before.id !== row.id) yield row;
+    }
+    last = isAway ? new Map([...last, ...now]) : now;
+  }
+}
+
+/** Rows below each other, none wider than the terminal and no more of them than fit. */
+export function layOutRows(rows: readonly WatchedRow[], columns: number, lines: number): string[] {
+  const cells = [['ITEM', 'STATE', 'DETAIL'], ...rows.map(({ item, state, detail }) => [item, state, escapeControl(detail)])];
+  const widths = [0, 1].map((at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)));
+  const laid = cells.map(([item = '', state = '', detail = '']) =>
+    truncate(`${pad(item, widths[0] ?? 0)}  ${pad(state, widths[1] ?? 0)}  ${detail}`, columns).trimEnd(),
+  );
+  return laid.length <= lines ? laid : [...laid.slice(0, Math.max(0, lines - 1)), `... ${laid.length - lines + 1} more`];
+}
+
+/** Draws each look in the place of the one before; the last one stays. */
+async function* draw({ world }: Context, looks: AsyncIterable<readonly WatchedRow[]>): AsyncGenerator<Uint8Array> {
+  const { stdout } = world;
+  const bottom = createBottomLines(stdout);
+  for await (const rows of looks)
+    bottom.draw(layOutRows(rows, Math.max(20, stdout.columns() - 1), Math.max(3, (stdout.rows?.() ?? 24) - 1)));
+  yield* [];
+}
+
+async function* toRecords(changes: AsyncIterable<WatchedRow>, now: () => number): AsyncGenerator<object> {
+  for await (const row of changes) yield { time: new Date(now()).toISOString(), ...row };
+}
+
+async function* toLines(changes: AsyncIterable<WatchedRow>, now: () => number): AsyncGenerator<Uint8Array> {
+  for await (const { item, state, detail } of changes)
+    yield Buffer.from(`${new Date(now()).toISOString()}  ${pad(item, 9)}  ${pad(state, 5)}  ${escapeControl(detail)}\n`);
+}
+
+/** What is shown of looks: at a terminal the table, drawn anew; elsewhere a line or a record for each change. */
+export function showLooks(context: Context, looks: AsyncIterable<readonly WatchedRow[]>): Output {
+  const { world, global } = context;
+  if (!wantsText(context)) {
+    const columns = ['time', 'item', 'state', 'id', 'count', 'detail'];
+    return records(toRecords(findChanges(looks), world.now), {
+      id: 'item',
+      columns,
+      fields: ['address', 'version', 'started', 'until', 'oldest'],
+    });
+  }
+  const draws = canDraw(world.stdout, world.env) && !global.quiet;
+  return bytes(draws ? draw(context, looks) : toLines(findChanges(looks), world.now));
+}
