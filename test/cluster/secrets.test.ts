@@ -32,7 +32,8 @@ afterAll(() => remove());
 function wordsOf(path: readonly string[], { arguments: given, options }: AnyCommand): string[] {
   const some: Record<string, string[]> = {
     from: ['--from', sandbox.home],
-    bytes: ['--bytes', `file://${sandbox.home}/bytes`],
+    // A place of contents, or the limit of an account.
+    bytes: ['--bytes', path.includes('limit') ? '1G' : `file://${sandbox.home}/bytes`],
     http: ['--http'],
     computePort: ['--compute-port', '0'],
     storPort: ['--stor-port', '0'],
