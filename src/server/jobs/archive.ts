@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { sql, type Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import { streamOf, type ByteStream } from '../../api/message.ts';
 import { joinLines } from '../http/response.ts';
 import type { StoredBytes } from '../store/bytes.ts';
@@ -108,14 +108,18 @@ const batchSize = 5000;
 
 /** Ends tasks of a cancelled job that were never begun, where what ends the job is limited in time. */
 async function dropWaiting(store: Store, job: string): Promise<void> {
-  for (let count = batchSize; count === batchSize;) {
-    const dropped = await store.writeEntry(async (transaction) => {
+  const waiting = (db: Store['db']) =>
+    db.selectFrom('job_tasks').select(['phase', 'number']).where('job', '=', job).where('state', '=', 'waiting');
+  for (;;) {
+    const first = await waiting(store.db).orderBy('phase').orderBy('number').limit(1).executeTakeFirst();
+    if (first === undefined) return;
+    await store.writeEntry(async (transaction) => {
       await lockJob(transaction, job);
-      return sql`
-        update job_tasks set state = 'failed' where job = ${job} and state = 'waiting' and (phase, number) in (
-          select phase, number from job_tasks where job = ${job} and state = 'waiting' limit ${batchSize})`.execute(transaction);
+      // A range of the key: a join with chosen rows would compare each with all where there are no statistics yet.
+      const batch = transaction.updateTable('job_tasks').set({ state: 'failed' }).where('job', '=', job).where('phase', '=', first.phase);
+      const range = batch.where('number', '>=', first.number).where('number', '<', first.number + batchSize);
+      await range.where('state', '=', 'waiting').execute();
     });
-    count = Number(dropped.numAffectedRows);
   }
 }
 
