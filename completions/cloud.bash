@@ -414,7 +414,7 @@ _cloud_place() {
     'server accounts') commands='list create limit disable enable delete' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
     'server accounts list') options="--database --database-file $_cloud_shared" ;;
     'server accounts create') options="--database --database-file --email --public-key $_cloud_shared" ;;
-    'server accounts limit') options="--database --database-file --bytes --objects $_cloud_shared" ;;
+    'server accounts limit') options="--database --database-file --bytes --objects --requests $_cloud_shared" ;;
     'server accounts disable') options="--database --database-file $_cloud_shared" ;;
     'server accounts enable') options="--database --database-file $_cloud_shared" ;;
     'server accounts delete') options="--database --database-file -y,--yes $_cloud_shared" ;;
@@ -930,6 +930,7 @@ _cloud_value() {
     'server accounts limit/--database-file') kind=file ;;
     'server accounts limit/--bytes') kind=text ;;
     'server accounts limit/--objects') kind=text ;;
+    'server accounts limit/--requests') kind=text ;;
     'server accounts disable/--database') kind=text ;;
     'server accounts disable/--database-file') kind=file ;;
     'server accounts enable/--database') kind=text ;;

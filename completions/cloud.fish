@@ -1417,6 +1417,8 @@ function __cloud_valued
             return 0
         case 'server accounts limit/--objects'
             return 0
+        case 'server accounts limit/--requests'
+            return 0
         case 'server accounts disable/--database'
             return 0
         case 'server accounts disable/--database-file'
@@ -2663,6 +2665,7 @@ complete -c cloud -n '__cloud_at \'server accounts limit\'' -l database -x -d 'P
 complete -c cloud -n '__cloud_at \'server accounts limit\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_at \'server accounts limit\'' -l bytes -x -d 'Most bytes, such as 10GiB, or none'
 complete -c cloud -n '__cloud_at \'server accounts limit\'' -l objects -x -d 'Most objects, or none'
+complete -c cloud -n '__cloud_at \'server accounts limit\'' -l requests -x -d 'Most requests a second, or none'
 complete -c cloud -n '__cloud_at \'server accounts disable\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server accounts disable\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
 complete -c cloud -n '__cloud_at \'server accounts enable\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'

@@ -31,6 +31,12 @@ export const serviceLimits = {
   images: { default: 10_000, help: 'Images that an account owns' },
   accountBytes: { default: Infinity, help: 'Bytes of the objects of an account, links and parts of open uploads included' },
   accountObjects: { default: Infinity, help: 'Objects of an account, links included' },
+  accountRequests: { default: Infinity, help: 'Requests a second that an account and its users send to both services' },
+  runningRequests: { default: 1000, help: 'Requests under way in a gateway; no limit of cloud local' },
+  memoryPercent: {
+    default: 85,
+    help: 'Per cent of its memory that a gateway uses while it takes further requests; no limit of cloud local',
+  },
   openUploads: { default: 10_000, help: 'Multipart uploads of an account that are neither committed nor aborted' },
   uploadDays: { default: 3650, help: 'Days after which an upload that is neither committed nor aborted is given up with its parts' },
   jobDays: { default: 365, help: 'Days after which a job that is done is known by the files in its directory alone' },

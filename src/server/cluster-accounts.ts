@@ -32,6 +32,8 @@ export interface ListedAccount {
   /** Its limits; those of the gateways where they are absent. */
   readonly mostBytes?: number;
   readonly mostObjects?: number;
+  /** A second. */
+  readonly mostRequests?: number;
 }
 
 /** Does work on a database that was migrated. */
@@ -68,6 +70,7 @@ export async function describeAccounts({ db }: Pick<Store, 'db'>, login?: string
       'created',
       'most_bytes',
       'most_objects',
+      'most_requests',
       of
         .selectFrom('keys')
         .select((keys) => keys.fn.countAll<number>().as('keys'))
@@ -79,13 +82,14 @@ export async function describeAccounts({ db }: Pick<Store, 'db'>, login?: string
   if (login !== undefined) query = query.where('login', '=', login);
   const rows = await query.execute();
   const usage = await listUsage(db);
-  return rows.map(({ most_bytes: mostBytes, most_objects: mostObjects, ...row }) => ({
+  return rows.map(({ most_bytes: mostBytes, most_objects: mostObjects, most_requests: mostRequests, ...row }) => ({
     ...row,
     keys: row.keys ?? 0,
     created: new Date(row.created).toISOString(),
     ...(usage.get(row.login) ?? { bytes: 0, objects: 0 }),
     ...(mostBytes != null && { mostBytes }),
     ...(mostObjects != null && { mostObjects }),
+    ...(mostRequests != null && { mostRequests }),
   }));
 }
 

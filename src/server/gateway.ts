@@ -18,6 +18,7 @@ import { assertUpload } from './storage/uploads.ts';
 import { foldRegularly } from './store/fold-regularly.ts';
 import { keepCollecting } from './keep-collecting.ts';
 import { countRequests } from './running-requests.ts';
+import { createLoadGuard } from './shed-load.ts';
 import type { LocalStore } from './store/open.ts';
 import type { Lease } from './store/postgres/lease.ts';
 import { followGarbage } from './operator/follow-garbage.ts';
@@ -98,7 +99,8 @@ async function listenBoth(
   options: GatewayOptions,
 ): Promise<[Listener, Listener]> {
   const { datacenter = defaultDatacenter, host = '127.0.0.1', now = Date.now, log = () => undefined, settings = {} } = options;
-  const shared = { store, datacenter, now, log, settings, observer: watch.observer };
+  const load = createLoadGuard(settings);
+  const shared = { store, datacenter, now, log, settings, observer: watch.observer, refusal: load.refusal };
   const pool = createConnectionPool(log, computePoolLimits(settings));
   state.connections = () => pool.count();
   const sockets = { tls, host, log, trusted: tls === undefined, settings, pool, isBalancer: options.isBalancer };
@@ -114,9 +116,9 @@ async function listenBoth(
     answerPreflight,
     assertUpload,
   });
-  const first = await listen({ ...sockets, handle: countRequests(compute, lease), port: options.computePort });
+  const first = await listen({ ...sockets, handle: countRequests(compute, lease, load), port: options.computePort });
   try {
-    return [first, await listen({ ...sockets, handle: countRequests(storage, lease), port: options.storPort })];
+    return [first, await listen({ ...sockets, handle: countRequests(storage, lease, load), port: options.storPort })];
   } catch (error) {
     await first.close(0);
     throw error;

@@ -17,11 +17,20 @@ export function oldestOf(settings: ServiceSettings, limit: 'uploadDays' | 'jobDa
 /** Refusal of a request that reaches a limit of the service. `serve.ts` writes a line about it into the log. */
 export class LimitReached extends ApiError {
   readonly limit: string;
+  /** Seconds after which the client is to try again. */
+  readonly retryAfter: number | undefined;
 
-  constructor(status: number, code: string, message: string, limit: LimitName, field?: string) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    limit: LimitName,
+    { field, retryAfter }: { field?: string | undefined; retryAfter?: number } = {},
+  ) {
     const name = writeLimitName(limit);
     super(status, code, `${message} (limit ${name})`, field === undefined ? {} : { errors: [{ field, code: 'LimitExceeded', message }] });
     this.limit = name;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -43,7 +52,7 @@ export function assertWithinLimit(settings: ServiceSettings, limit: LimitName, c
   const most = limitOf(settings, limit);
   if (count <= most) return;
   const { has, counted, field, status = 409, code = 'InvalidArgument' } = subject;
-  throw new LimitReached(status, code, `${has} at most ${most} ${counted}`, limit, field);
+  throw new LimitReached(status, code, `${has} at most ${most} ${counted}`, limit, { field });
 }
 
 /** A query of the rows that a limit counts. */

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { ByteStream } from '../api/message.ts';
 import type { Service } from './http/serve.ts';
+import type { LoadGuard } from './shed-load.ts';
 import type { Running } from './store/postgres/epochs.ts';
 import type { Lease } from './store/postgres/lease.ts';
 
@@ -36,9 +37,15 @@ function follow(body: ByteStream, { term, end }: Running): ByteStream {
 }
 
 /** The same service, whose requests are known to run until their responses are sent, and write only under the lease under which they came. */
-export function countRequests(service: Service, lease: Pick<Lease, 'begin' | 'within'>): Service {
+export function countRequests(service: Service, lease: Pick<Lease, 'begin' | 'within'>, load: Pick<LoadGuard, 'begin'>): Service {
   return async (request, connection) => {
-    const running = lease.begin();
+    const begun = lease.begin();
+    const endLoad = load.begin();
+    const end = (): void => {
+      endLoad();
+      begun.end();
+    };
+    const running: Running = { ...begun, end };
     try {
       const reply = await lease.within(running, () => service(request, connection));
       return { ...reply, body: follow(reply.body, running) };

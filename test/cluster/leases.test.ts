@@ -5,6 +5,7 @@ import { sql, type Kysely } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readAll } from '../../src/api/message.ts';
 import { countRequests } from '../../src/server/running-requests.ts';
+import { createLoadGuard } from '../../src/server/shed-load.ts';
 import type { Schema } from '../../src/server/store/schema.ts';
 import { findHorizon } from '../../src/server/store/postgres/garbage.ts';
 import { openPostgres } from '../../src/server/store/postgres/open.ts';
@@ -122,26 +123,30 @@ describe('the lease', () => {
 test('a response that is cut off because the lease was lost leaves what it reads', async () => {
   const gateway = await open();
   const held: string[] = [];
-  const service = countRequests(async () => {
-    // As a content that is opened after the lease was taken again.
-    await expire(gateway);
-    await findHorizon(db);
-    await gateway.lease.renew();
-    const { end } = gateway.lease.begin();
-    held.push('content');
-    const read = async function* (): AsyncGenerator<Uint8Array> {
-      try {
-        yield new Uint8Array();
-        yield Buffer.from('bytes');
-      } finally {
-        end();
-        held.pop();
-      }
-    };
-    const body = read();
-    await body.next();
-    return { status: 200, headers: {}, body };
-  }, gateway.lease);
+  const service = countRequests(
+    async () => {
+      // As a content that is opened after the lease was taken again.
+      await expire(gateway);
+      await findHorizon(db);
+      await gateway.lease.renew();
+      const { end } = gateway.lease.begin();
+      held.push('content');
+      const read = async function* (): AsyncGenerator<Uint8Array> {
+        try {
+          yield new Uint8Array();
+          yield Buffer.from('bytes');
+        } finally {
+          end();
+          held.pop();
+        }
+      };
+      const body = read();
+      await body.next();
+      return { status: 200, headers: {}, body };
+    },
+    gateway.lease,
+    createLoadGuard({}),
+  );
   const request = { method: 'GET', target: '/', headers: {} };
   const { body } = await service(request, { remoteAddress: '127.0.0.1', secure: true });
   await expect(readAll(body)).rejects.toThrow('the lease was lost');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { collect, type Collected, type CollectOptions } from '../../src/server/cluster-collector.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import { countRequests } from '../../src/server/running-requests.ts';
+import { createLoadGuard } from '../../src/server/shed-load.ts';
 import { catchUp, createDatabase, openLeased, type LeasedStore } from './cluster-database.ts';
 import { createTestService, joinServices, type JoinedServices, type TestService } from './service.ts';
 
@@ -47,7 +48,11 @@ export async function createTestGateways(): Promise<TestGateways> {
         leased.delete(opened);
         await opened.store.close();
       };
-      return Object.assign(opened, { end }, joinServices(opened.store, service.key, { wrap: (each) => countRequests(each, opened.lease) }));
+      return Object.assign(
+        opened,
+        { end },
+        joinServices(opened.store, service.key, { wrap: (each) => countRequests(each, opened.lease, createLoadGuard({})) }),
+      );
     },
     async renewAll() {
       for (const { lease } of leased) await catchUp(service.store.db, lease);

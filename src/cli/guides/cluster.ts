@@ -149,11 +149,13 @@ export const cluster: Guide = {
         'What an account may store is limited by `--limit account-bytes=N` and `--limit account-objects=N` of the gateways, for every account, or for one account by its own limits, which every gateway knows with the next request:',
         {
           lines: [
-            'cloud server accounts limit alice --bytes 100GiB --objects 1000000 --database-file /etc/cloud/database',
+            'cloud server accounts limit alice --bytes 100GiB --objects 1000000 --requests 100 --database-file /etc/cloud/database',
             'cloud server accounts list --database-file /etc/cloud/database',
           ],
         },
         'What would go beyond is answered 507 `NotEnoughSpace`; what makes less of it never is. Bytes are the sizes that listings show, whatever the number of copies: a link counts as an object of its size, because it keeps the content when the other name goes. Parts of an upload count as they arrive, by their bytes, so that a commit is refused for the number of objects alone. Directories are free. The numbers are kept by the database with each change. Writers that are under way at the same moment do not see each other: together they may exceed a limit by what they write. An account that is full gets no further inputs into its jobs; outputs of inputs that it has are stored.',
+        'How many requests a second an account and its users may send to both services is `--requests` of the same command, or `--limit account-requests=N` of the gateways; by default any number. The gateways share it by the database, in which each takes what a tenth of a second gives: few requests wait for that, and none that is refused. As many as a second gives pass at once. What is more is answered 429 `RequestThrottled`, by the compute service 420, with `Retry-After`; `cloud` tries again by itself. Requests without a signature belong to no account.',
+        'A gateway refuses with 503 and `Retry-After` what comes while it has 1000 requests under way (`--limit running-requests=N`), or uses 85 % of the memory of its container or machine, or of that of JavaScript (`--limit memory-percent=N`), before it does anything for them; those under way are finished. It stays ready all the while: a balancer that took it out would only overload the others. `/--metrics` counts what each limit refused in `cloud_requests_refused_total`.',
       ],
     },
     {

@@ -5,7 +5,14 @@ import { record } from '../../output/kinds.ts';
 import { parseSize } from '../../output/units.ts';
 import { databaseOptions, readDatabase } from './engines.ts';
 
-const columns = ['login', { key: 'bytes', as: 'size' as const }, { key: 'mostBytes', as: 'size' as const }, 'objects', 'mostObjects'];
+const columns = [
+  'login',
+  { key: 'bytes', as: 'size' as const },
+  { key: 'mostBytes', as: 'size' as const },
+  'objects',
+  'mostObjects',
+  'mostRequests',
+];
 
 /** Largest number that a limit may be. */
 const largest = Number.MAX_SAFE_INTEGER;
@@ -15,28 +22,35 @@ function readLimit(name: string, given: string | undefined, parse: (given: strin
   if (given === undefined || given === 'none') return given && null;
   const value = parse(given);
   if (Number.isSafeInteger(value) && value >= 0 && value <= largest) return value;
-  throw new UsageError(`${name} ${given}: must be a whole number or none`);
+  throw new UsageError(`${name} ${given}: must be a whole number, from 1 for requests, or none`);
 }
 
 function parseNumber(given: string): number {
   return /^\d+$/u.test(given) ? Number(given) : NaN;
 }
 
+/** None at all would be a disabled account. */
+function parseRate(given: string): number {
+  return parseNumber(given) > 0 ? parseNumber(given) : NaN;
+}
+
 export const limit = command({
   summary: 'Set what an account may use, or show it',
   description:
-    'Every gateway knows with the next request. What would exceed a limit of bytes or objects is answered 507 NotEnoughSpace, and nothing of it is stored; what is there stays, and can be read, replaced by less and deleted. Bytes are the sizes of objects as listings show them, whatever the number of copies: each link counts as an object of its size, and parts of open uploads count by their bytes. Directories are free. Writes that are under way at the same moment through several gateways may exceed a limit by what they write. An account that has no room left gets no further inputs into its jobs.\nWithout a limit of its own an account has that of the gateways: --limit account-bytes=N and account-objects=N.',
+    'Every gateway knows with the next request. What would exceed a limit of bytes or objects is answered 507 NotEnoughSpace, and nothing of it is stored; what is there stays, and can be read, replaced by less and deleted. Bytes are the sizes of objects as listings show them, whatever the number of copies: each link counts as an object of its size, and parts of open uploads count by their bytes. Directories are free. Writes that are under way at the same moment through several gateways may exceed a limit by what they write. An account that has no room left gets no further inputs into its jobs.\nRequests are those of the account and its users to both services, over all gateways: more are answered 429 RequestThrottled, by the compute service 420, with Retry-After, after which cloud tries again.\nWithout a limit of its own an account has that of the gateways: --limit account-bytes=N, account-objects=N and account-requests=N.',
   arguments: { login: one('Login of the account') },
   options: {
     ...databaseOptions,
     bytes: text('Most bytes, such as 10GiB, or none', { placeholder: 'SIZE' }),
     objects: text('Most objects, or none', { placeholder: 'N' }),
+    requests: text('Most requests a second, or none', { placeholder: 'N' }),
   },
   run: async (invocation) => {
     const { args, options, note } = invocation;
     const limits = {
       most_bytes: readLimit('--bytes', options.bytes, parseSize),
       most_objects: readLimit('--objects', options.objects, parseNumber),
+      most_requests: readLimit('--requests', options.requests, parseRate),
     };
     const given = Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
     const database = await readDatabase(invocation, options);

@@ -49,7 +49,7 @@ export function setAccountState(database: string, login: string, status: 'enable
 }
 
 /** Limits of an account; null takes one away, and what is absent stays. */
-export type AccountLimits = Readonly<Partial<Record<'most_bytes' | 'most_objects', number | null>>>;
+export type AccountLimits = Readonly<Partial<Record<'most_bytes' | 'most_objects' | 'most_requests', number | null>>>;
 
 /** Sets limits of an account; every gateway knows with the next request. @throws {NotFoundError} */
 export function setAccountLimits(database: string, login: string, limits: AccountLimits): Promise<ListedAccount> {

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { streamOf, type ByteStream, type Headers, type Reply } from '../../api/message.ts';
 import type { Download, Listing, Operation } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
+import { LimitReached } from '../limit.ts';
 import { Answer } from './handler.ts';
 import { MethodNotAllowed } from './match.ts';
 
@@ -96,11 +97,11 @@ function cutInput(message: string): string {
   return cut.length > messageLimit ? `${cut.slice(0, messageLimit)}...` : cut;
 }
 
-/** Seconds after which a client is to ask again. */
-const retryAfter = 1;
-
 /** Refusal of a request that cannot be served just now, and can be repeated. */
 export class ServiceUnavailable extends ApiError {
+  /** Seconds. */
+  readonly retryAfter = 1;
+
   constructor() {
     super(503, 'ServiceUnavailable', 'the service cannot reach its database or its store of contents: ask again');
   }
@@ -112,7 +113,8 @@ export function writeError(error: ApiError): Reply {
   const message = cutInput(error.message);
   const errors = error.errors.map((each) => ({ ...each, field: cutInput(each.field), message: cutInput(each.message) }));
   const allow: Headers = error instanceof MethodNotAllowed ? { allow: error.allow } : {};
-  const again: Headers = error instanceof ServiceUnavailable ? { 'retry-after': String(retryAfter) } : {};
+  const after = error instanceof ServiceUnavailable || error instanceof LimitReached ? error.retryAfter : undefined;
+  const again: Headers = after === undefined ? {} : { 'retry-after': String(after) };
   return writeJson(status, { code, message, ...(errors.length > 0 && { errors }) }, { ...allow, ...again });
 }
 

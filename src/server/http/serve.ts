@@ -6,6 +6,7 @@ import { ApiError } from '../../base/errors.ts';
 import { assertEnabled } from '../access/account-status.ts';
 import { findAccount } from '../access/accounts.ts';
 import { authenticate, isPresigned, type EntryAhead } from '../access/authenticate.ts';
+import { limitRates, type AdmitAccount } from '../access/request-rate.ts';
 import {
   authorise,
   createAnonymousError,
@@ -60,6 +61,8 @@ export interface ServiceOptions<T extends Operations> {
   readonly memory?: RequestMemory;
   /** Is told of every request, in place of the lines in the log. */
   readonly observer?: RequestObserver | undefined;
+  /** Why the request that has just begun cannot be served, whatever it is. */
+  readonly refusal?: (() => ApiError | undefined) | undefined;
   /** Storage: what is at a path below an account. */
   readonly entryAt?: (store: Store, login: string, path: string) => Promise<EntryRow['type'] | undefined>;
   /** Storage: where the entry is that a path names; undefined for a path that is none. */
@@ -165,12 +168,14 @@ interface Tools {
   readonly match: ReturnType<typeof createMatcher>;
   /** Throws for a caller, an account or an address, that sends too many requests. */
   readonly admit: (caller: string) => void;
+  /** Throws for an account that sends more than it may to both services. */
+  readonly admitAccount: AdmitAccount;
 }
 
 /** The order of work on every request: match, authenticate, authorise, validate, handler, reply. */
 async function answer<T extends Operations>(
   options: ServiceOptions<T>,
-  { match, admit }: Tools,
+  { match, admit, admitAccount }: Tools,
   target: Target,
   exchange: Exchange,
 ): Promise<Reply> {
@@ -198,6 +203,7 @@ async function answer<T extends Operations>(
   if (caller.kind !== 'anonymous') {
     connection.authenticated?.();
     admit(caller.account.id);
+    await admitAccount(service, caller.account);
   }
   // Before anything is looked up: the refusal says nothing of what is there.
   if (caller.kind === 'anonymous' && !readsPublic(matches.candidates[0])) throw createAnonymousError(target.path);
@@ -302,12 +308,14 @@ export function createService<T extends Operations>(options: ServiceOptions<T>):
   const { throttle, latency = 0 } = options.settings ?? {};
   const match = createMatcher(options.operations);
   const admit = createThrottle(service === 'compute' ? throttle : undefined);
+  const admitAccount = limitRates(options.store.db, options.settings ?? {});
   const logRequest = createRequestLog(service, log);
   const attempt = async (exchange: Exchange): Promise<Reply> => {
     try {
-      if (exchange.connection.refusal !== undefined) throw exchange.connection.refusal;
+      const refusal = exchange.connection.refusal ?? options.refusal?.();
+      if (refusal !== undefined) throw refusal;
       if (latency > 0) await sleep(latency);
-      return await answer(options, { match, admit }, parseTarget(service, exchange.request.target), exchange);
+      return await answer(options, { match, admit, admitAccount }, parseTarget(service, exchange.request.target), exchange);
     } catch (error) {
       if (error instanceof ConnectionClosed) throw error;
       if (error instanceof LimitReached) exchange.limit = error;

@@ -37,6 +37,11 @@ function countRequests(metrics: Metrics): RequestObserver {
     help: 'Requests whose client went away before it had the whole response.',
     labels: service,
   });
+  const refused = metrics.counter({
+    name: 'cloud_requests_refused_total',
+    help: 'Requests that a limit refused: account-bytes and account-objects are quotas, account-requests a rate, running-requests and memory-percent the load.',
+    labels: ['service', 'limit'],
+  });
   const running = new Map([
     ['compute', 0],
     ['storage', 0],
@@ -54,6 +59,7 @@ function countRequests(metrics: Metrics): RequestObserver {
       duration.observe([request.service, operation], ms / 1000);
       received.add([request.service], bytesIn);
       sent.add([request.service], bytesOut);
+      if (request.limit !== undefined) refused.add([request.service, request.limit]);
       if (request.aborted) aborted.add([request.service]);
     },
   };

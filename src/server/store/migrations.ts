@@ -12,6 +12,7 @@ import { createJobTables } from './job-tables.ts';
 import { createLimitIndexes } from './limit-indexes.ts';
 import { createFirstTables } from './tables.ts';
 import { createOldJobsIndex } from './old-jobs-index.ts';
+import { createRequestTokens } from './request-tokens-table.ts';
 import { addTaskLeases } from './task-lease-columns.ts';
 import { createUploadDigestTable } from './upload-digest-table.ts';
 import { createUploadTables } from './upload-tables.ts';
@@ -34,6 +35,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createAuditTable,
   createUsageTables,
   createOldJobsIndex,
+  createRequestTokens,
 ];
 
 export interface StepTable {

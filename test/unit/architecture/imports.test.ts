@@ -139,6 +139,7 @@ describe('who may import whom', () => {
       'server/jobs/detect-isolation.ts',
       // Memory and processor time of the process are what its metrics show.
       'server/operator/member-metrics.ts',
+      'server/shed-load.ts',
       'server/store/database.ts',
       'server/store/engine.ts',
       'start/code-cache.ts',
