@@ -15,7 +15,10 @@ function findWide(text: string): string[] {
 
 /** Commands whose help may be longer. */
 function hasManyOptions(path: string, { options }: AnyCommand): boolean {
-  return ['stor put', 'stor get', 'stor cp', 'stor sync', 'jobs run', 'local start', 'server worker'].includes(path) || Object.keys(options).length > 16;
+  return (
+    ['stor put', 'stor get', 'stor cp', 'stor sync', 'jobs run', 'local start', 'server worker'].includes(path) ||
+    Object.keys(options).length > 16
+  );
 }
 
 function findRepeated(words: readonly (string | undefined)[]): (string | undefined)[] {
