@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeOld } from './cluster/lifetimes.ts';
 import { collect } from './cluster-collector.ts';
 import type { ServiceSettings } from './settings.ts';
-import { takeDuty } from './store/postgres/duties.ts';
+import { leaveDuty, takeDuty } from './store/postgres/duties.ts';
 import type { Keeping } from './store/postgres/lease.ts';
 import type { Store } from './store/store.ts';
 
@@ -38,9 +39,13 @@ async function removeOnce({ store, settings, now, log, holder }: CollectingOptio
     log(`removed as too old: uploads that nobody ended ${uploads}, rows of jobs ${jobs}, changes in the audit log ${changes}`);
 }
 
-async function collectOnce({ store, log, holder, keep }: CollectingOptions, signal: AbortSignal): Promise<void> {
-  const sweep = await takeDuty(store.db, 'sweep', holder, sweepSeconds);
+async function collectOnce({ store, log, keep }: CollectingOptions, signal: AbortSignal): Promise<void> {
+  // Another holder each time, so that who looked last is not the one who may look again.
+  const turn = randomUUID();
+  const sweep = await takeDuty(store.db, 'sweep', turn, sweepSeconds);
   const done = await collect({ store, keep, sweep, signal });
+  // Somebody else collects at the moment.
+  if (sweep && done === undefined) await leaveDuty(store.db, 'sweep', turn);
   if (done && done.removed + done.orphans > 0)
     log(`collected: ${done.removed} contents that were overwritten or deleted, ${done.orphans} that no object refers to`);
 }

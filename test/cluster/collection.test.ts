@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readAll } from '../../src/api/message.ts';
 import { countRemoved } from '../../src/server/cluster-collector.ts';
+import { keepCollecting } from '../../src/server/keep-collecting.ts';
 import { catchUp } from '../support/cluster-database.ts';
 import { createTestGateways, type TestGateway, type TestGateways } from '../support/cluster-gateways.ts';
 
@@ -157,6 +158,36 @@ test('what is kept for a time stays for so long, and a sweep does not take it fo
   expect(existsSync(fileOf(kept.content))).toBe(true);
   await gateways.collect();
   expect(existsSync(fileOf(kept.content))).toBe(false);
+});
+
+test('all contents are looked through once in hours, also where the same gateway collects again and again', async () => {
+  const lose = async (): Promise<string> => {
+    const { id } = await first.store.bytes.write(large);
+    utimesSync(fileOf(id), new Date(0), new Date(0));
+    return id;
+  };
+  const lost = await lose();
+  await sql`delete from duties`.execute(first.store.db);
+  const options = { store: first.store, settings: {}, now: Date.now, keeping: { isSteady: () => true }, log: () => undefined };
+  const collecting = keepCollecting({ ...options, holder: first.lease.id, pause: 10 });
+  try {
+    await expect.poll(() => existsSync(fileOf(lost)), { timeout: 30_000 }).toBe(false);
+    const later = await lose();
+    // When the second one is gone, the round that removed the first one is over.
+    for (let round = 0; round < 2; round += 1) {
+      const { path, content } = await put(first);
+      await first.storage('DELETE', path);
+      const isGone = async (): Promise<boolean> => {
+        await gateways.renewAll();
+        return !existsSync(fileOf(content));
+      };
+      await expect.poll(isGone, { timeout: 30_000 }).toBe(true);
+    }
+    expect(existsSync(fileOf(later))).toBe(true);
+  } finally {
+    await collecting.stop();
+  }
+  expect(await gateways.collect({ sweep: true })).toMatchObject({ orphans: 1 });
 });
 
 test('two links that are deleted at the same time leave nothing behind', async () => {
