@@ -10,6 +10,7 @@ import { placeOf } from '../../src/server/storage/paths.ts';
 import { foldCounts } from '../../src/server/store/counts.ts';
 import type { LocalStore } from '../../src/server/store/open.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
+import { countWrites } from '../../src/server/store/postgres/write.ts';
 import { createDatabase } from '../support/cluster-database.ts';
 import { CrowdedTree } from '../support/crowded-tree.ts';
 import { findDamage } from '../support/find-damage.ts';
@@ -119,6 +120,17 @@ test('directories, links and uploads of many clients: what was acknowledged is t
   // All that can meet has met.
   const all = ['mkdir 204', 'rmdir 204', 'rmdir 400', 'put 204', 'link 204', 'mark 204', 'delete 204', 'part 204', 'commit 201'];
   expect([seed, all.filter((kind) => !met.has(kind))]).toEqual([seed, []]);
+});
+
+test('uploads that many clients of two gateways begin at once do not stand in each other’s way', async () => {
+  const begin = async (_: unknown, number: number): Promise<number> =>
+    (await gateways()[number % 2]?.('POST', '/demo/uploads', { json: { objectPath: `/demo/stor/begun${number}` } }))?.status ?? 0;
+  const before = countWrites().retries;
+  const begun = await Promise.all(Array.from({ length: 60 }, begin));
+  expect(new Set(begun)).toEqual(new Set([201]));
+  // Those whose ids begin with the same letters make the same directory: hardly two of them.
+  expect(countWrites().retries - before).toBeLessThan(10);
+  expect(await findDamage(store)).toEqual([]);
 });
 
 describe('an upload that gets a part while it ends', () => {

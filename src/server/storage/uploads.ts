@@ -18,7 +18,10 @@ import { readTarget, refuseArgument, refuseConditions } from './upload-headers.t
 /** Characters of an upload's id under which uploads are grouped. */
 const prefixLength = 3;
 
-/** Begins an upload. Whether the object can be where it is to be is seen at the commit. */
+/**
+ * Begins an upload. Whether the object can be where it is to be is seen at the commit. On PostgreSQL those that are begun at the same moment
+ * do not wait for each other, nor see each other: together they may pass the limit of open uploads by their number.
+ */
 export const createMultipartUpload: Handler<typeof storage.createMultipartUpload> = async ({ objectPath, headers = {} }, call) => {
   const { account } = call;
   refuseConditions(call.headers);
@@ -33,7 +36,7 @@ export const createMultipartUpload: Handler<typeof storage.createMultipartUpload
   const id = `${randomUUID().slice(0, -1)}${prefixLength}`;
   const created = call.now();
   const directory = partsDirectory(account.login, id);
-  await call.store.write(async (transaction) => {
+  await call.store.writeEntry(async (transaction) => {
     const open = transaction.selectFrom('uploads').select('id').where('account', '=', account.id).where('state', '<>', sql.lit('done'));
     const subject = { has: 'an account has', counted: 'open uploads', code: 'MultipartUploadInvalidArgumentError' };
     await assertRoom(call.settings, 'openUploads', open, subject);
