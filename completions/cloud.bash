@@ -408,7 +408,7 @@ _cloud_place() {
     'server collect') options="--database --database-file --bytes --bytes-credentials --keep-garbage -n,--dry-run --verify $_cloud_shared" ;;
     'server status') options="--database --database-file -w,--watch --watch-interval $_cloud_shared" ;;
     'server audit') options="--database --database-file --account --since -f,--follow -o,--output -j,--json --jq --columns --sort -H,--no-header -l,--long --color --no-input --no-pager -q,--quiet -v,--verbose+ --curl --profile --user --role --key-id --key-file --url --stor-url --api-version --ca --insecure --timeout --max-time --retries --max-requests-per-second -h,--help" ;;
-    'server apply') options="--database --database-file --prune --dry-run -y,--yes $_cloud_shared" ;;
+    'server apply') options="--database --database-file --bytes --bytes-credentials --prune --dry-run -y,--yes $_cloud_shared" ;;
     'server diff') options="--database --database-file --prune --exit-code $_cloud_shared" ;;
     'server import') options="--database --database-file --bytes --bytes-credentials --from $_cloud_shared" ;;
     'server accounts') commands='list create limit disable enable delete' aliases='list=ls delete=rm' options="$_cloud_shared" ;;
@@ -913,6 +913,8 @@ _cloud_value() {
     'server audit/--since') kind=text ;;
     'server apply/--database') kind=text ;;
     'server apply/--database-file') kind=file ;;
+    'server apply/--bytes') kind=text ;;
+    'server apply/--bytes-credentials') kind=file ;;
     'server diff/--database') kind=text ;;
     'server diff/--database-file') kind=file ;;
     'server import/--database') kind=text ;;

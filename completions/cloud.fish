@@ -1383,6 +1383,10 @@ function __cloud_valued
             return 0
         case 'server apply/--database-file'
             return 0
+        case 'server apply/--bytes'
+            return 0
+        case 'server apply/--bytes-credentials'
+            return 0
         case 'server diff/--database'
             return 0
         case 'server diff/--database-file'
@@ -2634,6 +2638,8 @@ complete -c cloud -n '__cloud_at \'server audit\'' -l since -x -d 'Only changes 
 complete -c cloud -n '__cloud_at \'server audit\'' -s f -l follow -d 'Show later ones as they come, until Ctrl-C'
 complete -c cloud -n '__cloud_at \'server apply\'' -l database -x -d 'PostgreSQL database, without a password; CLOUD_SERVER_DATABASE when absent'
 complete -c cloud -n '__cloud_at \'server apply\'' -l database-file -r -F -d 'Read the URL of the database from this file, with a password if it needs one'
+complete -c cloud -n '__cloud_at \'server apply\'' -l bytes -x -d 'Where contents are: file:///DIR, or s3://BUCKET?endpoint=URL with &region=NAME where the store has some; CLOUD_SERVER_BYTES when absent'
+complete -c cloud -n '__cloud_at \'server apply\'' -l bytes-credentials -r -F -d 'Read the key pair of s3:// from this file, as AWS tools write it; AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY when absent'
 complete -c cloud -n '__cloud_at \'server apply\'' -l prune -d 'Also delete what the parts of the document do not mention'
 complete -c cloud -n '__cloud_at \'server apply\'' -l dry-run -d 'Only show what would be done'
 complete -c cloud -n '__cloud_at \'server apply\'' -s y -l yes -d 'Do not ask before deleting'

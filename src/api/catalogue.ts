@@ -35,10 +35,11 @@ const imageDocument = {
   tags: optional(map('Tags')),
   published_at: optional(text('When it was published, ISO 8601; now when an image is made')),
   file: optional(
-    object('What its file is; the file itself is nowhere asked for', {
+    object('What its file is', {
       compression: choice('Compression', ['none', 'gzip', 'bzip2']),
       sha1: text('SHA-1 in hexadecimal'),
       size: number('Size in bytes'),
+      path: optional(text('The file itself, beside the document; without one the image has no file to export or copy')),
     }),
   ),
 };
@@ -81,6 +82,8 @@ export interface CatalogueState {
   readonly services: Readonly<Record<string, string>>;
   readonly packages: readonly Stored<PackageDocument>[];
   readonly images: readonly (Stored<ImageDocument> & {
+    /** Whether the cloud has its file, and not what is said of it alone. */
+    readonly hasFile: boolean;
     /** UUIDs of images that build on it, those of accounts among them. */
     readonly children: readonly string[];
   })[];
@@ -90,6 +93,15 @@ export interface CatalogueState {
 
 type Stored<T> = T & { readonly id: string; readonly version: string };
 
+/** The file of an image, which the cloud does not have yet. */
+export interface ImageUpload {
+  /** As the document has it. */
+  readonly path: string;
+  readonly compression: string;
+  readonly sha1: string;
+  readonly size: number;
+}
+
 /** What is to be written for a change. */
 export type CatalogueStep =
   | { readonly do: 'setUrl'; readonly table: 'datacenters' | 'services'; readonly name: string; readonly url: string }
@@ -97,8 +109,8 @@ export type CatalogueStep =
   | { readonly do: 'createPackage'; readonly fields: PackageDocument }
   | { readonly do: 'updatePackage'; readonly id: string; readonly fields: Partial<PackageDocument> }
   | { readonly do: 'deletePackage'; readonly id: string }
-  | { readonly do: 'createImage'; readonly fields: ImageDocument }
-  | { readonly do: 'updateImage'; readonly id: string; readonly fields: Partial<ImageDocument> }
+  | { readonly do: 'createImage'; readonly fields: ImageDocument; readonly upload?: ImageUpload | undefined }
+  | { readonly do: 'updateImage'; readonly id: string; readonly fields: Partial<ImageDocument>; readonly upload?: ImageUpload | undefined }
   | { readonly do: 'deleteImage'; readonly id: string }
   | { readonly do: 'setLimit'; readonly limit: LimitDocument }
   | { readonly do: 'removeLimit'; readonly limit: LimitDocument };

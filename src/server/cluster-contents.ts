@@ -13,12 +13,14 @@ export type ClusterPlace = Pick<ClusterStoreOptions, 'database' | 'bytes'>;
 
 const connections = 4;
 
-/** @throws {LocalError} for a folder without contents, which is not that of the database: all would be taken for lost */
-async function openContents({ database, bytes }: ClusterPlace): Promise<LocalStore> {
+/**
+ * @param admit for work that writes what gateways write, which needs a lease
+ * @throws {LocalError} for a folder without contents, which is not that of the database: all would be taken for lost
+ */
+export async function openContents({ database, bytes }: ClusterPlace, admit?: ClusterStoreOptions['admit']): Promise<LocalStore> {
   if (typeof bytes === 'string' && !existsSync(join(bytes, 'bytes')))
     throw new LocalError(`${bytes} has no contents of gateways`, { hint: 'give --bytes as the gateways have it' });
-  // Nothing is written that gateways write: no lease is needed.
-  return openClusterStore({ database, bytes, connections });
+  return openClusterStore({ database, bytes, connections, admit });
 }
 
 /** A content that goes, or would. */

@@ -141,6 +141,7 @@ export const cluster: Guide = {
             'cloud server apply cloud.yaml --database-file /etc/cloud/database',
           ],
         },
+        'The file of an image is described by `file: { compression: gzip, sha1: ..., size: ... }`. With a `path` too, which counts from where the document is, `apply` compares the file with size and SHA-1 and stores it among the contents of the gateways: it needs `--bytes` as they have it then, and, where that is a folder, their user. A file that the cloud has is not stored again; one that nothing refers to any more goes like every other content.',
       ],
     },
     {

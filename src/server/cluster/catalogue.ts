@@ -3,7 +3,10 @@ import type { Kysely, Transaction } from 'kysely';
 import type { CatalogueState, CatalogueStep, ImageDocument, LimitDocument, PackageDocument } from '../../api/catalogue.ts';
 import { withDatabase } from '../cluster-accounts.ts';
 import { operator } from '../seed/operator.ts';
+import { releaseContents } from '../storage/contents.ts';
 import type { ImageRow, PackageRow, Schema } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+import { storeFiles, type FileSource } from './catalogue-files.ts';
 import { noteOperator } from './note-operator.ts';
 
 /** What a cloud offers beside accounts, as an operator reads and writes it: addresses, packages, public images, limits. */
@@ -40,6 +43,7 @@ function showImage(row: ImageRow, children: readonly string[]): CatalogueState['
     requirements: JSON.parse(row.requirements) as Record<string, unknown>,
     tags: JSON.parse(row.tags) as Record<string, unknown>,
     ...(file && { file }),
+    hasFile: row.content !== null,
     children,
   };
 }
@@ -109,13 +113,41 @@ function imageColumns({ requirements, tags, file, published_at: published, ...fi
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
 }
 
-async function createImage(transaction: Transaction<Schema>, fields: ImageDocument, now: number): Promise<void> {
+/** Contents of files of images, by their paths in the document. */
+type FileContents = ReadonlyMap<string, string>;
+
+async function createImage(
+  transaction: Transaction<Schema>,
+  { fields, upload }: Extract<CatalogueStep, { do: 'createImage' }>,
+  contents: FileContents,
+  now: number,
+): Promise<void> {
   const { name, version, os, type } = fields;
-  const absent = { description: null, homepage: null, eula: null, origin: null, error: null, content: null };
+  const content = upload === undefined ? null : (contents.get(upload.path) ?? null);
+  const absent = { description: null, homepage: null, eula: null, origin: null, error: null, content };
   const empty = { requirements: '{}', files: '[]', tags: '{}', acl: '[]' };
   const usual = { id: randomUUID(), owner: operator, public: 1, state: 'active', published_at: now };
   const row: ImageRow = { ...absent, ...empty, ...usual, name, version, os, type, ...imageColumns(fields) };
   await transaction.insertInto('images').values(row).execute();
+}
+
+/** Where something else is said of its file than before, it has the file that is given, or none: that of before is not what is said. */
+async function updateImage(
+  transaction: Transaction<Schema>,
+  { id, fields, upload }: Extract<CatalogueStep, { do: 'updateImage' }>,
+  contents: FileContents,
+): Promise<void> {
+  const hasOtherFile = fields.file !== undefined || upload !== undefined;
+  const before = await transaction.selectFrom('images').select('content').where('id', '=', id).executeTakeFirst();
+  const content = upload === undefined ? null : (contents.get(upload.path) ?? null);
+  const columns = { ...imageColumns(fields), ...(hasOtherFile && { content }) };
+  await transaction.updateTable('images').set(columns).where('id', '=', id).execute();
+  if (hasOtherFile) await releaseContents(transaction, [before?.content]);
+}
+
+async function deleteImage(transaction: Transaction<Schema>, id: string): Promise<void> {
+  const gone = await transaction.deleteFrom('images').where('id', '=', id).returning('content').executeTakeFirst();
+  await releaseContents(transaction, [gone?.content]);
 }
 
 async function removeLimit(transaction: Transaction<Schema>, { account, by, check, os, image }: LimitDocument): Promise<void> {
@@ -133,7 +165,7 @@ async function setLimit(transaction: Transaction<Schema>, limit: LimitDocument):
   await transaction.insertInto('limits').values({ account: id, by, value, check, os, image }).execute();
 }
 
-async function execute(transaction: Transaction<Schema>, step: CatalogueStep, now: number): Promise<void> {
+async function execute(transaction: Transaction<Schema>, step: CatalogueStep, contents: FileContents, now: number): Promise<void> {
   switch (step.do) {
     case 'setUrl':
       await transaction
@@ -155,13 +187,13 @@ async function execute(transaction: Transaction<Schema>, step: CatalogueStep, no
       await transaction.deleteFrom('packages').where('id', '=', step.id).execute();
       break;
     case 'createImage':
-      await createImage(transaction, step.fields, now);
+      await createImage(transaction, step, contents, now);
       break;
     case 'updateImage':
-      await transaction.updateTable('images').set(imageColumns(step.fields)).where('id', '=', step.id).execute();
+      await updateImage(transaction, step, contents);
       break;
     case 'deleteImage':
-      await transaction.deleteFrom('images').where('id', '=', step.id).execute();
+      await deleteImage(transaction, step.id);
       break;
     case 'setLimit':
       await setLimit(transaction, step.limit);
@@ -199,17 +231,30 @@ export function readCatalogueState(database: string): Promise<CatalogueState> {
   return withDatabase(database, ({ db }) => readState(db));
 }
 
+/** Where and when a catalogue is changed. */
+export interface ChangeOptions {
+  readonly database: string;
+  /** Files that the changes need, and where contents are kept; none when absent. */
+  readonly files?: FileSource | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
 /**
  * Changes what there is, all at once or not at all.
  * @param plan gives the steps for what there is when they are done, and throws where they are not wanted then
+ * @throws {UsageError} when a file is not what is said of it
  */
-export function changeCatalogue(database: string, now: number, plan: (state: CatalogueState) => readonly CatalogueStep[]): Promise<void> {
-  return withDatabase(database, ({ write }) =>
+export function changeCatalogue(
+  { database, files, now }: ChangeOptions,
+  plan: (state: CatalogueState) => readonly CatalogueStep[],
+): Promise<void> {
+  const change = ({ write }: Pick<Store, 'write'>, contents: FileContents): Promise<void> =>
     write(async (transaction) => {
       for (const step of plan(await readState(transaction))) {
-        await execute(transaction, step, now);
+        await execute(transaction, step, contents, now);
         await noteStep(transaction, step);
       }
-    }),
-  );
+    });
+  return files === undefined ? withDatabase(database, (store) => change(store, new Map())) : storeFiles(database, files, change);
 }

@@ -1,12 +1,15 @@
-import type { Catalogue } from '../../../api/catalogue.ts';
+import type { Catalogue, ImageUpload } from '../../../api/catalogue.ts';
 import { exitCodes, LocalError, PartialError } from '../../../base/errors.ts';
+import type { World } from '../../../base/world.ts';
 import { command, type Context } from '../../../cli/command.ts';
 import { flag, one } from '../../../cli/parameters.ts';
 import { confirm } from '../../../cli/prompt.ts';
 import { records, text, type Output } from '../../../output/kinds.ts';
 import { countChanges, describeChange, endWith, paintFor, printChange, wantsText } from '../../rbac/show.ts';
 import { pruneHelp } from '../../rbac/words.ts';
+import { bytesOptions, readBytes } from '../bytes-place.ts';
 import { databaseOptions, readDatabase } from '../engines.ts';
+import { checkUploads, listUploads, readUpload } from './files.ts';
 import { planCatalogue, type CatalogueChange } from './plan.ts';
 import { readCatalogue } from './read.ts';
 
@@ -14,7 +17,7 @@ const columns = ['action', 'kind', 'name', 'differences'];
 const fileHelp = 'Document, YAML or JSON; - for stdin';
 
 const documentHelp =
-  'The document has a version ("1") and any of these parts: datacenters and services, each a record of URLs by name; packages (name, version, memory, disk, vcpus ...); images, the public ones (name, version, os, type, state, description, origin, requirements, tags, file ...); limits of accounts (account, by, value ...). Packages and images are found by their id, or by name and version. A part or a field that is absent is left alone. Of the services compute and storage and of its own datacenter a gateway tells its own addresses: --prune leaves these.';
+  'The document has a version ("1") and any of these parts: datacenters and services, each a record of URLs by name; packages (name, version, memory, disk, vcpus ...); images, the public ones (name, version, os, type, state, description, origin, requirements, tags, file ...); limits of accounts (account, by, value ...). Packages and images are found by their id, or by name and version. A part or a field that is absent is left alone. file says of the file of an image its compression, sha1 and size; where it has a path too, from the document on, apply stores the file beside the contents of the gateways (--bytes), unless the cloud has it. Of the services compute and storage and of its own datacenter a gateway tells its own addresses: --prune leaves these.';
 
 async function showChanges(context: Context, changes: readonly CatalogueChange[]): Promise<Output> {
   if (!wantsText(context)) return records(changes.map(describeChange), { columns, id: 'name' });
@@ -22,9 +25,16 @@ async function showChanges(context: Context, changes: readonly CatalogueChange[]
   return text(changes.map((change) => printChange(change, paint)).join(''));
 }
 
-async function planFor(database: string, document: Catalogue, prune: boolean): Promise<CatalogueChange[]> {
+/** What is to be done, after a look at the files that it needs. */
+async function planFor(
+  world: World,
+  file: string,
+  { database, document, prune }: { database: string; document: Catalogue; prune: boolean },
+): Promise<CatalogueChange[]> {
   const { readCatalogueState } = await import('../../../server/cluster/catalogue.ts');
-  return planCatalogue(document, await readCatalogueState(database), prune);
+  const changes = planCatalogue(document, await readCatalogueState(database), prune);
+  await checkUploads(world, file, listUploads(changes));
+  return changes;
 }
 
 export const diff = command({
@@ -35,7 +45,8 @@ export const diff = command({
   run: async (invocation) => {
     const { args, options, world, note } = invocation;
     const document = await readCatalogue(world, args.file);
-    const changes = await planFor(await readDatabase(invocation, options), document, options.prune);
+    const database = await readDatabase(invocation, options);
+    const changes = await planFor(world, args.file, { database, document, prune: options.prune });
     if (!options.exitCode || changes.length === 0) note(changes.length === 0 ? 'No differences' : countChanges(changes));
     const shown = await showChanges(invocation, changes);
     return options.exitCode && changes.length > 0
@@ -57,6 +68,7 @@ export const apply = command({
   arguments: { file: one(fileHelp, { values: 'file' }) },
   options: {
     ...databaseOptions,
+    ...bytesOptions,
     prune: flag(pruneHelp),
     dryRun: flag('Only show what would be done'),
     yes: flag('Do not ask before deleting', { short: 'y' }),
@@ -65,13 +77,17 @@ export const apply = command({
     const { args, options, world, note } = invocation;
     const document = await readCatalogue(world, args.file);
     const database = await readDatabase(invocation, options);
-    const changes = await planFor(database, document, options.prune);
+    const changes = await planFor(world, args.file, { database, document, prune: options.prune });
     if (changes.length === 0) note('Nothing to change');
     if (options.dryRun || changes.length === 0) return await showChanges(invocation, changes);
+    const uploads = listUploads(changes);
+    const bytes = uploads.length === 0 ? undefined : await readBytes(invocation, options);
     const deletions = changes.filter(({ action }) => action === 'delete').map(({ kind, name }) => `${kind} ${name}`);
     if (deletions.length > 0 && !options.yes) await confirm(world, `Delete ${deletions.join(', ')}?`);
     const { changeCatalogue } = await import('../../../server/cluster/catalogue.ts');
-    await changeCatalogue(database, world.now(), (state) => {
+    const read = (upload: ImageUpload): AsyncGenerator<Uint8Array> => readUpload(world, args.file, upload);
+    const files = bytes !== undefined && { files: { bytes, uploads, read, pid: world.pid } };
+    await changeCatalogue({ database, now: world.now(), ...files }, (state) => {
       const now = planCatalogue(document, state, options.prune);
       if (JSON.stringify(now) === JSON.stringify(changes)) return now.map(({ step }) => step);
       throw new LocalError('the cloud was changed by somebody else in the meantime: nothing was done', { hint: 'run the command again' });

@@ -1,4 +1,12 @@
-import type { Catalogue, CatalogueState, CatalogueStep, ImageDocument, LimitDocument, PackageDocument } from '../../../api/catalogue.ts';
+import type {
+  Catalogue,
+  CatalogueState,
+  CatalogueStep,
+  ImageDocument,
+  ImageUpload,
+  LimitDocument,
+  PackageDocument,
+} from '../../../api/catalogue.ts';
 import { UsageError } from '../../../base/errors.ts';
 import { nearest } from '../../../base/nearest.ts';
 import { compareFields, type Difference } from '../../../rbac/change.ts';
@@ -124,6 +132,17 @@ function checkOrigins(images: readonly ImageDocument[], existing: CatalogueState
   if (needed) throw new UsageError(`image ${label(needed)} cannot be deleted: image ${needed.children.join(', ')} builds on it`);
 }
 
+/** What is said of an image without where its file is, and the file where the cloud does not have it. */
+function splitFile(
+  wanted: ImageDocument,
+  existing: CatalogueState['images'][number] | undefined,
+): [ImageDocument, ImageUpload | undefined] {
+  if (wanted.file === undefined) return [wanted, undefined];
+  const { path, ...file } = wanted.file;
+  const isThere = existing?.hasFile === true && compareFields({ file }, existing).length === 0;
+  return [{ ...wanted, file }, path === undefined || isThere ? undefined : { path, ...file }];
+}
+
 function planImages({ images }: Catalogue, state: CatalogueState, prune: boolean): Part {
   if (images === undefined) return nothing;
   const { pairs, rest } = pair<ImageDocument, CatalogueState['images'][number]>(images, state.images);
@@ -132,14 +151,12 @@ function planImages({ images }: Catalogue, state: CatalogueState, prune: boolean
   return {
     changes: pairs.flatMap(({ wanted, existing }): CatalogueChange[] => {
       const name = label(wanted);
-      if (!existing) {
-        const differences = compareFields(wanted, {});
-        return [{ action: 'create', kind, name, differences, step: { do: 'createImage', fields: wanted } }];
-      }
+      const [fields, upload] = splitFile(wanted, existing);
+      const differences = [...compareFields(fields, existing ?? {}), ...compareFields({ 'file.path': upload?.path }, {})];
+      if (!existing) return [{ action: 'create', kind, name, differences, step: { do: 'createImage', fields, upload } }];
       refuseOtherId(kind, wanted, existing);
-      const differences = compareFields(wanted, existing);
       if (differences.length === 0) return [];
-      const step = { do: 'updateImage' as const, id: existing.id, fields: pick(wanted, differences) };
+      const step = { do: 'updateImage' as const, id: existing.id, fields: pick(fields, differences), upload };
       return [{ action: 'update', kind, name, differences, step }];
     }),
     pruned: rest.map((each) => ({ action: 'delete', kind, name: label(each), differences: [], step: { do: 'deleteImage', id: each.id } })),

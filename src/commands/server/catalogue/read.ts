@@ -76,6 +76,7 @@ function readImages(refuse: Refuse, images: readonly ImageDocument[]): ImageDocu
     if (origin !== undefined && !uuid.test(origin)) throw refuse(`images[${at}].origin`, `"${origin}" is not a UUID in lower case`);
     if (file && !/^[0-9a-f]{40}$/u.test(file.sha1)) throw refuse(`images[${at}].file.sha1`, 'is not 40 hexadecimal digits in lower case');
     checkNumber(refuse, `images[${at}].file.size`, file?.size, 0);
+    if (file?.path?.trim() === '') throw refuse(`images[${at}].file.path`, 'is empty');
     const odd = Object.entries(tags).find(([, value]) => !['string', 'number', 'boolean'].includes(typeof value));
     if (odd) throw refuse(`images[${at}].tags.${odd[0]}`, 'must be a string, a number or a boolean');
     return { ...image, ...(published !== undefined && { published_at: readDate(refuse, `images[${at}].published_at`, published) }) };
