@@ -43,14 +43,17 @@ export interface CollectOptions {
   readonly onGone?: ((id: string, why: Reason) => void) | undefined;
 }
 
-/** Why a content goes: its object was overwritten or deleted, or nothing refers to it and nobody noted why. */
-export type Reason = 'unused' | 'orphan';
+/**
+ * Why a content goes: its object was overwritten or deleted; nothing refers to it and nobody noted why; or who stored it in parts ended before
+ * the last of them.
+ */
+export type Reason = 'unused' | 'orphan' | 'unfinished';
 
 /** What a collection did. */
 export interface Collected {
   /** Contents that were overwritten or deleted, and are removed. */
   readonly removed: number;
-  /** Contents that nothing ever referred to, or no note tells of, and are removed. */
+  /** Contents that nothing ever referred to, no note tells of, or that were never finished, and are removed. */
   readonly orphans: number;
   /** Contents that wait for readers, or until they were kept for as long as is wanted. */
   readonly waiting: number;
@@ -59,7 +62,7 @@ export interface Collected {
 }
 
 /** Contents that this process has removed. */
-const counts: Record<Reason, number> = { unused: 0, orphan: 0 };
+const counts: Record<Reason, number> = { unused: 0, orphan: 0, unfinished: 0 };
 
 /** How many contents this process has removed so far, and why. */
 export function countRemoved(): Readonly<typeof counts> {
@@ -119,6 +122,22 @@ async function removeOrphans(options: CollectOptions, { milliseconds }: Horizon,
     batch = [];
   }
   if (batch.length > 0) await look(batch);
+  return removed;
+}
+
+/** Gives up contents that were begun before all that runs: whoever stored them is gone. */
+async function removeUnfinished(options: CollectOptions, { milliseconds }: Horizon, goOn: () => Promise<boolean>): Promise<number> {
+  const { store, dryRun = false, onGone } = options;
+  let removed = 0;
+  for await (const { id, abort } of store.bytes.listUnfinished?.(Math.floor(milliseconds) - orphanAge) ?? []) {
+    if (!(await goOn())) break;
+    if (!dryRun) {
+      await abort();
+      counts.unfinished += 1;
+    }
+    onGone?.(id, 'unfinished');
+    removed += 1;
+  }
   return removed;
 }
 
@@ -185,8 +204,9 @@ export async function collect(options: CollectOptions): Promise<Collected | unde
     const removed = await removeNoted(options, horizon, goOn);
     const lost = sweep && (await goOn()) ? await removeLostRows(options) : 0;
     const orphans = sweep && (await goOn()) ? await removeOrphans(options, horizon, goOn) : 0;
+    const unfinished = sweep && (await goOn()) ? await removeUnfinished(options, horizon, goOn) : 0;
     const waiting = (await measureGarbage(db)).count - (dryRun ? removed : 0);
-    return { removed, orphans: orphans + lost, waiting, horizon: horizon.milliseconds };
+    return { removed, orphans: orphans + lost + unfinished, waiting, horizon: horizon.milliseconds };
   } finally {
     await leaveDuty(db, 'collect', holder);
   }

@@ -13,14 +13,16 @@ export type ClusterPlace = Pick<ClusterStoreOptions, 'database' | 'bytes'>;
 
 const connections = 4;
 
-/**
- * @param admit for work that writes what gateways write, which needs a lease
- * @throws {LocalError} for a folder without contents, which is not that of the database: all would be taken for lost
- */
-export async function openContents({ database, bytes }: ClusterPlace, admit?: ClusterStoreOptions['admit']): Promise<LocalStore> {
+/** @throws {LocalError} for a folder without contents, which is not that of the database: all would be taken for lost */
+export function assertContents(bytes: ClusterPlace['bytes']): void {
   if (typeof bytes === 'string' && !existsSync(join(bytes, 'bytes')))
     throw new LocalError(`${bytes} has no contents of gateways`, { hint: 'give --bytes as the gateways have it' });
-  return openClusterStore({ database, bytes, connections, admit });
+}
+
+async function openContents({ database, bytes }: ClusterPlace): Promise<LocalStore> {
+  assertContents(bytes);
+  // Nothing is written that gateways write: no lease is needed.
+  return openClusterStore({ database, bytes, connections });
 }
 
 /** A content that goes, or would. */

@@ -108,6 +108,7 @@ test('metrics tell of garbage: noted by this gateway, waiting and for how long i
   expect([...(all.get('cloud_garbage_removed_total')?.samples.keys() ?? [])]).toEqual([
     series('cloud_garbage_removed_total', { why: 'unused' }),
     series('cloud_garbage_removed_total', { why: 'orphan' }),
+    series('cloud_garbage_removed_total', { why: 'unfinished' }),
   ]);
 });
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAll, streamOf } from '../../src/api/message.ts';
 import { discardBody } from '../../src/server/http/response.ts';
 import type { ByteStore } from '../../src/server/store/bytes.ts';
-import { openTestBytes } from '../support/byte-stores.ts';
+import { beginContent, openTestBytes } from '../support/byte-stores.ts';
 
 /** What every place of contents does; `CLOUD_TEST_BYTES` says which one these tests run on. */
 
@@ -145,6 +145,22 @@ describe('place', () => {
     expect(await readdir(dir)).not.toContain('none');
     await bytes.remove(compressed.id);
   });
+});
+
+test('a content that was begun in parts and never ended is given up when it is old; files have no such thing', async () => {
+  const id = await beginContent(dir);
+  const listUnfinished = async (before: number, abort = false): Promise<string[]> => {
+    const ids: string[] = [];
+    for await (const unfinished of bytes.listUnfinished?.(before) ?? []) {
+      ids.push(unfinished.id);
+      if (abort) await unfinished.abort();
+    }
+    return ids;
+  };
+  const [past, future] = [Date.now() - 3_600_000, Date.now() + 3_600_000];
+  expect(await listUnfinished(past)).toEqual([]);
+  expect(await listUnfinished(future, true)).toEqual(id === undefined ? [] : [id]);
+  expect(await listUnfinished(future)).toEqual([]);
 });
 
 test('100 at once, and the list of those that are older', async () => {

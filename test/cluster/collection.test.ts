@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readAll } from '../../src/api/message.ts';
 import { countRemoved } from '../../src/server/cluster-collector.ts';
+import type { Unfinished } from '../../src/server/store/bytes.ts';
 import { keepCollecting } from '../../src/server/keep-collecting.ts';
 import { catchUp } from '../support/cluster-database.ts';
 import { createTestGateways, type TestGateway, type TestGateways } from '../support/cluster-gateways.ts';
@@ -144,6 +145,38 @@ test('bytes of a request that has run for hours stay until their row is there; t
   expect(existsSync(fileOf(lost))).toBe(true);
   expect(await gateways.collect({ sweep: true })).toMatchObject({ orphans: 2 });
   expect([existsSync(fileOf(mine)), existsSync(fileOf(lost))]).toEqual([false, false]);
+});
+
+test('contents that were begun in parts before all that runs, and never finished, are given up by a sweep', async () => {
+  let now = 0;
+  const slow = await gateways.add(() => now);
+  const running = slow.lease.begin();
+  now += 3 * 3_600_000;
+  await gateways.renewAll();
+  await gateways.renewAll();
+  const hour = 3_600_000;
+  // Those of requests that run, and older ones.
+  const begun = new Map([
+    ['running', Date.now() - 2 * hour],
+    ['lost', Date.now() - 5 * hour],
+  ]);
+  const { bytes, db } = gateways.service.store;
+  const listUnfinished = async function* (before: number): AsyncGenerator<Unfinished> {
+    for (const [id, time] of begun) if (time < before) yield { id, abort: async () => void begun.delete(id) };
+  };
+  const store = { db, bytes: { ...bytes, listUnfinished } };
+  const gone: string[] = [];
+  const onGone = (id: string, why: string): void => void gone.push(`${id} ${why}`);
+  await gateways.collect({ store });
+  await gateways.collect({ store, sweep: true, dryRun: true, onGone });
+  expect([gone, [...begun.keys()]]).toEqual([['lost unfinished'], ['running', 'lost']]);
+  expect(await gateways.collect({ store, sweep: true })).toMatchObject({ orphans: 1 });
+  expect([...begun.keys()]).toEqual(['running']);
+  running.end();
+  await gateways.renewAll();
+  expect(await gateways.collect({ store, sweep: true })).toMatchObject({ orphans: 1 });
+  expect(begun.size).toBe(0);
+  await slow.end();
 });
 
 test('what is kept for a time stays for so long, and a sweep does not take it for lost', async () => {

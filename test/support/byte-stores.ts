@@ -119,3 +119,18 @@ export function cutContent(dir: string, id: string, size: number): Promise<void>
     async (client) => void (await client.send({ method: 'PUT', key: `bytes/${id}`, body: Buffer.alloc(size) })),
   );
 }
+
+/** Begins to store a content in parts, as a gateway does that is killed then. @returns its id; undefined where the tests keep contents in files */
+export function beginContent(dir: string): Promise<string | undefined> {
+  return withStore(
+    dir,
+    async () => undefined,
+    async (client) => {
+      const id = randomUUID();
+      const key = `bytes/${id}`;
+      const [, uploadId = ''] = /<UploadId>([^<]+)</u.exec(await client.send({ method: 'POST', key, query: { uploads: '' } })) ?? [];
+      await client.send({ method: 'PUT', key, query: { partNumber: '1', uploadId }, body: Buffer.alloc(5 * 1024 ** 2) });
+      return id;
+    },
+  );
+}

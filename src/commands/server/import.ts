@@ -40,6 +40,7 @@ export const importData = command({
       dataDir,
       database,
       bytes,
+      pid: world.pid,
       now: world.now(),
       signal: world.interrupted,
       note,

@@ -1,13 +1,10 @@
-import { hostname } from 'node:os';
 import type { ImageUpload } from '../../api/catalogue.ts';
 import type { ByteStream } from '../../api/message.ts';
-import { build } from '../../base/build.ts';
 import { UsageError } from '../../base/errors.ts';
-import { openContents, type ClusterPlace } from '../cluster-contents.ts';
+import { assertContents, type ClusterPlace } from '../cluster-contents.ts';
 import { storeImageFile } from '../compute/image-file.ts';
-import { keepLease, takeLease } from '../store/postgres/lease.ts';
-import { openPostgres } from '../store/postgres/open.ts';
 import type { Store } from '../store/store.ts';
+import { workUnderLease } from './under-lease.ts';
 
 /** Files of images, which `cloud server apply` puts among the contents of a cluster. */
 
@@ -45,32 +42,13 @@ async function storeAll(store: Store, source: FileSource): Promise<Map<string, s
   }
 }
 
-/**
- * Stores files, then does work with the contents that they became, by their paths. A lease keeps
- * collectors from what no row names yet, however long it takes; where it was lost, the work is refused.
- */
-export async function storeFiles(
+/** Stores files, then does work with the contents that they became, by their paths. */
+export function storeFiles(
   database: string,
   source: FileSource,
   work: (store: Store, contents: ReadonlyMap<string, string>) => Promise<void>,
 ): Promise<void> {
-  const own = await openPostgres(database, 1);
-  const ends: (() => Promise<void>)[] = [() => own.destroy()];
-  try {
-    // Before anything of it is asked for: the tables may be of another release.
-    const store = await openContents({ database, bytes: source.bytes }, (transaction) => lease.admit(transaction));
-    ends.push(() => store.close());
-    const lease = await takeLease(own, { address: `apply ${source.pid} of ${hostname()}`, version: build.version });
-    // Where the database is away it ends by itself.
-    ends.push(() => lease.release().catch(() => undefined));
-    const keeping = keepLease(lease, () => undefined);
-    ends.push(() => keeping.stop());
-    const running = lease.begin();
-    ends.push(async () => running.end());
-    const contents = await storeAll(store, source);
-    // What it refuses to use is left to collectors: of a commit whose answer was lost nobody knows here.
-    await lease.within(running, () => work(store, contents));
-  } finally {
-    for (const end of ends.toReversed()) await end();
-  }
+  assertContents(source.bytes);
+  // What the work refuses to use is left to collectors: of a commit whose answer was lost nobody knows here.
+  return workUnderLease('apply', { database, ...source }, async (store) => work(store, await storeAll(store, source)));
 }

@@ -69,7 +69,8 @@ function showGarbage({ read }: Metrics, garbage: GatewayGauges['garbage']): void
   read({ name: 'cloud_garbage_noted_total', help: 'Contents that this gateway left to the collector.', type: 'counter' }, () =>
     some(countWrites().noted),
   );
-  const removed = 'Contents that this gateway removed as collector: that were overwritten or deleted, or that nothing refers to.';
+  const removed =
+    'Contents that this gateway removed as collector: that were overwritten or deleted, that nothing refers to, or that were never finished.';
   read({ name: 'cloud_garbage_removed_total', help: removed, labels: ['why'], type: 'counter' }, () =>
     Object.entries(countRemoved()).map(([why, count]) => [[why], count] as const),
   );

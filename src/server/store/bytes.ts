@@ -8,6 +8,13 @@ export interface StoredBytes {
   md5: string;
 }
 
+/** A content that somebody began to store in several parts, and has not ended. */
+export interface Unfinished {
+  readonly id: string;
+  /** Gives it up with what there is of it; nothing happens where it has ended. */
+  readonly abort: () => Promise<void>;
+}
+
 /**
  * Where contents are kept: write a stream, read a range, remove, list. Contents never change once written, so readers,
  * links and overwriting never disturb each other. Where they are kept elsewhere than on this machine, all but `measureFree` may throw
@@ -36,4 +43,6 @@ export interface ByteStore {
   remove(id: string): Promise<void>;
   /** Ids of all contents, or of those written before a time (milliseconds since the epoch). */
   list(before?: number): AsyncIterable<string>;
+  /** Contents that were begun before a time and are no contents yet. Absent where a crash leaves nothing of them. */
+  listUnfinished?(before: number): AsyncIterable<Unfinished>;
 }

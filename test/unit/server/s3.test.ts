@@ -101,6 +101,47 @@ test('each request is signed, names what it is about, and no secret is sent', as
   expect(asked[0]?.headers['content-md5']).toBe(createHash('md5').update('x').digest('base64'));
 });
 
+test('unfinished uploads of contents are listed over pages, and given up when they are old', async () => {
+  const upload = (key: string, uploadId: string, begun: string): string =>
+    `<Upload><Key>${key}</Key><UploadId>${uploadId}</UploadId><Initiator><ID>me</ID></Initiator><Initiated>${begun}</Initiated></Upload>`;
+  const page = (more: string, ...uploads: string[]): string =>
+    `<?xml version="1.0"?><ListMultipartUploadsResult><Bucket>cloud</Bucket>${more}${uploads.join('')}</ListMultipartUploadsResult>`;
+  const [old, young] = ['2026-01-01T00:00:00.000Z', '2026-01-03T00:00:00.000Z'];
+  const next = `<NextKeyMarker>here/bytes/${id}</NextKeyMarker><NextUploadIdMarker>a&amp;b</NextUploadIdMarker><IsTruncated>true</IsTruncated>`;
+  const { bytes, asked } = await open(({ method, url }, response) => {
+    // The second one has ended meanwhile.
+    if (method === 'DELETE') return url.endsWith('=last') ? refuse(response, 404, 'NoSuchUpload') : void response.writeHead(204).end();
+    if (url.includes('key-marker'))
+      return void response.end(page('<IsTruncated>false</IsTruncated>', upload(`here/bytes/${id}.z`, 'last', old)));
+    const others = [
+      upload(`here/bytes/${id}`, 'young', young),
+      upload('here/bytes/notes', 'foreign', old),
+      upload(`here/bytes/${id}`, 'undated', ''),
+    ];
+    return void response.end(page(next, ...others, upload(`here/bytes/${id}`, 'a&amp;b', old)));
+  });
+  const ids: string[] = [];
+  for await (const unfinished of bytes.listUnfinished?.(Date.parse('2026-01-02')) ?? []) {
+    ids.push(unfinished.id);
+    await unfinished.abort();
+  }
+  expect(ids).toEqual([id, `${id}.z`]);
+  expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
+    'GET /cloud?prefix=here%2Fbytes%2F&uploads=',
+    `DELETE /cloud/here/bytes/${id}?uploadId=a%26b`,
+    `GET /cloud?key-marker=here%2Fbytes%2F${id}&prefix=here%2Fbytes%2F&upload-id-marker=a%26b&uploads=`,
+    `DELETE /cloud/here/bytes/${id}.z?uploadId=last`,
+  ]);
+});
+
+test.each([
+  [403, 'AccessDenied'],
+  [501, 'NotImplemented'],
+])('a store that does not list unfinished uploads (%i) has none that can be given up', async (status, code) => {
+  const { bytes } = await open((_, response) => refuse(response, status, code), { patience: 100 });
+  for await (const _ of bytes.listUnfinished?.(Infinity) ?? []) throw new Error('nothing is listed');
+});
+
 describe('what passes is tried again', () => {
   test.each([
     [503, 'SlowDown'],

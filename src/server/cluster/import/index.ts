@@ -2,15 +2,15 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Kysely } from 'kysely';
 import { LocalError } from '../../../base/errors.ts';
 import type { Schema } from '../../store/schema.ts';
-import { openClusterStore, type ClusterStoreOptions } from '../../store/postgres/open.ts';
 import type { Store } from '../../store/store.ts';
+import { workUnderLease, type StoringOptions } from '../under-lease.ts';
 import { beginAccounts, countRows, enableAccounts, listAccounts, type AccountCounts } from './accounts.ts';
 import { copyEntries, measureEntries, type CopiedEntries } from './entries.ts';
 import { copyImages } from './images.ts';
 import { openSource } from './source.ts';
 
 /** What is brought where. */
-export interface ImportOptions extends Pick<ClusterStoreOptions, 'database' | 'bytes'> {
+export interface ImportOptions extends StoringOptions {
   readonly dataDir: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -78,33 +78,32 @@ function assertEqual(what: string, read: object, there: object): void {
  */
 export async function importData({ dataDir, now, signal, note, onProgress, ...places }: ImportOptions): Promise<Imported> {
   const source = await openSource(dataDir);
-  let to: Store | undefined;
   try {
     const { store: from } = source;
     const accounts = await listAccounts(from.db);
     const logins = accounts.map(({ login }) => login);
-    to = await openClusterStore({ ...places, connections });
-    if (await beginAccounts(from, to, accounts)) note('Going on with the import that was begun');
-    const { paths: leftOut, jobs: jobsLeftOut, uploads: uploadsLeftOut } = await findLeftOut(from, note);
-    const { images, contents } = await copyImages(from, to);
-    const total = await countAll(from.db, 'entries');
-    const copied = await copyEntries({
-      from,
-      to,
-      images: contents,
-      leftOut,
-      now,
-      signal,
-      onProgress: (entries) => onProgress(entries, total),
+    return await workUnderLease('import', { ...places, connections }, async (to) => {
+      if (await beginAccounts(from, to, accounts)) note('Going on with the import that was begun');
+      const { paths: leftOut, jobs: jobsLeftOut, uploads: uploadsLeftOut } = await findLeftOut(from, note);
+      const { images, contents } = await copyImages(from, to);
+      const total = await countAll(from.db, 'entries');
+      const copied = await copyEntries({
+        from,
+        to,
+        images: contents,
+        leftOut,
+        now,
+        signal,
+        onProgress: (entries) => onProgress(entries, total),
+      });
+      source.assertUnchanged();
+      assertEqual('entries, objects and bytes', copied, await measureEntries(to, logins));
+      const counts = await countRows(from.db, accounts);
+      assertEqual('rows of accounts', counts, await countRows(to.db, accounts));
+      await enableAccounts(to, accounts);
+      return { accounts: logins, ...counts, images, ...copied, jobsLeftOut, uploadsLeftOut };
     });
-    source.assertUnchanged();
-    assertEqual('entries, objects and bytes', copied, await measureEntries(to, logins));
-    const counts = await countRows(from.db, accounts);
-    assertEqual('rows of accounts', counts, await countRows(to.db, accounts));
-    await enableAccounts(to, accounts);
-    return { accounts: logins, ...counts, images, ...copied, jobsLeftOut, uploadsLeftOut };
   } finally {
-    await to?.close();
     await source.close();
   }
 }

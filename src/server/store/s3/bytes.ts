@@ -9,7 +9,7 @@ import { compress, inflateRange, isCompressed, markCompressed } from '../compres
 import { keepInline, readInline } from '../inline-bytes.ts';
 import { isRow } from '../row-bytes.ts';
 import { openS3, S3Refusal, type S3Client, type S3Times } from './client.ts';
-import { listObjects } from './listing.ts';
+import { listObjects, listUploads } from './listing.ts';
 import type { S3Options } from './options.ts';
 import { putStream } from './put.ts';
 import { readObject, readWhole } from './read.ts';
@@ -31,6 +31,11 @@ const keyOf = (id: string): string => `${folder}${id}`;
 
 function isMissing(error: unknown): boolean {
   return error instanceof S3Refusal && error.status === 404 && error.reason !== 'NoSuchBucket';
+}
+
+/** Whether the store does not say which uploads are unfinished, or not to this key pair. */
+function isUnlisted(error: unknown): boolean {
+  return error instanceof S3Refusal && [403, 405, 501].includes(error.status);
 }
 
 /** Stores a body under an id. */
@@ -104,6 +109,23 @@ export function openS3Bytes(options: S3Options, times?: Partial<S3Times>): S3Byt
     async *list(before = Infinity) {
       for await (const { name, modified } of listObjects(client, `${options.prefix}${folder}`)) {
         if (ownId.test(name) && (before === Infinity || modified < before)) yield name;
+      }
+    },
+
+    async *listUnfinished(before) {
+      try {
+        for await (const { name, uploadId, begun } of listUploads(client, `${options.prefix}${folder}`)) {
+          if (!ownId.test(name) || begun >= before) continue;
+          const request = { method: 'DELETE', key: keyOf(name), query: { uploadId } } as const;
+          const abort = async (): Promise<void> => {
+            await client.send(request).catch((error: unknown) => {
+              if (!isMissing(error)) throw error;
+            });
+          };
+          yield { id: name, abort };
+        }
+      } catch (error) {
+        if (!isUnlisted(error)) throw error;
       }
     },
 

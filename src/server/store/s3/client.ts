@@ -142,7 +142,8 @@ async function readRefusal(request: S3Request, { status, body }: S3Answer): Prom
 
 /** Whether the same request may succeed a moment later. */
 function mayPass(error: S3Refusal): boolean {
-  if (error instanceof StoreFull) return false;
+  // What a store does not implement it does not implement a moment later.
+  if (error instanceof StoreFull || error.status === 501) return false;
   return error.status >= 500 || error.status === 408 || error.status === 429 || passing.has(error.reason);
 }
 

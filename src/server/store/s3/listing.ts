@@ -24,3 +24,28 @@ export async function* listObjects(client: S3Client, prefix: string): AsyncGener
     token = readElement(page, 'IsTruncated') === 'true' ? readElement(page, 'NextContinuationToken') : undefined;
   } while (token !== undefined);
 }
+
+/** An object that is being sent in parts. */
+export interface ListedUpload {
+  /** Key of the object behind the prefix that was asked for. */
+  readonly name: string;
+  readonly uploadId: string;
+  /** When it was begun, milliseconds since the epoch, by the clock of the store. */
+  readonly begun: number;
+}
+
+/** All unfinished uploads of objects whose keys begin with a prefix, a page at a time. */
+export async function* listUploads(client: S3Client, prefix: string): AsyncGenerator<ListedUpload> {
+  let markers: Record<string, string> | undefined = {};
+  while (markers !== undefined) {
+    const page: string = await client.send({ method: 'GET', query: { uploads: '', prefix, ...markers } });
+    for (const upload of readElements(page, 'Upload')) {
+      const [key = '', uploadId = ''] = [readElement(upload, 'Key'), readElement(upload, 'UploadId')];
+      const begun = Date.parse(readElement(upload, 'Initiated') ?? '');
+      if (key.startsWith(prefix) && uploadId !== '' && !Number.isNaN(begun)) yield { name: key.slice(prefix.length), uploadId, begun };
+    }
+    const [key, uploadId] = [readElement(page, 'NextKeyMarker'), readElement(page, 'NextUploadIdMarker')];
+    const isMore = readElement(page, 'IsTruncated') === 'true' && key !== undefined && uploadId !== undefined;
+    markers = isMore ? { 'key-marker': key, 'upload-id-marker': uploadId } : undefined;
+  }
+}

@@ -124,7 +124,7 @@ export async function putStream(client: S3Client, key: string, body: ByteStream,
     return size;
   } catch (error) {
     await sending.catch(() => undefined);
-    // What is not aborted now stays until a lifecycle rule of the bucket ends it.
+    // What is not aborted now is left to collectors.
     await parts?.abort().catch(() => undefined);
     throw error;
   }
