@@ -70,6 +70,40 @@ test('a job waits while there are gateways alone, and a worker does it', { timeo
   expect((await jobs.readOutputs(id)).text).toBe([0, 1, 2, 3].map((at) => `${name(at)}\n`).join(''));
 });
 
+test('inputs and outputs go between a worker and the store: every gateway stands still meanwhile', { timeout: 120_000 }, async () => {
+  await endAll();
+  const put = async (name: string, size: number): Promise<string> => {
+    expect((await jobs.ask('PUT', `/alice/stor/${name}`, name.at(-1)?.repeat(size))).status).toBe(204);
+    return `/alice/stor/${name}`;
+  };
+  const sizes = { inline: 400, row: 16_000, file: 200_000 };
+  const inputs = [await put('carried-a', sizes.inline), await put('carried-b', sizes.row), await put('carried-c', sizes.file)];
+  const id = await jobs.create([{ exec: 'cat' }]);
+  await jobs.feed(id, inputs, inputs.length);
+  for (const { child } of gateways) child.kill('SIGSTOP');
+  try {
+    await startWorker();
+    const read = (): Promise<{ state: string } | undefined> =>
+      store.db.selectFrom('jobs').select('state').where('id', '=', id).executeTakeFirst();
+    await expect.poll(read, wait).toEqual({ state: 'done' });
+    const made = await store.db
+      .selectFrom('entries')
+      .select(['size', 'content'])
+      .where('parent', 'like', `/alice/jobs/${id}/stor/%`)
+      .where('type', '=', 'object')
+      .orderBy('size')
+      .execute();
+    // What is small stands in the database, what is larger is where all contents are.
+    expect(made.map(({ size, content }) => [size, /^(?:inline|row)(?=\/)/u.exec(content ?? '')?.[0] ?? 'file'])).toEqual(
+      Object.entries(sizes).map(([kind, size]) => [size, kind]),
+    );
+  } finally {
+    for (const { child } of gateways) child.kill('SIGCONT');
+  }
+  const { text } = await jobs.readOutputs(id);
+  expect(text.split('').toSorted().join('')).toBe(`${'a'.repeat(sizes.inline)}${'b'.repeat(sizes.row)}${'c'.repeat(sizes.file)}`);
+});
+
 describe('one worker', () => {
   test('SIGTERM: the task under way is finished, the others are given back and done by another', { timeout: 120_000 }, async () => {
     await endAll();

@@ -87,11 +87,11 @@ async function collectEmission(store: Store, task: Task, folder: TaskFolder, emi
   }
   const base = baseOf(task.job, task.phase.number, task.origin);
   if (path === '') {
-    const object = await saveFile(store, folder.open(body), base);
+    const object = await saveFile(store, folder.open(body), { base, now });
     return { outputs: [{ path: object.place.path, given: 0, reducer }], objects: [object], named: [] };
   }
   const described = await describeNamed(store, task, emission, now);
-  const named: NamedObject = { ...(await saveFile(store, folder.open(body), base)), ...described };
+  const named: NamedObject = { ...(await saveFile(store, folder.open(body), { base, now })), ...described };
   const outputs: TaskOutput[] = kind === 'tee' ? [] : [{ path: named.place.path, given: 1, reducer }];
   return { outputs, objects: [], named: [named] };
 }
@@ -127,7 +127,8 @@ export async function collectOutputs(
     }
   }
   if (!isExplicit) {
-    const object = await saveFile(store, openTaskFile(join(streams, 'out', slot)), baseOf(task.job, task.phase.number, task.origin));
+    const base = baseOf(task.job, task.phase.number, task.origin);
+    const object = await saveFile(store, openTaskFile(join(streams, 'out', slot)), { base, now });
     collected.push({ outputs: [{ path: object.place.path, given: 0 }], objects: [object], named: [] });
   }
   return {

@@ -34,6 +34,7 @@ async function failInit({ store, now }: Options, job: ActiveJob, phase: ActivePh
     stderr: join(streamDirectory(directory), 'err', 'init'),
     directory: join(rootDirectory(directory), 'home'),
     base,
+    now,
   });
   await store.write((transaction) => putObjects(transaction, traces.objects ?? [], now()));
   return {

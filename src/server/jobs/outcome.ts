@@ -10,6 +10,8 @@ export interface NewObject {
   readonly size: number;
   /** Base64. */
   readonly md5: string;
+  /** The bytes where the content is to stand in a row, which is written with the record. */
+  readonly row?: Uint8Array | undefined;
 }
 
 /** An object that a task named: it is put where it belongs, over what is there, as by a PUT of the job's creator. */

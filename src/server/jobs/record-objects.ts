@@ -8,6 +8,7 @@ import { refuseJobPlace } from '../storage/job-places.ts';
 import { parentOf, refuseRoot, refuseUploads, type Place } from '../storage/paths.ts';
 import { changeCount } from '../store/counts.ts';
 import { listRows } from '../store/list-rows.ts';
+import { insertRows } from '../store/row-bytes.ts';
 import type { Schema } from '../store/schema.ts';
 import { failOutput } from './collect-outputs.ts';
 import type { Failure, NamedObject, NewObject } from './outcome.ts';
@@ -24,8 +25,15 @@ export function groupBy<T, K>(list: readonly T[], keyOf: (item: T) => K): Map<K,
   return groups;
 }
 
+/** Writes the contents of objects that stand in rows. */
+async function putRows(transaction: Transaction<Schema>, objects: readonly NewObject[]): Promise<void> {
+  const rows = objects.flatMap(({ content, row }) => (content !== null && row ? [{ id: content, bytes: row }] : []));
+  await insertRows(transaction, rows);
+}
+
 /** Makes objects, and the directories that they are in; each has the role tags of its directory. */
 export async function putObjects(transaction: Transaction<Schema>, objects: readonly NewObject[], now: number): Promise<void> {
+  await putRows(transaction, objects);
   for (const [parent, group] of groupBy(objects, ({ place }) => place.parent)) {
     const above = group[0] && parentOf(group[0].place);
     const roleTags = above ? await ensureDirectory(transaction, above, now) : '[]';
@@ -84,6 +92,7 @@ async function checkNamed(transaction: Transaction<Schema>, result: Result): Pro
 
 /** Puts the objects that tasks named, over what is there. @returns what they replaced. */
 export async function putNamed(transaction: Transaction<Schema>, named: readonly NamedObject[], now: number): Promise<Garbage[]> {
+  await putRows(transaction, named);
   const replaced: (string | null | undefined)[] = [];
   for (const { place, content, size, md5, headers, copies } of named) {
     const { parent, entry } = await findNamedPlace(transaction, place);

@@ -3,6 +3,10 @@ import { closeSync, createReadStream, fstatSync, readSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { placeOfAbsolute, type Place } from '../storage/paths.ts';
+import type { StoredBytes } from '../store/bytes.ts';
+import { isPostgres } from '../store/engine-of.ts';
+import { keepInline } from '../store/inline-bytes.ts';
+import { keepInRow, type RowBytes } from '../store/row-bytes.ts';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, Task } from './active-job.ts';
 import { rootDirectory, streamDirectory } from './isolation.ts';
@@ -48,8 +52,17 @@ function placeObject(base: string): Place {
 /** Room for a small file, and one byte more that tells that a file is larger. */
 const room = Buffer.allocUnsafe(smallFile + 1);
 
+/** Stores a few bytes: where the database is on another machine a row of it saves a request to the store of contents. @param now milliseconds since the epoch */
+async function keepSmall({ db, bytes: contents }: Store, bytes: Buffer, now: number): Promise<StoredBytes & Partial<RowBytes>> {
+  return keepInline(bytes) ?? (isPostgres(db) ? keepInRow(db, bytes, now) : undefined) ?? contents.keep(bytes);
+}
+
 /** Stores an open file of a zone as what an object under `base` is to be made of, and closes it; no file is an empty one. */
-export async function saveFile(store: Store, descriptor: number | undefined, base: string): Promise<NewObject> {
+export async function saveFile(
+  store: Store,
+  descriptor: number | undefined,
+  { base, now }: { base: string; now: () => number },
+): Promise<NewObject> {
   const place = placeObject(base);
   if (descriptor === undefined) return { place, content: null, size: 0, md5: emptyMd5 };
   let mustClose = true;
@@ -58,10 +71,10 @@ export async function saveFile(store: Store, descriptor: number | undefined, bas
     if (size === 0) return { place, content: null, size: 0, md5: emptyMd5 };
     const isSmall = size <= smallFile;
     mustClose = isSmall;
-    const stored = await (isSmall
-      ? store.bytes.keep(Buffer.from(room.subarray(0, size)))
+    const stored: StoredBytes & Partial<RowBytes> = await (isSmall
+      ? keepSmall(store, Buffer.from(room.subarray(0, size)), now())
       : store.bytes.write(createReadStream('', { fd: descriptor, start: 0 })));
-    return { place, content: stored.id, size: stored.size, md5: stored.md5 };
+    return { place, content: stored.id, size: stored.size, md5: stored.md5, row: stored.row };
   } finally {
     if (mustClose) closeSync(descriptor);
   }
@@ -98,12 +111,12 @@ function openSaid(file: string): number | undefined {
 /** Stores standard error and core file of a command that failed, where it left any. */
 export async function saveTraces(
   store: Store,
-  { stderr, directory, base }: { stderr: string; directory: string; base: string },
+  { stderr, directory, base, now }: { stderr: string; directory: string; base: string; now: () => number },
 ): Promise<Pick<Failure, 'stderr' | 'core' | 'objects'>> {
   const saidFile = openSaid(stderr);
   const coreFile = openCore(directory);
-  const said = saidFile === undefined ? undefined : await saveFile(store, saidFile, `${base}err.`);
-  const core = coreFile === undefined ? undefined : await saveFile(store, coreFile, `${base}core.`);
+  const said = saidFile === undefined ? undefined : await saveFile(store, saidFile, { base: `${base}err.`, now });
+  const core = coreFile === undefined ? undefined : await saveFile(store, coreFile, { base: `${base}core.`, now });
   const objects = [said, core].filter((object) => object !== undefined);
   return { stderr: said?.place.path, core: core?.place.path, objects };
 }
@@ -123,6 +136,7 @@ export async function collectFailure(store: Store, task: Task, { directory, slot
     stderr: join(streamDirectory(directory), 'err', slot),
     directory: join(rootDirectory(directory), 'work', slot),
     base,
+    now: job.now,
   });
   const what = ending.status === 0 ? 'or child process dumped core' : describeEnding(ending);
   return { code: 'UserTaskError', message: ending.limit ?? `user command ${what}`, ...traces };

@@ -53,6 +53,18 @@ export async function insertRow(transaction: Transaction<Schema>, { id, row: byt
   await insert(transaction, { id, bytes });
 }
 
+/** Rows in one statement. */
+const batchSize = 500;
+
+/** Writes the rows of contents, in the transaction that writes the entries which name them. */
+export async function insertRows(transaction: Transaction<Schema>, rows: readonly { id: string; bytes: Uint8Array }[]): Promise<void> {
+  for (let at = 0; at < rows.length; at += batchSize)
+    await transaction
+      .insertInto('contents')
+      .values(rows.slice(at, at + batchSize))
+      .execute();
+}
+
 /** The bytes of a content that stands in a row; undefined when no entry has it any more. */
 export async function readRow(db: Kysely<Schema>, id: string): Promise<Uint8Array | undefined> {
   const [row] = await select(db, { id });
