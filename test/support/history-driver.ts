@@ -51,6 +51,7 @@ export class HistoryDriver {
   readonly #directory: string;
   readonly #names: readonly string[];
   readonly #random: () => number;
+  readonly #large: { readonly share: number; readonly lines: number };
   /** How many lines each content has; which content each etag and each MD5 is of. */
   readonly #lines = new Map<string, number>();
   readonly #contentOf = new Map<string, string>();
@@ -59,10 +60,12 @@ export class HistoryDriver {
   readonly #latest = new Map<string, Seen>();
   #made = 0;
 
-  constructor(directory: string, names: readonly string[], random: () => number) {
+  /** @param large how many of the contents are so long that they can be cut in the middle, and how long these are */
+  constructor(directory: string, names: readonly string[], random: () => number, large = { share: 0.1, lines: 20_000 }) {
     this.#directory = directory;
     this.#names = names;
     this.#random = random;
+    this.#large = large;
   }
 
   /** Does one operation as a client. */
@@ -96,7 +99,7 @@ export class HistoryDriver {
     this.#made += 1;
     const content = `c${this.#made}`;
     // Some are long enough to be cut in the middle, and not to stand in the database.
-    const lines = this.#random() < 0.1 ? 20_000 : 1 + Math.floor(this.#random() * 300);
+    const lines = this.#random() < this.#large.share ? this.#large.lines : 1 + Math.floor(this.#random() * 300);
     const body = fill(content, lines);
     this.#lines.set(content, lines);
     this.#contentOfMd5.set(createHash('md5').update(body).digest('base64'), content);

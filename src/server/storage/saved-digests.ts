@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { asBytes } from '../store/as-bytes.ts';
-import type { ResumableDigest } from '../store/resumable-digest.ts';
+import type { openDigest, ResumableDigest } from '../store/resumable-digest.ts';
 import type { EntryRow, Schema, UploadDigestRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { useContent } from './contents.ts';
@@ -32,9 +32,13 @@ interface Running {
   chain: string;
 }
 
+/** Loaded when it is first used, and once. */
+let loading: Promise<{ readonly openDigest: typeof openDigest }> | undefined;
+
 async function resume(saved: UploadDigestRow | undefined): Promise<Running> {
-  const { openDigest } = await import('../store/resumable-digest.ts');
-  const digest = await openDigest(saved && asBytes(saved.state));
+  loading ??= import('../store/resumable-digest.ts');
+  const { openDigest: open } = await loading;
+  const digest = await open(saved && asBytes(saved.state));
   return saved && digest.isResumed ? { digest, parts: saved.parts, chain: saved.chain } : { digest, parts: 0, chain: '' };
 }
 

@@ -1,5 +1,5 @@
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
-import { Pool, types, type PoolClient } from 'pg';
+import { Pool, types } from 'pg';
 import { ApiError } from '../../../base/errors.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { explainQueryError } from './errors.ts';
@@ -25,8 +25,15 @@ function refuseNul(parameters: readonly unknown[]): void {
   throw new ApiError(400, 'BadRequest', 'the request has a NUL character where none can be');
 }
 
+/** What a connection of a pool does. */
+export interface PooledConnection {
+  query(sql: string, parameters: unknown[]): Promise<{ command: string; rowCount: number | null; rows: unknown[] }>;
+  /** @param error why it is not to be used again */
+  release(error?: Error): void;
+}
+
 /** A connection for one transaction. One that failed is closed: an answer may still be on its way to whoever had it next. */
-function guard(client: PoolClient): PostgresPoolClient {
+export function guard(client: PooledConnection): PostgresPoolClient {
   let broken: StoreUnavailable | undefined;
   const query = async <R>(sql: unknown, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<R>> => {
     if (broken) throw broken;

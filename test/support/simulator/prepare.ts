@@ -1,0 +1,57 @@
+import { foldCounts } from '../../../src/server/store/counts.ts';
+import { openPostgres } from '../../../src/server/store/postgres/open.ts';
+import { createWrites } from '../../../src/server/store/postgres/write.ts';
+import { seedAccount } from '../../../src/server/seed/account.ts';
+import { openDigest } from '../../../src/server/store/resumable-digest.ts';
+import type { LocalStore } from '../../../src/server/store/open.ts';
+import { runStatement } from '../postgres.ts';
+import { shareRsaKey } from '../rsa-keys.ts';
+import { signHeaders } from '../service.ts';
+import { SimulatedDatabase, takeClock } from './database.ts';
+import { simulateStorage, type Outcome, type StorageOptions } from './storage-history.ts';
+
+/** Simulations, one after the other, on one database. */
+export interface Simulations {
+  storage(options: StorageOptions): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+/** Tables that a simulation writes; all others stay as they were. */
+const written = [
+  'entries',
+  'contents',
+  'pieces',
+  'uploads',
+  'upload_digests',
+  'count_changes',
+  'garbage',
+  'gateways',
+  'duties',
+  'storage_usage',
+  'usage_changes',
+];
+
+/** Puts the tables back as they were at first, with nothing of an earlier simulation in their files: the order of rows is the same each time. */
+const startAnew = `truncate ${written.join(', ')} restart identity; insert into entries select * from sim.first_entries order by parent, name`;
+
+/** @param url a database that was migrated, in which nothing is */
+export async function prepareSimulations(url: string): Promise<Simulations> {
+  const db = await openPostgres(url);
+  const key = shareRsaKey('demo');
+  const store = { db, ...createWrites(db, undefined) } as unknown as LocalStore;
+  await seedAccount(store, { login: 'demo', publicKey: key.line, keyFile: '', now: 0 });
+  await foldCounts(db);
+  await db.destroy();
+  await takeClock(url);
+  await runStatement(url, 'create table sim.first_entries as select * from entries');
+  const signed = signHeaders('storage', { key, keyId: `/demo/keys/${key.fingerprint}` }) as Readonly<Record<string, string>>;
+  const database = new SimulatedDatabase(url);
+  const storage = async (options: StorageOptions): Promise<Outcome> => {
+    await database.look(startAnew);
+    return simulateStorage(database, signed, options);
+  };
+  // What is loaded when it is first used is loaded now.
+  await openDigest();
+  for (const work of ['objects', 'directories'] as const) await storage({ seed: 1, work });
+  return { storage, close: () => database.close() };
+}
