@@ -36,8 +36,8 @@ export async function takeClock(url: string): Promise<void> {
 /** Reads of accounts and of what belongs to them. */
 const identities = /^\s*select\b[^(]*\bfrom "?(?:accounts|keys|users|roles|policies)\b/iu;
 
-/** What changes statements on their way, to put mistakes back into the product. */
-export type Rewrite = (sql: string) => string;
+/** What changes statements of a process on their way, to put mistakes back into the product. */
+export type Rewrite = (sql: string, process: string) => string;
 
 const parsed = {
   getTypeParser: (id: number, format?: 'text' | 'binary') =>
@@ -181,7 +181,7 @@ export class SimulatedDatabase implements Participant {
       session.isBroken = true;
       throw terminate();
     }
-    const { rows, error } = await this.#send(session, { sql: this.#rewrite(sql), parameters, label });
+    const { rows, error } = await this.#send(session, { sql: this.#rewrite(sql, group.name), parameters, label });
     if (verb.startsWith('commit') || verb.startsWith('rollback')) session.transaction = 'none';
     if (fault === 'answer lost') {
       await this.#aside(() => this.#reset(session));

@@ -3,6 +3,7 @@ import { readAll } from '../../../src/api/message.ts';
 import { storage } from '../../../src/api/storage.ts';
 import { createService, type Service } from '../../../src/server/http/serve.ts';
 import { keepCollecting } from '../../../src/server/keep-collecting.ts';
+import { createLoadGuard } from '../../../src/server/shed-load.ts';
 import { countRequests } from '../../../src/server/running-requests.ts';
 import { answerPreflight } from '../../../src/server/storage/cors.ts';
 import { createStorageHandlers, entryAt } from '../../../src/server/storage/index.ts';
@@ -30,8 +31,8 @@ export interface World {
   readonly bytes: SimulatedBytes;
   /** Headers by which requests are known as those of `demo`. */
   readonly signed: Readonly<Record<string, string>>;
-  /** What no order of events can excuse. */
-  readonly wrong: string[];
+  /** Answers 500, which there must be none of in any order of events. */
+  readonly failures: string[];
   /** Who is no process of the product: clients, and whoever looks at the end. */
   readonly outside: Group;
   /** Who collects by hand. */
@@ -61,7 +62,7 @@ export function openStore({ database, bytes }: World, group: Group, lease?: Leas
   };
 }
 
-function createSender({ simulation, signed, wrong }: World, group: Group, service: Service): SendToStorage {
+function createSender({ simulation, signed, failures }: World, group: Group, service: Service): SendToStorage {
   return (method, path, { headers = {}, body, json } = {}) =>
     new Promise((resolve, reject) => {
       const fail = (error: Error): void => reject(new NoAnswer(error.message));
@@ -74,11 +75,11 @@ function createSender({ simulation, signed, wrong }: World, group: Group, servic
         const reply = await service(request, { remoteAddress: '127.0.0.1', secure: true });
         const bytes = Buffer.from(await readAll(reply.body));
         simulation.note(`${group.name} answers ${method} ${path} ${reply.status}`);
-        if (reply.status === 500) wrong.push(`${method} ${path} by ${group.name}: ${reply.status} ${bytes.toString()}`);
+        if (reply.status === 500) failures.push(`${method} ${path} by ${group.name}: ${reply.status} ${bytes.toString()}`);
         if (reply.status >= 500) throw new Error(`${reply.status}`);
         resolve({ status: reply.status, headers: reply.headers, bytes });
       };
-      void simulation.within(group, () => ask().catch((error: Error) => fail(error)));
+      void simulation.within(group, () => ask().catch((error: Error) => fail(error)), `${method} ${path}`);
     });
 }
 
@@ -90,8 +91,8 @@ export function tellDeath(group: Group): void {
   for (const tell of deaths.get(group) ?? []) tell();
 }
 
-/** Starts a gateway. */
-export async function startGateway(world: World, name: string): Promise<SimulatedGateway> {
+/** Starts a gateway. @param pause milliseconds between two collections of its own */
+export async function startGateway(world: World, name: string, pause = collectPause): Promise<SimulatedGateway> {
   const { simulation, database } = world;
   const group = simulation.addGroup(name);
   deaths.set(group, new Set());
@@ -104,7 +105,7 @@ export async function startGateway(world: World, name: string): Promise<Simulate
     const keeping = keepLease(lease, log);
     const settings = {};
     const now = (): number => Date.now();
-    keepCollecting({ store, settings, now, keeping, log, holder: lease.id, pause: collectPause });
+    keepCollecting({ store, settings, now, keeping, log, holder: lease.id, pause });
     foldRegularly(store.db, log);
     const service = createService({
       store,
@@ -120,6 +121,19 @@ export async function startGateway(world: World, name: string): Promise<Simulate
       answerPreflight,
       assertUpload,
     });
-    return { group, store, lease, send: createSender(world, group, countRequests(service, lease)) };
+    return {
+      group,
+      store,
+      lease,
+      send: createSender(
+        world,
+        group,
+        countRequests(
+          service,
+          lease,
+          createLoadGuard(settings, () => 0),
+        ),
+      ),
+    };
   });
 }

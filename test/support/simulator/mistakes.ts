@@ -1,4 +1,5 @@
-import type { Mutation, Work } from './storage-history.ts';
+import type { ScenarioName } from './directed-histories.ts';
+import type { Mutation } from './storage-history.ts';
 
 /**
  * Mistakes that the simulator must find: each takes one rule of the protocols away, for the time of a simulation, by changing a statement
@@ -6,29 +7,92 @@ import type { Mutation, Work } from './storage-history.ts';
  */
 
 /** A rule, and how the product is without it. */
-export interface Mistake extends Mutation {
+export interface Mistake extends Required<Mutation> {
   readonly rule: string;
-  readonly work: Work;
-  /** A seed by which it is found. */
-  readonly seed: number;
+  /** The histories for which the rule is there; each of them must find that it is missing. */
+  readonly shownBy: readonly ScenarioName[];
 }
 
 /** Changes statements. */
-function without(pattern: RegExp, replacement: string): Pick<Mutation, 'rewrite'> {
+function without(pattern: RegExp, replacement: string): Required<Mutation> {
   return { rewrite: (sql) => sql.replace(pattern, replacement) };
 }
 
+/** The lock of one row of a table. */
+function withoutLock(table: string, columns: readonly [string, string], lock: string): Required<Mutation> {
+  const [first, second] = columns;
+  return without(new RegExp(`(from "${table}" where "${first}" = \\$1 and "${second}" = \\$2) ${lock}$`, 'u'), '$1');
+}
+
+const entryKey = ['parent', 'name'] as const;
+const uploadKey = ['id', 'account'] as const;
+
 export const mistakes: readonly Mistake[] = [
   {
+    rule: 'a write needs a lease that is in force',
+    shownBy: ['sleepBeforeWrite'],
+    ...without(/select id from gateways where id = \$1 and until > clock_timestamp\(\) for key share/u, 'select $$1::text as id'),
+  },
+  {
+    rule: 'what began under a lease that has ended does not write under the next',
+    shownBy: ['sleepBeforeWrite'],
+    rewrite: (sql, process) =>
+      sql.replace(/(select id from gateways where) id = \$1( and until)/u, `$1 $$1::text is not null and address = '${process}'$2`),
+  },
+  {
+    rule: 'the lease of a write stays until the write has ended',
+    shownBy: ['loseLeaseInWrite'],
+    ...without(/(select id from gateways where id = \$1 and until > clock_timestamp\(\)) for key share/u, '$1'),
+  },
+  {
+    rule: 'a gateway tells when the oldest of what runs there began',
+    shownBy: ['writeSlowly', 'readSlowly'],
+    ...without(/(update gateways set .*oldest = )(to_timestamp\(.*\))(\s+where)/su, '$1greatest($2, clock_timestamp())$3'),
+  },
+  {
+    rule: 'what counts is when a note was seen, and not when it was made',
+    shownBy: ['readDuringRemoval'],
+    ...without(/where seen < cast\(/u, 'where noted < cast('),
+  },
+  {
+    rule: 'what a note tells of is no orphan',
+    shownBy: ['readSlowly'],
+    ...without(/select bytes from garbage where bytes in/u, 'select bytes from garbage where false and bytes in'),
+  },
+  {
+    rule: 'what a collector removes has no name',
+    shownBy: ['writeSlowly'],
+    rewrite: (sql, process) =>
+      process === 'operator' ? sql.replace('exists (select 1 from entries where content = value)', 'false') : sql,
+  },
+  {
+    rule: 'of those who write an entry one comes after the other',
+    shownBy: ['writeSameVersion'],
+    ...withoutLock('entries', entryKey, 'for no key update'),
+  },
+  {
+    rule: 'what gets another name stays as it is meanwhile',
+    shownBy: ['linkAndRemove'],
+    ...withoutLock('entries', entryKey, 'for share'),
+  },
+  {
     rule: 'who puts something into a directory keeps it there',
-    work: 'directories',
-    seed: 1,
-    ...without(/(from "entries" where "parent" = \$1 and "name" = \$2) for key share/u, '$1'),
+    shownBy: ['fillAndRemove'],
+    ...withoutLock('entries', entryKey, 'for key share'),
   },
   {
     rule: 'who removes a directory has it alone',
-    work: 'directories',
-    seed: 1,
-    ...without(/(from "entries" where "parent" = \$1 and "name" = \$2) for update/u, '$1'),
+    shownBy: ['fillAndRemove'],
+    ...withoutLock('entries', entryKey, 'for update'),
+  },
+  {
+    rule: 'an upload that gets a part stays open meanwhile',
+    shownBy: ['addPartToEnded'],
+    ...withoutLock('uploads', uploadKey, 'for share'),
+  },
+  {
+    rule: 'who ends an upload has it alone',
+    shownBy: ['addPartToEnded', 'commitAndAbort'],
+    ...withoutLock('uploads', uploadKey, 'for update'),
   },
 ];

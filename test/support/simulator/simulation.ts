@@ -35,6 +35,8 @@ export interface Group {
 export interface Actor {
   readonly group: Group;
   readonly began: number;
+  /** What it does, such as `PUT /demo/stor/a`; undefined for what a process does by itself. */
+  readonly task: string | undefined;
 }
 
 /** What is done instead of a step, or after it. */
@@ -43,7 +45,18 @@ export type Fault = 'none' | 'refused' | 'answer lost';
 interface Waiting {
   readonly number: number;
   readonly group: Group;
+  readonly task: string | undefined;
   readonly label: string;
+}
+
+/** Steps that are not done before somebody says so, as if the network were slow there and nowhere else. */
+export interface Held {
+  readonly group: Group;
+  /** What is being done; undefined for what the process does by itself. */
+  readonly task: string | undefined;
+  readonly label: RegExp;
+  /** Whether such a step would have been done. */
+  isReached: boolean;
 }
 
 interface Pending extends Waiting {
@@ -101,6 +114,7 @@ export class Simulation {
   readonly #groups: Group[] = [];
   #pending: Pending[] = [];
   #timers: Timer[] = [];
+  #held: Held[] = [];
   #numbers = 0;
   #participant: Participant | undefined;
   #onDeath: (group: Group) => void = () => undefined;
@@ -122,8 +136,20 @@ export class Simulation {
   }
 
   /** Does work as a part of a process. */
-  within<T>(group: Group, work: () => T): T {
-    return this.#actors.run({ group, began: this.now }, work);
+  within<T>(group: Group, work: () => T, task?: string): T {
+    return this.#actors.run({ group, began: this.now, task }, work);
+  }
+
+  /** Holds steps up from here on. */
+  hold(group: Group, label: RegExp, task?: string): Held {
+    const held: Held = { group, task, label, isReached: false };
+    this.#held.push(held);
+    return held;
+  }
+
+  /** Lets them be done. */
+  release(held: Held): void {
+    this.#held = this.#held.filter((each) => each !== held);
   }
 
   /** Who does what is being done. */
@@ -151,16 +177,16 @@ export class Simulation {
   step(group: Group, label: string): Promise<Fault> {
     return new Promise((go) => {
       this.#numbers += 1;
-      this.#pending.push({ number: this.#numbers, group, label, go });
+      this.#pending.push({ number: this.#numbers, group, task: this.#actors.getStore()?.task, label, go });
     });
   }
 
   /** Waits for virtual milliseconds. @returns what forgets it */
   schedule(milliseconds: number, work: () => void, label = 'timer'): () => void {
-    const { group } = this.current();
+    const { group, task } = this.current();
     this.#numbers += 1;
-    const go = (): void => this.within(group, work);
-    const timer: Timer = { number: this.#numbers, group, label, go, due: this.now + Math.max(0, milliseconds) };
+    const go = (): void => this.within(group, work, task);
+    const timer: Timer = { number: this.#numbers, group, task, label, go, due: this.now + Math.max(0, milliseconds) };
     this.#timers.push(timer);
     return () => {
       this.#timers = this.#timers.filter((each) => each !== timer);
@@ -180,7 +206,7 @@ export class Simulation {
       if (this.steps > mostSteps) throw new Error(`nothing comes to an end in ${mostSteps} steps`);
       if ((this.#participant?.nextDeadline() ?? Infinity) <= this.now) await this.#participant?.expire();
       const isFree = ({ group }: Waiting): boolean => group.frozenUntil <= this.now;
-      const ready = this.#pending.filter(isFree);
+      const ready = this.#pending.filter((one) => isFree(one) && !this.#isHeld(one));
       const due = this.#timers.filter((timer) => isFree(timer) && timer.due <= this.now);
       const isWaiting = this.#groups.some(({ isDead, frozenUntil }) => !isDead && frozenUntil > this.now);
       const passes = dangers && this.random() * 1000 < dangers.time * (isWaiting ? 4 : 1);
@@ -189,6 +215,13 @@ export class Simulation {
       else if (isTimer(next)) this.#fire(next);
       else await this.#do(next, dangers);
     }
+  }
+
+  #isHeld({ group, task, label }: Waiting): boolean {
+    const held = this.#held.find((each) => each.group === group && each.task === task && each.label.test(label));
+    if (held && !held.isReached) this.note(`${group.name} is held at ${label}`);
+    if (held) held.isReached = true;
+    return held !== undefined;
   }
 
   async #do(next: Pending, dangers: Dangers | undefined): Promise<void> {

@@ -7,7 +7,9 @@ import { judgeHistory } from '../linearizability.ts';
 import { SimulatedBytes } from './bytes.ts';
 import type { Rewrite, SimulatedDatabase } from './database.ts';
 import { openStore, startGateway, tellDeath, type SimulatedGateway, type World } from './gateway.ts';
+import { scenarios, type Scenario, type ScenarioName } from './directed-histories.ts';
 import { takeGlobals } from './globals.ts';
+import { Script } from './script.ts';
 import { Simulation, type Dangers } from './simulation.ts';
 
 /** Histories of the object storage: clients of several gateways that freeze, die and are cut off, and what must be true afterwards. */
@@ -21,6 +23,8 @@ export interface Mutation {
 export interface Outcome {
   /** What is wrong; empty when all is as it must be. */
   readonly wrong: readonly string[];
+  /** Of these, answers 500: failures of the product itself. */
+  readonly failures: readonly string[];
   /** What happened, as a short text and line by line. */
   readonly digest: string;
   readonly history: readonly string[];
@@ -135,11 +139,49 @@ async function checkData(world: World): Promise<string[]> {
   return [...damage, ...[...world.bytes.kept.keys()].filter((id) => !named.has(id)).map((id) => `${id}: nothing names it, and it stays`)];
 }
 
-/** Which history. */
+/** Which history: what clients do by chance, or one that is fixed. */
 export interface StorageOptions {
   readonly seed: number;
-  readonly work: Work;
+  readonly work: Work | ScenarioName;
   readonly mutation?: Mutation;
+}
+
+/** Lets clients do what they like. */
+async function simulateClients(world: World, work: Work): Promise<string[]> {
+  const { simulation } = world;
+  const driver = work === 'directories' ? driveDirectories(simulation) : driveObjects(simulation, work === 'files' ? 0.9 : 0.5);
+  await crowd(world, driver, work);
+  const found: string[] = [];
+  const finish = async (): Promise<void> => {
+    const last = await startGateway(world, 'the last gateway');
+    found.push(...(await driver.finish(last.send)));
+    await simulation.within(world.outside, async () => found.push(...(await checkData(world))));
+  };
+  let isOver = false;
+  finish()
+    .catch((error: unknown) => found.push(`what follows is not known: ${error instanceof Error ? error.stack : String(error)}`))
+    .finally(() => (isOver = true));
+  await simulation.run(() => isOver);
+  return found;
+}
+
+/** Does what a scenario says. */
+async function simulateScenario(world: World, scenario: Scenario): Promise<string[]> {
+  const { outside } = world;
+  const script = new Script(world);
+  await scenario(script);
+  const found: string[] = [];
+  const store = openStore(world, outside);
+  const look = async (): Promise<void> => {
+    await foldCounts(store.db);
+    found.push(...(await findDamage(store)));
+  };
+  await script.over(script.begin(outside, 'a look at the data', look));
+  return [...script.wrong, ...found];
+}
+
+function isRandom(work: Work | ScenarioName): work is Work {
+  return Object.hasOwn(dangers, work);
 }
 
 /** Runs one history. */
@@ -151,24 +193,13 @@ export async function simulateStorage(
   const simulation = new Simulation(seed);
   await database.begin(simulation, mutation.rewrite ?? ((sql) => sql));
   const [outside, operator] = [simulation.addGroup('outside'), simulation.addGroup('operator')];
-  const world: World = { simulation, database, bytes: new SimulatedBytes(simulation), signed, wrong: [], outside, operator };
+  const world: World = { simulation, database, bytes: new SimulatedBytes(simulation), signed, failures: [], outside, operator };
   const giveBack = takeGlobals(simulation, seed);
   try {
-    const driver = work === 'directories' ? driveDirectories(simulation) : driveObjects(simulation, work === 'files' ? 0.9 : 0.5);
-    await crowd(world, driver, work);
-    const found: string[] = [];
-    const finish = async (): Promise<void> => {
-      const last = await startGateway(world, 'the last gateway');
-      found.push(...(await driver.finish(last.send)));
-      await simulation.within(outside, async () => found.push(...(await checkData(world))));
-    };
-    let isOver = false;
-    finish()
-      .catch((error: unknown) => found.push(`what follows is not known: ${error instanceof Error ? error.stack : String(error)}`))
-      .finally(() => (isOver = true));
-    await simulation.run(() => isOver);
+    const found = isRandom(work) ? await simulateClients(world, work) : await simulateScenario(world, scenarios[work]);
     return {
-      wrong: [...world.wrong, ...found, ...world.bytes.cutOff],
+      wrong: [...world.failures, ...found, ...world.bytes.cutOff],
+      failures: world.failures,
       digest: simulation.digest(),
       history: simulation.history,
       steps: simulation.steps,
