@@ -43,14 +43,14 @@ const [onlyWork, onlySeed] = process.env['CLOUD_SIMULATION']?.split('/') ?? [];
 describe.runIf(onlyWork === undefined)('the simulator', () => {
   test('gives the same history for the same seed', { timeout: (works.length + fixed.length) * 3 * patience }, async () => {
     for (const work of [...works, ...fixed]) {
-      const [first, again, other] = [
-        await simulations.storage({ seed: 101, work }),
-        await simulations.storage({ seed: 101, work }),
-        await simulations.storage({ seed: 102, work }),
-      ];
+      const [first, again] = [await simulations.storage({ seed: 101, work }), await simulations.storage({ seed: 101, work })];
       expect(again.history).toEqual(first.history);
-      expect(other.digest).not.toBe(first.digest);
     }
+    const [first, other] = [
+      await simulations.storage({ seed: 101, work: 'files' }),
+      await simulations.storage({ seed: 102, work: 'files' }),
+    ];
+    expect(other.digest).not.toBe(first.digest);
   });
 
   const found = mistakes.flatMap(({ shownBy, ...mistake }) => shownBy.map((work) => ({ ...mistake, work })));

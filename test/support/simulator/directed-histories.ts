@@ -1,16 +1,16 @@
 import type { SimulatedGateway } from './gateway.ts';
-import type { Asked, Script } from './script.ts';
+import type { Asked, Scenario, Script } from './script.ts';
+import { taskScenarios } from './task-histories.ts';
 
 /** The histories for which the rules of gateways that share a database are there. */
-
-/** Does something with gateways; what is wrong then is found in the data, or noted by it. */
-export type Scenario = (script: Script) => Promise<void>;
 
 const stor = '/demo/stor';
 const lifetime = 15_000;
 
 /** A content for the store of contents, and one for a row of the database. */
 const large = Buffer.from('large\n'.repeat(4000));
+/** The smallest part of an upload but the last. */
+const part = Buffer.alloc(5 * 1024 ** 2, 'part\n');
 const small = Buffer.from('small\n');
 
 const succeeded = ({ answered }: Asked): boolean => answered !== undefined && answered.status < 300;
@@ -83,6 +83,26 @@ async function readSlowly(script: Script): Promise<void> {
   await script.collect();
   script.release(held);
   await finishReading(script, get, large);
+}
+
+/** The same with an object of several parts, which are read one after the other. */
+async function readPartsSlowly(script: Script): Promise<void> {
+  const [gateway, other] = await startTwo(script);
+  const bodies = [part, small];
+  const { path } = await createUpload(script, other);
+  const etags: string[] = [];
+  for (const [number, body] of bodies.entries())
+    etags.push(String((await script.do(other, 'PUT', `${path}/${number}`, { body })).headers['etag']));
+  await script.do(other, 'POST', `${path}/commit`, { json: { parts: etags } });
+  await script.renewed();
+  const get = script.ask(gateway, 'GET', `${stor}/a`);
+  const held = await script.holdAt(gateway, /^read on/u, get);
+  await script.do(other, 'DELETE', `${stor}/a`);
+  await script.collect();
+  await script.renewed();
+  await script.collect();
+  script.release(held);
+  await finishReading(script, get, Buffer.concat(bodies));
 }
 
 async function finishReading(script: Script, get: Asked, content: Buffer): Promise<void> {
@@ -174,10 +194,15 @@ async function fillAndRemove(script: Script): Promise<void> {
   assertOneAtMost(script, both);
 }
 
-/** An upload with one part. @returns its path, and the etag of the part */
-async function beginUpload(script: Script, gateway: SimulatedGateway): Promise<{ path: string; etag: string }> {
+async function createUpload(script: Script, gateway: SimulatedGateway): Promise<{ path: string }> {
   const made = await script.do(gateway, 'POST', '/demo/uploads', { json: { objectPath: `${stor}/a` } });
   const { partsDirectory: path } = JSON.parse(made.bytes.toString()) as { partsDirectory: string };
+  return { path };
+}
+
+/** An upload with one part. @returns its path, and the etag of the part */
+async function beginUpload(script: Script, gateway: SimulatedGateway): Promise<{ path: string; etag: string }> {
+  const { path } = await createUpload(script, gateway);
   const { headers } = await script.do(gateway, 'PUT', `${path}/0`, { body: small });
   return { path, etag: String(headers['etag']) };
 }
@@ -213,12 +238,14 @@ export const scenarios = {
   loseLeaseInWrite,
   writeSlowly,
   readSlowly,
+  readPartsSlowly,
   readDuringRemoval,
   writeSameVersion,
   linkAndRemove,
   fillAndRemove,
   addPartToEnded,
   commitAndAbort,
+  ...taskScenarios,
 } satisfies Readonly<Record<string, Scenario>>;
 
 export type ScenarioName = keyof typeof scenarios;

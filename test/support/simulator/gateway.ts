@@ -50,6 +50,9 @@ export interface SimulatedGateway {
 /** No answer came, or one that says that the gateway cannot do it now. */
 export class NoAnswer extends Error {}
 
+/** Tasks are done by others, or by nobody. */
+const elsewhere = { wake: () => undefined, problemOf: () => undefined, detected: Promise.resolve(undefined) };
+
 /** The store of one process. */
 export function openStore({ database, bytes }: World, group: Group, lease?: Lease): LocalStore {
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: database.pool(group) }) });
@@ -116,7 +119,7 @@ export async function startGateway(world: World, name: string, pause = collectPa
       log,
       service: 'storage',
       operations: storage,
-      handlers: createStorageHandlers(undefined),
+      handlers: createStorageHandlers(elsewhere),
       entryAt,
       answerPreflight,
       assertUpload,

@@ -46,7 +46,7 @@ export const mistakes: readonly Mistake[] = [
   },
   {
     rule: 'a gateway tells when the oldest of what runs there began',
-    shownBy: ['writeSlowly', 'readSlowly'],
+    shownBy: ['writeSlowly', 'readSlowly', 'readPartsSlowly'],
     ...without(/(update gateways set .*oldest = )(to_timestamp\(.*\))(\s+where)/su, '$1greatest($2, clock_timestamp())$3'),
   },
   {
@@ -94,5 +94,35 @@ export const mistakes: readonly Mistake[] = [
     rule: 'who ends an upload has it alone',
     shownBy: ['addPartToEnded', 'commitAndAbort'],
     ...withoutLock('uploads', uploadKey, 'for update'),
+  },
+  {
+    rule: 'an outcome counts for the attempt that the row names',
+    shownBy: ['recordLate'],
+    ...without(/(update "job_tasks" .*)"attempt" = (\$\d+)/su, '$1$2::bigint is not null'),
+  },
+  {
+    rule: 'a lease of a task is renewed for the attempt that the row names',
+    shownBy: ['recordLate'],
+    ...without(/(update job_tasks set lease = .*) and attempt = cast\(value ->> 3 as bigint\)/su, '$1'),
+  },
+  {
+    rule: 'a task that is over is recorded no more',
+    shownBy: ['recordAgain'],
+    ...without(/(update "job_tasks" .* and )"state" = (\$\d+)/su, '$1$2::text is not null'),
+  },
+  {
+    rule: 'of those who record tasks of a job one comes after the other',
+    shownBy: ['recordTogether'],
+    ...without(/(from "jobs" where "id" = \$1) for update/u, '$1'),
+  },
+  {
+    rule: 'a task that another one takes is not taken',
+    shownBy: ['claimSame'],
+    ...without(/(select number from job_tasks where .*) for update skip locked/su, '$1'),
+  },
+  {
+    rule: 'of those who count the tasks of an account one comes after the other',
+    shownBy: ['claimLimited'],
+    ...without(/(select id from accounts where id = \$1) for no key update/u, '$1'),
   },
 ];

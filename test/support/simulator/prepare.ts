@@ -29,6 +29,11 @@ const written = [
   'duties',
   'storage_usage',
   'usage_changes',
+  'jobs',
+  'job_phases',
+  'job_tasks',
+  'job_outputs',
+  'job_adders',
 ];
 
 /** Puts the tables back as they were at first, with nothing of an earlier simulation in their files: the order of rows is the same each time. */

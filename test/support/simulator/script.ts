@@ -113,12 +113,12 @@ export class Script {
   }
 
   /** Holds a step of a request up, or one of what a gateway does by itself; whatever else it does goes on. */
-  hold({ group }: SimulatedGateway, label: RegExp, asked?: Asked): Held {
+  hold({ group }: SimulatedGateway, label: RegExp, asked?: Begun): Held {
     return this.#world.simulation.hold(group, label, asked?.task);
   }
 
   /** The same, and goes on until it is reached. */
-  async holdAt(gateway: SimulatedGateway, label: RegExp, asked: Asked): Promise<Held> {
+  async holdAt(gateway: SimulatedGateway, label: RegExp, asked: Begun): Promise<Held> {
     const held = this.hold(gateway, label, asked);
     await this.until(() => held.isReached, `${asked.task} comes to ${String(label)}`);
     return held;
@@ -149,15 +149,33 @@ export class Script {
   async collect(): Promise<void> {
     const { operator } = this.#world;
     const work = (): Promise<unknown> => collect({ store: openStore(this.#world, operator), sweep: true });
-    await this.overOrStuck(this.begin(operator, 'a collection', work));
+    await this.overOrStuck(this.attempt(operator, 'a collection', work));
   }
 
-  /** Begins work of a process, which may fail. */
-  begin(group: Group, task: string, work: () => Promise<unknown>): Begun {
-    const begun: Begun = { task, isOver: false };
+  /** Does work of a process, which nothing is in the way of. */
+  async run<T>({ group }: SimulatedGateway, task: string, work: () => Promise<T>): Promise<T> {
+    const done = this.attempt(group, task, work);
+    await this.over(done);
+    if (done.value === undefined) throw new Error(`${task} has failed`);
+    return done.value;
+  }
+
+  /** Begins work of a process, which may fail. Its result is there when it is over. */
+  attempt<T>(group: Group, task: string, work: () => Promise<T>): Begun & { value: T | undefined } {
+    const attempted: Begun & { value: T | undefined } = { task, isOver: false, value: undefined };
     const { simulation } = this.#world;
-    const run = (): Promise<unknown> => work().catch((error: unknown) => simulation.note(`${task} fails: ${String(error)}`));
-    void simulation.within(group, () => run().finally(() => (begun.isOver = true)), task);
-    return begun;
+    const run = async (): Promise<void> => {
+      try {
+        attempted.value = await work();
+      } catch (error) {
+        simulation.note(`${task} fails: ${String(error)}`);
+      }
+      attempted.isOver = true;
+    };
+    void simulation.within(group, run, task);
+    return attempted;
   }
 }
+
+/** Does something with gateways; what is wrong then is found in the data, or noted by it. */
+export type Scenario = (script: Script) => Promise<void>;

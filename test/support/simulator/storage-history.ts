@@ -7,9 +7,9 @@ import { judgeHistory } from '../linearizability.ts';
 import { SimulatedBytes } from './bytes.ts';
 import type { Rewrite, SimulatedDatabase } from './database.ts';
 import { openStore, startGateway, tellDeath, type SimulatedGateway, type World } from './gateway.ts';
-import { scenarios, type Scenario, type ScenarioName } from './directed-histories.ts';
+import { scenarios, type ScenarioName } from './directed-histories.ts';
 import { takeGlobals } from './globals.ts';
-import { Script } from './script.ts';
+import { Script, type Scenario } from './script.ts';
 import { Simulation, type Dangers } from './simulation.ts';
 
 /** Histories of the object storage: clients of several gateways that freeze, die and are cut off, and what must be true afterwards. */
@@ -176,7 +176,7 @@ async function simulateScenario(world: World, scenario: Scenario): Promise<strin
     await foldCounts(store.db);
     found.push(...(await findDamage(store)));
   };
-  await script.over(script.begin(outside, 'a look at the data', look));
+  await script.over(script.attempt(outside, 'a look at the data', look));
   return [...script.wrong, ...found];
 }
 
