@@ -162,7 +162,7 @@ export const cluster: Guide = {
     {
       title: 'From one machine to many',
       blocks: [
-        'What a `cloud local` holds, stopped before, goes into the cluster with its accounts, keys, users, roles, images, packages and objects. Every content is compared when it is copied; what was interrupted goes on by the same command, and the local data stays as it is.',
+        'What a `cloud local` holds, stopped before, goes into the cluster with its accounts, keys, users, roles, images, packages and objects, uploads that are not committed yet, which clients go on with, and jobs that are done. Jobs that are not done stay behind, to be run again in the cluster: half of what a task has done cannot be gone on with elsewhere. Every content is compared when it is copied; what was interrupted goes on by the same command, and the local data stays as it is.',
         {
           lines: [
             'cloud local stop',

@@ -16,7 +16,7 @@ const columns = ['accounts', 'users', 'keys', 'roles', 'policies', 'images', 'ob
 export const importData = command({
   summary: 'Bring the accounts of a local service into the cluster',
   description:
-    'Reads the data directory of a cloud local that is stopped, and writes nothing there: accounts with users, keys, roles, policies, role tags and limits, packages, images with their files, and the object storage with directories, objects and links. Every content is compared by size and MD5 when it is copied, everything else is counted at the end; until then nobody can use the accounts. Interrupted or killed, the same command goes on. Accounts whose login is taken are refused.\nLeft out are multipart uploads that were not committed and jobs that are not done, each with a line. What finished jobs left in the object storage is brought, their place in lists of jobs is not.',
+    'Reads the data directory of a cloud local that is stopped, and writes nothing there: accounts with users, keys, roles, policies, role tags and limits, packages, images with their files, the object storage with directories, objects, links and multipart uploads, those that are not committed included, and jobs that are done. Every content is compared by size and MD5 when it is copied, everything else is counted at the end; until then nobody can use the accounts. Interrupted or killed, the same command goes on. Accounts whose login is taken are refused.\nLeft out are jobs that are not done, each with a line: run them again in the cluster.',
   options: {
     ...databaseOptions,
     ...bytesOptions,

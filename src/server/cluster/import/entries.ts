@@ -44,11 +44,14 @@ function pathOf({ parent, name }: Key): string {
   return parent === '' ? name : `${parent}/${name}`;
 }
 
-/** Whether an entry is left out: it is below the uploads of an account, or in one of the paths. */
+/** Whether an entry is left out: it is in one of the paths. */
 function isLeftOut({ parent, name }: Key, paths: ReadonlySet<string>): boolean {
   const [, login = '', root = '', id = ''] = pathOf({ parent, name }).split('/');
-  if (root === 'uploads' && id !== '') return true;
   return paths.has(`/${login}/${root}/${id}`);
+}
+
+function isPart(key: Key): boolean {
+  return pathOf(key).split('/')[2] === 'uploads';
 }
 
 function readBatch({ from }: EntryCopy, after: Key | undefined): Promise<EntryRow[]> {
@@ -108,7 +111,8 @@ async function copyContent({ from, to, now }: EntryCopy, row: EntryRow & { conte
     if (!body) throw refuseDamaged(row, 'its content is missing');
     const stored = isCompressed(content)
       ? await to.bytes.writeCompressed(body)
-      : await storeBody(to, body, { limit: size, length: size, now });
+      : // Parts of uploads become pieces of an object, which are never rows.
+        await storeBody(to, body, { limit: size, length: size, ...(!isPart(row) && { now }) });
     if (stored.size === size && stored.md5 === md5) return stored;
     if (!('row' in stored)) await to.bytes.remove(stored.id);
     const differs = stored.size === size ? `the MD5 of its bytes is ${stored.md5}, not ${md5}` : `it has ${stored.size} bytes, not ${size}`;

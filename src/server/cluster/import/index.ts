@@ -7,6 +7,7 @@ import { workUnderLease, type StoringOptions } from '../under-lease.ts';
 import { beginAccounts, countRows, enableAccounts, listAccounts, type AccountCounts } from './accounts.ts';
 import { copyEntries, measureEntries, type CopiedEntries } from './entries.ts';
 import { copyImages } from './images.ts';
+import { copyRecords, countRecords, type CopiedRecords } from './jobs.ts';
 import { openSource } from './source.ts';
 
 /** What is brought where. */
@@ -22,12 +23,11 @@ export interface ImportOptions extends StoringOptions {
 }
 
 /** What was brought. */
-export interface Imported extends AccountCounts, CopiedEntries {
+export interface Imported extends AccountCounts, CopiedEntries, CopiedRecords {
   readonly accounts: readonly string[];
   readonly images: number;
-  /** Jobs that were not done, and open uploads: both are left out. */
+  /** Jobs that were not done. */
   readonly jobsLeftOut: number;
-  readonly uploadsLeftOut: number;
 }
 
 /** Connections of an import; its transactions come one after the other. */
@@ -41,22 +41,17 @@ async function countAll(db: Kysely<Schema>, table: 'entries'): Promise<number> {
   return n;
 }
 
-/** The directories of jobs that are not done, and what is said of what is left out. */
-async function findLeftOut(from: Store, note: ImportOptions['note']): Promise<{ paths: Set<string>; jobs: number; uploads: number }> {
-  const jobs = await from.db
+/** The directories of jobs that are not done, which are left out, each with a line. */
+async function findLeftOut(from: Store, note: ImportOptions['note']): Promise<Set<string>> {
+  const running = await from.db
     .selectFrom('jobs')
     .innerJoin('accounts', 'accounts.id', 'jobs.account')
-    .select(['jobs.id', 'jobs.state', 'accounts.login'])
+    .select(['jobs.id', 'accounts.login'])
+    .where('jobs.state', '=', 'running')
     .orderBy('jobs.created')
     .execute();
-  const running = jobs.filter(({ state }) => state === 'running');
   for (const { id, login } of running) note(`Left out: job ${id} of ${login}, which is not done`);
-  const done = jobs.length - running.length;
-  if (done > 0) note(`Brought as objects alone, which lists of jobs do not show: ${done} finished ${done === 1 ? 'job' : 'jobs'}`);
-  const uploads = await from.db.selectFrom('uploads').select('id').where('state', '<>', 'done').execute();
-  if (uploads.length > 0)
-    note(`Left out: ${uploads.length} multipart ${uploads.length === 1 ? 'upload that was' : 'uploads that were'} not committed`);
-  return { paths: new Set(running.map(({ id, login }) => `/${login}/jobs/${id}`)), jobs: running.length, uploads: uploads.length };
+  return new Set(running.map(({ id, login }) => `/${login}/jobs/${id}`));
 }
 
 /** @throws {LocalError} when the cluster has not what was read */
@@ -72,7 +67,7 @@ function assertEqual(what: string, read: object, there: object): void {
 
 /**
  * Brings the accounts of an embedded service, with all that belongs to them, into a cluster: users, keys, roles, policies, role tags,
- * limits, images with their files, packages, and the object storage. Nobody can use them before all of it is there and was compared: every
+ * limits, images with their files, packages, the object storage with open uploads, and records of jobs that are done. Nobody can use them before all of it is there and was compared: every
  * content by size and MD5, everything else by number. The data directory is not written. Interrupted or killed, the same goes on.
  * @throws {UsageError} when accounts of the same login are there; {LocalError} when something is damaged; {InterruptedError}
  */
@@ -84,7 +79,8 @@ export async function importData({ dataDir, now, signal, note, onProgress, ...pl
     const logins = accounts.map(({ login }) => login);
     return await workUnderLease('import', { ...places, connections }, async (to) => {
       if (await beginAccounts(from, to, accounts)) note('Going on with the import that was begun');
-      const { paths: leftOut, jobs: jobsLeftOut, uploads: uploadsLeftOut } = await findLeftOut(from, note);
+      const ids = accounts.map(({ id }) => id);
+      const leftOut = await findLeftOut(from, note);
       const { images, contents } = await copyImages(from, to);
       const total = await countAll(from.db, 'entries');
       const copied = await copyEntries({
@@ -96,12 +92,14 @@ export async function importData({ dataDir, now, signal, note, onProgress, ...pl
         signal,
         onProgress: (entries) => onProgress(entries, total),
       });
+      const records = await copyRecords({ from, to, accounts: ids, signal });
       source.assertUnchanged();
       assertEqual('entries, objects and bytes', copied, await measureEntries(to, logins));
+      assertEqual('jobs and uploads', records, await countRecords(to, ids));
       const counts = await countRows(from.db, accounts);
       assertEqual('rows of accounts', counts, await countRows(to.db, accounts));
       await enableAccounts(to, accounts);
-      return { accounts: logins, ...counts, images, ...copied, jobsLeftOut, uploadsLeftOut };
+      return { accounts: logins, ...counts, images, ...copied, ...records, jobsLeftOut: leftOut.size };
     });
   } finally {
     await source.close();

@@ -1,0 +1,112 @@
+import { sql, type Kysely } from 'kysely';
+import { checkInterrupted } from '../../../base/errors.ts';
+import type { Schema } from '../../store/schema.ts';
+import type { Store } from '../../store/store.ts';
+
+/** Records of jobs that are done, and uploads: what is known of them beside the object storage. */
+
+/** Rows in one transaction. */
+const batchSize = 500;
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Tables of a job, with what numbers their rows in it. */
+const tables = [
+  ['job_adders', ['number']],
+  ['job_phases', ['phase']],
+  ['job_tasks', ['phase', 'number']],
+  ['job_reduce_inputs', ['phase', 'number']],
+  ['job_outputs', ['number']],
+  ['job_causes', ['cause']],
+  ['job_errors', ['number']],
+] as const satisfies readonly (readonly [keyof Schema, readonly string[]])[];
+
+/** What is copied, and what ends it between two transactions. */
+export interface RecordCopy {
+  readonly from: Store;
+  readonly to: Store;
+  /** Ids of those whose records are copied. */
+  readonly accounts: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/** How many there were. */
+export interface CopiedRecords {
+  readonly jobs: number;
+  readonly uploads: number;
+}
+
+/** Adds rows; those of earlier runs stay. */
+async function addRows({ to }: RecordCopy, table: keyof Schema, rows: readonly Row[]): Promise<void> {
+  if (rows.length === 0) return;
+  await to.write((transaction) =>
+    transaction
+      .insertInto(table as 'networks')
+      .values(rows as never[])
+      .onConflict((conflict) => conflict.doNothing())
+      .execute(),
+  );
+}
+
+/** Rows of a table in the order of their key, a batch at a time. */
+async function* readBatches(
+  db: Kysely<Schema>,
+  table: keyof Schema,
+  key: readonly string[],
+  where = sql`true`,
+): AsyncGenerator<readonly Row[]> {
+  const columns = sql.join(key.map((name) => sql.ref(name)));
+  for (let after = sql`true`; ;) {
+    const { rows } = await sql<Row>`
+      select * from ${sql.table(table)} where ${where} and ${after} order by ${columns} limit ${batchSize}`.execute(db);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows;
+    after = sql`(${columns}) > (${sql.join(key.map((name) => last[name]))})`;
+  }
+}
+
+/** A task that was never begun when its job was cancelled is one that nobody begins any more. */
+function endTask(row: Row): Row {
+  return row['state'] === 'waiting' || row['state'] === 'running' ? { ...row, state: 'failed', owner: null, lease: null } : row;
+}
+
+/** The job itself comes last, so that it is shown with all of its rows alone. */
+async function copyJob(copy: RecordCopy, job: Row & { readonly id: string }): Promise<void> {
+  for (const [table, key] of tables) {
+    for await (const rows of readBatches(copy.from.db, table, key, sql`job = ${job.id}`)) {
+      checkInterrupted(copy.signal);
+      await addRows(copy, table, table === 'job_tasks' ? rows.map(endTask) : rows);
+    }
+  }
+  await addRows(copy, 'jobs', [job]);
+}
+
+/** Copies jobs that are done, and all uploads, whose parts are entries of the object storage. Those of earlier runs stay. */
+export async function copyRecords(copy: RecordCopy): Promise<CopiedRecords> {
+  let [jobs, uploads] = [0, 0];
+  const isOwn = sql<boolean>`account in (${sql.join(copy.accounts)})`;
+  for await (const batch of readBatches(copy.from.db, 'jobs', ['id'], sql`state = 'done' and ${isOwn}`)) {
+    for (const job of batch as readonly (Row & { readonly id: string })[]) {
+      checkInterrupted(copy.signal);
+      const there = await copy.to.db.selectFrom('jobs').select('id').where('id', '=', job.id).executeTakeFirst();
+      if (!there) await copyJob(copy, job);
+    }
+    jobs += batch.length;
+  }
+  for await (const batch of readBatches(copy.from.db, 'uploads', ['id'], isOwn)) {
+    checkInterrupted(copy.signal);
+    await addRows(copy, 'uploads', batch);
+    uploads += batch.length;
+  }
+  return { jobs, uploads };
+}
+
+/** What accounts have in a cluster. @param accounts their ids */
+export async function countRecords({ db }: Pick<Store, 'db'>, accounts: readonly string[]): Promise<CopiedRecords> {
+  const count = async (table: 'jobs' | 'uploads'): Promise<number> => {
+    const query = db.selectFrom(table).select((of) => of.fn.countAll<number>().as('n'));
+    return (await query.where('account', 'in', accounts).executeTakeFirstOrThrow()).n;
+  };
+  return { jobs: await count('jobs'), uploads: await count('uploads') };
+}
