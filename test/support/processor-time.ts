@@ -1,13 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Processor time of processes and of all that they have started, as Linux counts it in /proc (proc(5)). */
+/** Processor time of processes, as Linux counts it in /proc (proc(5)). */
 
 /** Ticks in a second, on every architecture that Node.js runs on. */
 const ticks = 100;
 
 interface Process {
   readonly parent: number;
-  /** Ticks of the process, and of those of its children that have ended and were waited for. */
+  /** Ticks of the process itself. */
+  readonly own: number;
+  /** Those, and the ones of its children that have ended and were waited for. */
   readonly time: number;
 }
 
@@ -19,11 +21,17 @@ function readProcess(pid: number): Process | undefined {
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')
       .map(Number);
-    return { parent: fields[1] ?? 0, time: fields.slice(11, 15).reduce((sum, each) => sum + each, 0) };
+    const sum = (times: readonly number[]): number => times.reduce((total, each) => total + each, 0);
+    return { parent: fields[1] ?? 0, own: sum(fields.slice(11, 13)), time: sum(fields.slice(11, 15)) };
   } catch {
     // It has ended meanwhile: its parent has its time.
     return undefined;
   }
+}
+
+/** Seconds that processes have used so far, without those that they have started. */
+export function readOwnTime(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + (readProcess(pid)?.own ?? 0), 0) / ticks;
 }
 
 /** Seconds that processes and everything below them have used so far. */
