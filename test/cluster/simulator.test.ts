@@ -41,8 +41,8 @@ const shown = (work: Kind, seed: number, { wrong, history }: Outcome): string =>
 const [onlyWork, onlySeed] = process.env['CLOUD_SIMULATION']?.split('/') ?? [];
 
 describe.runIf(onlyWork === undefined)('the simulator', () => {
-  test('gives the same history for the same seed', { timeout: (works.length + fixed.length) * 3 * patience }, async () => {
-    for (const work of [...works, ...fixed]) {
+  test('gives the same history for the same seed', { timeout: 14 * patience }, async () => {
+    for (const work of [...works, 'loseLeaseInWrite', 'commitAndAbort', 'recordTogether'] as const) {
       const [first, again] = [await simulations.storage({ seed: 101, work }), await simulations.storage({ seed: 101, work })];
       expect(again.history).toEqual(first.history);
     }

@@ -15,7 +15,14 @@ const lockTimeout = 5000;
 const idleTimeout = 10_000;
 
 /** Connections of all processes together, which are opened beforehand. */
-const sessions = 48;
+const usualSessions = 48;
+
+/** Which tables of a database are used. */
+export interface DatabaseOptions {
+  readonly schema?: string;
+  /** Connections of all processes together. */
+  readonly sessions?: number;
+}
 
 /**
  * The time that a statement was sent with, or that it has become while it waited: a sequence has one value for all, in whichever
@@ -58,7 +65,11 @@ function describe(sql: string): string {
 
 /** A server's database, used by one simulation after the other. */
 export class SimulatedDatabase implements Participant {
+  /** What the server did not understand, or does not have: no order of events leads to that. */
+  misunderstood: string[] = [];
   readonly #url: string;
+  readonly #schema: string;
+  readonly #sessions: number;
   readonly #free: Session[] = [];
   readonly #all: Session[] = [];
   #watch: Client | undefined;
@@ -68,16 +79,19 @@ export class SimulatedDatabase implements Participant {
   #busy = 0;
   readonly #known = new Map<string, Rows>();
 
-  constructor(url: string) {
+  constructor(url: string, { schema = 'public', sessions = usualSessions }: DatabaseOptions = {}) {
     this.#url = url;
+    this.#schema = schema;
+    this.#sessions = sessions;
   }
 
   /** Begins a simulation. */
   async begin(simulation: Simulation, rewrite: Rewrite): Promise<void> {
     this.#simulation = simulation;
     this.#rewrite = rewrite;
+    this.misunderstood = [];
     this.#statements.all = [];
-    while (this.#all.length < sessions) this.#free.push(await this.#connect());
+    while (this.#all.length < this.#sessions) this.#free.push(await this.#connect());
     await this.#tellTime();
   }
 
@@ -98,7 +112,7 @@ export class SimulatedDatabase implements Participant {
     return {
       connect: async () => {
         const session = this.#free.pop();
-        if (session === undefined) throw new Error(`the simulation has no more than ${sessions} connections`);
+        if (session === undefined) throw new Error(`the simulation has no more than ${this.#sessions} connections`);
         session.owner = group;
         session.isBroken = false;
         return guard({
@@ -133,7 +147,7 @@ export class SimulatedDatabase implements Participant {
 
   async #open(): Promise<Client> {
     // Who waits for each other is found here.
-    const client = new Client({ connectionString: this.#url, options: '-c deadlock_timeout=1h -c jit=off' });
+    const client = new Client({ connectionString: this.#url, options: `-c deadlock_timeout=1h -c jit=off -c search_path=${this.#schema}` });
     client.on('error', () => undefined);
     await client.connect();
     return client;
@@ -296,6 +310,7 @@ export class SimulatedDatabase implements Participant {
     if (session.current === statement) session.current = undefined;
     const told = outcome && 'error' in outcome ? `fails: ${(outcome.error as { code?: string }).code ?? String(outcome.error)}` : '';
     if (told !== '') this.#world.note(`  ${label} ${told}`);
+    if (/: 42(?!P07)/u.test(told)) this.misunderstood.push(`${label} ${told}`);
     if (statement.blockedSince === 0 || session.owner === undefined) {
       statement.deliver();
       return;

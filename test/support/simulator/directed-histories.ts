@@ -1,5 +1,6 @@
+import { migratePostgres } from '../../../src/server/store/postgres/migrate.ts';
 import type { SimulatedGateway } from './gateway.ts';
-import type { Asked, Scenario, Script } from './script.ts';
+import type { Asked, Begun, Scenario, Script } from './script.ts';
 import { taskScenarios } from './task-histories.ts';
 
 /** The histories for which the rules of gateways that share a database are there. */
@@ -233,7 +234,24 @@ async function commitAndAbort(script: Script): Promise<void> {
   assertOneAtMost(script, both);
 }
 
+/** Two processes start at the same time, on a database without any table. */
+async function migrateTogether(script: Script): Promise<void> {
+  const [one, other] = [script.open('process 1'), script.open('process 2')];
+  const begin = ({ group, store }: typeof one): Migrating => script.attempt(group, 'migrate', () => migratePostgres(store.db, 0));
+  const slow = begin(one);
+  const held = await script.holdAt(one, script.pick(/^insert steps/u, /^create table/u, /^create index/u, /^commit/u), slow);
+  const quick = begin(other);
+  await script.overOrStuck(quick);
+  script.release(held);
+  await script.over(slow, quick);
+  const done = [slow, quick].map(({ value }) => value?.from);
+  if (done.toSorted().join() !== `0,${slow.value?.to}`) script.wrong.push(`two migrations began at the versions ${done.join(' and ')}`);
+}
+
+type Migrating = Begun & { value: { from: number; to: number } | undefined };
+
 export const scenarios = {
+  migrateTogether,
   sleepBeforeWrite,
   loseLeaseInWrite,
   writeSlowly,

@@ -125,4 +125,9 @@ export const mistakes: readonly Mistake[] = [
     shownBy: ['claimLimited'],
     ...without(/(select id from accounts where id = \$1) for no key update/u, '$1'),
   },
+  {
+    rule: 'one process brings a database to the newest version, and others wait',
+    shownBy: ['migrateTogether'],
+    ...without(/(from "steps" where "number" = \$1) for update/u, '$1'),
+  },
 ];

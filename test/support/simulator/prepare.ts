@@ -51,12 +51,21 @@ export async function prepareSimulations(url: string): Promise<Simulations> {
   await runStatement(url, 'create table sim.first_entries as select * from entries');
   const signed = signHeaders('storage', { key, keyId: `/demo/keys/${key.fingerprint}` }) as Readonly<Record<string, string>>;
   const database = new SimulatedDatabase(url);
+  const fresh = new SimulatedDatabase(url, { schema: 'fresh', sessions: 4 });
   const storage = async (options: StorageOptions): Promise<Outcome> => {
+    if (options.work === 'migrateTogether') {
+      await database.look('drop schema if exists fresh cascade; create schema fresh');
+      return simulateStorage(fresh, signed, options);
+    }
     await database.look(startAnew);
     return simulateStorage(database, signed, options);
   };
   // What is loaded when it is first used is loaded now.
   await openDigest();
   for (const work of ['objects', 'directories'] as const) await storage({ seed: 1, work });
-  return { storage, close: () => database.close() };
+  const close = async (): Promise<void> => {
+    await database.close();
+    await fresh.close();
+  };
+  return { storage, close };
 }

@@ -48,6 +48,12 @@ export class Script {
     return this.#world.simulation.pick([first, ...others]) ?? first;
   }
 
+  /** A process that is no gateway. */
+  open(name: string): Pick<SimulatedGateway, 'group' | 'store'> {
+    const group = this.#world.simulation.addGroup(name);
+    return { group, store: openStore(this.#world, group) };
+  }
+
   async start(name: string): Promise<SimulatedGateway> {
     let started: SimulatedGateway | undefined;
     let failure: unknown;
@@ -113,13 +119,13 @@ export class Script {
   }
 
   /** Holds a step of a request up, or one of what a gateway does by itself; whatever else it does goes on. */
-  hold({ group }: SimulatedGateway, label: RegExp, asked?: Begun): Held {
+  hold({ group }: Pick<SimulatedGateway, 'group'>, label: RegExp, asked?: Begun): Held {
     return this.#world.simulation.hold(group, label, asked?.task);
   }
 
   /** The same, and goes on until it is reached. */
-  async holdAt(gateway: SimulatedGateway, label: RegExp, asked: Begun): Promise<Held> {
-    const held = this.hold(gateway, label, asked);
+  async holdAt(process: Pick<SimulatedGateway, 'group'>, label: RegExp, asked: Begun): Promise<Held> {
+    const held = this.hold(process, label, asked);
     await this.until(() => held.isReached, `${asked.task} comes to ${String(label)}`);
     return held;
   }

@@ -209,6 +209,8 @@ export class Simulation {
       const ready = this.#pending.filter((one) => isFree(one) && !this.#isHeld(one));
       const due = this.#timers.filter((timer) => isFree(timer) && timer.due <= this.now);
       const isWaiting = this.#groups.some(({ isDead, frozenUntil }) => !isDead && frozenUntil > this.now);
+      // What was waited for may be that a step is held.
+      if (isOver()) return;
       const passes = dangers && this.random() * 1000 < dangers.time * (isWaiting ? 4 : 1);
       const next = passes ? undefined : this.pick([...ready, ...due]);
       if (next === undefined) await this.#passTime(ready.length > 0);

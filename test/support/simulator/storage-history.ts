@@ -23,7 +23,7 @@ export interface Mutation {
 export interface Outcome {
   /** What is wrong; empty when all is as it must be. */
   readonly wrong: readonly string[];
-  /** Of these, answers 500: failures of the product itself. */
+  /** Of these, answers 500, and statements that the server does not understand: mistakes of a program, in any order of events. */
   readonly failures: readonly string[];
   /** What happened, as a short text and line by line. */
   readonly digest: string;
@@ -197,9 +197,10 @@ export async function simulateStorage(
   const giveBack = takeGlobals(simulation, seed);
   try {
     const found = isRandom(work) ? await simulateClients(world, work) : await simulateScenario(world, scenarios[work]);
+    const failures = [...world.failures, ...database.misunderstood];
     return {
-      wrong: [...world.failures, ...found, ...world.bytes.cutOff],
-      failures: world.failures,
+      wrong: [...failures, ...found, ...world.bytes.cutOff],
+      failures,
       digest: simulation.digest(),
       history: simulation.history,
       steps: simulation.steps,
