@@ -1,3 +1,4 @@
+import { steps } from '../../../src/server/store/migrations.ts';
 import { migratePostgres } from '../../../src/server/store/postgres/migrate.ts';
 import type { SimulatedGateway } from './gateway.ts';
 import type { Asked, Begun, Scenario, Script } from './script.ts';
@@ -244,8 +245,9 @@ async function migrateTogether(script: Script): Promise<void> {
   await script.overOrStuck(quick);
   script.release(held);
   await script.over(slow, quick);
-  const done = [slow, quick].map(({ value }) => value?.from);
-  if (done.toSorted().join() !== `0,${slow.value?.to}`) script.wrong.push(`two migrations began at the versions ${done.join(' and ')}`);
+  const begun = [slow, quick].map(({ value }) => value?.from);
+  const isRight = begun.includes(0) && begun.includes(steps.length);
+  if (!isRight) script.wrong.push(`two migrations began at the versions ${begun.join(' and ')}`);
 }
 
 type Migrating = Begun & { value: { from: number; to: number } | undefined };
