@@ -232,6 +232,8 @@ async function killAt(hold: (transaction: Kysely<Schema>) => Promise<unknown>): 
   await cluster.db
     .transaction()
     .execute(async (transaction) => {
+      // On a busy machine the program takes longer than an idle transaction may otherwise last.
+      await sql`set local idle_in_transaction_session_timeout = 0`.execute(transaction);
       await hold(transaction);
       const child = spawn(process.execPath, [program, ...words()], { env: sandbox.env, stdio: 'ignore' });
       const ended = new Promise<number | null>((done) => child.once('close', done));
