@@ -36,6 +36,20 @@ export async function readVersion(db: Kysely<StepTable>): Promise<number> {
   return (await query.executeTakeFirstOrThrow()).last;
 }
 
+/** Times that the steps are tried where the transactions of gateways that go on serving are in their way. */
+const attempts = 10;
+
+/** Does work in a transaction, again when another was in its way: of two that wait for each other PostgreSQL ends one. */
+async function inTransaction<T>(db: Kysely<StepTable>, work: (transaction: Kysely<StepTable>) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await db.transaction().execute(work);
+    } catch (error) {
+      if (attempt >= attempts || !isRepeatable(error)) throw error;
+    }
+  }
+}
+
 /**
  * Brings a PostgreSQL database to the newest version: all steps that are missing in one transaction, under a lock. Any number may try at
  * once, and again is the same.
@@ -45,7 +59,7 @@ export async function readVersion(db: Kysely<StepTable>): Promise<number> {
 export async function migratePostgres(database: Kysely<Schema>, now: number): Promise<{ from: number; to: number }> {
   const db = database.withPlugin(createColumnTypes()) as unknown as Kysely<StepTable>;
   await createStepTable(db);
-  const versions = await db.transaction().execute(async (transaction) => {
+  const versions = await inTransaction(db, async (transaction) => {
     await transaction.selectFrom('steps').select('number').where('number', '=', lockRow).forUpdate().execute();
     const done = await readVersion(transaction);
     if (done > steps.length) throw refuseNewer(done);
