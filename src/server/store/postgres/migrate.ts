@@ -9,19 +9,21 @@ import { isRepeatable } from './errors.ts';
 /** The row that whoever migrates locks, before anything else is looked at. */
 const lockRow = 0;
 
-async function createStepTable(db: Kysely<StepTable>): Promise<void> {
-  try {
+/** Number of the advisory lock under which the table of versions is made. */
+const tableLock = 7_215_304;
+
+async function createStepTable(database: Kysely<StepTable>): Promise<void> {
+  await database.transaction().execute(async (db) => {
+    // `if not exists` alone is no answer where two make it at once: the second one fails at the name, the type or the index of the table.
+    await sql`select pg_advisory_xact_lock(${tableLock})`.execute(db);
     await sql`create table if not exists steps (number bigint primary key, done bigint not null)`.execute(db);
-  } catch (error) {
-    // Two that make it at once: the other one has made it.
-    if (!isRepeatable(error)) throw error;
-  }
-  const row = { number: lockRow, done: 0 };
-  await db
-    .insertInto('steps')
-    .values(row)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+    const row = { number: lockRow, done: 0 };
+    await db
+      .insertInto('steps')
+      .values(row)
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  });
 }
 
 function refuseNewer(done: number): LocalError {
