@@ -130,16 +130,20 @@ test('what is no whole snapshot is never used as one', { timeout: 60_000 }, asyn
   expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('is unfinished: it cannot be used')]);
   await user.json('stor', 'rm', '-y', `${home}/unfinished/${tree}`);
 
-  // A manifest that lost its end is noticed, whatever was read before.
   const manifest = await user.here(['stor', 'cat', `${home}/manifests/good`]);
-  user.write('cut', manifest.stdout.split('\n').slice(0, -2).join('\n'));
-  await user.json('stor', 'put', 'cut', `${home}/manifests/cut`, '-m', `tree=${tree}`, '-m', 'created=2026-01-01T00:00:00.000Z');
-  const damaged = await user.here(['stor', 'snapshot', 'restore', 'broken@cut', '--to', 'elsewhere']);
-  expect([damaged.code, damaged.stderr]).toEqual([1, expect.stringContaining('entries are missing')]);
-  user.write('hostile', manifest.stdout.replace('"a.txt"', '"../a.txt"'));
-  await user.json('stor', 'put', 'hostile', `${home}/manifests/hostile`, '-m', `tree=${tree}`, '-m', 'created=2026-01-01T00:00:00.000Z');
-  const hostile = await user.here(['stor', 'snapshot', 'restore', 'broken@hostile', '--to', 'elsewhere']);
-  expect([hostile.code, hostile.stderr]).toEqual([1, expect.stringContaining('is no entry')]);
+  const damages = {
+    // It lost its end, which is noticed whatever was read before.
+    cut: { content: manifest.stdout.split('\n').slice(0, -2).join('\n'), message: 'entries are missing' },
+    hostile: { content: manifest.stdout.replace('"a.txt"', '"../a.txt"'), message: 'is no entry' },
+    // Each byte of it would cost thirty in memory.
+    flood: { content: `[${'{},'.repeat(700_000)}{}]\n`, message: 'a line of the reply is too long' },
+  };
+  for (const [name, { content, message }] of Object.entries(damages)) {
+    user.write(name, content);
+    await user.json('stor', 'put', name, `${home}/manifests/${name}`, '-m', `tree=${tree}`, '-m', 'created=2026-01-01T00:00:00.000Z');
+    const { code, stderr } = await user.here(['stor', 'snapshot', 'restore', `broken@${name}`, '--to', 'elsewhere']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+  }
 });
 
 test('prune keeps the latest, and takes what interrupted runs left only when it is old', { timeout: 60_000 }, async () => {

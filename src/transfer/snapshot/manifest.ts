@@ -1,5 +1,6 @@
 import type { Headers } from '../../api/message.ts';
 import { LocalError } from '../../base/errors.ts';
+import { readLines } from '../../client/response.ts';
 import { openObject, readObject } from '../download/download.ts';
 import type { Engine } from '../engine.ts';
 import { hashingHere } from '../hashing.ts';
@@ -71,21 +72,6 @@ function readRecord(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Lines as they come: one chunk of the body is held, and the beginning of a line. */
-async function* splitLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of body) {
-    const bytes = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);
-    let at = 0;
-    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, at)) {
-      yield bytes.toString('utf8', at, end);
-      at = end + 1;
-    }
-    rest = bytes.subarray(at);
-  }
-  if (rest.length > 0) yield rest.toString();
-}
-
 /** Whether a path below a directory stays in it. */
 function isInside(rel: unknown): rel is string {
   return typeof rel === 'string' && rel.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\0'));
@@ -109,7 +95,7 @@ function readEntry(record: Record<string, unknown>): ManifestEntry | undefined {
 export async function* readManifest(engine: Engine, path: RemotePath, etag?: string): AsyncGenerator<ManifestHead | ManifestEntry> {
   // A thread of its own for the hash would take memory, and time of the walk that waits for the manifest.
   const opened = await openObject(engine, path, etag);
-  const lines = splitLines(readObject({ ...engine, hashing: hashingHere }, opened));
+  const lines = readLines(readObject({ ...engine, hashing: hashingHere }, opened));
   let isBegun = false;
   let count = 0;
   let end: ManifestEnd | undefined;
