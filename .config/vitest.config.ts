@@ -25,10 +25,12 @@ export default defineConfig({
     maxWorkers: 4,
     // What was found instead is shown whole.
     chaiConfig: { truncateThreshold: 4000 },
+    // A state comes when it comes: how busy the machine is decides nothing.
+    expect: { poll: { timeout: 45_000 } },
     globalSetup: 'test/support/global-setup.ts',
     projects: [
-      project('unit', 10_000, shared),
-      project('contract', 20_000, shared),
+      project('unit', 60_000, shared),
+      project('contract', 60_000, shared),
       project('e2e', 60_000, shared),
       // The contract tests once more, on PostgreSQL, and what speaks of several gateways.
       project('cluster', process.env['CLOUD_TEST_BYTES'] === undefined ? 30_000 : 120_000, {

@@ -219,7 +219,7 @@ describe.skipIf(cannot !== undefined)('the service', () => {
     expect(stats['tasksDone']).toBeLessThan(200);
     expect((await readJob()).stats).toEqual(stats);
     rmSync(seen('filler'));
-    await expect.poll(async () => (await readJob()).state, { timeout: 30_000 }).toBe('done');
+    await expect.poll(async () => (await readJob()).state).toBe('done');
     expect((await readJob()).stats).toMatchObject({ tasks: 200, tasksDone: 200 });
   });
 
@@ -231,12 +231,12 @@ describe.skipIf(cannot !== undefined)('the service', () => {
     child.stdout.on('data', (piece: Buffer) => (said.stdout += piece.toString()));
     child.stderr.on('data', (piece: Buffer) => (said.stderr += piece.toString()));
     const ended = new Promise<number | null>((done) => child.on('close', done));
-    await expect.poll(() => said.stderr, { timeout: 10_000 }).toContain('Created job');
+    await expect.poll(() => said.stderr).toContain('Created job');
     const [, id] = /Created job (\S+)/.exec(said.stderr) ?? [];
     const readStatus = async () => (await services.send('storage', 'GET', `/demo/jobs/${id}/live/status`)).bytes.toString();
-    await expect.poll(readStatus, { timeout: 10_000 }).toContain('"inputDone":true');
+    await expect.poll(readStatus).toContain('"inputDone":true');
     fill();
-    await expect.poll(() => said.stderr, { timeout: 20_000 }).toContain('no space left on the disk; the service tries again');
+    await expect.poll(() => said.stderr).toContain('no space left on the disk; the service tries again');
     rmSync(seen('filler'));
     expect([await ended, said.stderr.split('no space left on the disk').length], said.stderr).toEqual([0, 2]);
   });

@@ -87,7 +87,7 @@ test(
     const silent = await Promise.all(Array.from({ length: 200 }, () => open(local.storUrl, false)));
     // Half of them leave at once, as health checks do.
     for (const socket of silent.slice(100)) socket.end();
-    await expect.poll(() => readLoad(local.pid).descriptors, { timeout: 5000 }).toBeGreaterThan(before.descriptors + 90);
+    await expect.poll(() => readLoad(local.pid).descriptors).toBeGreaterThan(before.descriptors + 90);
     await expectLoadBack(local, before);
     expect(readLoad(local.pid).descriptors).toBeLessThan(before.descriptors + 20);
   },
@@ -122,7 +122,7 @@ test('thousands of requests in one write for a large object that nobody reads co
   // The content is freed with the object: no answer holds it.
   expect((await user.cloud(['stor', 'rm', '/demo/public/big', '-y'])).code).toBe(0);
   const isFreed = (): boolean => listContents().every((file) => statSync(file).size < 64 * 1024 * 1024);
-  await expect.poll(isFreed, { timeout: 10_000 }).toBe(true);
+  await expect.poll(isFreed).toBe(true);
   report('proof', {
     name: 'pipelined requests for 64 MiB that nobody reads, 1,000 and 20,000 in a write: most memory above the start',
     ours: `${Math.max(0, (most - before.memory) >> 20)} MiB; longest ping meanwhile ${longest.toFixed(0)} ms`,

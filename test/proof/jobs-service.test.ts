@@ -66,7 +66,7 @@ describe('the jobs of the local service', () => {
     const id = await createJob([{ exec: `read -r name; [ "$name" = n3 ] || { ${waiting} & ${waiting}; }` }]);
     await addInputs(id, inputs);
     // Two in each of three tasks: more at once than there may be cores.
-    await expect.poll(() => countProcesses(waiting), { timeout: 20_000, interval: 20 }).toBe(6);
+    await expect.poll(() => countProcesses(waiting), { interval: 20 }).toBe(6);
     const waited = await local.cloud(['jobs', 'wait', id]);
     expect([waited.code, countProcesses(waiting)]).toEqual([5, 0]);
     expect(waited.stderr).toContain('/n0: user command took longer than 3 s and was killed (TaskKilledError)\n');
@@ -80,9 +80,9 @@ describe('the jobs of the local service', () => {
     const waiting = `sleep 0.1${process.pid}`;
     const id = await createJob([{ exec: `${waiting}; cat` }]);
     await addInputs(id, inputs);
-    await expect.poll(async () => (await readStatus(id)).stats['tasksDone'], { timeout: 10_000 }).toBeGreaterThan(2);
+    await expect.poll(async () => (await readStatus(id)).stats['tasksDone']).toBeGreaterThan(2);
     process.kill(local.local.pid, 'SIGKILL');
-    await expect.poll(() => countProcesses(waiting), { timeout: 2000 }).toBe(0);
+    await expect.poll(() => countProcesses(waiting)).toBe(0);
     const again = await local.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0');
     expect(again.pid).not.toBe(local.local.pid);
     const status = await waitFor(id);

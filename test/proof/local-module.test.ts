@@ -77,6 +77,6 @@ process.kill(process.pid, 'SIGKILL');`,
     );
     const { stdout } = await run('node killed.mjs');
     expect(stdout).toMatch(/^LocalServiceError UsageError .*nothing does not exist$/mu);
-    await expect.poll(listLeft, { timeout: 30_000 }).toEqual([]);
+    await expect.poll(listLeft).toEqual([]);
   });
 });

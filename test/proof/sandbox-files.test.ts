@@ -149,7 +149,7 @@ test('a program with a setuid bit among the assets gives no rights, whoever owns
     const running = service.run(use, ['--asset', '/demo/stor/id']);
     const zones = join(service.dataDir, 'zones');
     const findReady = (): string | undefined => readdirSync(zones).find((zone) => existsSync(join(zones, zone, 'root/tmp/ready')));
-    await expect.poll(findReady, { timeout: 20_000 }).toBeDefined();
+    await expect.poll(findReady).toBeDefined();
     const root = join(zones, findReady() ?? '', 'root');
     const program = join(root, 'assets/demo/stor/id');
     // Tasks without a sandbox are root here: they become nobody, the others would become root.

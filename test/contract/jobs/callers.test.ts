@@ -237,7 +237,7 @@ test('a data directory of an earlier release is taken over, and its jobs go on a
   try {
     const readState = (): Promise<{ state: string; errors: number }> =>
       store.db.selectFrom('jobs').select(['state', 'errors']).where('id', '=', id).executeTakeFirstOrThrow();
-    await expect.poll(readState, { timeout: 10_000 }).toEqual({ state: 'done', errors: 2 });
+    await expect.poll(readState).toEqual({ state: 'done', errors: 2 });
     const errors: string[] = [];
     for await (const { code, message } of readErrors(store.db, id)) errors.push(`${code}: ${message}`);
     expect(errors).toEqual(['Old: kept', 'EJ_NOENT: no such object: "/demo/stor/none"']);

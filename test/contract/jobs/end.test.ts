@@ -46,18 +46,18 @@ test('while the results of tasks cannot be recorded the job says so, without pat
   expect(await service.state(id)).not.toHaveProperty('problem');
   await service.ask('PUT', '/demo/stor/input', { body: 'x' });
   await service.add(id, ['/demo/stor/input']);
-  await expect.poll(async () => (await service.state(id)).stats.tasksDone, { timeout: 10_000 }).toBe(1);
+  await expect.poll(async () => (await service.state(id)).stats.tasksDone).toBe(1);
   try {
     const failure = Object.assign(new Error("ENOSPC: no space left on device, write '/srv/data/db'"), { code: 'ENOSPC', syscall: 'write' });
     await service.add(id, ['/demo/stor/input']);
     Object.assign(store, { writeEntry: () => Promise.reject(failure) });
     await expect
-      .poll(async () => (await service.state(id)).problem, { timeout: 10_000 })
+      .poll(async () => (await service.state(id)).problem)
       .toBe('the results of its tasks cannot be recorded: no space left on the disk; the service tries again');
   } finally {
     Object.assign(store, { writeEntry });
   }
-  await expect.poll(async () => await service.state(id), { timeout: 10_000 }).not.toHaveProperty('problem');
+  await expect.poll(async () => await service.state(id)).not.toHaveProperty('problem');
   expect((await service.ask('POST', `/demo/jobs/${id}/live/in/end`)).status).toBe(202);
   expect((await service.wait(id)).job.stats.tasksDone).toBe(2);
 });

@@ -81,18 +81,17 @@ describe.each(kinds)('tasks with isolation %s', (isolation) => {
   test('leave no process behind', async () => {
     const { contents } = await service.run([{ exec: `${staying} & cat` }], ['/demo/stor/a', '/demo/stor/b']);
     expect(contents.sort()).toEqual(['a\n', 'b\n']);
-    await expect.poll(() => countProcesses(staying), { timeout: 2000 }).toBe(0);
+    await expect.poll(() => countProcesses(staying)).toBe(0);
   });
 
-  test('are gone, grandchildren in sessions of their own too, within 2 s of a cancel', async () => {
+  test('are gone after a cancel, grandchildren in sessions of their own too', async () => {
     const id = await service.create([{ exec: `setsid ${waiting} & (${waiting}; true) & ${waiting}` }]);
     await service.add(id, ['/demo/stor/a', '/demo/stor/b']);
     // Three processes of each of the two tasks: from now on both run.
-    await expect.poll(() => countProcesses(waiting), { timeout: 10_000 }).toBe(6);
-    const begun = Date.now();
+    await expect.poll(() => countProcesses(waiting)).toBe(6);
     expect((await service.ask('POST', `/demo/jobs/${id}/live/cancel`)).status).toBe(202);
     const { job, errors } = await service.wait(id);
-    await expect.poll(() => countProcesses(waiting), { timeout: Math.max(1, begun + 2000 - Date.now()) }).toBe(0);
+    await expect.poll(() => countProcesses(waiting)).toBe(0);
     expect(job).toMatchObject({ state: 'done', cancelled: true, inputDone: true });
     expect(new Set(errors.map(({ code, message }) => `${code}: ${message}`))).toEqual(new Set(['JobCancelledError: job was cancelled']));
     expect(errors.map(({ input }) => input ?? '').toSorted((left, right) => (left < right ? -1 : 1))).toEqual([
@@ -142,7 +141,7 @@ describe('over a restart', () => {
       for (const input of inputs) await service.put(input, `${input}\n`);
       const id = await service.create([{ exec: 'sleep 0.02; cat' }]);
       await service.add(id, inputs, true);
-      await expect.poll(async () => (await service.state(id)).stats.tasksDone, { timeout: 10_000 }).toBeGreaterThan(3);
+      await expect.poll(async () => (await service.state(id)).stats.tasksDone).toBeGreaterThan(3);
       await service.restart(async () => {
         const { tasksDone } = (await service.state(id)).stats;
         expect(tasksDone).toBeLessThan(40);

@@ -99,7 +99,7 @@ describe('phases', () => {
   test('maps run before the input ends', async () => {
     const id = await service.create([{ exec: 'cat' }]);
     await service.add(id, both);
-    await expect.poll(async () => (await service.state(id)).stats.tasksDone, { timeout: 15_000 }).toBe(2);
+    await expect.poll(async () => (await service.state(id)).stats.tasksDone).toBe(2);
     expect(await service.state(id)).toMatchObject({ state: 'running', inputDone: false });
     expect((await service.ask('POST', `/demo/jobs/${id}/live/in/end`)).status).toBe(202);
     expect((await service.wait(id)).outputs).toHaveLength(2);
