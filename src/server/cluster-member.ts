@@ -21,6 +21,8 @@ export interface MemberOptions {
   readonly workDir?: string | undefined;
   /** Of this process, by which others are told of it. */
   readonly pid: number;
+  /** Tasks that it does at once; 0 when it does none. */
+  readonly slots?: number | undefined;
   readonly log?: (line: string) => void;
 }
 
@@ -44,7 +46,7 @@ const leaseConnections = 1;
  */
 export async function openMember(
   role: 'process' | 'worker',
-  { database, bytes, workDir, pid, log = () => undefined }: MemberOptions,
+  { database, bytes, workDir, pid, slots, log = () => undefined }: MemberOptions,
 ): Promise<Member> {
   let own: Kysely<Schema> | undefined;
   let lease: Lease | undefined;
@@ -69,7 +71,7 @@ export async function openMember(
     own = await openPostgres(database, leaseConnections);
     const admit: Lease['admit'] = (transaction) => requireLease().admit(transaction);
     store = await openClusterStore({ database, bytes, log, admit, beginReading: () => requireLease().begin().end });
-    lease = await takeLease(own, { address: `${role} ${pid} of ${hostname()}`, version: build.version });
+    lease = await takeLease(own, { address: `${role} ${pid} of ${hostname()}`, version: build.version, slots });
     keeping = keepLease(lease, log);
     // Beside contents that are files of this machine, which tasks then share without a copy.
     work = await openWorkDir(workDir ?? (typeof bytes === 'string' ? bytes : undefined));

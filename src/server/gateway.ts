@@ -10,7 +10,7 @@ import { createComputeHandlers } from './compute/index.ts';
 import { followCancelled } from './jobs/disabled-accounts.ts';
 import { createJobsElsewhere } from './jobs/elsewhere.ts';
 import type { JobService } from './jobs/engine.ts';
-import { prepareJobs } from './local-jobs.ts';
+import { countSlots, prepareJobs } from './local-jobs.ts';
 import type { LocalOptions } from './local-options.ts';
 import { answerPreflight } from './storage/cors.ts';
 import { createStorageHandlers, entryAt, placeAt } from './storage/index.ts';
@@ -197,7 +197,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await watch.close();
   };
   try {
-    member = await openMember('process', options);
+    member = await openMember('process', { ...options, slots: options.noJobs === true ? 0 : countSlots(options) });
     state.lease = member.lease;
     const gateway = await serve(member, { watch, state }, options);
     return {

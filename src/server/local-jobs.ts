@@ -1,4 +1,5 @@
 import type { JobEngine } from './jobs/engine.ts';
+import { usualSlots } from './jobs/engine-options.ts';
 import type { Isolation } from './jobs/isolation.ts';
 import { rememberIsolation, showIsolation, type ShownIsolation } from './jobs/shown-isolation.ts';
 import { defaultDatacenter, type LocalOptions } from './local-options.ts';
@@ -17,16 +18,26 @@ export interface WaitingEngine extends JobEngine {
   start(): void;
 }
 
+/** Whether tasks run here: only where nobody else can reach the service, unless that is wanted. */
+function mayRunTasks({ host = '127.0.0.1', allowJobs = false }: Pick<LocalOptions, 'host' | 'allowJobs'>): boolean {
+  return allowJobs || isLoopback(host);
+}
+
+/** Tasks that a service with these options does at once. */
+export function countSlots(options: Pick<LocalOptions, 'host' | 'allowJobs' | 'jobSlots'>): number {
+  return mayRunTasks(options) ? (options.jobSlots ?? usualSlots()) : 0;
+}
+
 /**
  * The engine of the jobs: their commands run on this machine, so there is none where others could send some, unless that is wanted. It is
  * loaded and started when the service listens: both take time in which nobody could be answered.
  */
 export function prepareJobs(store: LocalStore, options: JobOptions, url: () => string): WaitingEngine | undefined {
-  const { dataDir, datacenter: server = defaultDatacenter, host = '127.0.0.1', allowJobs = false, now = Date.now } = options;
+  const { dataDir, datacenter: server = defaultDatacenter, now = Date.now } = options;
   const { log = () => undefined, jobSlots: slots, jobTimeLimit: timeLimit, isolation, serviceLimits } = options;
   const accountTasks = serviceLimits?.accountTasks;
   if (options.replay !== undefined) return undefined;
-  if (!allowJobs && !isLoopback(host)) {
+  if (!mayRunTasks(options)) {
     log(jobsNotAllowed);
     return undefined;
   }

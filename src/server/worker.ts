@@ -6,7 +6,7 @@ import { followCancelled } from './jobs/disabled-accounts.ts';
 import { startJobEngine, type JobEngine } from './jobs/engine.ts';
 import type { IsolationKind } from './jobs/isolation.ts';
 import { openWorkerWatch, type AdminPlace, type MemberState, type WorkerWatch } from './operator/watch.ts';
-import type { TaskObserver } from './jobs/engine-options.ts';
+import { usualSlots, type TaskObserver } from './jobs/engine-options.ts';
 import type { LocalStore } from './store/open.ts';
 
 /** A process that does tasks of jobs, and serves nobody. */
@@ -125,7 +125,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     await watch.close();
   };
   try {
-    member = await openMember('worker', options);
+    member = await openMember('worker', { ...options, slots: options.slots ?? usualSlots() });
     state.lease = member.lease;
     const worker = await work(member, { watch, state }, options);
     return {

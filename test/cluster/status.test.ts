@@ -1,12 +1,15 @@
 import { spawn } from 'node:child_process';
+import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LocalError } from '../../src/base/errors.ts';
 import { findChanges, layOutRows, lookAgain, type WatchedRow } from '../../src/commands/server/status-watch.ts';
 import { createDatabase } from '../support/cluster-database.ts';
+import { createClusterJobs } from '../support/cluster-jobs.ts';
 import { openGatewayHome, type GatewayHome } from '../support/gateway-process.ts';
 import { runStatement } from '../support/postgres.ts';
 import { openTerminal } from '../support/terminal.ts';
+import { startWorkerProcess } from '../support/worker-process.ts';
 
 /** What an operator is shown of all gateways of a database. */
 
@@ -18,7 +21,7 @@ afterAll(() => home.remove());
 
 interface Shown {
   readonly code: number | null;
-  readonly rows: readonly { item: string; state: string; id?: string; count?: number; detail: string; address?: string }[];
+  readonly rows: readonly { item: string; state: string; id?: string; count?: number; detail: string; address?: string; used?: number }[];
   readonly stderr: string;
 }
 
@@ -44,6 +47,9 @@ test('none serves, two serve, one is lost, one has gone in order', async () => {
     started: expect.stringMatching(/Z$/u),
     until: expect.stringMatching(/Z$/u),
     oldest: expect.stringMatching(/Z$/u),
+    host: hostname(),
+    slots: expect.any(Number),
+    used: 0,
   });
   expect(served.rows.map(({ item, state }) => [item, state])).toEqual([
     ['schema', 'ok'],
@@ -65,6 +71,53 @@ test('none serves, two serve, one is lost, one has gone in order', async () => {
   await runStatement(home.url, "update gateways set until = clock_timestamp() - interval '1 minute'");
   const lost = await show();
   expect([lost.code, lost.rows.filter(({ item }) => item === 'gateway').map(({ state }) => state)]).toEqual([1, ['lost', 'none']]);
+});
+
+test('tasks that nobody does, a worker with all of its slots taken, and one that is lost', { timeout: 120_000 }, async () => {
+  await runStatement(home.url, 'delete from gateways');
+  const gateway = await home.start('--http', '--no-jobs');
+  const jobs = createClusterJobs(home, () => [gateway]);
+  const id = await jobs.create([{ exec: 'sleep 1000' }]);
+  await jobs.feed(id, await jobs.putAll(['a', 'b', 'c']), 3);
+  const find = ({ rows }: Shown, wanted: string): Shown['rows'] => rows.filter(({ item }) => item === wanted);
+  const before = await show();
+  expect([before.code, find(before, 'worker'), find(before, 'gateway')]).toEqual([
+    1,
+    [{ item: 'worker', state: 'none', detail: 'nobody does the 3 tasks that wait' }],
+    [expect.objectContaining({ state: 'ok', slots: 0, used: 0 })],
+  ]);
+  const worker = await startWorkerProcess(home, '--slots', '2');
+  try {
+    const read = async (): Promise<Shown['rows']> => find(await show(), 'worker');
+    await expect.poll(async () => (await read())[0]?.used, { timeout: 60_000 }).toBe(2);
+    expect(await read()).toEqual([
+      expect.objectContaining({
+        state: 'ok',
+        id: worker.told.worker,
+        host: hostname(),
+        slots: 2,
+        address: `worker ${worker.told.pid} of ${hostname()}`,
+        version: expect.any(String),
+        renewed: expect.stringMatching(/Z$/u),
+        detail: expect.stringMatching(/^lease renewed \d+ s ago$/u),
+      }),
+    ]);
+    const { code, stdout } = await home.sandbox.here(['server', 'status', '--database-file', join(home.sandbox.home, 'database')]);
+    const row = stdout.split('\n').find((line) => line.includes(worker.told.worker)) ?? '';
+    expect([code, row.split(/ {2,}/u).slice(0, 4)]).toEqual([0, ['worker', 'ok', worker.told.worker, hostname()]]);
+    expect(row).toMatch(/ 2 +2 .*lease renewed/u);
+  } finally {
+    worker.child.kill('SIGKILL');
+    await worker.ended;
+  }
+  await runStatement(home.url, "update gateways set until = clock_timestamp() - interval '1 minute' where address like 'worker %'");
+  const lost = await show();
+  expect([lost.code, find(lost, 'worker').map(({ state }) => state)]).toEqual([1, ['lost', 'none']]);
+  expect((await jobs.ask('POST', `/alice/jobs/${id}/live/cancel`)).status).toBe(202);
+  gateway.child.kill('SIGTERM');
+  expect(await gateway.ended).toBe(0);
+  await runStatement(home.url, 'delete from gateways');
+  await runStatement(home.url, 'delete from jobs');
 });
 
 test('tables of another release', async () => {

@@ -11,7 +11,7 @@ import { wantsText } from '../rbac/show.ts';
 /** A line of the state of a cluster, as far as both a look and a change of it have one. */
 export type WatchedRow = Omit<StatusRow, 'item' | 'state'> & {
   readonly item: StatusRow['item'] | 'database';
-  /** Beside those of a look: a gateway is `gone` that ended in order, and the database is `away` while it does not answer. */
+  /** Beside those of a look: a gateway or worker is `gone` that ended in order, and the database is `away` while it does not answer. */
   readonly state: StatusRow['state'] | 'gone' | 'away';
 };
 
@@ -34,7 +34,17 @@ export async function* lookAgain(
   }
 }
 
-const keyOf = ({ item, id = '' }: WatchedRow): string => (item === 'gateway' ? `${item} ${id}` : item);
+/** Of those who have a lease there may be many. */
+const isMember = ({ item }: WatchedRow): boolean => item === 'gateway' || item === 'worker' || item === 'command';
+
+const keyOf = (row: WatchedRow): string => (isMember(row) ? `${row.item} ${row.id ?? ''}` : row.item);
+
+/** What a line says where there are no columns for the parts of it. */
+function describeRow({ address, version, started, used, slots, detail }: WatchedRow): string {
+  if (address === undefined) return detail;
+  const tasks = slots === undefined || slots === 0 ? [] : [`${used ?? 0} of ${slots} slots used`];
+  return [address, `release ${version ?? 'unknown'}`, `since ${started ?? ''}`, ...tasks, detail].join(', ');
+}
 
 /** Rows that are new, or whose state, number or holder is another than at the look before. Ages change always, and are no change. */
 export async function* findChanges(looks: AsyncIterable<readonly WatchedRow[]>): AsyncGenerator<WatchedRow> {
@@ -46,7 +56,7 @@ export async function* findChanges(looks: AsyncIterable<readonly WatchedRow[]>):
       // While the database is away nothing is known of the others.
       if (isAway || now.has(key)) continue;
       if (row.item === 'database') yield { item: 'database', state: 'ok', detail: 'answers again' };
-      else if (row.item === 'gateway' && row.state !== 'none') yield { ...row, state: 'gone', detail: row.address ?? '' };
+      else if (isMember(row) && row.state !== 'none') yield { ...row, state: 'gone', detail: 'ended in order' };
     }
     for (const [key, row] of now) {
       const before = last.get(key);
@@ -58,7 +68,7 @@ export async function* findChanges(looks: AsyncIterable<readonly WatchedRow[]>):
 
 /** Rows below each other, none wider than the terminal and no more of them than fit. */
 export function layOutRows(rows: readonly WatchedRow[], columns: number, lines: number): string[] {
-  const cells = [['ITEM', 'STATE', 'DETAIL'], ...rows.map(({ item, state, detail }) => [item, state, escapeControl(detail)])];
+  const cells = [['ITEM', 'STATE', 'DETAIL'], ...rows.map((row) => [row.item, row.state, escapeControl(describeRow(row))])];
   const widths = [0, 1].map((at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)));
   const laid = cells.map(([item = '', state = '', detail = '']) =>
     truncate(`${pad(item, widths[0] ?? 0)}  ${pad(state, widths[1] ?? 0)}  ${detail}`, columns).trimEnd(),
@@ -80,8 +90,8 @@ async function* toRecords(changes: AsyncIterable<WatchedRow>, now: () => number)
 }
 
 async function* toLines(changes: AsyncIterable<WatchedRow>, now: () => number): AsyncGenerator<Uint8Array> {
-  for await (const { item, state, detail } of changes)
-    yield Buffer.from(`${new Date(now()).toISOString()}  ${pad(item, 9)}  ${pad(state, 5)}  ${escapeControl(detail)}\n`);
+  for await (const row of changes)
+    yield Buffer.from(`${new Date(now()).toISOString()}  ${pad(row.item, 9)}  ${pad(row.state, 5)}  ${escapeControl(describeRow(row))}\n`);
 }
 
 /** What is shown of looks: at a terminal the table, drawn anew; elsewhere a line or a record for each change. */
@@ -92,7 +102,7 @@ export function showLooks(context: Context, looks: AsyncIterable<readonly Watche
     return records(toRecords(findChanges(looks), world.now), {
       id: 'item',
       columns,
-      fields: ['address', 'version', 'started', 'until', 'oldest'],
+      fields: ['address', 'host', 'version', 'slots', 'used', 'started', 'renewed', 'until', 'oldest'],
     });
   }
   const draws = canDraw(world.stdout, world.env) && !global.quiet;

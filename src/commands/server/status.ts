@@ -11,7 +11,7 @@ const usualInterval = 2000;
 export const status = command({
   summary: 'Show gateways, schema, garbage and jobs of a database',
   description:
-    'A line for the version of the tables, each gateway, who collects, contents that wait for removal, running jobs and tasks that are not done. A gateway is lost when its lease has ended without being given back. The exit status is 1 when the tables are not of this release, a gateway is lost, or none serves. Times are those of the clock of the database.\n--watch draws the table anew at a terminal. Elsewhere each change is a line, or a record with its time: what is there at first, then gateways that come, are lost or are gone, who collects, and numbers that change; while the database does not answer it says so, and goes on.',
+    'A line for the version of the tables, each gateway and worker, who collects, contents that wait for removal, running jobs and tasks that are not done. SLOTS are tasks that one does at once, and USED how many of them are taken. A gateway or worker is lost when its lease has ended without being given back. The exit status is 1 when the tables are not of this release, a gateway or worker is lost, no gateway serves, or nobody does tasks that wait. Times are those of the clock of the database.\n--watch draws the table anew at a terminal. Elsewhere each change is a line, or a record with its time: what is there at first, then gateways and workers that come, are lost or are gone, who collects, and numbers that change; while the database does not answer it says so, and goes on.',
   options: {
     ...databaseOptions,
     watch: flag('Look again and again, until Ctrl-C', { short: 'w' }),
@@ -30,8 +30,9 @@ export const status = command({
       );
     }
     const rows = await readStatus(database);
-    const fields = ['address', 'version', 'started', 'until', 'oldest'];
-    const shown = records(rows, { id: 'item', columns: ['item', 'state', 'id', 'count', 'detail'], fields });
+    const since = { key: 'started', title: 'SINCE', as: 'time' } as const;
+    const columns = ['item', 'state', 'id', 'host', since, 'used', 'slots', 'version', 'detail'];
+    const shown = records(rows, { id: 'item', columns, fields: ['address', 'count', 'renewed', 'until', 'oldest'] });
     const wrong = rows.filter(({ state }) => state !== 'ok');
     if (wrong.length === 0) return shown;
     const words = wrong.map(({ item, state }) => `${item} ${state}`).join(', ');

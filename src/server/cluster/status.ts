@@ -3,32 +3,46 @@ import { steps, type StepTable } from '../store/migrations.ts';
 import { measureGarbage } from '../store/postgres/garbage.ts';
 import { readVersion } from '../store/postgres/migrate.ts';
 import { openPostgres } from '../store/postgres/open.ts';
+import { usualLifetime } from '../store/postgres/lease.ts';
 import type { Schema } from '../store/schema.ts';
+
+/** What has a lease. */
+type MemberItem = 'gateway' | 'worker' | 'command';
 
 /** One thing of a cluster, and whether it is as it should be. */
 export interface StatusRow {
-  readonly item: 'schema' | 'gateway' | 'collector' | 'garbage' | 'jobs' | 'tasks';
-  /** `ok`, or what is wrong: `old` and `newer` schema, `lost` gateway, `none` that serves. */
+  /** A `command` is one of operators that stores contents. */
+  readonly item: 'schema' | MemberItem | 'collector' | 'garbage' | 'jobs' | 'tasks';
+  /** `ok`, or what is wrong: `old` and `newer` schema, `lost` member, `none` that serves or does tasks which wait. */
   readonly state: 'ok' | 'old' | 'newer' | 'lost' | 'none';
   /** In words. */
   readonly detail: string;
   /** Version of the tables, contents that wait for removal, jobs that run, tasks that are not done. */
   readonly count?: number;
-  /** Of a gateway, or of the one that collects. */
+  /** Of the lease of a member, or of the one that collects. */
   readonly id?: string;
+  /** Role, process and host of a member. */
   readonly address?: string;
+  readonly host?: string;
+  /** Tasks that a member does at once, and how many of these places are taken; absent where its release does not tell. */
+  readonly slots?: number;
+  readonly used?: number;
   /** Release of the program. */
   readonly version?: string;
-  /** ISO 8601, of the clock of the database: when a gateway started, until when it is taken for alive, the start of its oldest request. */
+  /** ISO 8601, of the clock of the database: when a member started, when it last said that it is alive, until when it is taken for that, the start of its oldest request. */
   readonly started?: string;
+  readonly renewed?: string;
   readonly until?: string;
   readonly oldest?: string;
 }
 
-interface GatewayTimes {
+interface MemberRow {
   readonly id: string;
   readonly address: string;
   readonly version: string | null;
+  readonly slots: number | null;
+  /** Tasks that it has claimed, some of which may wait there for a slot. */
+  readonly claimed: number;
   readonly started: number;
   readonly until: number;
   readonly oldest: number;
@@ -53,31 +67,49 @@ function describeSchema(done: number): StatusRow {
   return { item: 'schema', state, count: done, detail: `version ${done}, this release has ${steps.length}${todo}` };
 }
 
-function describeGateway({ id, address, version, started, until, oldest, now }: GatewayTimes): StatusRow {
+/** Members by the first word of their address. */
+const items: Readonly<Record<string, MemberItem>> = { process: 'gateway', worker: 'worker' };
+
+function describeMember({ id, address, version, slots, claimed, started, until, oldest, now }: MemberRow): StatusRow {
   const isAlive = until > now;
+  const item = items[address.split(' ', 1)[0] ?? ''] ?? 'command';
+  const renewed = until - usualLifetime * 1000;
   const life = isAlive
-    ? `oldest request ${inSeconds(now - oldest)} ago`
+    ? `lease renewed ${inSeconds(now - renewed)} ago${item === 'worker' ? '' : `, oldest request ${inSeconds(now - oldest)} ago`}`
     : `not heard of since its lease ended ${inSeconds(now - until)} ago`;
   return {
-    item: 'gateway',
+    item,
     state: isAlive ? 'ok' : 'lost',
     id,
     address,
+    host: address.split(' of ').at(-1) ?? '',
+    ...(slots !== null && { slots, used: Math.min(slots, claimed) }),
     ...(version !== null && { version }),
     started: toIso(started),
+    renewed: toIso(renewed),
     until: toIso(until),
     oldest: toIso(oldest),
-    detail: `${address}, release ${version ?? 'unknown'}, since ${toIso(started)}, ${life}`,
+    detail: life,
   };
 }
 
-async function describeGateways(db: Kysely<Schema>): Promise<StatusRow[]> {
-  const { rows } = await sql<GatewayTimes>`
-    select id, address, version, ${milliseconds('started')} as started, ${milliseconds('until')} as until,
-    ${milliseconds('oldest')} as oldest, ${databaseNow} as now from gateways order by started, id`.execute(db);
-  const described = rows.map(describeGateway);
-  if (described.some(({ state }) => state === 'ok')) return described;
-  return [...described, { item: 'gateway', state: 'none', detail: 'no gateway serves' }];
+/** What is there at all: somebody has to serve, and to do tasks that wait. @param left tasks that are not done */
+function findAbsent(members: readonly StatusRow[], left: number): StatusRow[] {
+  const alive = members.filter(({ state }) => state === 'ok');
+  const canWork = alive.some(({ item, slots = 1 }) => item !== 'command' && slots > 0);
+  return [
+    ...(alive.some(({ item }) => item === 'gateway') ? [] : [{ item: 'gateway', state: 'none', detail: 'no gateway serves' } as const]),
+    ...(canWork || left === 0 ? [] : [{ item: 'worker', state: 'none', detail: `nobody does the ${left} tasks that wait` } as const]),
+  ];
+}
+
+async function describeMembers(db: Kysely<Schema>): Promise<StatusRow[]> {
+  const { rows } = await sql<MemberRow>`
+    select id, address, version, slots, ${milliseconds('started')} as started, ${milliseconds('until')} as until,
+    ${milliseconds('oldest')} as oldest, ${databaseNow} as now,
+    (select count(*) from job_tasks where job_tasks.state = 'running' and job_tasks.owner = coalesce(gateways.owner, gateways.id)) as claimed
+    from gateways order by started, id`.execute(db);
+  return rows.map(describeMember);
 }
 
 async function describeCollection(db: Kysely<Schema>): Promise<StatusRow[]> {
@@ -121,7 +153,10 @@ export async function readStatus(database: string): Promise<StatusRow[]> {
     const schema = describeSchema(done);
     // Tables of an older version may lack what is asked for; those of a newer one have it.
     if (schema.state === 'old') return [schema];
-    return [schema, ...(await describeGateways(db)), ...(await describeCollection(db)), ...(await describeJobs(db))];
+    const members = await describeMembers(db);
+    const jobs = await describeJobs(db);
+    const left = jobs.find(({ item }) => item === 'tasks')?.count ?? 0;
+    return [schema, ...members, ...findAbsent(members, left), ...(await describeCollection(db)), ...jobs];
   } finally {
     await db.destroy();
   }

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { Store } from '../store/store.ts';
 import type { Result } from './result.ts';
 import type { Isolation, IsolationKind } from './isolation.ts';
@@ -11,6 +12,9 @@ export interface TaskObserver {
   /** Told of tasks whose engine was not heard of again, and which wait for another now. */
   takenOver(tasks: number): void;
 }
+
+/** Tasks at once when nobody says: as many as there are cores. */
+export const usualSlots = availableParallelism;
 
 /** What the engine works with. */
 export interface EngineOptions {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadJob, type ActiveJob, type ActivePhase, type ActiveZone } from './active-job.ts';
@@ -20,7 +19,7 @@ import { createSlots } from './slots.ts';
 import { createZoneLoads } from './zone-loads.ts';
 import { watchJobs } from './watch.ts';
 import type { Result } from './result.ts';
-import type { EngineOptions } from './engine-options.ts';
+import { usualSlots, type EngineOptions } from './engine-options.ts';
 
 /** What requests for jobs are told to. */
 export interface JobService {
@@ -139,7 +138,7 @@ function createLook(
 /** Starts the engine and goes on with the jobs that ran when the service ended. */
 export function startJobEngine(options: EngineOptions): JobEngine {
   const { store, dataDir, now, log, observer } = options;
-  const { slots = availableParallelism(), timeLimit = defaultTimeLimit, accountTasks = Infinity } = options;
+  const { slots = usualSlots(), timeLimit = defaultTimeLimit, accountTasks = Infinity } = options;
   const jobs = new Map<string, ActiveJob>();
   const leases = createTaskLeases(store, options.owner ?? randomUUID(), accountTasks);
   const loads = createZoneLoads();

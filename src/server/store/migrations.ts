@@ -10,6 +10,7 @@ import { createCountTable } from './count-table.ts';
 import { addJobCallers } from './job-callers-tables.ts';
 import { createJobTables } from './job-tables.ts';
 import { createLimitIndexes } from './limit-indexes.ts';
+import { addMemberSlots } from './member-slots.ts';
 import { createFirstTables } from './tables.ts';
 import { createOldJobsIndex } from './old-jobs-index.ts';
 import { createRequestTokens } from './request-tokens-table.ts';
@@ -36,6 +37,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createUsageTables,
   createOldJobsIndex,
   createRequestTokens,
+  addMemberSlots,
 ];
 
 export interface StepTable {

@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../unavailable.ts';
 import { createEpochs, type Reading, type Running, type Term } from './epochs.ts';
 
 /** Seconds for which a gateway is taken for alive after it said so. */
-const usualLifetime = 15;
+export const usualLifetime = 15;
 
 /** What others are told of a gateway. */
 export interface LeaseOptions {
@@ -14,6 +14,8 @@ export interface LeaseOptions {
   readonly address: string;
   /** Version of the program. */
   readonly version?: string | undefined;
+  /** Tasks that it does at once. */
+  readonly slots?: number | undefined;
   /** Seconds. */
   readonly lifetime?: number | undefined;
   /** Milliseconds of a clock that never goes back. */
@@ -60,7 +62,7 @@ function at(milliseconds: number): ReturnType<typeof sql> {
  * Takes a lease on a database, which is to be renewed at least three times in its lifetime.
  */
 export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Promise<Lease> {
-  const { address, version = null, lifetime = usualLifetime, clock = () => performance.now() } = options;
+  const { address, version = null, slots = null, lifetime = usualLifetime, clock = () => performance.now() } = options;
   const until = sql`clock_timestamp() + ${lifetime} * interval '1 second'`;
   /** The life of the lease under which the work runs that is being done. */
   const bound = new AsyncLocalStorage<Term>();
@@ -73,12 +75,15 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
 
   async function insert(target: Kysely<Schema>, id: string, oldest: ReturnType<typeof sql>): Promise<readonly Told[]> {
     const { rows } = await sql<Told>`
-      insert into gateways (id, address, version, started, until, oldest)
-      values (${id}, ${address}, ${version}, clock_timestamp(), ${until}, ${oldest}) returning ${now} as now`.execute(target);
+      insert into gateways (id, address, version, slots, owner, started, until, oldest)
+      values (${id}, ${address}, ${version}, ${slots}, ${owner}, clock_timestamp(), ${until}, ${oldest}) returning ${now} as now`.execute(
+      target,
+    );
     return rows;
   }
 
-  let term: Term = { id: randomUUID(), isLost: false };
+  const owner = randomUUID();
+  let term: Term = { id: owner, isLost: false };
   terms.add(term);
   const first = await read(() => insert(db, term.id, sql`clock_timestamp()`));
   if (first === undefined) throw new Error('the database returns no row');
