@@ -238,12 +238,21 @@ async function commitAndAbort(script: Script): Promise<void> {
 /** Two processes start at the same time, on a database without any table. */
 async function migrateTogether(script: Script): Promise<void> {
   const [one, other] = [script.open('process 1'), script.open('process 2')];
+  // A migration that did not wait is undone, and begins again behind the other.
+  const undone = [one, other].map((process) => script.hold(process, /^rollback/u));
   const begin = ({ group, store }: typeof one): Migrating => script.attempt(group, 'migrate', () => migratePostgres(store.db, 0));
   const slow = begin(one);
-  const held = await script.holdAt(one, script.pick(/^insert steps/u, /^create table/u, /^create index/u, /^commit/u), slow);
+  // Behind the table of versions, which is made in a transaction of its own.
+  const looking = await script.holdAt(one, /^select steps/u, slow);
+  const held = script.hold(one, script.pick(/^insert steps/u, /^create table/u, /^create index/u, /^commit/u), slow);
+  script.release(looking);
+  await script.until(() => held.isReached, 'a step is begun');
   const quick = begin(other);
   await script.overOrStuck(quick);
   script.release(held);
+  await script.until(() => (slow.isOver && quick.isOver) || undone.some(({ isReached }) => isReached), 'both migrations end');
+  if (undone.some(({ isReached }) => isReached)) script.wrong.push('a migration was undone, because another one was in its way');
+  for (const each of undone) script.release(each);
   await script.over(slow, quick);
   const begun = [slow, quick].map(({ value }) => value?.from);
   const isRight = begun.includes(0) && begun.includes(steps.length);
