@@ -18,12 +18,14 @@ export function createStoring(
   { state, settings, note, account }: Pick<Context, 'state' | 'settings' | 'note' | 'account'>,
   { linkKnown }: { readonly linkKnown: boolean },
 ): Storing {
+  const none = { store: uploadObject, finish: () => undefined };
+  if (!linkKnown) return none;
   const id = createHash('sha256')
     .update(JSON.stringify([settings().storUrl?.value, account]))
     .digest('hex')
     .slice(0, 32);
-  const file = linkKnown ? state.locate(`stored/${id}.jsonl`) : undefined;
-  if (file === undefined) return { store: uploadObject, finish: () => undefined };
+  const file = state.locate(`stored/${id}.jsonl`);
+  if (file === undefined) return none;
   const known = createKnownStore(file);
   return {
     store: known.store,

@@ -36,6 +36,7 @@ test.each([
   ['put a x/y', 'rm /demo/stor/x/y', true],
   ['put a x/y', 'rm x/z', false],
   ['get x a', 'put a y', true],
+  ['rm /', 'put /etc/a y', true],
   ['stat x', 'cat x', true],
   ['stat x', 'ls x', false],
   ['ls x/*', 'put a x/1', true],

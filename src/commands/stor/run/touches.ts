@@ -36,14 +36,19 @@ export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== false && value !== 0 && !(Array.isArray(value) && value.length === 0);
 }
 
-/** Where a path is, as an object and as a file: which of them is meant is not asked. */
+/** A path with a slash behind it, so that it begins with whatever it is below. */
+function close(path: string): string {
+  return path.endsWith('/') ? path : `${path}/`;
+}
+
+/** Where a path is, as an object and as a file, each with a slash at its end: which of them is meant is not asked. */
 function locate({ account, world }: Context, word: string): string[] {
   // What comes after a wildcard may be anything.
   const [plain = ''] = word.split(/[*?[{]/, 1);
   const path = plain === word ? word : plain.slice(0, plain.lastIndexOf('/') + 1);
-  const local = `file ${resolvePath(world, path === '' ? '.' : path)}`;
+  const local = close(`file ${resolvePath(world, path === '' ? '.' : path)}`);
   try {
-    return [`object ${printRemotePath(readRemotePath(path, account))}`, local];
+    return [close(`object ${printRemotePath(readRemotePath(path, account))}`), local];
   } catch (error) {
     // No path of the object storage, such as `../x`.
     if (!(error instanceof UsageError)) throw error;
@@ -74,7 +79,8 @@ export function findTouches(
 }
 
 function overlap(a: readonly string[], b: readonly string[]): boolean {
-  return a.some((one) => b.some((other) => one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`)));
+  for (const one of a) for (const other of b) if (one.startsWith(other) || other.startsWith(one)) return true;
+  return false;
 }
 
 /** Whether one of two lines changes what the other one reads or changes. */
