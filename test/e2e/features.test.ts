@@ -1,9 +1,24 @@
 import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { useLocal } from '../support/sandbox.ts';
+import { splitWords } from '../../src/config/aliases.ts';
+import { useLocal, type Outcome } from '../support/sandbox.ts';
 
 const user = useLocal();
+
+/** Commands that no shell has to join or fill in, and that start no process. */
+const plain = /^cloud (?!doctor|help|local)[^|$;<>&]+$/u;
+
+/** Runs a line; the commands that can in this process, which takes a tenth of the time. */
+async function type(line: string): Promise<Pick<Outcome, 'code' | 'stderr'>> {
+  const commands = line.split(' && ');
+  if (!commands.every((command) => plain.test(command)) || line.includes('--jq')) return await user.shell(`set -o pipefail; ${line}`);
+  for (const command of commands) {
+    const outcome = await user.here(splitWords(command).slice(1));
+    if (outcome.code !== 0) return outcome;
+  }
+  return { code: 0, stderr: '' };
+}
 
 interface Feature {
   readonly number: number;
@@ -36,11 +51,11 @@ test('the table has all features, the first twenty are there, and every other ro
   expect(features.filter(({ state }) => !['yes', 'partly', 'no', 'other'].includes(state))).toEqual([]);
 });
 
-test('every feature that is there is shown by its command', { timeout: 120_000 }, async () => {
+test('every feature that is there is shown by its command', { timeout: 240_000 }, async () => {
   const failed: unknown[] = [];
   for (const { number, state, line } of features) {
     if (state !== 'yes') continue;
-    const { code, stderr } = await user.shell(`set -o pipefail; ${line}`);
+    const { code, stderr } = await type(line);
     if (code !== 0) failed.push({ number, line, code, stderr });
   }
   expect(failed).toEqual([]);

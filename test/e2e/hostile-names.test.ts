@@ -18,7 +18,7 @@ test('a name with a newline is one line, quoted as git does, and whole with -0',
 lines' -p && echo x | cloud stor put -q - odd/one`);
   expect([made.code, made.stderr]).toEqual([0, '']);
   const lines = ['odd/one', String.raw`"odd/two\nlines"`];
-  const names = async (...words: string[]): Promise<string> => (await user.cloud(words)).stdout;
+  const names = async (...words: string[]): Promise<string> => (await user.here(words)).stdout;
   expect(await names('stor', 'ls', 'odd', '-o', 'name')).toBe('one\n"two\\nlines"\n');
   expect(await names('stor', 'ls', 'odd', '-0')).toBe('one\0two\nlines\0');
   const found = (await names('stor', 'find', 'odd', '--type', 'f')).split('\n');
@@ -39,7 +39,7 @@ test.each([
   });
   await new Promise<void>((done) => void agent.listen(path, done));
   const md5 = Array.from({ length: 16 }, () => 'aa').join(':');
-  const { code, stderr } = await user.cloud(['keys', 'list', '--key-id', md5], { env: { SSH_AUTH_SOCK: path } });
+  const { code, stderr } = await user.here(['keys', 'list', '--key-id', md5], { env: { SSH_AUTH_SOCK: path } });
   await new Promise<void>((done) => void agent.close(() => done()));
   expect([code, stderr]).toEqual([4, expect.stringContaining('ssh-agent')]);
   expect(stderr).not.toMatch(/unexpected error|RangeError|^\s+at /mu);
@@ -48,7 +48,7 @@ test.each([
 test('without stdin nothing is stored; the null device is an empty object', async () => {
   const closed = await user.shell('cloud stor put - nothing <&-');
   expect([closed.code, closed.stderr]).toEqual([2, expect.stringContaining('stdin is closed')]);
-  expect((await user.cloud(['stor', 'stat', 'nothing'])).code).toBe(3);
+  expect((await user.here(['stor', 'stat', 'nothing'])).code).toBe(3);
   const jobs = async (): Promise<number> => (await user.json<unknown[]>('jobs', 'list')).length;
   const before = await jobs();
   const id = (await user.shell('cloud jobs create --name stays --map cat -o name')).stdout.trim();
@@ -85,7 +85,7 @@ test('a tree without end is given up at a depth of 1,000', async () => {
     ['stor', 'rm', '-r', 'x', '-y'],
   ]) {
     tree.requests.length = 0;
-    const { code, stderr } = await user.cloud([...words, '--stor-url', tree.url]);
+    const { code, stderr } = await user.here([...words, '--stor-url', tree.url]);
     expect([words, code, stderr]).toEqual([words, 1, expect.stringContaining('the tree is more than 1000 directories deep')]);
     expect(tree.requests.some((request) => request.startsWith('DELETE'))).toBe(false);
   }
@@ -111,7 +111,7 @@ test('profile create warns when the key signs for another host already, however 
   const [stored] = await user.json<{ md5: string; sha256: string }[]>('keys', 'local');
   const md5 = stored?.md5 ?? '';
   const create = async (name: string, host: string, ...key: string[]): Promise<string> => {
-    const { code, stderr } = await user.cloud(
+    const { code, stderr } = await user.here(
       ['profile', 'create', name, '--url', `https://${host}`, '--account', 'a', ...key, '--no-test', '-q'],
       { env },
     );

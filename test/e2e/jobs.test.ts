@@ -24,8 +24,8 @@ const script = 'echo "$(wc -l) lines of $(basename "$MANTA_INPUT_OBJECT")"\n';
 
 beforeAll(async () => {
   for (const [name, content] of Object.entries({ ...logs, 'count.sh': script })) user.write(name, content);
-  await user.cloud(['stor', 'mkdir', '-p', 'logs/older']);
-  const put = await user.cloud(['stor', 'put', ...Object.keys(logs), 'count.sh', 'logs/']);
+  await user.here(['stor', 'mkdir', '-p', 'logs/older']);
+  const put = await user.here(['stor', 'put', ...Object.keys(logs), 'count.sh', 'logs/']);
   if (put.code !== 0) throw new Error(put.stderr);
 });
 
@@ -74,7 +74,7 @@ test('several outputs of a task are printed in their order, input by input; name
   const { code, stdout, stderr } = await run('--map', map, 'logs/a.txt', 'logs/b.txt');
   const expected = [logs['a.txt'], logs['b.txt']].map((text) => `${text.split('\n')[0]}\n${text}end\n`).join('');
   expect([code, stdout], stderr).toEqual([0, expected]);
-  expect((await user.cloud(['stor', 'cat', 'lines/b.txt'])).stdout.trim()).toBe('3');
+  expect((await user.here(['stor', 'cat', 'lines/b.txt'])).stdout.trim()).toBe('3');
   const summed = await run(
     '--map',
     'cut -d " " -f 1 | sed "s/$/ 1/" | msplit -d " " -n 2',
@@ -112,9 +112,9 @@ test('some inputs fail: the others are printed, the failures are told with what 
   expect(stderr).toMatch(/cloud jobs run .*: 2 of 4 inputs failed\nhint: cloud jobs errors [0-9a-f-]{36} --stderr\n$/);
   const id = idIn(stderr);
   const [failed, errors, told] = await Promise.all([
-    user.cloud(['jobs', 'failures', id, '-o', 'name']),
+    user.here(['jobs', 'failures', id, '-o', 'name']),
     user.json<{ code: string; stderrText?: string }[]>('jobs', 'errors', id, '--stderr'),
-    user.cloud(['jobs', 'errors', id, '--stderr']),
+    user.here(['jobs', 'errors', id, '--stderr']),
   ]);
   expect(failed.stdout.trim().split('\n').toSorted()).toEqual(['/demo/stor/logs/missing', '/demo/stor/logs/odd 100% name.txt']);
   expect(errors.find((error) => error.code === 'UserTaskError')?.stderrText).toBe('nothing here\n');
@@ -196,7 +196,7 @@ test('a sub-user runs a job with its own roles, and reads what comes out; an inp
 test('a binary input goes through a job byte for byte', async () => {
   const content = randomBytes(12_000_000);
   user.write('large.bin', content);
-  await user.cloud(['stor', 'put', 'large.bin', 'large.bin']);
+  await user.here(['stor', 'put', 'large.bin', 'large.bin']);
   const { code, bytes } = await user.here(['jobs', 'run', '--map', 'cat', 'large.bin']);
   expect(code).toBe(0);
   expect(createHash('sha256').update(bytes).digest('hex')).toBe(createHash('sha256').update(content).digest('hex'));
@@ -262,13 +262,13 @@ test('a job step by step: create, add, watch, end, wait, outputs; found by name'
     .split('\n')
     .map((line) => (JSON.parse(line) as { event: string }).event);
   expect([events[0], events.at(-1), events.includes('error')]).toEqual(['job', 'done', true]);
-  expect((await user.cloud(['jobs', 'watch', id])).stdout).toMatch(
+  expect((await user.here(['jobs', 'watch', id])).stdout).toMatch(
     /^job .* "steps"\n {2}phase 0: map: wc -l\nerror: .*\ndone in .*: 2 outputs, 1 error\n$/,
   );
-  expect((await user.cloud(['jobs', 'inputs', id, '-o', 'name'])).stdout).toBe(
+  expect((await user.here(['jobs', 'inputs', id, '-o', 'name'])).stdout).toBe(
     '/demo/stor/logs/a.txt\n/demo/stor/logs/b.txt\n/demo/stor/logs/none\n',
   );
-  const paths = (await user.cloud(['jobs', 'outputs', id, '-o', 'name'])).stdout.trim().split('\n');
+  const paths = (await user.here(['jobs', 'outputs', id, '-o', 'name'])).stdout.trim().split('\n');
   expect(paths.every((path) => path.startsWith(`/demo/jobs/${id}/stor/`))).toBe(true);
   const job = await user.json<Job>('jobs', 'get', 'steps');
   expect(job).toMatchObject({ id, name: 'steps', state: 'done', cancelled: false, inputDone: true, stats: { errors: 1, outputs: 2 } });
@@ -278,7 +278,7 @@ test('a job step by step: create, add, watch, end, wait, outputs; found by name'
   expect((await user.here(['jobs', 'list', '--name', 'steps'])).stdout).toMatch(/^ID .* DOES\n\S+ +steps +done .* wc -l\n$/);
   const [first, second] = (await user.here(['jobs', 'get', 'steps', id, '-o', 'name'])).stdout.trim().split('\n');
   expect([first, second]).toEqual([id, id]);
-  const refused = await user.cloud(['jobs', 'add', id, 'logs/a.txt']);
+  const refused = await user.here(['jobs', 'add', id, 'logs/a.txt']);
   expect([refused.code, refused.stderr.includes('InvalidJobState')]).toEqual([1, true]);
 });
 
@@ -297,14 +297,14 @@ test('get -o yaml goes back into create --from; a typo is answered with the near
     '--count',
     '2',
   ];
-  await user.cloud(['jobs', 'create', ...words]);
-  const yaml = await user.cloud(['jobs', 'get', 'twin', '-o', 'yaml']);
-  const again = await user.cloud(['jobs', 'create', '--from', '-', '--name', 'other', '-o', 'name'], { input: yaml.stdout });
+  await user.here(['jobs', 'create', ...words]);
+  const yaml = await user.here(['jobs', 'get', 'twin', '-o', 'yaml']);
+  const again = await user.here(['jobs', 'create', '--from', '-', '--name', 'other', '-o', 'name'], { input: yaml.stdout });
   expect(again.code).toBe(0);
   const [first, second] = await Promise.all([user.json<Job>('jobs', 'get', 'twin'), user.json<Job>('jobs', 'get', again.stdout.trim())]);
   expect([second.phases, second.name]).toEqual([first.phases, 'other']);
   user.write('typo.yaml', 'phases:\n  - exce: wc\n');
-  const typo = await user.cloud(['jobs', 'create', '--from', 'typo.yaml']);
+  const typo = await user.here(['jobs', 'create', '--from', 'typo.yaml']);
   expect([typo.code, typo.stderr]).toEqual([
     2,
     'cloud jobs create --from typo.yaml: typo.yaml: phases[0].exce: is not a known field\nhint: did you mean exec?\n',
@@ -317,21 +317,21 @@ test('cancel ends a job with the grandchildren of its tasks; cancelling twice, a
   const { stdout } = await user.here(['jobs', 'run', '--map', exec, 'logs/a.txt', '--detach', '-o', 'name']);
   const id = stdout.trim();
   await expect.poll(() => countProcesses(waiting)).toBe(3);
-  const rehearse = async (verb: string): Promise<string> => (await user.cloud(['jobs', verb, id, '--dry-run'])).stderr;
+  const rehearse = async (verb: string): Promise<string> => (await user.here(['jobs', verb, id, '--dry-run'])).stderr;
   expect([await rehearse('end'), await rehearse('cancel')]).toEqual([`Nothing to do for job ${id}\n`, `Would cancel job ${id}\n`]);
   expect((await user.json<Job>('jobs', 'get', id)).cancelled).toBe(false);
-  expect((await user.cloud(['jobs', 'cancel', id])).stderr).toBe(`Cancelled job ${id}\n`);
+  expect((await user.here(['jobs', 'cancel', id])).stderr).toBe(`Cancelled job ${id}\n`);
   await expect.poll(() => countProcesses(waiting)).toBe(0);
   await expect.poll(async () => (await user.json<Job>('jobs', 'get', id)).state).toBe('done');
   expect((await user.json<Job>('jobs', 'get', id)).cancelled).toBe(true);
-  const [twice, waited] = await Promise.all([user.cloud(['jobs', 'cancel', id]), user.cloud(['jobs', 'wait', id])]);
+  const [twice, waited] = await Promise.all([user.here(['jobs', 'cancel', id]), user.here(['jobs', 'wait', id])]);
   expect([twice.code, twice.stderr.includes('InvalidJobState'), twice.stderr.trim().split('\n').length]).toEqual([1, true, 1]);
   expect([waited.code, waited.stderr.includes(`job ${id} was cancelled`)]).toEqual([1, true]);
   const nobody = '00000000-0000-4000-8000-000000000000';
   const [empty, bad, ...strangers] = await Promise.all([
-    user.cloud(['jobs', 'create', '--from', '-'], { input: 'phases: [{ exec: "" }]' }),
-    user.cloud(['jobs', 'create', '--map', 'wc', '--count', '2']),
-    ...[['get'], ['cancel'], ['outputs'], ['add', 'logs/a.txt']].map(([verb = '', ...rest]) => user.cloud(['jobs', verb, nobody, ...rest])),
+    user.here(['jobs', 'create', '--from', '-'], { input: 'phases: [{ exec: "" }]' }),
+    user.here(['jobs', 'create', '--map', 'wc', '--count', '2']),
+    ...[['get'], ['cancel'], ['outputs'], ['add', 'logs/a.txt']].map(([verb = '', ...rest]) => user.here(['jobs', verb, nobody, ...rest])),
   ]);
   for (const { code, stderr } of strangers) expect([code, stderr]).toEqual([3, expect.stringContaining(`job ${nobody} does not exist`)]);
   expect([empty.code, empty.stderr]).toEqual([1, expect.stringMatching(/phases\[0\]\.exec .* \(InvalidJob, request [^)]*\)\n$/)]);
@@ -357,9 +357,9 @@ test('failures are told while the job runs; Ctrl-C leaves it alone and says how 
   expect(running.stderr).toContain('phase 0: /demo/stor/logs/a.txt: user command exited with code 3 (UserTaskError)\n  | why\n');
   expect(running.stderr).toContain(`cloud jobs wait ${id}`);
   expect(feeding).toEqual({ code: 130, stderr: expect.stringContaining(`job ${open} still waits for inputs`) });
-  const [waited] = await Promise.all([user.cloud(['jobs', 'wait', id, '--wait-timeout', '2s']), user.cloud(['jobs', 'end', open])]);
+  const [waited] = await Promise.all([user.here(['jobs', 'wait', id, '--wait-timeout', '2s']), user.here(['jobs', 'end', open])]);
   expect([waited.code, waited.stderr.includes('is not done after 2s')]).toEqual([6, true]);
-  const [cancelled, done] = await Promise.all([user.cloud(['jobs', 'cancel', id, '--wait']), user.cloud(['jobs', 'wait', open])]);
+  const [cancelled, done] = await Promise.all([user.here(['jobs', 'cancel', id, '--wait']), user.here(['jobs', 'wait', open])]);
   expect([cancelled.code, done.code]).toEqual([0, 0]);
 });
 

@@ -15,6 +15,37 @@ const endsInDouble = 'say "hi"';
 const endsInSingle = "quoted 'so'";
 const oddObject = `odd $x 'y' "z" \\w`;
 
+const sandbox = useLocal();
+const calls = join(sandbox.home, 'calls');
+
+beforeAll(async () => {
+  const file = join(sandbox.home, 'id');
+  for (const [at, name] of ['laptop', 'work', oddKey, oddEnd, endsInDouble, endsInSingle].entries()) {
+    execFileSync('ssh-keygen', ['-q', '-t', 'ecdsa', '-N', '', '-f', `${file}${at}`]);
+    await sandbox.here(['keys', 'create', `${file}${at}.pub`, '--name', name]);
+  }
+  await sandbox.here(['stor', 'mkdir', '-p', 'photos/2024', 'photos/2023', 'a folder/in it']);
+  for (const path of ['photos/2024/one.jpg', `photos/${oddObject}`, 'a folder/in it/x', '/demo/stor/-dash', '/demo/stor/--dashes'])
+    await sandbox.here(['stor', 'put', '-', path], { input: 'x' });
+  // What is completed is looked up; of what is run then, the words are looked at.
+  const script = sandbox.write(
+    'bin/cloud',
+    `#!/bin/sh\nprintf '%s\\n' "$#" "$@" >> "${calls}"\ncase $* in *__complete*|*completion*) exec "${process.execPath}" "${program}" "$@";; esac\n`,
+  );
+  chmodSync(script, 0o755);
+});
+
+/** The last command line that the program was called with, other than for completion. */
+function lastCall(): string[] {
+  const lines = readFileSync(calls, 'utf8').trimEnd().split('\n');
+  let call: string[] = [];
+  while (lines.length > 0) {
+    const words = lines.splice(0, Number(lines.shift()));
+    if (words[0] !== '__complete') call = words;
+  }
+  return call;
+}
+
 const installations = {
   bash: ['source <(cloud completion bash)'],
   zsh: ['mkdir -p $HOME/functions; fpath=($HOME/functions $fpath)', 'cloud completion zsh > "${fpath[1]}/_cloud"', 'compinit -u -D'],
@@ -92,9 +123,7 @@ const run: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 function testLookup(shell: keyof typeof installations, before: readonly string[]): void {
-  const sandbox = useLocal();
   let session: ShellSession | undefined;
-  const calls = join(sandbox.home, 'calls');
 
   async function press(keys: string) {
     if (session === undefined) throw new Error(`${shell} did not start`);
@@ -102,34 +131,9 @@ function testLookup(shell: keyof typeof installations, before: readonly string[]
   }
 
   beforeAll(async () => {
-    const file = join(sandbox.home, 'id');
-    for (const [at, name] of ['laptop', 'work', oddKey, oddEnd, endsInDouble, endsInSingle].entries()) {
-      execFileSync('ssh-keygen', ['-q', '-t', 'ecdsa', '-N', '', '-f', `${file}${at}`]);
-      await sandbox.here(['keys', 'create', `${file}${at}.pub`, '--name', name]);
-    }
-    await sandbox.here(['stor', 'mkdir', '-p', 'photos/2024', 'photos/2023', 'a folder/in it']);
-    for (const path of ['photos/2024/one.jpg', `photos/${oddObject}`, 'a folder/in it/x', '/demo/stor/-dash', '/demo/stor/--dashes'])
-      await sandbox.here(['stor', 'put', '-', path], { input: 'x' });
-    // What is completed is looked up; of what is run then, the words are looked at.
-    const script = sandbox.write(
-      'bin/cloud',
-      `#!/bin/sh\nprintf '%s\\n' "$#" "$@" >> "${calls}"\ncase $* in *__complete*|*completion*) exec "${process.execPath}" "${program}" "$@";; esac\n`,
-    );
-    chmodSync(script, 0o755);
     session = await openShell(shell, { env: sandbox.env, cwd: sandbox.home, setUp: [...before, ...installations[shell]] });
   }, 60_000);
   afterAll(async () => await session?.close());
-
-  /** The last command line that the program was called with, other than for completion. */
-  function lastCall(): string[] {
-    const lines = readFileSync(calls, 'utf8').trimEnd().split('\n');
-    let call: string[] = [];
-    while (lines.length > 0) {
-      const words = lines.splice(0, Number(lines.shift()));
-      if (words[0] !== '__complete') call = words;
-    }
-    return call;
-  }
 
   it.each(choose(completed, before))('completes "%s" to "%s"', async (typed, line) => {
     expect((await press(`${typed}\t`)).line.trimEnd()).toBe(line.trimEnd());

