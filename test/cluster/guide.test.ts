@@ -126,8 +126,8 @@ describe.skipIf(lacksHaproxy() || lacksPostgresTools())('the trial on one machin
     const at = (lines: readonly string[], contents: string): string[] =>
       lines.map((line) =>
         line
-          .replace('/srv/cloud', contents)
-          .replace('/backup', '$DIR/backup')
+          .replaceAll('/srv/cloud', contents)
+          .replaceAll('/backup', '$DIR/backup')
           .replace('-d cloud', '-d restored')
           .replace('--database-file /etc/cloud/database', '--database "postgresql:///restored?host=$DIR&user=cloud"'),
       );

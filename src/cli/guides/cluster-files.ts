@@ -194,12 +194,12 @@ export const kubernetesManifest = [
 ];
 
 /** While everything goes on. */
-export const backup = ['pg_dump -Fc -f cloud.dump cloud', 'cp -au /srv/cloud/bytes /backup/'];
+export const backup = ['pg_dump -Fc -f cloud.dump cloud', 'cp -au /srv/cloud/bytes /srv/cloud/.cloud-bytes /backup/'];
 
 /** Into a database that was made anew. */
 export const restore = [
   'pg_restore --no-owner -d cloud cloud.dump',
-  'cp -au /backup/bytes /srv/cloud/',
+  'cp -au /backup/bytes /backup/.cloud-bytes /srv/cloud/',
   'cloud server collect --verify --database-file /etc/cloud/database --bytes file:///srv/cloud',
 ];
 

@@ -81,7 +81,7 @@ export const cluster: Guide = {
     {
       title: 'Contents',
       blocks: [
-        'Objects of up to 16 KiB stand in the database. Others are files below the folder that `--bytes file:///DIR` names: gateways on several machines need a file system that all of them mount, such as NFS version 4 or CephFS, in which `fsync` is honoured; the tests run on a local one. Or they are objects in a bucket, which has to be there:',
+        'Objects of up to 16 KiB stand in the database. Others are files below the folder that `--bytes file:///DIR` names: gateways on several machines need a file system that all of them mount, such as NFS version 4 or CephFS, in which `fsync` is honoured; the tests run on a local one. The first gateway puts a file `.cloud-bytes` there, whose id the database knows, and where that is missing none starts: so a file system that is not mounted yet is not written to by way of its mount point. The contents may also be objects in a bucket, which has to be there:',
         { lines: ['--bytes "s3://BUCKET?endpoint=https://s3.example.com&region=eu-1" --bytes-credentials /etc/cloud/s3'] },
         'The file has the key pair as AWS tools write it, in a section `[default]` with `aws_access_key_id` and `aws_secret_access_key`, and is readable for its user alone; the environment serves too (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`). Of the store no more is asked than PUT, GET of ranges, DELETE, listings and multipart uploads; the tests run on Ceph and on Swift. What a gateway or worker that is killed leaves there, contents that no object names and multipart uploads that are unfinished, is removed when it is an hour older than all that runs; where the key pair may not list multipart uploads, let a lifecycle rule of the bucket abort those that are older than a day. Contents are written once and never changed. What was overwritten or deleted is removed by one of the gateways at a time, when none of them reads it any more and `--keep-garbage` is over.',
       ],
@@ -233,7 +233,7 @@ export const cluster: Guide = {
       blocks: [
         'A backup is one of the database and one of the contents that fit together: each content that the database names must be among them. Contents never change, and with `--keep-garbage 7d` on every gateway what is deleted stays for a week. So dump the database first and copy the contents afterwards, while the gateways go on; a dump that is younger than that also fits the contents as they are now.',
         { lines: backup },
-        'Of a folder of contents only `bytes` is needed. To restore, stop the gateways, make an empty database, fill it, bring back the contents that are missing, and start the gateways again when `collect --verify` finds that none is missing. Contents that the restored database does not name are removed in time.',
+        'Of a folder of contents only `bytes` and `.cloud-bytes` are needed. To restore, stop the gateways, make an empty database, fill it, bring back the contents that are missing, and start the gateways again when `collect --verify` finds that none is missing. Contents that the restored database does not name are removed in time.',
         { lines: restore },
       ],
     },

@@ -166,6 +166,15 @@ async function removeAbandoned(folder: string): Promise<void> {
   }
 }
 
+/** Ids of the contents in files below a folder, or of those written before a time. */
+export async function* listFiles(root: string, before = Infinity): AsyncGenerator<string> {
+  for await (const folder of await opendir(root)) {
+    for await (const file of await opendir(join(root, folder.name))) {
+      if (before === Infinity || (await isOlder(join(root, folder.name, file.name), before))) yield file.name;
+    }
+  }
+}
+
 /**
  * Contents as files `dir/bytes/ab/<id>`, where `ab` are the first letters of the id; written under `dir/tmp`, flushed and
  * renamed, so that a file under its final name is always whole. What was left in `dir/tmp` by a crash is removed at once; where several
@@ -249,12 +258,6 @@ export async function openFileBytes(dir: string, { isShared = false } = {}): Pro
 
     ...createRemover(fileOf),
 
-    async *list(before = Infinity) {
-      for await (const folder of await opendir(root)) {
-        for await (const file of await opendir(join(root, folder.name))) {
-          if (before === Infinity || (await isOlder(join(root, folder.name, file.name), before))) yield file.name;
-        }
-      }
-    },
+    list: (before) => listFiles(root, before),
   };
 }

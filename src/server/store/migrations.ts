@@ -6,6 +6,7 @@ import { createAuditTable } from './audit-table.ts';
 import { createClusterTables } from './cluster-tables.ts';
 import { createComputeTables } from './compute-tables.ts';
 import { createContentTable } from './content-table.ts';
+import { createContentsFolder } from './contents-folder-table.ts';
 import { createCountTable } from './count-table.ts';
 import { addJobCallers } from './job-callers-tables.ts';
 import { createJobTables } from './job-tables.ts';
@@ -38,6 +39,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createOldJobsIndex,
   createRequestTokens,
   addMemberSlots,
+  createContentsFolder,
 ];
 
 export interface StepTable {

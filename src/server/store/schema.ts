@@ -35,6 +35,7 @@ export interface Schema extends JobSchema {
   upload_digests: UploadDigestRow;
   pieces: PieceRow;
   contents: ContentRow;
+  contents_folder: ContentsFolderRow;
   roles: RoleRow;
   role_policies: RolePolicyRow;
   role_members: RoleMemberRow;
@@ -241,6 +242,14 @@ export interface UploadRow {
 export interface ContentRow {
   id: string;
   bytes: Uint8Array;
+}
+
+/** PostgreSQL: the one row about the folder of the contents, where there is one. */
+export interface ContentsFolderRow {
+  /** What its file `.cloud-bytes` has. */
+  id: string;
+  /** Whether that was written. */
+  marked: boolean;
 }
 
 /** One piece of a content that was committed from several parts. Primary key (content, start). */

@@ -7,6 +7,7 @@ import { openSharedBytes } from '../shared-bytes.ts';
 import type { LocalStore } from '../open.ts';
 import type { S3Options } from '../s3/options.ts';
 import type { Store } from '../store.ts';
+import { assertContentsFolder } from './contents-folder.ts';
 import { assertMigrated } from './migrate.ts';
 import { createNotices } from './notices.ts';
 import { openPool } from './pool.ts';
@@ -87,8 +88,10 @@ async function openS3(options: S3Options, log: (line: string) => void): Promise<
   return { bytes, close: () => bytes.close() };
 }
 
-async function openBytes({ bytes, log = () => undefined }: ClusterStoreOptions): Promise<OpenedBytes> {
-  return typeof bytes === 'string' ? { bytes: await openSharedBytes(bytes), close: async () => undefined } : openS3(bytes, log);
+async function openBytes(db: Kysely<Schema>, { bytes, log = () => undefined }: ClusterStoreOptions): Promise<OpenedBytes> {
+  if (typeof bytes !== 'string') return openS3(bytes, log);
+  await assertContentsFolder(db, bytes);
+  return { bytes: await openSharedBytes(bytes), close: async () => undefined };
 }
 
 /**
@@ -101,7 +104,7 @@ export async function openClusterStore(options: ClusterStoreOptions): Promise<Lo
   try {
     await assertMigrated(db);
     const writes = createWrites(db, admit);
-    const { bytes, close } = await openBytes(options);
+    const { bytes, close } = await openBytes(db, options);
     const notices = createNotices(db, database, options.log ?? (() => undefined));
     return {
       db,

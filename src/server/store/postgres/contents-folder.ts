@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
+import { mkdir, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql, type Kysely } from 'kysely';
+import { isSystemError, LocalError } from '../../../base/errors.ts';
+import { quoteShell } from '../../../base/quote.ts';
+import { findReferenced } from '../../storage/contents.ts';
+import { createDirectorySync } from '../directory-sync.ts';
+import { listFiles } from '../file-bytes.ts';
+import type { Schema } from '../schema.ts';
+
+/**
+ * The folder of contents has a file with an id that the database knows. Without it the folder is another one, mostly the mount point of a
+ * file system that is not mounted: what was written there would be hidden as soon as it is, and what is in it could not be read.
+ */
+const markerName = '.cloud-bytes';
+
+/** Contents looked up in one query. */
+const batchSize = 500;
+
+/** The id in a folder; undefined where there is none. */
+async function readMarker(dir: string): Promise<string | undefined> {
+  try {
+    return (await readFile(join(dir, markerName), 'utf8')).trim();
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Any number may do this at once: all write the same. */
+async function writeMarker(dir: string, id: string): Promise<void> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const temporary = join(dir, `${markerName}.${randomUUID()}`);
+  const descriptor = openSync(temporary, 'wx', 0o600);
+  try {
+    writeFileSync(descriptor, `${id}\n`);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  await rename(temporary, join(dir, markerName));
+  await createDirectorySync()(dir);
+}
+
+/** Whether the folder has a content that the database names. */
+async function hasOwnContent(db: Kysely<Schema>, dir: string): Promise<boolean> {
+  let batch: string[] = [];
+  const isNamed = async (): Promise<boolean> => (await findReferenced(db, batch)).size > 0;
+  try {
+    for await (const id of listFiles(join(dir, 'bytes'))) {
+      batch.push(id);
+      if (batch.length < batchSize) continue;
+      if (await isNamed()) return true;
+      batch = [];
+    }
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
+  }
+  return batch.length > 0 && isNamed();
+}
+
+/** Whether the database names any content that has to be in a file. */
+async function needsFiles(db: Kysely<Schema>): Promise<boolean> {
+  const { rows } = await sql<{ needed: boolean }>`
+    select exists (
+      select 1 from entries
+      where content is not null and content not like 'row/%' and content not like 'inline/%' and content not like 'pieces/%'
+    ) or exists (select 1 from pieces where bytes not like 'inline/%') or exists (select 1 from images where content is not null) as needed`.execute(
+    db,
+  );
+  return rows[0]?.needed === true;
+}
+
+/**
+ * Makes sure that a folder is that of the contents of a database, and marks it when it is first used. One without the mark is taken for it
+ * where a content is in it that the database names, as after a restore.
+ * @throws {LocalError} otherwise; nothing is written then
+ */
+export async function assertContentsFolder(db: Kysely<Schema>, dir: string): Promise<void> {
+  // In this order: who marks a folder writes the file first.
+  const { id, marked } = await db.selectFrom('contents_folder').selectAll().executeTakeFirstOrThrow();
+  const found = await readMarker(dir);
+  if (found !== undefined && found !== id) {
+    throw new LocalError(`${dir} has the contents of another cluster: its ${markerName} does not have the id of this database`, {
+      hint: `give --bytes as the other gateways have it, or another folder. Where no other cluster uses this one: echo ${id} >${quoteShell(join(dir, markerName))}`,
+    });
+  }
+  if (found === undefined) {
+    if ((marked || (await needsFiles(db))) && !(await hasOwnContent(db, dir))) {
+      throw new LocalError(`${dir} is not the folder of the contents of this database: it has no file ${markerName}`, {
+        hint: `is its file system mounted? When it is, and this is the folder: echo ${id} >${quoteShell(join(dir, markerName))}`,
+      });
+    }
+    await writeMarker(dir, id);
+  }
+  if (!marked) await db.updateTable('contents_folder').set({ marked: true }).execute();
+}
