@@ -60,14 +60,20 @@ export function makePostgresFolder(): string {
   return folder;
 }
 
-/** Serves the data in a folder, reached by a socket in it. It ends with this process, however that dies. */
-export async function servePostgres(folder: string): Promise<TestPostgres> {
+/**
+ * Serves the data in a folder, reached by a socket in it. It ends with this process, however that dies.
+ * @param through words before its command
+ */
+export async function servePostgres(folder: string, through: readonly string[] = []): Promise<TestPostgres> {
   const [setpriv, ...as] = unprivileged;
   const data = join(folder, 'data');
   const url = (database: string): string => `postgresql:///${database}?user=cloud&host=${folder}`;
   let crash = async (): Promise<void> => undefined;
   const start = async (): Promise<void> => {
-    const child = spawn(setpriv, [...as, join(findPostgresPrograms(), 'postgres'), '-D', data], { stdio: 'ignore', cwd: folder });
+    const child = spawn(setpriv, [...as, ...through, join(findPostgresPrograms(), 'postgres'), '-D', data], {
+      stdio: 'ignore',
+      cwd: folder,
+    });
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
     crash = async () => {
       child.kill('SIGQUIT');
@@ -91,13 +97,13 @@ export async function servePostgres(folder: string): Promise<TestPostgres> {
   };
 }
 
-/** Starts a server with no databases of ours. */
-export async function startPostgres(): Promise<TestPostgres> {
+/** Starts a server with no databases of ours. @param through words before its command, which may name its folder */
+export async function startPostgres(through?: (folder: string) => readonly string[]): Promise<TestPostgres> {
   const folder = makePostgresFolder();
   const data = join(folder, 'data');
   runPostgresProgram('initdb', '-D', data, '-U', 'cloud', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '-N');
   appendFileSync(join(data, 'postgresql.conf'), `${settings}unix_socket_directories = '${folder}'\n`);
-  return servePostgres(folder);
+  return servePostgres(folder, through?.(folder));
 }
 
 /** Runs one statement. */
