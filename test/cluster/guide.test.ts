@@ -49,7 +49,7 @@ function type(lines: readonly string[], cwd = home): { code: number | null; stdo
   const [out, err] = [join(home, 'stdout'), join(home, 'stderr')];
   // Files, since what goes on in the background would keep a pipe open.
   const script = `exec >${out} 2>${err}\n${lines.join('\n')}\n`;
-  const { status } = spawnSync(program, words, { cwd, env, input: script, timeout: 60_000 });
+  const { status } = spawnSync(program, words, { cwd, env, input: script, timeout: 180_000 });
   return { code: status, stdout: readFileSync(out, 'utf8'), stderr: readFileSync(err, 'utf8') };
 }
 
@@ -87,7 +87,7 @@ describe.skipIf(lacksHaproxy() || lacksPostgresTools())('the trial on one machin
   // Where a test fails the last one, which ends everything, does not.
   afterAll(() => void type(typed(trialEnd)));
 
-  test('the commands of the guide bring it up', { timeout: 60_000 }, async () => {
+  test('the commands of the guide bring it up', { timeout: 240_000 }, async () => {
     if (usualIsolation() === 'none') env = { ...env, CLOUD_LOCAL_ISOLATION: 'none' };
     giveAway(home);
     const { code, stderr } = type(['set -e', ...typed(trialCommands)]);
@@ -108,7 +108,7 @@ describe.skipIf(lacksHaproxy() || lacksPostgresTools())('the trial on one machin
     for (const offset of [10, 11, 20, 21]) expect([offset, await check(first + offset)]).toEqual([offset, true]);
   });
 
-  test('the guided tour passes against the balancer', { timeout: 60_000 }, () => {
+  test('the guided tour passes against the balancer', { timeout: 240_000 }, () => {
     writeFileSync(join(home, 'cloud.yaml'), `${catalogue.join('\n')}\n`);
     expect(type(typed(['cloud server apply cloud.yaml']))).toMatchObject({ code: 0 });
     const folder = join(home, 'tour');
@@ -122,7 +122,7 @@ describe.skipIf(lacksHaproxy() || lacksPostgresTools())('the trial on one machin
     expect(steps.length).toBeGreaterThan(10);
   });
 
-  test('a backup that was made while it served restores what was deleted afterwards', { timeout: 60_000 }, async () => {
+  test('a backup that was made while it served restores what was deleted afterwards', { timeout: 240_000 }, async () => {
     const at = (lines: readonly string[], contents: string): string[] =>
       lines.map((line) =>
         line
