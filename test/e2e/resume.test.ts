@@ -126,7 +126,7 @@ test('an unknown id, --drop without a word, and --all with ids are refused', asy
 });
 
 test(
-  'an entry of another service is refused, and one that nobody went on with for two weeks is forgotten',
+  'an entry of another service is refused; it goes on after 13 days, and after two weeks it is forgotten',
   { timeout: 60_000 },
   async () => {
     await interrupt('SIGKILL', 10, 'put', '-r', 'tree', 'three', '--bwlimit', '200K');
@@ -139,9 +139,24 @@ test(
       code: 2,
       stderr: expect.stringContaining('the profile says demo at'),
     });
-    const old = Date.now() - 15 * 24 * 3_600_000;
-    write({ updated: old });
-    utimesSync(file, old / 1000, old / 1000);
+    const day = 24 * 3_600_000;
+    function age(days: number): void {
+      const time = Date.now() - days * day;
+      write({ began: time, updated: time });
+      for (const each of [file, `${file}l`]) utimesSync(each, time / 1000, time / 1000);
+    }
+    const done = readFileSync(`${file}l`);
+    age(13);
+    expect(await list()).toMatchObject([{ id: entry['id'], state: 'interrupted' }]);
+    expect((await user.here(['resume', '--all', '-q'])).code).toBe(0);
+    expect([(await names('three')).length, readdirSync(journal)]).toEqual([12, []]);
+    // The same entry, if nobody had gone on with it.
+    for (const [path, content] of [
+      [file, ''],
+      [`${file}l`, done],
+    ] as const)
+      writeFileSync(path, content, { mode: 0o600 });
+    age(15);
     expect([await list(), readdirSync(journal)]).toEqual([[], []]);
   },
 );
