@@ -149,19 +149,19 @@ test('a directory of another user is refused by whoever is not that user', async
     mkdirSync(data, { mode: 0o755 });
     chownSync(data, nobody, nobody);
   }
-  const { code, stderr } = await user.cloud(['local', 'start', ...ports, '--data', data]);
+  const { code, stderr } = await user.here(['local', 'start', ...ports, '--data', data]);
   expect([code, stderr]).toEqual([2, expect.stringContaining(`${data} belongs to another user (uid `)]);
 });
 
 test('one of the own, also one that was made beforehand, is used', async () => {
   const data = join(user.home, 'own');
   mkdirSync(data, { mode: 0o755 });
-  const { code } = await user.cloud(['local', 'start', ...ports, '--data', data, '-j']);
+  const { code } = await user.here(['local', 'start', ...ports, '--data', data, '-j']);
   try {
     expect(code).toBe(0);
     expect(lstatSync(join(data, 'keys/demo.pem')).mode & 0o077).toBe(0);
-    expect((await user.cloud(['local', 'status', '-j', '--data', data])).stdout).toContain('"running":true');
+    expect((await user.here(['local', 'status', '-j', '--data', data])).stdout).toContain('"running":true');
   } finally {
-    expect((await user.cloud(['local', 'stop', '--data', data])).code).toBe(0);
+    expect((await user.here(['local', 'stop', '--data', data])).code).toBe(0);
   }
 });

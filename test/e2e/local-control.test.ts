@@ -124,7 +124,7 @@ describe('the control interface', () => {
     expect((await other.here(['local', 'clock', ...words])).stderr).toContain('no service runs on');
     await start();
     expect(await other.json('local', 'clock', 'advance', '1m', ...words)).toMatchObject({ offset: 60_000 });
-    await other.cloud(['local', 'stop', '-q', ...words]);
+    await other.here(['local', 'stop', '-q', ...words]);
     expect(existsSync(join(data, 'control'))).toBe(false);
     expect((await other.here(['local', 'clock', ...words])).code).toBe(1);
   });
@@ -133,12 +133,12 @@ describe('the control interface', () => {
     const data = join(other.home, 'odd');
     const words = ['--data', data];
     await other.json('local', 'start', ...words, '--compute-port', '0', '--stor-port', '0', '--profile', 'odd');
-    await other.cloud(['local', 'stop', '-q', ...words]);
+    await other.here(['local', 'stop', '-q', ...words]);
     writeFileSync(join(data, 'control'), 'in the way', { mode: 0o600 });
     const { pid } = await other.json<LocalInfo>('local', 'start', ...words, '--compute-port', '0', '--stor-port', '0', '--profile', 'odd');
     const { code, stderr } = await other.here(['local', 'clock', ...words]);
     expect([code, stderr]).toEqual([1, expect.stringContaining(`(process ${pid}) has no control interface`)]);
     expect(readFileSync(join(data, 'service.log'), 'utf8')).toContain('no control interface: ');
-    await other.cloud(['local', 'stop', '-q', ...words]);
+    await other.here(['local', 'stop', '-q', ...words]);
   });
 });

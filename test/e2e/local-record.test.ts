@@ -60,12 +60,12 @@ describe('cloud local record', () => {
       code: 1,
       stderr: expect.stringContaining('the nearest is storage') as string,
     });
-    expect((await user.cloud(['local', 'stop', '--data', started.dataDir])).code).toBe(0);
+    expect((await user.here(['local', 'stop', '--data', started.dataDir])).code).toBe(0);
   });
 
   it('leaves a file alone that is no recording, and what is no cloud', async () => {
     const other = user.write('precious.txt', 'precious');
-    const refused = await user.here(['local', 'record', other, '--', 'true']);
+    const refused = await user.cloud(['local', 'record', other, '--', 'true']);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('exists and is not a recording: left alone') as string });
     expect(readFileSync(other, 'utf8')).toBe('precious');
     const none = await user.cloud(['local', 'record', 'none.jsonl', '--', 'cloud', 'stor', 'ls'], {

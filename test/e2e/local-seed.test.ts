@@ -31,21 +31,21 @@ const read = async (path: string, ...words: string[]): Promise<string> => (await
 
 describe('cloud local seed SOURCE', () => {
   it('puts in objects, users, policies and roles, and does so again without harm', async () => {
-    for (const _ of [1, 2]) expect(await user.cloud(['local', 'seed', 'fixtures'])).toMatchObject({ code: 0, stderr: 'Put in fixtures\n' });
+    for (const _ of [1, 2]) expect(await user.here(['local', 'seed', 'fixtures'])).toMatchObject({ code: 0, stderr: 'Put in fixtures\n' });
     expect(await read('reports/2024/June.txt')).toBe('June');
     expect(await read('~~/public/index.html')).toBe('<p>');
     expect(await user.json('roles', 'get', 'readers')).toMatchObject({ members: [{ login: 'ann' }], policies: [{ name: 'reading' }] });
   });
 
   it('puts a directory without any of these names into stor, for the account that is named', async () => {
-    expect((await user.cloud(['local', 'seed', 'plain', '--account', 'other', '-q'])).code).toBe(0);
+    expect((await user.here(['local', 'seed', 'plain', '--account', 'other', '-q'])).code).toBe(0);
     expect(await read('a/b.txt', '--profile', 'local-other')).toBe('plain');
     expect((await user.here(['stor', 'cat', 'a/b.txt'])).code).not.toBe(0);
   });
 
   it('takes an access document alone', async () => {
     user.write('more.yaml', 'version: "1"\nusers:\n  - login: bob\n    email: bob@example.com\n    password: $FIXTURE_PASSWORD\n');
-    expect((await user.cloud(['local', 'seed', 'more.yaml', '-q'])).code).toBe(0);
+    expect((await user.here(['local', 'seed', 'more.yaml', '-q'])).code).toBe(0);
     expect((await user.json<{ login: string }[]>('users', 'list')).map(({ login }) => login).toSorted()).toEqual(['ann', 'bob']);
   });
 
@@ -55,11 +55,11 @@ describe('cloud local seed SOURCE', () => {
     ['broken.yaml', 1, 'the fixtures are not in: '],
   ])('%s is refused with %i', async (source, code, problem) => {
     user.write('broken.yaml', 'version: "1"\nusers: 7\n');
-    expect(await user.cloud(['local', 'seed', source])).toMatchObject({ code, stderr: expect.stringContaining(problem) as string });
+    expect(await user.here(['local', 'seed', source])).toMatchObject({ code, stderr: expect.stringContaining(problem) as string });
   });
 
   it('names the account whose key the services do not have', async () => {
-    expect(await user.cloud(['local', 'seed', 'plain', '--account', 'nobody'])).toMatchObject({
+    expect(await user.here(['local', 'seed', 'plain', '--account', 'nobody'])).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('no key of the account nobody') as string,
     });
@@ -73,9 +73,9 @@ describe('cloud local seed SOURCE', () => {
       code: 0,
       stdout: 'plainJune',
     });
-    expect((await user.cloud(['local', 'stop'])).code).toBe(0);
+    expect((await user.here(['local', 'stop'])).code).toBe(0);
     user.write('fixtures/stor/empty', 'not empty any more');
-    expect((await user.cloud(['local', 'seed', 'fixtures', '-q'])).code).toBe(0);
+    expect((await user.here(['local', 'seed', 'fixtures', '-q'])).code).toBe(0);
     const copied = await user.cloud(['local', 'run', '--data', user.local.dataDir, '--', 'cloud', 'stor', 'cat', 'empty']);
     expect(copied).toMatchObject({ code: 0, stdout: 'not empty any more' });
   });

@@ -12,7 +12,7 @@ const other = useSandbox();
 const forks: LocalInfo[] = [];
 
 afterAll(async () => {
-  for (const { dataDir } of forks) await user.cloud(['local', 'stop', '--data', dataDir]);
+  for (const { dataDir } of forks) await user.here(['local', 'stop', '--data', dataDir]);
 });
 
 async function fork(...words: string[]): Promise<LocalInfo> {
@@ -23,7 +23,7 @@ async function fork(...words: string[]): Promise<LocalInfo> {
 
 /** Ends a service and removes its data. */
 async function end({ dataDir }: LocalInfo): Promise<void> {
-  expect(await user.cloud(['local', 'stop', '--data', dataDir])).toMatchObject({ code: 0, stderr: 'Stopped\n' });
+  expect(await user.here(['local', 'stop', '--data', dataDir])).toMatchObject({ code: 0, stderr: 'Stopped\n' });
   rmSync(dataDir, { recursive: true });
 }
 
@@ -85,14 +85,14 @@ describe('cloud local fork', () => {
 
   it('refuses a directory that has something in it, and leaves nothing when it fails', async () => {
     user.write('mine/file', '');
-    expect(await user.cloud(['local', 'fork', '--to', 'mine'])).toMatchObject({
+    expect(await user.here(['local', 'fork', '--to', 'mine'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('is not empty: left alone') as string,
     });
-    const missing = await user.cloud(['local', 'fork', '--snapshot', 'none', '--to', 'new']);
+    const missing = await user.here(['local', 'fork', '--snapshot', 'none', '--to', 'new']);
     expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining('there is no snapshot "none"') as string });
     expect([existsSync(join(user.home, 'new')), existsSync(join(user.home, 'mine/file'))]).toEqual([false, true]);
-    const nothing = await other.cloud(['local', 'fork']);
+    const nothing = await other.here(['local', 'fork']);
     expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('is not the data of a local service') as string });
     expect(existsSync(join(other.home, '.local/share/cloud/forks'))).toBe(false);
   });
@@ -149,7 +149,7 @@ describe('cloud local snapshot', () => {
     await user.here(['users', 'delete', 'kim', '-y', '-q']);
     await user.json('local', 'clock', 'advance', '1h');
     await user.json('local', 'faults', 'add', 'getpackage', '503');
-    expect(await user.cloud(['local', 'snapshot', 'restore', 'before'])).toMatchObject({ code: 0, stderr: 'Restored snapshot before\n' });
+    expect(await user.here(['local', 'snapshot', 'restore', 'before'])).toMatchObject({ code: 0, stderr: 'Restored snapshot before\n' });
     expect([await read('local', 'mine'), await read('local', 'new')]).toEqual([
       expect.stringMatching(/^before/u),
       expect.stringContaining('does not exist'),
@@ -160,28 +160,28 @@ describe('cloud local snapshot', () => {
     expect(await user.json('local', 'faults', 'list')).toHaveLength(1);
     await user.here(['local', 'faults', 'clear', '-q']);
     expect(await user.json('local', 'status')).toMatchObject({ pid: user.local.pid });
-    expect((await user.cloud(['local', 'snapshot', 'restore', 'none'])).code).toBe(3);
+    expect((await user.here(['local', 'snapshot', 'restore', 'none'])).code).toBe(3);
     expect(await read('local', 'mine')).toMatch(/^before/u);
   });
 
   it('outlives a reset, after which the services begin anew with the same accounts and keys', async () => {
-    expect(await user.cloud(['local', 'reset', '-y'])).toMatchObject({
+    expect(await user.here(['local', 'reset', '-y'])).toMatchObject({
       code: 0,
       stderr: 'The services hold what their first start made\n',
     });
     expect(await read('local', 'mine')).toContain('does not exist');
     expect(await user.json('account', 'get')).toMatchObject({ id: user.local.accountId, login: 'demo' });
     expect([await user.json('users', 'list'), (await user.json<unknown[]>('images', 'list')).length > 0]).toEqual([[], true]);
-    await user.cloud(['local', 'snapshot', 'restore', 'before']);
+    await user.here(['local', 'snapshot', 'restore', 'before']);
     expect(await read('local', 'mine')).toMatch(/^before/u);
   });
 
   it('works on data at rest too', async () => {
-    await user.cloud(['local', 'stop']);
+    await user.here(['local', 'stop']);
     await user.json('local', 'snapshot', 'create', 'rest');
     await fork('--profile', 'rested');
     expect(await read('rested', 'kept')).toMatch(/^now/u);
-    expect(await user.cloud(['local', 'snapshot', 'restore', 'one'])).toMatchObject({ code: 0 });
+    expect(await user.here(['local', 'snapshot', 'restore', 'one'])).toMatchObject({ code: 0 });
     await user.json('local', 'start', '--http', '--compute-port', '0', '--stor-port', '0');
     expect([await read('local', 'kept'), await read('local', 'new')]).toEqual([
       expect.stringMatching(/^now/u),

@@ -8,13 +8,13 @@ const user = useLocal();
 
 describe('the running service', () => {
   test('start again: already running, the same place', async () => {
-    const again = await user.cloud(['local', 'start', '-j']);
+    const again = await user.here(['local', 'start', '-j']);
     expect(JSON.parse(again.stderr)).toEqual({ note: 'Already running' });
     expect((JSON.parse(again.stdout) as LocalInfo).pid).toBe(user.local.pid);
   });
 
   test('options of a start that is none are not taken silently', async () => {
-    const { code, stderr } = await user.cloud(['local', 'start', '--http']);
+    const { code, stderr } = await user.here(['local', 'start', '--http']);
     expect([code, stderr]).toEqual([0, 'Already running, as it was started: options count when it starts\n']);
   });
 
@@ -24,7 +24,7 @@ describe('the running service', () => {
       [['--data', '/proc/none'], '/proc/none: no such file or directory'],
       [['--data', ''], 'a path is empty'],
     ] as const) {
-      const { code, stderr } = await user.cloud(['local', 'start', ...words]);
+      const { code, stderr } = await user.here(['local', 'start', ...words]);
       expect([words, code === 0, stderr.includes(message)]).toEqual([words, false, true]);
     }
     expect(existsSync(join(user.home, 'none/cloud.db'))).toBe(false);
@@ -38,7 +38,7 @@ describe('the running service', () => {
 
   test('a port that is taken is named', async () => {
     const port = new URL(user.local.computeUrl).port;
-    const { code, stderr } = await user.cloud([
+    const { code, stderr } = await user.here([
       'local',
       'start',
       '--data',
@@ -54,7 +54,7 @@ describe('the running service', () => {
     expect(stderr).toContain(`port ${port} of`);
     expect(stderr).toContain('hint: on free ports: cloud local start --compute-port 0 --stor-port 0\n');
     expect(stderr.split('\n').filter((line) => line !== '').length).toBeLessThanOrEqual(2);
-    expect((await user.cloud(['profile', 'list', '-o', 'name'])).stdout).toBe('local\n');
+    expect((await user.here(['profile', 'list', '-o', 'name'])).stdout).toBe('local\n');
   });
 
   test('status tells where, since when and how much', async () => {
@@ -66,7 +66,7 @@ describe('the running service', () => {
   test('one that does not answer in time is told from one that does not run, and its data is left alone', async () => {
     process.kill(user.local.pid, 'SIGSTOP');
     try {
-      const [status, reset] = await Promise.all([user.cloud(['local', 'status', '-j']), user.cloud(['local', 'reset', '-y'])]);
+      const [status, reset] = await Promise.all([user.here(['local', 'status', '-j']), user.here(['local', 'reset', '-y'])]);
       expect(JSON.parse(status.stdout)).toMatchObject({ running: true, answers: false, pid: user.local.pid });
       expect(JSON.parse(status.stderr)).toEqual({
         warning: `process ${user.local.pid} runs but does not answer in time: it is busy or hangs`,
@@ -83,10 +83,10 @@ describe('the running service', () => {
     try {
       const { computeUrl } = await sandbox.json<LocalInfo>('local', 'start', '--host', '::1', '--compute-port', '0', '--stor-port', '0');
       expect(computeUrl).toMatch(/^https:\/\/\[::1\]:\d+$/);
-      expect((await sandbox.cloud(['ping'])).code).toBe(0);
-      expect((await sandbox.cloud(['local', 'stop'])).stderr).toBe('Stopped\n');
+      expect((await sandbox.here(['ping'])).code).toBe(0);
+      expect((await sandbox.here(['local', 'stop'])).stderr).toBe('Stopped\n');
     } finally {
-      await sandbox.cloud(['local', 'stop']);
+      await sandbox.here(['local', 'stop']);
       remove();
     }
   });
@@ -97,12 +97,12 @@ describe('the running service', () => {
       const { pid, dataDir } = await sandbox.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0');
       const file = join(dataDir, 'run.json');
       writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/localhost:\d+/g, 'localhost:1'));
-      expect(JSON.parse((await sandbox.cloud(['local', 'status', '-j'])).stdout)).toMatchObject({ running: true, answers: false, pid });
-      expect((await sandbox.cloud(['local', 'reset', '-y'])).code).toBe(6);
-      expect((await sandbox.cloud(['local', 'stop'])).stderr).toBe('Stopped\n');
+      expect(JSON.parse((await sandbox.here(['local', 'status', '-j'])).stdout)).toMatchObject({ running: true, answers: false, pid });
+      expect((await sandbox.here(['local', 'reset', '-y'])).code).toBe(6);
+      expect((await sandbox.here(['local', 'stop'])).stderr).toBe('Stopped\n');
       expect(await sandbox.json('local', 'status')).toMatchObject({ running: false });
     } finally {
-      await sandbox.cloud(['local', 'stop']);
+      await sandbox.here(['local', 'stop']);
       remove();
     }
   });
@@ -137,8 +137,8 @@ describe('accounts that do not trust each other, and limits', () => {
       ]);
       expect(accounts.map(({ keyFile }) => statSync(keyFile).mode & 0o077)).toEqual([0, 0]);
       sandbox.write('f', 'of demo');
-      await sandbox.cloud(['stor', 'put', 'f', 'f']);
-      const read = (profile: string) => sandbox.cloud(['--profile', profile, 'stor', 'cat', '/demo/stor/f']);
+      await sandbox.here(['stor', 'put', 'f', 'f']);
+      const read = (profile: string) => sandbox.here(['--profile', profile, 'stor', 'cat', '/demo/stor/f']);
       expect(await read('local')).toMatchObject({ code: 0, stdout: 'of demo' });
       for (const profile of ['local-other', 'local-third-home']) expect(await read(profile)).toMatchObject({ code: 4, stdout: '' });
       await sandbox.shell(
@@ -147,11 +147,11 @@ describe('accounts that do not trust each other, and limits', () => {
       expect(await read('local-other')).toMatchObject({ code: 0, stdout: 'of demo' });
       expect(await read('local-third-home')).toMatchObject({ code: 4, stdout: '' });
       // A second start finds them.
-      await sandbox.cloud(['local', 'stop']);
+      await sandbox.here(['local', 'stop']);
       const again = await sandbox.json<LocalInfo>(...start);
       expect(again.accounts).toEqual(accounts);
     } finally {
-      await sandbox.cloud(['local', 'stop']);
+      await sandbox.here(['local', 'stop']);
       remove();
     }
   });
@@ -159,9 +159,9 @@ describe('accounts that do not trust each other, and limits', () => {
   test('a limit that the service was started with is named by the refusal and in the log; help lists them all', async () => {
     const { sandbox, remove } = createSandbox();
     try {
-      const wrong = await sandbox.cloud(['local', 'start', '--limit', 'user-kyes=1']);
+      const wrong = await sandbox.here(['local', 'start', '--limit', 'user-kyes=1']);
       expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/there is no such limit\n.*did you mean user-keys\?/u)]);
-      expect((await sandbox.cloud(['local', 'start', '--limit', 'user-keys=0'])).code).toBe(2);
+      expect((await sandbox.here(['local', 'start', '--limit', 'user-keys=0'])).code).toBe(2);
       await sandbox.json(
         'local',
         'start',
@@ -175,12 +175,12 @@ describe('accounts that do not trust each other, and limits', () => {
         'users=3',
       );
       writeRsaKeyFile(join(sandbox.home, 'k'));
-      const { code, stderr } = await sandbox.cloud(['keys', 'create', 'k.pub']);
+      const { code, stderr } = await sandbox.here(['keys', 'create', 'k.pub']);
       expect([code, stderr]).toEqual([1, expect.stringContaining('an account has at most 1 keys (limit user-keys)')]);
-      expect((await sandbox.cloud(['local', 'logs'])).stdout).toContain('limit user-keys reached');
-      expect((await sandbox.cloud(['help', 'local-service'])).stdout).toContain('user-keys=100');
+      expect((await sandbox.here(['local', 'logs'])).stdout).toContain('limit user-keys reached');
+      expect((await sandbox.here(['help', 'local-service'])).stdout).toContain('user-keys=100');
     } finally {
-      await sandbox.cloud(['local', 'stop']);
+      await sandbox.here(['local', 'stop']);
       remove();
     }
   });
@@ -189,7 +189,7 @@ describe('accounts that do not trust each other, and limits', () => {
 test('a profile that somebody made for another cloud is not written over', async () => {
   const profile = join(user.home, '.config/cloud/profiles/work.json');
   writeFileSync(profile, '{"url":"https://cloud.example.com","account":"jill"}');
-  const { code, stderr } = await user.cloud(['local', 'start', '--profile', 'work']);
+  const { code, stderr } = await user.here(['local', 'start', '--profile', 'work']);
   expect([code, stderr.includes('profile "work" is for https://cloud.example.com')]).toEqual([2, true]);
   expect(readFileSync(profile, 'utf8')).toContain('jill');
 });
@@ -197,8 +197,7 @@ test('a profile that somebody made for another cloud is not written over', async
 describe('the life of a service', () => {
   test('the id of the account is asked for once, and anew of another service at the same address', async () => {
     const { sandbox, remove } = createSandbox();
-    const countRequests = async (): Promise<number> =>
-      (await sandbox.cloud(['images', 'list', '-v'])).stderr.match(/^> GET/gm)?.length ?? 0;
+    const countRequests = async (): Promise<number> => (await sandbox.here(['images', 'list', '-v'])).stderr.match(/^> GET/gm)?.length ?? 0;
     try {
       const { computeUrl } = await sandbox.json<LocalInfo>('local', 'start', '--compute-port', '0', '--stor-port', '0');
       expect([await countRequests(), await countRequests()]).toEqual([2, 1]);
@@ -206,7 +205,7 @@ describe('the life of a service', () => {
       await sandbox.json('local', 'start', '--compute-port', new URL(computeUrl).port, '--stor-port', '0');
       expect(await countRequests()).toBe(2);
     } finally {
-      await sandbox.cloud(['local', 'stop']);
+      await sandbox.here(['local', 'stop']);
       remove();
     }
   });
@@ -215,7 +214,7 @@ describe('the life of a service', () => {
     const { sandbox, remove } = createSandbox();
     const start = ['local', 'start', '--compute-port', '0', '--stor-port', '0'];
     try {
-      const first = await sandbox.json<LocalInfo>(...start);
+      const first = JSON.parse((await sandbox.cloud([...start, '-j'])).stdout) as LocalInfo;
       sandbox.write('f', 'kept');
       await sandbox.cloud(['stor', 'put', 'f', 'f']);
       expect((await sandbox.cloud(['local', 'stop'])).stderr).toBe('Stopped\n');
@@ -243,7 +242,7 @@ describe('the life of a service', () => {
 
   test('reset leaves a folder alone that is no data of a service', async () => {
     user.write('precious/file', 'x');
-    const { code, stderr } = await user.cloud(['local', 'reset', '-y', '--data', 'precious']);
+    const { code, stderr } = await user.here(['local', 'reset', '-y', '--data', 'precious']);
     expect(code).toBe(2);
     expect(stderr).toContain('left alone');
   });
@@ -272,13 +271,13 @@ describe('the life of a service', () => {
       const seeded = await sandbox.json('local', 'seed');
       expect(seeded).toEqual({ images: 11, packages: 10, instances: 8 });
       expect(await sandbox.json<unknown[]>('images', 'list', '--key-file', join(sandbox.home, 'key'))).not.toEqual([]);
-      expect(await sandbox.cloud(['local', 'reset', '-y'])).toMatchObject({ code: 0 });
+      expect(await sandbox.here(['local', 'reset', '-y'])).toMatchObject({ code: 0 });
       expect(await sandbox.json('images', 'list', '--key-file', join(sandbox.home, 'key'))).toEqual([]);
-      await sandbox.cloud(['local', 'stop']);
+      await sandbox.here(['local', 'stop']);
       expect(await sandbox.json('local', 'seed')).toEqual({ images: 11, packages: 10, instances: 8 });
       expect(await sandbox.json('local', 'seed')).toEqual({ images: 0, packages: 0, instances: 0 });
     } finally {
-      await sandbox.cloud(['local', 'stop']);
+      await sandbox.here(['local', 'stop']);
       remove();
     }
   });

@@ -66,7 +66,7 @@ describe('output defaults of a profile', () => {
     expect(readProfile()).toMatchObject({ defaultColumns: 'jobs list=id' });
     await run('profile', 'edit', '--default-columns', 'jobs list=');
     expect(readProfile()).not.toHaveProperty('defaultColumns');
-    expect((await user.cloud(['local', 'start', '-q'])).code).toBe(0);
+    expect((await user.here(['local', 'start', '-q'])).code).toBe(0);
     expect(readProfile()).toMatchObject({ defaultOutput: 'jsonl', defaultParallel: 3 });
     await run('profile', 'edit', '--unset', 'defaultOutput,defaultParallel');
     expect((await run('keys', 'list')).stdout).toMatch(/^NAME/);

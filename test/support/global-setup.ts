@@ -34,7 +34,9 @@ function makeSharedFolders(): () => void {
 function prepareProgram(): void {
   if (process.env[localTemplate] !== undefined) return;
   const folder = resolve(process.env[sharedKeys] ?? '', '..');
-  makeTemplate(join(folder, 'home'), join(folder, 'local'));
+  const { version, commit } = makeTemplate(join(folder, 'home'), join(folder, 'local'));
+  // What runs in the process of a test is of the same build as the services that it starts.
+  Object.assign(process.env, { CLOUD_VERSION: version, CLOUD_COMMIT: commit });
   process.env[localTemplate] = join(folder, 'local');
   // Two thousand starts in homes that are all new would compile the program again and again.
   process.env[sharedCode] = join(folder, 'home', codeFolder);

@@ -20,15 +20,24 @@ export function describeEnvironment(home: string): NodeJS.ProcessEnv {
   return { HOME: home, PATH: `${join(home, 'bin')}:${process.env['PATH'] ?? ''}`, LANG: 'C.UTF-8', TMPDIR: home, ...isolation };
 }
 
-/** Starts a local service in a new home and stops it again. @param target where its data goes */
-export function makeTemplate(home: string, target: string): void {
+/**
+ * Starts a local service in a new home and stops it again.
+ * @param target where its data goes
+ * @returns which build of the program it is
+ */
+export function makeTemplate(home: string, target: string): { version: string; commit: string } {
   mkdirSync(home);
-  for (const words of [['start', '--compute-port', '0', '--stor-port', '0'], ['stop']]) {
-    const program = resolve(import.meta.dirname, '../../bin/cloud');
-    const { status, stderr } = spawnSync(process.execPath, [program, 'local', ...words], { cwd: home, env: describeEnvironment(home) });
+  const program = resolve(import.meta.dirname, '../../bin/cloud');
+  const [started = ''] = [['start', '--compute-port', '0', '--stor-port', '0', '-j'], ['stop']].map((words) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'local', ...words], {
+      cwd: home,
+      env: describeEnvironment(home),
+    });
     if (status !== 0) throw new Error(`cloud local ${words.join(' ')} ended with ${status}: ${stderr.toString()}`);
-  }
+    return stdout.toString();
+  });
   renameSync(join(home, dataFolder), target);
+  return JSON.parse(started) as { version: string; commit: string };
 }
 
 /** Gives a home the data of a service that is started with these words, if a first start with them would make the same. */

@@ -22,6 +22,8 @@ export interface Place {
   readonly isTerminal?: boolean;
   readonly input?: string | Uint8Array;
   readonly cwd?: string;
+  /** The built program, for commands that start or end processes of it. */
+  readonly program?: string;
   /** The system does not say the bytes of arguments. */
   readonly hidesBytes?: boolean;
 }
@@ -37,7 +39,7 @@ const longest = 50_000;
 
 /** Runs the program in this process, in a home. */
 export async function runIn(home: string, argv: readonly string[], place: Place = {}): Promise<Shown> {
-  const { env = {}, isTerminal = false, input = '', hidesBytes = false, cwd = home } = place;
+  const { env = {}, isTerminal = false, input = '', hidesBytes = false, cwd = home, program = '' } = place;
   const pieces = { out: [] as Buffer[], err: [] as Buffer[] };
   const output = (name: 'out' | 'err') => {
     const stream = new Writable({ write: (piece: Buffer, _encoding, done) => (pieces[name].push(piece), done()) });
@@ -57,9 +59,9 @@ export async function runIn(home: string, argv: readonly string[], place: Place 
     cwd,
     home,
     pid: process.pid,
-    kill: () => undefined,
+    kill: (pid, signal) => void (program !== '' && process.kill(pid, signal)),
     executable: process.execPath,
-    program: '',
+    program,
     release: process.version,
     system: `${process.platform} ${process.arch}`,
     interrupted: stop.signal,

@@ -43,13 +43,11 @@ export interface LocalInfo {
   accounts?: { account: string; accountId: string; keyId: string; keyFile: string; profile: string }[];
 }
 
-/** Commands that start processes of the program, or tell of it. */
-const builtOnly = new Set(['doctor', 'local', 'version']);
-/** Commands of `local` that only ask a service that runs. */
-const asking = new Set(['faults', 'clock', 'requests']);
+/** Commands that are a process of the program for as long as something runs, or tell of that process. */
+const builtOnly = new Set(['doctor', 'local record', 'local run', 'local serve', 'local try', 'version']);
 
 function needsBuilt([noun = '', verb = '']: readonly string[]): boolean {
-  return builtOnly.has(noun) && !(noun === 'local' && asking.has(verb));
+  return builtOnly.has(noun) || builtOnly.has(`${noun} ${verb}`);
 }
 
 /** A user of the program: an empty home of its own, the built program, and perhaps a local service. */
@@ -60,7 +58,7 @@ export interface Sandbox {
   cloud(words: readonly string[], options?: RunOptions): Promise<Outcome>;
   /**
    * Runs `cloud`, expects exit code 0, and returns its output as JSON. In this process, which takes a tenth of the time of one
-   * of its own; but commands that start processes or tell of the program run as the built program.
+   * of its own; but commands that serve, or tell of the process, run as the built program.
    */
   json<T = unknown>(...words: string[]): Promise<T>;
   /**
@@ -144,7 +142,7 @@ export function createSandbox(): { sandbox: Sandbox; remove: () => void } {
   const cloud = (words: readonly string[], options: RunOptions = {}): Promise<Outcome> =>
     runProcess(process.execPath, [program, ...words], env, { cwd: home, ...options });
   const here = async (words: readonly string[], options: RunOptions = {}): Promise<Outcome> => {
-    const { code, out, err, bytes } = await runIn(home, words, { ...options, env: { ...env, ...options.env } });
+    const { code, out, err, bytes } = await runIn(home, words, { ...options, program, env: { ...env, ...options.env } });
     return { code, signal: null, stdout: out, stderr: err, bytes };
   };
   const sandbox: Sandbox = {
