@@ -270,6 +270,40 @@ test('a stream is listed as not resumable, and --drop removes its parts', { time
   expect([await user.json('resume'), await user.json('mpu', 'list')]).toEqual([[], []]);
 });
 
+test('--drop removes what killed work left here and at the service; what is done stays', { timeout: 120_000 }, async () => {
+  const slow = ['-P', '2', '--part-size', '5M', '--bwlimit', '64M'];
+  const child = spawn(join(user.home, 'bin/cloud'), ['stor', 'get', 'large', 'dropped', ...slow, '-q', '--stor-url', proxy.url], {
+    cwd: user.home,
+    env: user.env,
+    stdio: 'ignore',
+  });
+  const ended = new Promise((resolve) => void child.on('close', resolve));
+  const journal = join(user.home, '.local/state/cloud/resume');
+  const isBegun = (): boolean => existsSync(journal) && readdirSync(journal).some((name) => name.endsWith('.json'));
+  while ((sizeOfPart() === 0 || !isBegun()) && child.exitCode === null) await sleep(5);
+  child.kill('SIGKILL');
+  await ended;
+  await interrupt(['stor', 'put', 'large', 'dropped', ...slow], 'SIGKILL', 4, isPart);
+  await interrupt(['stor', 'put', '-r', 'tree', 'dropped-tree', '-P', '1'], 'SIGKILL', count / 2, puts);
+  const inputs = Array.from({ length: 2000 }, (_, at) => `/demo/stor/${'x'.repeat(200)}/${at}${'y'.repeat(70)}`);
+  await interrupt(['jobs', 'run', '--name', 'dropped', '--map', 'true', '-d', ...inputs], 'SIGKILL', 2, (method, target) => {
+    return method === 'POST' && target.endsWith('/live/in');
+  });
+  const listParts = (): string[] => readdirSync(user.home).filter((file) => file.endsWith('.part'));
+  const listKinds = async (): Promise<string[]> => (await user.json<{ kind: string }[]>('resume')).map(({ kind }) => kind);
+  expect((await listKinds()).toSorted()).toEqual(['download', 'job', 'upload', 'upload']);
+  expect([listParts().length, (await user.json<unknown[]>('mpu', 'list')).length]).toEqual([1, 1]);
+
+  const { code, stderr } = await user.cloud(['resume', '--drop', '--all', '-q']);
+  expect([code, stderr]).toEqual([0, '']);
+  expect([await listKinds(), readdirSync(journal)]).toEqual([[], []]);
+  expect([listParts(), await user.json('mpu', 'list'), existsSync(join(user.home, 'dropped'))]).toEqual([[], [], false]);
+  expect((await user.here(['stor', 'stat', 'dropped'])).code).toBe(3);
+  expect(await user.json('jobs', 'get', 'dropped')).toMatchObject({ cancelled: true });
+  const stored = Object.keys(await readRemote('dropped-tree')).length;
+  expect([stored > 0, stored < count]).toEqual([true, true]);
+});
+
 test('of two that go on at once, one does the work', { timeout: 60_000 }, async () => {
   await interrupt(['stor', 'put', '-r', 'tree', 'both', '-P', '1'], 'SIGKILL', count / 2, puts);
   sent = [];

@@ -50,23 +50,40 @@ export interface LoggedRequest {
   readonly status: number;
 }
 
-/** Follows the log of the local service; each call gives the requests to one of its services since the one before. */
+/** The lines of a file from a byte on, and where the last of them ends. */
+function readFrom(file: string, start: number): { text: string; end: number } {
+  const log = openSync(file, 'r');
+  try {
+    const content = Buffer.alloc(statSync(file).size - start);
+    const length = readSync(log, content, 0, content.length, start);
+    const end = content.subarray(0, length).lastIndexOf('\n') + 1;
+    return { text: content.toString('utf8', 0, end), end: start + end };
+  } finally {
+    closeSync(log);
+  }
+}
+
+/**
+ * Follows the log of the local service; each call gives the requests to one of its services since the one before. A long log is put aside by the
+ * service, which then begins anew: once between two calls.
+ */
 export function followRequests(user: Sandbox, service: ServiceName = 'storage'): () => LoggedRequest[] {
   const file = join(user.local.dataDir, 'service.log');
+  const findAside = (): number => statSync(`${file}.1`, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   let at = existsSync(file) ? statSync(file).size : 0;
+  let aside = findAside();
   return () => {
-    const log = openSync(file, 'r');
-    try {
-      const content = Buffer.alloc(statSync(file).size - at);
-      const length = readSync(log, content, 0, content.length, at);
-      const end = content.subarray(0, length).lastIndexOf('\n') + 1;
-      at += end;
-      const lines = content.toString('utf8', 0, end).matchAll(/ (compute|storage) ([A-Z]+) (\S+) (\d{3}) /g);
-      return [...lines]
-        .filter(([, name]) => name === service)
-        .map(([, , method = '', target = '', status]) => ({ method, target, status: Number(status) }));
-    } finally {
-      closeSync(log);
+    let earlier = '';
+    if (findAside() !== aside) {
+      earlier = readFrom(`${file}.1`, at).text;
+      at = 0;
+      aside = findAside();
     }
+    const { text, end } = readFrom(file, at);
+    at = end;
+    const lines = `${earlier}${text}`.matchAll(/ (compute|storage) ([A-Z]+) (\S+) (\d{3}) /g);
+    return [...lines]
+      .filter(([, name]) => name === service)
+      .map(([, , method = '', target = '', status]) => ({ method, target, status: Number(status) }));
   };
 }

@@ -122,6 +122,17 @@ test('zeros without an end are not read for ever', async () => {
   expect(given).toBeLessThan(3 * 1024 * 1024);
 });
 
+test('links that lead to nothing do not fill the memory', async () => {
+  const to = Buffer.from('x'.repeat(1_000_000));
+  const long = patch(typed('a', 'K'), [[124, `${to.length.toString(8).padStart(11, '0')}\0`]]);
+  let sent = 0;
+  async function* links(): AsyncGenerator<Uint8Array> {
+    for (; sent < 1000; sent += 1) yield Buffer.concat([long, to, paddingOf(to.length), link(`l${sent}`, 'y')]);
+  }
+  await expect(unpack(links())).rejects.toThrow('x.tar has too many links that lead to nothing before them');
+  expect(sent).toBeLessThan(20);
+});
+
 test('links become names of files that are in the archive, before them or after; others are left out', async () => {
   const folder = encodeHeader({ type: 'directory', name: 'd', size: 0, mtime: 0n, mode: 0o755 });
   const archive = join(
