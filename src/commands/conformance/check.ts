@@ -18,7 +18,7 @@ export interface Check {
   /** True when it leaves the account as it is: it runs with --read-only too. */
   readonly reads: boolean;
   /** Returns when the service does what is stated. @throws {Mismatch} and {Skip} */
-  readonly run: (at: At) => Promise<void> | void;
+  readonly run: (at: At) => Promise<unknown> | void;
 }
 
 /** A check as the table of a section has it. */

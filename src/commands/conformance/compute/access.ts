@@ -1,14 +1,9 @@
 import { compute } from '../../../api/compute.ts';
 import { section } from '../check.ts';
 import { listOf, objectOf, isObject } from '../response.ts';
-import { findWrongField } from '../shape.ts';
 import type { At } from '../at.ts';
-import { assertGone, readWritten } from './people.ts';
-import { idOf, makeKey, makePolicy, makeRole, makeUser } from './steps.ts';
+import { assertGone, assertShape, idOf, invalid, lacking, makeKey, makePolicy, makeRole, makeUser, missing, readWritten } from './steps.ts';
 
-const missing = { status: 404, code: 'ResourceNotFound' };
-const lacking = { status: 409, code: 'MissingParameter' };
-const invalid = { status: 409, code: ['InvalidArgument', 'InvalidParameter'] };
 const withLocation = { status: 201, headers: { location: /\/[^/]+$/u } };
 const latest = { headers: { 'accept-version': '~9' } };
 
@@ -38,9 +33,7 @@ export const roles = section('compute', '4 Roles', [
     id: 'create-role-missing',
     states: 'CreateRole without a name answers MissingParameter',
     operations: [compute.createRole],
-    run: async (at) => {
-      at.expect(await at.compute('POST', '/my/roles', { json: { members: [] } }), lacking);
-    },
+    run: async (at) => at.expect(await at.compute('POST', '/my/roles', { json: { members: [] } }), lacking),
   },
   {
     id: 'create-role-unknown',
@@ -62,10 +55,8 @@ export const roles = section('compute', '4 Roles', [
     operations: [compute.listRoles],
     reads: true,
     run: async (at) => {
-      for (const role of listOf(at.expect(await at.compute('GET', '/my/roles'), { status: 200 }))) {
-        const wrong = findWrongField(role, { id: 'uuid', name: 'text' }, { policies: 'list', members: 'list' });
-        at.assert(wrong === undefined, wrong ?? '');
-      }
+      const roles = listOf(at.expect(await at.compute('GET', '/my/roles'), { status: 200 }));
+      assertShape(at, roles, { id: 'uuid', name: 'text' }, { policies: 'list', members: 'list' });
     },
   },
   {
@@ -134,20 +125,17 @@ export const roleTags = section('compute', '4 Role tags', [
     id: 'set-role-tags-missing',
     states: 'SetRoleTags of a resource that does not exist answers 404 ResourceNotFound',
     operations: [compute.setRoleTags],
-    run: async (at) => {
-      at.expect(await at.compute('PUT', '/my/keys/conformance-of-nothing', { json: { 'role-tag': [] } }), missing);
-    },
+    run: async (at) => at.expect(await at.compute('PUT', '/my/keys/conformance-of-nothing', { json: { 'role-tag': [] } }), missing),
   },
   {
     id: 'set-role-tags-invalid',
     states: 'SetRoleTags of a path that is no resource answers InvalidArgument',
     operations: [compute.setRoleTags],
-    run: async (at) => {
+    run: async (at) =>
       at.expect(await at.compute('PUT', '/my/conformance-of-nothing', { json: { 'role-tag': [] } }), invalid, {
         ...missing,
         decision: 'a path that is no resource is not found',
-      });
-    },
+      }),
   },
 ]);
 
@@ -171,9 +159,8 @@ export const policies = section('compute', '4 Policies', [
     id: 'create-policy-rule',
     states: 'CreatePolicy with a rule that is none of the language is refused',
     operations: [compute.createPolicy],
-    run: async (at) => {
-      at.expect(await at.compute('POST', '/my/policies', { json: { name: `${at.run}-pw`, rules: ['MAY not a rule'] } }), invalid);
-    },
+    run: async (at) =>
+      at.expect(await at.compute('POST', '/my/policies', { json: { name: `${at.run}-pw`, rules: ['MAY not a rule'] } }), invalid),
   },
   {
     id: 'list-policies',
@@ -181,10 +168,8 @@ export const policies = section('compute', '4 Policies', [
     operations: [compute.listPolicies],
     reads: true,
     run: async (at) => {
-      for (const policy of listOf(at.expect(await at.compute('GET', '/my/policies'), { status: 200 }))) {
-        const wrong = findWrongField(policy, { id: 'uuid', name: 'text', rules: 'list' }, { description: 'text' });
-        at.assert(wrong === undefined, wrong ?? '');
-      }
+      const policies = listOf(at.expect(await at.compute('GET', '/my/policies'), { status: 200 }));
+      assertShape(at, policies, { id: 'uuid', name: 'text', rules: 'list' }, { description: 'text' });
     },
   },
   {

@@ -65,49 +65,40 @@ export const authentication = section('compute', '5 Authentication', [
   {
     id: 'key-by-fingerprint',
     states: 'The key is named by its MD5 fingerprint; the signed string is the value of Date (rules 2 and 3)',
-    run: async (at) => {
-      at.expect(await expectTaken(at, 'the key is known', () => get(at, '/my')), { status: 200 });
-    },
+    run: async (at) => at.expect(await expectTaken(at, 'the key is known', () => get(at, '/my')), { status: 200 }),
   },
   {
     id: 'key-by-name',
     states: 'The key may be named by its name (rule 2)',
-    run: async (at) => {
-      at.expect(await get(at, '/my', { keyName: `${at.run}-k` }), { status: 200 });
-    },
+    run: async (at) => at.expect(await get(at, '/my', { keyName: `${at.run}-k` }), { status: 200 }),
   },
   {
     id: 'key-bare',
     states: 'keyId stands without quotes (rule 2)',
-    run: async (at) => {
-      at.expect(await get(at, '/my', { isBare: true }), { status: 200 }, { status: [400, 401], decision: 'keyId must be quoted' });
-    },
+    run: async (at) =>
+      at.expect(await get(at, '/my', { isBare: true }), { status: 200 }, { status: [400, 401], decision: 'keyId must be quoted' }),
   },
   {
     id: 'api-version-header',
     states: 'Api-Version may stand for Accept-Version (section 1, rule 1)',
-    run: async (at) => {
-      at.expect(await get(at, '/my', {}, { 'api-version': '*' }), { status: 200 });
-    },
+    run: async (at) => at.expect(await get(at, '/my', {}, { 'api-version': '*' }), { status: 200 }),
   },
   {
     id: 'no-version',
     states: 'A request without Accept-Version and Api-Version is refused (section 1, rule 1)',
-    run: async (at) => {
+    run: async (at) =>
       at.expect(
         await get(at, '/my', {}, {}),
         { status: [400, 449] },
         { status: 200, decision: 'a request without a version gets the latest' },
-      );
-    },
+      ),
   },
   {
     id: 'no-authorization',
     states: 'A request without Authorization is answered 401 InvalidCredentials (rule 6)',
     reads: true,
-    run: async (at) => {
-      at.expect(await at.compute('GET', '/my', { headers: versioned, isBare: true }), { status: 401, code: 'InvalidCredentials' });
-    },
+    run: async (at) =>
+      at.expect(await at.compute('GET', '/my', { headers: versioned, isBare: true }), { status: 401, code: 'InvalidCredentials' }),
   },
   {
     id: 'no-date',
@@ -121,16 +112,12 @@ export const authentication = section('compute', '5 Authentication', [
   {
     id: 'wrong-signature',
     states: 'A signature of something else is answered 401 InvalidCredentials (rule 6)',
-    run: async (at) => {
-      at.expect(await get(at, '/my', { isWrong: true }), refused);
-    },
+    run: async (at) => at.expect(await get(at, '/my', { isWrong: true }), refused),
   },
   {
     id: 'unknown-key',
     states: 'A key that the account does not have is answered 401 InvalidCredentials (rule 6)',
-    run: async (at) => {
-      at.expect(await get(at, '/my', { key: await at.need(makeOtherPair) }), refused);
-    },
+    run: async (at) => at.expect(await get(at, '/my', { key: await at.need(makeOtherPair) }), refused),
   },
   {
     id: 'skew-accepted',
@@ -177,23 +164,17 @@ export const authentication = section('compute', '5 Authentication', [
   {
     id: 'signed-url-expired',
     states: 'A pre-signed URL is invalid after expires (rule 4)',
-    run: async (at) => {
-      at.expect(await getByUrl(at, { lifetime: -10 }), { status: [401, 403] });
-    },
+    run: async (at) => at.expect(await getByUrl(at, { lifetime: -10 }), { status: [401, 403] }),
   },
   {
     id: 'signed-url-method',
     states: 'A pre-signed URL serves the methods alone that it names (rule 4)',
-    run: async (at) => {
-      at.expect(await getByUrl(at, { methods: ['DELETE'] }), { status: [401, 403] });
-    },
+    run: async (at) => at.expect(await getByUrl(at, { methods: ['DELETE'] }), { status: [401, 403] }),
   },
   {
     id: 'signed-url-changed',
     states: 'A pre-signed URL that was changed is refused (rule 4)',
-    run: async (at) => {
-      at.expect(await getByUrl(at, { spoil: true }), { status: [400, 401, 403] });
-    },
+    run: async (at) => at.expect(await getByUrl(at, { spoil: true }), { status: [400, 401, 403] }),
   },
 ]);
 
@@ -201,9 +182,7 @@ export const access = section('compute', '2 Access-control rules', [
   {
     id: 'denied-by-default',
     states: 'A sub-user without a role may do nothing (rule 1; section 5, rules 5 and 6)',
-    run: async (at) => {
-      at.expect(await getAsUser(at, '/my/packages'), forbidden);
-    },
+    run: async (at) => at.expect(await getAsUser(at, '/my/packages'), forbidden),
   },
   {
     id: 'allowed',

@@ -1,14 +1,12 @@
 import { compute } from '../../../api/compute.ts';
 import { section } from '../check.ts';
 import { Skip } from '../outcome.ts';
+import type { Shape } from '../shape.ts';
 import { listOf, objectOf, type Json } from '../response.ts';
-import { findWrongField, type Shape } from '../shape.ts';
-import type { At } from '../at.ts';
 import { makeHome } from '../storage/directories.ts';
-import { idOf } from './steps.ts';
+import type { At } from '../at.ts';
+import { assertShape, idOf, missing, nobody } from './steps.ts';
 
-const missing = { status: 404, code: 'ResourceNotFound' };
-const nobody = '4ef0ff4c-0a6f-4a9c-b0b5-2d5b9d5f0c53';
 const image: Shape = { id: 'uuid', name: 'text', os: 'text', version: 'text', type: 'text', owner: 'uuid', public: 'flag', state: 'text' };
 const imageRest: Shape = {
   description: 'text',
@@ -21,15 +19,6 @@ const imageRest: Shape = {
   acl: 'list',
   error: 'object',
 };
-const pkg: Shape = { id: 'uuid', name: 'text', memory: 'number', disk: 'number', swap: 'number', lwps: 'number', vcpus: 'number' };
-const pkgRest: Shape = { version: 'text', group: 'text', description: 'text', disks: 'list', flexible_disk: 'flag', default: 'flag' };
-
-function assertAll(at: At, records: readonly Json[], required: Shape, others: Shape): void {
-  for (const record of records) {
-    const wrong = findWrongField(record, required, others);
-    at.assert(wrong === undefined, `${String(record['name'])}: ${wrong ?? ''}`);
-  }
-}
 
 export const places = section('compute', '4 Datacenters and services', [
   {
@@ -61,9 +50,7 @@ export const places = section('compute', '4 Datacenters and services', [
     states: 'GetDatacenter of an unknown name answers 404 ResourceNotFound',
     operations: [compute.getDatacenter],
     reads: true,
-    run: async (at) => {
-      at.expect(await at.compute('GET', '/my/datacenters/conformance-of-nothing'), missing);
-    },
+    run: async (at) => at.expect(await at.compute('GET', '/my/datacenters/conformance-of-nothing'), missing),
   },
   {
     id: 'list-services',
@@ -108,7 +95,7 @@ export const images = section('compute', '4 Images', [
     reads: true,
     run: async (at) => {
       const found = await listImages(at);
-      assertAll(at, found, image, imageRest);
+      assertShape(at, found, image, imageRest);
       at.assert(
         found.every(({ state }) => state === 'active'),
         'an image is not active',
@@ -157,7 +144,7 @@ export const images = section('compute', '4 Images', [
       const [first] = await listImages(at);
       if (!first) throw new Skip('there is no image');
       const shown = objectOf(at.expect(await at.compute('GET', `/my/images/${idOf(first)}`), { status: 200 }));
-      assertAll(at, [shown], image, imageRest);
+      assertShape(at, [shown], image, imageRest);
       at.assert(shown['name'] === first['name'], 'another image');
       at.expect(await at.compute('GET', `/my/images/${nobody}`), missing);
     },
@@ -167,16 +154,15 @@ export const images = section('compute', '4 Images', [
     states: 'CreateImageFromMachine answers 201 with Location, a header of the job and the image, which is creating (section 3)',
     operations: [compute.createImageFromMachine],
     run: async (at) => {
-      assertAll(at, [await makeImage({ ...at, run: `${at.run}-c` })], image, imageRest);
+      assertShape(at, [await makeImage({ ...at, run: `${at.run}-c` })], image, imageRest);
     },
   },
   {
     id: 'create-image-missing',
     states: 'CreateImageFromMachine without machine, name or version is refused',
     operations: [compute.createImageFromMachine],
-    run: async (at) => {
-      at.expect(await at.compute('POST', '/my/images', { json: { name: at.run } }), { status: 409, code: 'MissingParameter' });
-    },
+    run: async (at) =>
+      at.expect(await at.compute('POST', '/my/images', { json: { name: at.run } }), { status: 409, code: 'MissingParameter' }),
   },
   {
     id: 'update-image',
@@ -269,54 +255,6 @@ export const images = section('compute', '4 Images', [
       const path = `/my/images/${idOf(await makeImage({ ...at, run: `${at.run}-d` }))}`;
       at.expect(await at.compute('DELETE', path), { status: 204, empty: true });
       at.expect(await at.compute('GET', path), missing);
-    },
-  },
-]);
-
-async function listPackages(at: At, query: Readonly<Record<string, string>> = {}): Promise<readonly Json[]> {
-  return listOf(at.expect(await at.compute('GET', '/my/packages', { query }), { status: 200 }));
-}
-
-export const packages = section('compute', '4 Packages', [
-  {
-    id: 'list-packages',
-    states: 'ListPackages answers 200 with a list of packages (section 2)',
-    operations: [compute.listPackages],
-    reads: true,
-    run: async (at) => {
-      assertAll(at, await listPackages(at), pkg, pkgRest);
-    },
-  },
-  {
-    id: 'list-packages-filter',
-    states: 'ListPackages takes filters, all of which must match',
-    operations: [compute.listPackages],
-    reads: true,
-    run: async (at) => {
-      const [first] = await listPackages(at);
-      if (!first) throw new Skip('there is no package');
-      const given = ['name', 'version', 'group', 'memory', 'disk', 'swap', 'lwps', 'vcpus'].filter((name) => first[name] !== undefined);
-      const found = await listPackages(at, Object.fromEntries(given.map((name) => [name, String(first[name])])));
-      at.assert(
-        found.some(({ id }) => id === first['id']) && found.every((each) => given.every((name) => each[name] === first[name])),
-        'the list is another',
-      );
-      at.assert((await listPackages(at, { name: String(first['name']), memory: '1' })).length === 0, 'one of two filters matches nothing');
-    },
-  },
-  {
-    id: 'get-package',
-    states: 'GetPackage answers 200 with the package, by id or name',
-    operations: [compute.getPackage],
-    reads: true,
-    run: async (at) => {
-      const [first] = await listPackages(at);
-      if (!first) throw new Skip('there is no package');
-      for (const name of [first['id'], first['name']]) {
-        const shown = objectOf(at.expect(await at.compute('GET', `/my/packages/${encodeURIComponent(String(name))}`), { status: 200 }));
-        at.assert(shown['name'] === first['name'], `${String(name)} is ${String(shown['name'])}`);
-      }
-      at.expect(await at.compute('GET', `/my/packages/${nobody}`), missing);
     },
   },
 ]);

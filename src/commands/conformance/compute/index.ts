@@ -1,8 +1,10 @@
 import type { Checks } from '../check.ts';
 import { policies, roles, roleTags } from './access.ts';
 import { access, authentication } from './authentication.ts';
-import { images, packages, places } from './catalogue.ts';
-import { account, keys, users } from './people.ts';
+import { images, places } from './catalogue.ts';
+import { keys } from './keys.ts';
+import { packages } from './packages.ts';
+import { account, users } from './people.ts';
 import { errors, parameters, ping, seen, versions } from './protocol.ts';
 
 /** The checks of the compute service, in the order of its document; what is to be seen in every response comes last. */

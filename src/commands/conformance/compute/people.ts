@@ -1,11 +1,9 @@
 import { compute } from '../../../api/compute.ts';
-import type { Operation } from '../../../api/operation.ts';
-import { section, type Row } from '../check.ts';
+import { section } from '../check.ts';
 import { Skip } from '../outcome.ts';
-import { findWrongField, type Shape } from '../shape.ts';
-import { listOf, objectOf, type Json, type Response } from '../response.ts';
-import type { At } from '../at.ts';
-import { createUser, idOf, makeKey, makeOtherPair, makePassword, makeUser, makeUserKey } from './steps.ts';
+import type { Shape } from '../shape.ts';
+import { listOf, objectOf } from '../response.ts';
+import { assertGone, assertShape, createUser, idOf, invalid, lacking, makePassword, makeUser, missing, readWritten } from './steps.ts';
 
 const contact: Shape = {
   companyName: 'text',
@@ -19,34 +17,6 @@ const contact: Shape = {
   phone: 'text',
 };
 const person: Shape = { id: 'uuid', login: 'text', email: 'text', created: 'date', updated: 'date' };
-const key: Shape = { name: 'text', fingerprint: 'text', key: 'text' };
-const missing = { status: 404, code: 'ResourceNotFound' };
-const lacking = { status: 409, code: 'MissingParameter' };
-const invalid = { status: 409, code: ['InvalidArgument', 'InvalidParameter'] };
-
-/** Reads what was written until it is there: replicated data may lag (section 1, rule 6). */
-export async function readWritten(at: At, path: string, isThere: (record: Json) => boolean = () => true): Promise<Response> {
-  return at.until(`${path} shows what was written`, async () => {
-    const response = await at.compute('GET', path);
-    if (response.status === 404) return undefined;
-    at.expect(response, { status: 200 });
-    return isThere(objectOf(response)) ? response : undefined;
-  });
-}
-
-/** Waits until something that was deleted is not found any more. */
-export async function assertGone(at: At, path: string): Promise<void> {
-  await at.until(`${path} is gone`, async () =>
-    at.expect(await at.compute('GET', path), { status: [200, 404] }).status === 404 ? true : undefined,
-  );
-}
-
-function assertShape(at: At, records: readonly Json[], required: Shape, others: Shape = {}): void {
-  for (const record of records) {
-    const wrong = findWrongField(record, required, others);
-    at.assert(wrong === undefined, `${wrong ?? ''} in ${JSON.stringify(record).slice(0, 200)}`);
-  }
-}
 
 export const account = section('compute', '4 Account', [
   {
@@ -68,12 +38,11 @@ export const account = section('compute', '4 Account', [
     states: 'GetAccount of an account that does not exist answers 404 ResourceNotFound',
     operations: [compute.getAccount],
     reads: true,
-    run: async (at) => {
+    run: async (at) =>
       at.expect(await at.compute('GET', '/conformance-of-nobody'), missing, {
         status: 403,
         decision: 'an unknown account in the path is not told from one that is forbidden',
-      });
-    },
+      }),
   },
   {
     id: 'update-account',
@@ -124,128 +93,6 @@ export const account = section('compute', '4 Account', [
     },
   },
 ]);
-
-/** Whose keys are checked: those of the account or of a sub-user. */
-interface Keys {
-  /** In the names of the checks, and of the operations. */
-  readonly prefix: string;
-  readonly word: string;
-  readonly operations: Readonly<Record<'list' | 'create' | 'get' | 'delete', Operation>>;
-  readonly make: (at: At) => Promise<Json>;
-  readonly base: (at: At) => Promise<string>;
-}
-
-/** The checks of the keys of the account or of a sub-user. */
-function creationRows({ prefix, word, operations, make, base }: Keys): Row[] {
-  return [
-    {
-      id: `list-${prefix}keys`,
-      states: `List${word}Keys answers 200 with a list of keys: name, fingerprint (MD5) and key (section 2)`,
-      operations: [operations.list],
-      run: async (at) => {
-        await at.need(make);
-        const keys = listOf(at.expect(await at.compute('GET', await base(at)), { status: 200 }));
-        assertShape(at, keys, key, { attested: 'flag', multifactor: 'list' });
-        const md5 = /^[\da-f]{2}(?::[\da-f]{2}){15}$/u;
-        at.assert(
-          keys.every(({ fingerprint }) => md5.test(String(fingerprint))),
-          'a fingerprint is not one of MD5',
-        );
-      },
-    },
-    {
-      id: `create-${prefix}key`,
-      states: `Create${word}Key answers 201 with the key, whose name is the fingerprint when none is given`,
-      operations: [operations.create],
-      run: async (at) => {
-        const pair = await at.need(makeOtherPair);
-        const path = await base(at);
-        const made = objectOf(at.expect(await at.compute('POST', path, { json: { key: pair.openssh } }), { status: 201 }));
-        try {
-          at.assert(made['fingerprint'] === pair.md5 && made['name'] === pair.md5, `name and fingerprint are ${JSON.stringify(made)}`);
-        } finally {
-          await at.compute('DELETE', `${path}/${pair.md5}`);
-        }
-      },
-    },
-    {
-      id: `create-${prefix}key-missing`,
-      states: `Create${word}Key without a key answers MissingParameter`,
-      operations: [operations.create],
-      run: async (at) => {
-        at.expect(await at.compute('POST', await base(at), { json: { name: at.run } }), lacking);
-      },
-    },
-    {
-      id: `create-${prefix}key-invalid`,
-      states: `Create${word}Key with an invalid key answers InvalidArgument`,
-      operations: [operations.create],
-      run: async (at) => {
-        at.expect(await at.compute('POST', await base(at), { json: { name: at.run, key: 'ssh-rsa AAAA' } }), invalid);
-      },
-    },
-  ];
-}
-
-function keyRows({ prefix, word, operations, make, base }: Keys): Row[] {
-  return [
-    {
-      id: `get-${prefix}key`,
-      states: `Get${word}Key answers 200 with the key, by its name or its fingerprint`,
-      operations: [operations.get],
-      run: async (at) => {
-        const { name, fingerprint } = await at.need(make);
-        for (const id of [name, fingerprint]) {
-          const shown = objectOf(at.expect(await at.compute('GET', `${await base(at)}/${String(id)}`), { status: 200 }));
-          at.assert(shown['fingerprint'] === fingerprint, `${String(id)} is ${String(shown['fingerprint'])}`);
-        }
-      },
-    },
-    {
-      id: `get-${prefix}key-missing`,
-      states: `Get${word}Key of a key that does not exist answers 404 ResourceNotFound`,
-      operations: [operations.get],
-      run: async (at) => {
-        at.expect(await at.compute('GET', `${await base(at)}/conformance-of-nothing`), missing);
-      },
-    },
-    {
-      id: `delete-${prefix}key`,
-      states: `Delete${word}Key answers 204 with an empty body, and the key is gone`,
-      operations: [operations.delete],
-      run: async (at) => {
-        const pair = await at.need(makeOtherPair);
-        const path = await base(at);
-        at.expect(await at.compute('POST', path, { json: { name: `${at.run}-gone`, key: pair.openssh } }), { status: 201 });
-        at.expect(await at.compute('DELETE', `${path}/${pair.md5}`), { status: 204, empty: true });
-        await assertGone(at, `${path}/${pair.md5}`);
-      },
-    },
-  ];
-}
-
-const kinds: readonly Keys[] = [
-  {
-    prefix: '',
-    word: '',
-    operations: { list: compute.listKeys, create: compute.createKey, get: compute.getKey, delete: compute.deleteKey },
-    make: makeKey,
-    base: async () => '/my/keys',
-  },
-  {
-    prefix: 'user-',
-    word: 'User',
-    operations: { list: compute.listUserKeys, create: compute.createUserKey, get: compute.getUserKey, delete: compute.deleteUserKey },
-    make: makeUserKey,
-    base: async (at) => `/my/users/${idOf(await at.need(makeUser))}/keys`,
-  },
-];
-
-export const keys = section(
-  'compute',
-  '4 Keys',
-  kinds.flatMap((kind) => [...creationRows(kind), ...keyRows(kind)]),
-);
 
 export const users = section('compute', '4 Users', [
   {
@@ -316,9 +163,7 @@ export const users = section('compute', '4 Users', [
     states: 'GetUser of a user that does not exist answers 404 ResourceNotFound',
     operations: [compute.getUser],
     reads: true,
-    run: async (at) => {
-      at.expect(await at.compute('GET', '/my/users/conformance-of-nobody'), missing);
-    },
+    run: async (at) => at.expect(await at.compute('GET', '/my/users/conformance-of-nobody'), missing),
   },
   {
     id: 'update-user',

@@ -61,9 +61,7 @@ export const parameters = section('compute', '1 Common rules', [
     id: 'accept',
     states: 'Responses are JSON only: a request that accepts none is answered 406 (rule 3; section 7)',
     reads: true,
-    run: async (at) => {
-      at.expect(await at.compute('GET', '/my', { headers: { accept: 'image/png' } }), { status: 406 });
-    },
+    run: async (at) => at.expect(await at.compute('GET', '/my', { headers: { accept: 'image/png' } }), { status: 406 }),
   },
   {
     id: 'my',
@@ -169,12 +167,11 @@ export const versions = section('compute', '9 Versioning', [
     id: 'version-chosen',
     states: 'Api-Version is a version of the range (rule 2)',
     reads: true,
-    run: async (at) => {
+    run: async (at) =>
       at.expect(await at.compute('GET', '/my', { headers: { 'accept-version': '~8' } }), {
         status: 200,
         headers: { 'api-version': /^8\./u },
-      });
-    },
+      }),
   },
   {
     id: 'version-invalid',
@@ -204,9 +201,7 @@ export const errors = section('compute', '7 Errors', [
   {
     id: 'method',
     states: 'A method that a resource does not have is answered 405',
-    run: async (at) => {
-      at.expect(await at.compute('DELETE', '/my/packages'), { status: 405 });
-    },
+    run: async (at) => at.expect(await at.compute('DELETE', '/my/packages'), { status: 405 }),
   },
   {
     id: 'bad-json',

@@ -1,8 +1,16 @@
 import type { At } from '../at.ts';
 import { makeTemporaryKey, type TemporaryKey } from '../../rsa-key.ts';
-import { objectOf, type Json } from '../response.ts';
+import { objectOf, type Json, type Response } from '../response.ts';
+import { findWrongField, type Shape } from '../shape.ts';
 
 /** Things of the compute service that several checks need. */
+
+export const missing = { status: 404, code: 'ResourceNotFound' };
+export const lacking = { status: 409, code: 'MissingParameter' };
+export const invalid = { status: 409, code: ['InvalidArgument', 'InvalidParameter'] };
+
+/** An id that nothing has. */
+export const nobody = '4ef0ff4c-0a6f-4a9c-b0b5-2d5b9d5f0c53';
 
 /** A word that the rules for passwords allow and that nobody else knows. */
 export function makePassword(at: At): string {
@@ -61,4 +69,28 @@ export async function makeUserKey(at: At): Promise<Json> {
 
 export function idOf(record: Json): string {
   return String(record['id']);
+}
+
+/** Reads what was written until it is there: replicated data may lag (section 1, rule 6). */
+export async function readWritten(at: At, path: string, isThere: (record: Json) => boolean = () => true): Promise<Response> {
+  return at.until(`${path} shows what was written`, async () => {
+    const response = await at.compute('GET', path);
+    if (response.status === 404) return undefined;
+    at.expect(response, { status: 200 });
+    return isThere(objectOf(response)) ? response : undefined;
+  });
+}
+
+/** Waits until something that was deleted is not found any more. */
+export async function assertGone(at: At, path: string): Promise<void> {
+  await at.until(`${path} is gone`, async () =>
+    at.expect(await at.compute('GET', path), { status: [200, 404] }).status === 404 ? true : undefined,
+  );
+}
+
+export function assertShape(at: At, records: readonly Json[], required: Shape, others: Shape = {}): void {
+  for (const record of records) {
+    const wrong = findWrongField(record, required, others);
+    at.assert(wrong === undefined, `${wrong ?? ''} in ${JSON.stringify(record).slice(0, 200)}`);
+  }
 }

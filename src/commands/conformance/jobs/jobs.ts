@@ -96,9 +96,7 @@ export const operations = section('jobs', '4 Jobs', [
     id: 'get-job',
     states: 'GetJob answers 204, as the text has it, or 200 with the job, as the example has it',
     operations: [storage.getJob],
-    run: async (at) => {
-      at.expect(await at.storage('GET', `${await at.need(makeOpen)}/live/status`), { status: [200, 204] });
-    },
+    run: async (at) => at.expect(await at.storage('GET', `${await at.need(makeOpen)}/live/status`), { status: [200, 204] }),
   },
   {
     id: 'job-output',

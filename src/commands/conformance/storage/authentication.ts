@@ -63,38 +63,28 @@ export const authentication = section('storage', '5 Authentication', [
   {
     id: 'rsa-sha256',
     states: 'A request is signed by date: and the value of Date, with rsa-sha256 (rules 1 to 3)',
-    run: async (at) => {
-      at.expect(await sendKnown(at), { status: 200 });
-    },
+    run: async (at) => at.expect(await sendKnown(at), { status: 200 }),
   },
   {
     id: 'rsa-sha1',
     states: 'The algorithm rsa-sha1 is accepted (rule 2)',
-    run: async (at) => {
-      at.expect(await sendKnown(at, { algorithm: 'rsa-sha1' }), { status: 200 });
-    },
+    run: async (at) => at.expect(await sendKnown(at, { algorithm: 'rsa-sha1' }), { status: 200 }),
   },
   {
     id: 'no-authorization',
     states: 'A request without Authorization is refused (rule 1)',
     reads: true,
-    run: async (at) => {
-      at.expect(await at.storage('GET', '~~/stor', { isBare: true }), refused);
-    },
+    run: async (at) => at.expect(await at.storage('GET', '~~/stor', { isBare: true }), refused),
   },
   {
     id: 'wrong-signature',
     states: 'A signature of something else is refused (rule 3)',
-    run: async (at) => {
-      at.expect(await sendKnown(at, { isWrong: true }), refused);
-    },
+    run: async (at) => at.expect(await sendKnown(at, { isWrong: true }), refused),
   },
   {
     id: 'unknown-key',
     states: 'A key that the account does not have is refused (rule 1)',
-    run: async (at) => {
-      at.expect(await sendKnown(at, { key: await at.need(makeOtherPair) }), refused);
-    },
+    run: async (at) => at.expect(await sendKnown(at, { key: await at.need(makeOtherPair) }), refused),
   },
   {
     id: 'sub-user',
@@ -117,30 +107,22 @@ export const authentication = section('storage', '5 Authentication', [
   {
     id: 'signed-url',
     states: 'A signed URL needs no Authorization (rule 5)',
-    run: async (at) => {
-      at.expect(await getByUrl(at, {}), { status: 200, body: 'a text\n' });
-    },
+    run: async (at) => at.expect(await getByUrl(at, {}), { status: 200, body: 'a text\n' }),
   },
   {
     id: 'signed-url-expired',
     states: 'A signed URL is invalid after expires (rule 5)',
-    run: async (at) => {
-      at.expect(await getByUrl(at, { lifetime: -10 }), refused);
-    },
+    run: async (at) => at.expect(await getByUrl(at, { lifetime: -10 }), refused),
   },
   {
     id: 'signed-url-changed',
     states: 'A signed URL that was changed is refused (rule 5)',
-    run: async (at) => {
-      at.expect(await getByUrl(at, { spoil: true }), refused);
-    },
+    run: async (at) => at.expect(await getByUrl(at, { spoil: true }), refused),
   },
   {
     id: 'signed-url-method',
     states: 'A signed URL serves the method alone that was signed (rule 5)',
-    run: async (at) => {
-      at.expect(await getByUrl(at, { method: 'DELETE' }), refused);
-    },
+    run: async (at) => at.expect(await getByUrl(at, { method: 'DELETE' }), refused),
   },
   {
     id: 'plain-http',

@@ -45,9 +45,7 @@ export const directories = section('storage', '4 Directories', [
     id: 'put-directory',
     states: 'PutDirectory answers 204 without a body',
     operations: [storage.putDirectory],
-    run: async (at) => {
-      at.expect(await putDirectory(at, `/${at.account}/stor/${at.run}`), { status: 204, empty: true });
-    },
+    run: async (at) => at.expect(await putDirectory(at, `/${at.account}/stor/${at.run}`), { status: 204, empty: true }),
   },
   {
     id: 'put-directory-again',

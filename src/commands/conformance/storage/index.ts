@@ -1,7 +1,9 @@
 import type { Checks } from '../check.ts';
 import { authentication } from './authentication.ts';
 import { directories, entries } from './directories.ts';
-import { headers, links, metadata, namespace, objects, seen } from './objects.ts';
+import { links } from './links.ts';
+import { headers, metadata, seen } from './object-headers.ts';
+import { namespace, objects } from './objects.ts';
 import { uploads } from './uploads.ts';
 
 /** The checks of the object storage, in the order of its document; what is to be seen in every response comes last. */

@@ -1,6 +1,5 @@
 import { storage } from '../../../api/storage.ts';
 import { section } from '../check.ts';
-import { Skip } from '../outcome.ts';
 import { md5Of } from '../response.ts';
 import { makeDirectory, makeHome, putText } from './directories.ts';
 import type { At } from '../at.ts';
@@ -8,7 +7,7 @@ import type { At } from '../at.ts';
 /** Every value that a byte can have, in an order without a pattern that a text has. */
 const everyByte = Buffer.from(Array.from({ length: 512 }, (_, at) => (at * 167) % 256));
 
-async function makeObject(at: At): Promise<string> {
+export async function makeObject(at: At): Promise<string> {
   const path = `${await at.need(makeHome)}/object`;
   at.expect(await at.storage('PUT', path, { body: everyByte, headers: { 'content-type': 'image/x-test', 'm-colour': 'red' } }), {
     status: 204,
@@ -17,13 +16,13 @@ async function makeObject(at: At): Promise<string> {
 }
 
 /** A new object with a text, and its etag. */
-async function makeText(at: At, name: string): Promise<{ path: string; etag: string }> {
+export async function makeText(at: At, name: string): Promise<{ path: string; etag: string }> {
   const path = `${await at.need(makeHome)}/${name}`;
   const { headers } = at.expect(await putText(at, path), { status: 204 });
   return { path, etag: headers['etag'] ?? '' };
 }
 
-const date = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/u;
+export const date = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/u;
 
 export const objects = section('storage', '4 Objects', [
   {
@@ -41,9 +40,7 @@ export const objects = section('storage', '4 Objects', [
     id: 'get-object',
     states: 'GetObject answers 200 with the bytes that were stored',
     operations: [storage.getObject],
-    run: async (at) => {
-      at.expect(await at.storage('GET', await at.need(makeObject)), { status: 200, body: everyByte });
-    },
+    run: async (at) => at.expect(await at.storage('GET', await at.need(makeObject)), { status: 200, body: everyByte }),
   },
   {
     id: 'get-headers',
@@ -89,12 +86,11 @@ export const objects = section('storage', '4 Objects', [
     id: 'parent-object',
     states: 'PutObject is refused where the parent is not a directory',
     operations: [storage.putObject],
-    run: async (at) => {
+    run: async (at) =>
       at.expect(await putText(at, `${await at.need(makeObject)}/x`), {
         status: [400, 404],
         code: ['ParentNotDirectory', 'DirectoryDoesNotExist'],
-      });
-    },
+      }),
   },
   {
     id: 'put-md5',
@@ -200,9 +196,8 @@ export const objects = section('storage', '4 Objects', [
     id: 'durability-default',
     states: 'There are two copies of an object when nothing is said (rule 4; section 8)',
     operations: [storage.putObject, storage.getObject],
-    run: async (at) => {
-      at.expect(await at.storage('GET', await at.need(makeObject)), { status: 200, headers: { 'durability-level': /^2$/u } });
-    },
+    run: async (at) =>
+      at.expect(await at.storage('GET', await at.need(makeObject)), { status: 200, headers: { 'durability-level': /^2$/u } }),
   },
   {
     id: 'cors-stored',
@@ -243,106 +238,7 @@ export const objects = section('storage', '4 Objects', [
     states: 'A path at which nothing is answers 404 ResourceNotFound (section 7)',
     operations: [storage.getObject],
     reads: true,
-    run: async (at) => {
-      at.expect(await at.storage('GET', '~~/stor/conformance-of-nothing'), { status: 404, code: 'ResourceNotFound' });
-    },
-  },
-]);
-
-export const metadata = section('storage', '4 PutMetadata', [
-  {
-    id: 'put-metadata',
-    states: 'PutMetadata answers 204, replaces all stored headers and leaves the data',
-    operations: [storage.putMetadata],
-    run: async (at) => {
-      const path = `${await at.need(makeHome)}/metadata`;
-      at.expect(await putText(at, path, 'data', { 'm-old': 'old' }), { status: 204 });
-      async function* nothing(): AsyncGenerator<Uint8Array> {
-        // Deployed services refuse a content-length here: an empty stream goes chunked.
-      }
-      const headers = { 'content-type': 'text/x-new', 'm-new': 'new' };
-      at.expect(await at.storage('PUT', path, { query: { metadata: 'true' }, body: nothing(), headers }), { status: 204, empty: true });
-      const response = await at.storage('GET', path);
-      at.expect(response, { status: 200, body: 'data', headers: { 'content-type': /^text\/x-new$/u, 'm-new': /^new$/u } });
-      at.assert(response.headers['m-old'] === undefined, 'the header m-old, which was not sent again, is still there');
-    },
-  },
-]);
-
-export const headers = section('storage', '2 Object metadata headers', [
-  {
-    id: 'content-type-default',
-    states: 'The content type is application/octet-stream when none is given',
-    operations: [storage.putObject, storage.getObject],
-    run: async (at) => {
-      const path = `${await at.need(makeHome)}/untyped`;
-      at.expect(await at.storage('PUT', path, { body: 'x' }), { status: 204 });
-      at.expect(await at.storage('GET', path), { status: 200, headers: { 'content-type': /^application\/octet-stream$/u } });
-    },
-  },
-  {
-    id: 'custom-headers',
-    states: 'Headers that begin with m- are stored and returned',
-    operations: [storage.putObject, storage.getObject],
-    run: async (at) => {
-      at.expect(await at.storage('GET', await at.need(makeObject)), { status: 200, headers: { 'm-colour': /^red$/u } });
-    },
-  },
-  {
-    id: 'headers-size',
-    states: 'Stored headers of more than 4 KB together are not accepted (section 8)',
-    operations: [storage.putObject],
-    run: async (at) => {
-      const path = `${await at.need(makeHome)}/heavy`;
-      const response = await putText(at, path, 'x', { 'm-one': 'a'.repeat(2500), 'm-two': 'b'.repeat(2500) });
-      at.expect(response, { status: [400, 409, 413] }, { status: 204, decision: 'what is beyond 4 KB is left out without a word' });
-    },
-  },
-]);
-
-const asLink = { 'content-type': 'application/json; type=link' };
-
-export const links = section('storage', '4 SnapLink', [
-  {
-    id: 'put-link',
-    states: 'A snap-link answers 204 with Etag and Last-Modified',
-    operations: [storage.putSnapLink],
-    run: async (at) => {
-      const [source, home] = [await at.need(makeObject), await at.need(makeHome)];
-      const response = await at.storage('PUT', `${home}/link`, { headers: { ...asLink, location: source } });
-      at.expect(
-        response,
-        { status: 204, empty: true, headers: { etag: /./u, 'last-modified': date } },
-        { status: 403, code: 'SnaplinksDisabledError', decision: 'newer deployed services have no snap-links' },
-      );
-    },
-  },
-  {
-    id: 'link-keeps',
-    states: 'A snap-link keeps what the object was when that changes (section 1)',
-    operations: [storage.putSnapLink, storage.getObject],
-    run: async (at) => {
-      const { path } = await makeText(at, 'linked');
-      const response = await at.storage('PUT', `${path}-link`, { headers: { ...asLink, location: path } });
-      if (response.status === 403) throw new Skip('the service has no snap-links');
-      at.expect(response, { status: 204 });
-      at.expect(await putText(at, path, 'another'), { status: 204 });
-      at.expect(await at.storage('GET', `${path}-link`), { status: 200, body: 'a text\n' });
-    },
-  },
-  {
-    id: 'link-missing',
-    states: 'A snap-link to nothing is refused',
-    operations: [storage.putSnapLink],
-    run: async (at) => {
-      const home = await at.need(makeHome);
-      const response = await at.storage('PUT', `${home}/dangling`, { headers: { ...asLink, location: `${home}/nowhere` } });
-      at.expect(
-        response,
-        { status: 404, code: ['SourceObjectNotFound', 'ResourceNotFound'] },
-        { status: 403, code: 'SnaplinksDisabledError', decision: 'newer deployed services have no snap-links' },
-      );
-    },
+    run: async (at) => at.expect(await at.storage('GET', '~~/stor/conformance-of-nothing'), { status: 404, code: 'ResourceNotFound' }),
   },
 ]);
 
@@ -356,22 +252,6 @@ export const namespace = section('storage', '1 What the service does', [
       const below = await makeDirectory(at, 'nested/below');
       at.expect(await putText(at, `${below}/x`), { status: 204 });
       at.expect(await at.storage('GET', `${path}/below/x`), { status: 200, body: 'a text\n' });
-    },
-  },
-]);
-
-export const seen = section('storage', '1 Common response headers', [
-  {
-    id: 'service-headers',
-    states: 'Responses carry x-request-id, x-response-time, x-server-name, Server and Date',
-    reads: true,
-    run: async (at) => {
-      const wanted = ['x-request-id', 'x-response-time', 'x-server-name', 'server', 'date'];
-      const response = await at.storage('GET', '~~/stor', { query: { limit: 1 } });
-      const lacking = [...at.requests.seen.storage, response].flatMap(({ request, headers: has }) =>
-        wanted.filter((name) => has[name] === undefined).map((name) => `${request} without ${name}`),
-      );
-      at.assert(lacking.length === 0, lacking.slice(0, 3).join('; '));
     },
   },
 ]);

@@ -108,9 +108,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
     id: 'create-upload-path',
     states: 'objectPath is required',
     operations: [storage.createMultipartUpload],
-    run: async (at) => {
-      at.expect(await create(at, {}), { status: [400, 409] });
-    },
+    run: async (at) => at.expect(await create(at, {}), { status: [400, 409] }),
   },
   {
     id: 'upload-part',
@@ -176,9 +174,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
     id: 'get-upload-status',
     states: 'GetMultipartUpload answers 204, as the text has it, or 200 with the upload, as the example has it',
     operations: [storage.getMultipartUpload],
-    run: async (at) => {
-      at.expect(await state(at, await begin(at, 'status')), { status: [200, 204] });
-    },
+    run: async (at) => at.expect(await state(at, await begin(at, 'status')), { status: [200, 204] }),
   },
   {
     id: 'commit-upload',
@@ -217,17 +213,13 @@ export const uploads = section('storage', '4 Multipart uploads', [
     id: 'commit-others',
     states: 'What is committed cannot be committed with other parts (section 3)',
     operations: [storage.commitMultipartUpload],
-    run: async (at) => {
-      at.expect(await commit(at, await at.need(makeCommitted), []), inState);
-    },
+    run: async (at) => at.expect(await commit(at, await at.need(makeCommitted), []), inState),
   },
   {
     id: 'abort-committed',
     states: 'What is committed cannot be aborted (section 3)',
     operations: [storage.abortMultipartUpload],
-    run: async (at) => {
-      at.expect(await abort(at, await at.need(makeCommitted)), inState);
-    },
+    run: async (at) => at.expect(await abort(at, await at.need(makeCommitted)), inState),
   },
   {
     id: 'commit-etag',

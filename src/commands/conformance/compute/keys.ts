@@ -1,0 +1,131 @@
+import { compute } from '../../../api/compute.ts';
+import type { Operation } from '../../../api/operation.ts';
+import { section, type Row } from '../check.ts';
+import type { Shape } from '../shape.ts';
+import { listOf, objectOf, type Json } from '../response.ts';
+import type { At } from '../at.ts';
+import { assertGone, assertShape, idOf, invalid, lacking, makeKey, makeOtherPair, makeUser, makeUserKey, missing } from './steps.ts';
+
+const key: Shape = { name: 'text', fingerprint: 'text', key: 'text' };
+
+/** Whose keys are checked: those of the account or of a sub-user. */
+interface Keys {
+  /** In the names of the checks, and of the operations. */
+  readonly prefix: string;
+  readonly word: string;
+  readonly operations: Readonly<Record<'list' | 'create' | 'get' | 'delete', Operation>>;
+  readonly make: (at: At) => Promise<Json>;
+  readonly base: (at: At) => Promise<string>;
+}
+
+/** The checks of the keys of the account or of a sub-user. */
+function creationRows({ prefix, word, operations, make, base }: Keys): Row[] {
+  return [
+    {
+      id: `list-${prefix}keys`,
+      states: `List${word}Keys answers 200 with a list of keys: name, fingerprint (MD5) and key (section 2)`,
+      operations: [operations.list],
+      run: async (at) => {
+        await at.need(make);
+        const keys = listOf(at.expect(await at.compute('GET', await base(at)), { status: 200 }));
+        assertShape(at, keys, key, { attested: 'flag', multifactor: 'list' });
+        const md5 = /^[\da-f]{2}(?::[\da-f]{2}){15}$/u;
+        at.assert(
+          keys.every(({ fingerprint }) => md5.test(String(fingerprint))),
+          'a fingerprint is not one of MD5',
+        );
+      },
+    },
+    {
+      id: `create-${prefix}key`,
+      states: `Create${word}Key answers 201 with the key, whose name is the fingerprint when none is given`,
+      operations: [operations.create],
+      run: async (at) => {
+        const pair = await at.need(makeOtherPair);
+        const path = await base(at);
+        const made = objectOf(at.expect(await at.compute('POST', path, { json: { key: pair.openssh } }), { status: 201 }));
+        try {
+          at.assert(made['fingerprint'] === pair.md5 && made['name'] === pair.md5, `name and fingerprint are ${JSON.stringify(made)}`);
+        } finally {
+          await at.compute('DELETE', `${path}/${pair.md5}`);
+        }
+      },
+    },
+    {
+      id: `create-${prefix}key-missing`,
+      states: `Create${word}Key without a key answers MissingParameter`,
+      operations: [operations.create],
+      run: async (at) => {
+        at.expect(await at.compute('POST', await base(at), { json: { name: at.run } }), lacking);
+      },
+    },
+    {
+      id: `create-${prefix}key-invalid`,
+      states: `Create${word}Key with an invalid key answers InvalidArgument`,
+      operations: [operations.create],
+      run: async (at) => {
+        at.expect(await at.compute('POST', await base(at), { json: { name: at.run, key: 'ssh-rsa AAAA' } }), invalid);
+      },
+    },
+  ];
+}
+
+function keyRows({ prefix, word, operations, make, base }: Keys): Row[] {
+  return [
+    {
+      id: `get-${prefix}key`,
+      states: `Get${word}Key answers 200 with the key, by its name or its fingerprint`,
+      operations: [operations.get],
+      run: async (at) => {
+        const { name, fingerprint } = await at.need(make);
+        for (const id of [name, fingerprint]) {
+          const shown = objectOf(at.expect(await at.compute('GET', `${await base(at)}/${String(id)}`), { status: 200 }));
+          at.assert(shown['fingerprint'] === fingerprint, `${String(id)} is ${String(shown['fingerprint'])}`);
+        }
+      },
+    },
+    {
+      id: `get-${prefix}key-missing`,
+      states: `Get${word}Key of a key that does not exist answers 404 ResourceNotFound`,
+      operations: [operations.get],
+      run: async (at) => {
+        at.expect(await at.compute('GET', `${await base(at)}/conformance-of-nothing`), missing);
+      },
+    },
+    {
+      id: `delete-${prefix}key`,
+      states: `Delete${word}Key answers 204 with an empty body, and the key is gone`,
+      operations: [operations.delete],
+      run: async (at) => {
+        const pair = await at.need(makeOtherPair);
+        const path = await base(at);
+        at.expect(await at.compute('POST', path, { json: { name: `${at.run}-gone`, key: pair.openssh } }), { status: 201 });
+        at.expect(await at.compute('DELETE', `${path}/${pair.md5}`), { status: 204, empty: true });
+        await assertGone(at, `${path}/${pair.md5}`);
+      },
+    },
+  ];
+}
+
+const kinds: readonly Keys[] = [
+  {
+    prefix: '',
+    word: '',
+    operations: { list: compute.listKeys, create: compute.createKey, get: compute.getKey, delete: compute.deleteKey },
+    make: makeKey,
+    base: async () => '/my/keys',
+  },
+  {
+    prefix: 'user-',
+    word: 'User',
+    operations: { list: compute.listUserKeys, create: compute.createUserKey, get: compute.getUserKey, delete: compute.deleteUserKey },
+    make: makeUserKey,
+    base: async (at) => `/my/users/${idOf(await at.need(makeUser))}/keys`,
+  },
+];
+
+export const keys = section(
+  'compute',
+  '4 Keys',
+  kinds.flatMap((kind) => [...creationRows(kind), ...keyRows(kind)]),
+);

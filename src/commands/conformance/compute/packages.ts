@@ -1,0 +1,58 @@
+import { compute } from '../../../api/compute.ts';
+import { section } from '../check.ts';
+import { Skip } from '../outcome.ts';
+import type { Shape } from '../shape.ts';
+import { listOf, objectOf, type Json } from '../response.ts';
+import type { At } from '../at.ts';
+import { assertShape, missing, nobody } from './steps.ts';
+
+const pkg: Shape = { id: 'uuid', name: 'text', memory: 'number', disk: 'number', swap: 'number', lwps: 'number', vcpus: 'number' };
+const pkgRest: Shape = { version: 'text', group: 'text', description: 'text', disks: 'list', flexible_disk: 'flag', default: 'flag' };
+
+async function listPackages(at: At, query: Readonly<Record<string, string>> = {}): Promise<readonly Json[]> {
+  return listOf(at.expect(await at.compute('GET', '/my/packages', { query }), { status: 200 }));
+}
+
+export const packages = section('compute', '4 Packages', [
+  {
+    id: 'list-packages',
+    states: 'ListPackages answers 200 with a list of packages (section 2)',
+    operations: [compute.listPackages],
+    reads: true,
+    run: async (at) => {
+      assertShape(at, await listPackages(at), pkg, pkgRest);
+    },
+  },
+  {
+    id: 'list-packages-filter',
+    states: 'ListPackages takes filters, all of which must match',
+    operations: [compute.listPackages],
+    reads: true,
+    run: async (at) => {
+      const [first] = await listPackages(at);
+      if (!first) throw new Skip('there is no package');
+      const given = ['name', 'version', 'group', 'memory', 'disk', 'swap', 'lwps', 'vcpus'].filter((name) => first[name] !== undefined);
+      const found = await listPackages(at, Object.fromEntries(given.map((name) => [name, String(first[name])])));
+      at.assert(
+        found.some(({ id }) => id === first['id']) && found.every((each) => given.every((name) => each[name] === first[name])),
+        'the list is another',
+      );
+      at.assert((await listPackages(at, { name: String(first['name']), memory: '1' })).length === 0, 'one of two filters matches nothing');
+    },
+  },
+  {
+    id: 'get-package',
+    states: 'GetPackage answers 200 with the package, by id or name',
+    operations: [compute.getPackage],
+    reads: true,
+    run: async (at) => {
+      const [first] = await listPackages(at);
+      if (!first) throw new Skip('there is no package');
+      for (const name of [first['id'], first['name']]) {
+        const shown = objectOf(at.expect(await at.compute('GET', `/my/packages/${encodeURIComponent(String(name))}`), { status: 200 }));
+        at.assert(shown['name'] === first['name'], `${String(name)} is ${String(shown['name'])}`);
+      }
+      at.expect(await at.compute('GET', `/my/packages/${nobody}`), missing);
+    },
+  },
+]);
