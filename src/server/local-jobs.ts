@@ -48,7 +48,7 @@ export function prepareJobs(store: LocalStore, options: JobOptions, url: () => s
   let started: JobEngine | undefined;
   const starting = listening.then(async () => {
     const { startJobEngine } = await import('./jobs/engine.ts');
-    return (started = startJobEngine({ store, dataDir, url, server, now, log, slots, accountTasks, timeLimit, isolation }));
+    return (started = startJobEngine({ store, dataDir, url, server, now, log, slots, accountTasks, timeLimit, isolation, serviceLimits }));
   });
   return {
     start,

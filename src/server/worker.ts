@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { LimitValues } from '../api/service-limits.ts';
 import { LocalError } from '../base/errors.ts';
 import { openMember, type Member, type MemberOptions } from './cluster-member.ts';
 import { followCancelled } from './jobs/disabled-accounts.ts';
@@ -17,6 +18,8 @@ export interface WorkerOptions extends MemberOptions {
   readonly slots?: number | undefined;
   /** Most tasks of one account at once, on all processes that say the same; no limit when absent. */
   readonly accountTasks?: number | undefined;
+  /** Most bytes and objects of accounts that have no limit of their own, as gateways have them. */
+  readonly serviceLimits?: Pick<LimitValues, 'accountBytes' | 'accountObjects'> | undefined;
   /** The only way in which tasks may be kept from the rest of the machine; the strongest that it allows when absent. */
   readonly isolation?: IsolationKind | undefined;
   /** Whether a worker without a sandbox is no worker. */
@@ -66,9 +69,9 @@ function followUrl(store: LocalStore, given: string | undefined, signal: AbortSi
 async function startEngine(
   store: LocalStore,
   given: { dataDir: string; owner: string; url: () => string; observer: TaskObserver | undefined },
-  { slots, accountTasks, isolation, timeLimit, requireIsolation = false, now, log }: WorkerOptions,
+  { slots, accountTasks, serviceLimits, isolation, timeLimit, requireIsolation = false, now, log }: WorkerOptions,
 ): Promise<{ engine: JobEngine; kind: IsolationKind }> {
-  const limits = { slots, accountTasks, timeLimit };
+  const limits = { slots, accountTasks, timeLimit, serviceLimits };
   const engine = startJobEngine({ ...limits, ...given, store, server: hostname(), isolation, now, log });
   const found = await engine.detected;
   const kind = 'isolation' in found ? found.isolation.kind : undefined;

@@ -80,7 +80,7 @@ async function finish({ store, job }: Engine, task: Task, text: string): Promise
 }
 
 const record = async ({ store }: Engine, results: readonly Result[]): Promise<ActiveJob[]> =>
-  (await recordResults(store, results, { now: Date.now(), server: 's' })).over;
+  (await recordResults(store, results, { now: Date.now(), server: 's', settings: {} })).over;
 
 async function readJob(id: string): Promise<{ state: string; outputs: number; errors: number }> {
   return service.store.db.selectFrom('jobs').select(['state', 'outputs', 'errors']).where('id', '=', id).executeTakeFirstOrThrow();

@@ -17,11 +17,16 @@ import { BrokenEmission, readEmissions, readPaths, type Emission } from './tools
 import type { Failure, NamedObject, NewObject, TaskOutput, TaskOutputs } from './outcome.ts';
 
 /** Refusals of the service, by the status that the same request would get. */
-const refusalCodes: Readonly<Record<number, string>> = { 403: 'AuthorizationError', 404: 'ResourceNotFoundError' };
+const refusalCodes: Readonly<Record<number, string>> = {
+  403: 'AuthorizationError',
+  404: 'ResourceNotFoundError',
+  507: 'NotEnoughSpaceError',
+};
 
-/** Why an output that a task named cannot be stored. */
-export function failOutput(path: string, error: ApiError): Failure {
-  return { code: refusalCodes[error.status] ?? 'UserTaskError', message: `the output ${path} cannot be stored: ${error.message}` };
+/** Why an output of a task cannot be stored. @param path undefined for one that the task did not name */
+export function failOutput(path: string | undefined, error: ApiError): Failure {
+  const output = path === undefined ? 'the output' : `the output ${path}`;
+  return { code: refusalCodes[error.status] ?? 'UserTaskError', message: `${output} cannot be stored: ${error.message}` };
 }
 
 /** Where an object that a task named belongs. @throws {ApiError} 400 for what is no path of an object. */

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import type { LimitValues } from '../../api/service-limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Result } from './result.ts';
 import type { Isolation, IsolationKind } from './isolation.ts';
@@ -36,6 +37,8 @@ export interface EngineOptions {
   readonly slots?: number | undefined;
   /** Most tasks of one account at once, here or on all processes of a database that have this limit; no limit when absent. */
   readonly accountTasks?: number | undefined;
+  /** Limits of the service, of which those of bytes and objects hold for outputs of accounts that have none of their own. */
+  readonly serviceLimits?: LimitValues | undefined;
   /** Most milliseconds of a task. */
   readonly timeLimit?: number | undefined;
 }

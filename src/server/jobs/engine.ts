@@ -153,6 +153,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
   const recorder = createRecorder({
     store,
     server: options.server,
+    settings: { serviceLimits: options.serviceLimits },
     now,
     log,
     isClosed,

@@ -3,6 +3,7 @@ import type { ActiveJob, ActivePhase } from './active-job.ts';
 import { rootDirectory, streamDirectory, type Isolation } from './isolation.ts';
 import { prepareAssets } from './prepare.ts';
 import { countReducers } from './phases.ts';
+import { openOutputRoom } from './output-room.ts';
 import { putObjects } from './record-objects.ts';
 import { removeTree } from './remove-tree.ts';
 import { baseOf, describeEnding, saveTraces } from './results.ts';
@@ -27,8 +28,14 @@ function describeJob({ url }: Options, { id, account, phases }: ActiveJob, { num
   return { ...Object.fromEntries(described), CLOUD_REDUCERS: String(next ? countReducers(next) : 0) };
 }
 
-/** Why the tasks of a phase whose init failed cannot be done; what init said is stored now, once for all of them. */
-async function failInit({ store, now }: Options, job: ActiveJob, phase: ActivePhase, directory: string, ending: Ending): Promise<Failure> {
+/** Why the tasks of a phase whose init failed cannot be done; what init said is stored now, once for all of them, where the account has room. */
+async function failInit(
+  { store, now, serviceLimits }: Options,
+  job: ActiveJob,
+  phase: ActivePhase,
+  directory: string,
+  ending: Ending,
+): Promise<Failure> {
   const base = baseOf(job, phase.number, null).replace(/reduce\.(\d+)\.$/u, 'init.$1.');
   const traces = await saveTraces(store, {
     stderr: join(streamDirectory(directory), 'err', 'init'),
@@ -36,13 +43,19 @@ async function failInit({ store, now }: Options, job: ActiveJob, phase: ActivePh
     base,
     now,
   });
-  await store.write((transaction) => putObjects(transaction, traces.objects ?? [], now()));
+  const isStored = await store.write(async (transaction) => {
+    const objects = traces.objects ?? [];
+    const room = await openOutputRoom(transaction, { serviceLimits }, objects);
+    if (room.take(objects) !== undefined) return false;
+    await putObjects(transaction, objects, now());
+    return true;
+  });
+  if (!isStored) for (const { content } of traces.objects ?? []) if (content !== null) await store.bytes.remove(content);
   return {
     code: 'TaskInitError',
     message: ending.limit === undefined ? `init command ${describeEnding(ending)}` : `init command: ${ending.limit}`,
     machine: basename(directory),
-    stderr: traces.stderr,
-    core: traces.core,
+    ...(isStored && { stderr: traces.stderr, core: traces.core }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
 import { ApiError } from '../../base/errors.ts';
+import type { ServiceSettings } from '../settings.ts';
 import { releaseContents, type Garbage } from '../storage/contents.ts';
 import { ensureDirectory, findForWriting, findObstacle, putEntry, refuseDirectory, type Found } from '../storage/entries.ts';
 import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
@@ -11,6 +12,7 @@ import { listRows } from '../store/list-rows.ts';
 import { insertRows } from '../store/row-bytes.ts';
 import type { Schema } from '../store/schema.ts';
 import { failOutput } from './collect-outputs.ts';
+import { openOutputRoom, type OutputRoom, type Placed } from './output-room.ts';
 import type { Failure, NamedObject, NewObject } from './outcome.ts';
 import type { Result } from './result.ts';
 
@@ -77,17 +79,27 @@ async function findNamedPlace(transaction: Transaction<Schema>, place: Place): P
   return found;
 }
 
-/** Why one of the objects that a task named cannot be put; undefined when all can. */
-async function checkNamed(transaction: Transaction<Schema>, result: Result): Promise<Failure | undefined> {
-  for (const { place } of result.kind === 'output' ? result.output.named : []) {
+/** What the objects that a task named take the place of, in their order; or why one of them cannot be put. */
+async function checkNamed(transaction: Transaction<Schema>, result: Result): Promise<readonly Placed[] | Failure> {
+  const placed: Placed[] = [];
+  for (const { place, size } of result.kind === 'output' ? result.output.named : []) {
     try {
-      await findNamedPlace(transaction, place);
+      const { entry } = await findNamedPlace(transaction, place);
+      placed.push({ place, size, replaced: entry });
     } catch (error) {
       if (error instanceof ApiError) return failOutput(place.path, error);
       throw error;
     }
   }
-  return undefined;
+  return placed;
+}
+
+/** Why the objects of a result cannot be stored; undefined when they can, and their room is taken. */
+async function findFailure(transaction: Transaction<Schema>, room: OutputRoom, result: Result): Promise<Failure | undefined> {
+  const named = await checkNamed(transaction, result);
+  if ('code' in named) return named;
+  const refusal = room.take([...listObjects(result), ...named]);
+  return refusal && failOutput(named[0]?.place.path, refusal);
 }
 
 /** Puts the objects that tasks named, over what is there. @returns what they replaced. */
@@ -110,6 +122,7 @@ export async function putNamed(transaction: Transaction<Schema>, named: readonly
 export async function settleObjects(
   transaction: Transaction<Schema>,
   results: readonly Result[],
+  settings: ServiceSettings,
 ): Promise<{ settled: Result[]; unused: string[] }> {
   const obstacles = new Map<string, string>();
   for (const [parent, group] of groupBy(results.flatMap(listObjects), ({ place }) => place.parent)) {
@@ -117,6 +130,8 @@ export async function settleObjects(
     const obstacle = above && (await findObstacle(transaction, above, group.length));
     if (obstacle !== undefined) obstacles.set(parent, obstacle);
   }
+  const named = results.flatMap((result) => (result.kind === 'output' ? result.output.named : []));
+  const room = await openOutputRoom(transaction, settings, [...results.flatMap(listObjects), ...named]);
   const unused: string[] = [];
   const settled: Result[] = [];
   for (const result of results) {
@@ -125,7 +140,7 @@ export async function settleObjects(
       .find((found) => found !== undefined);
     const failure =
       obstacle === undefined
-        ? await checkNamed(transaction, result)
+        ? await findFailure(transaction, room, result)
         : { code: 'UserTaskError', message: `the output cannot be stored: ${obstacle}` };
     if (failure) unused.push(...listContents(result));
     settled.push(failure ? withoutObjects(result, failure) : result);

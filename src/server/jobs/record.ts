@@ -1,4 +1,5 @@
 import { sql, type RawBuilder, type Transaction } from 'kysely';
+import type { ServiceSettings } from '../settings.ts';
 import { removeGarbage, type Garbage } from '../storage/contents.ts';
 import { listRows, listValues } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
@@ -172,6 +173,15 @@ function listErrors(results: readonly Result[]): Failed[] {
   });
 }
 
+interface RecordOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Name of this server in error records. */
+  readonly server: string;
+  /** Limits of accounts that have none of their own. */
+  readonly settings: ServiceSettings;
+}
+
 interface Recorded {
   readonly isOver: boolean;
   /** Contents that nothing refers to. */
@@ -185,14 +195,14 @@ async function recordJob(
   transaction: Transaction<Schema>,
   job: ActiveJob,
   given: readonly Result[],
-  { now, server }: { now: number; server: string },
+  { now, server, settings }: RecordOptions,
 ): Promise<Recorded> {
   const row = await lockJob(transaction, job.id);
   if (row?.state !== 'running') return { isOver: false, unused: [], garbage: [], refused: 0 };
   const mine = await settleTasks(transaction, job.id, given);
   const late = mine.length === given.length ? [] : given.filter((result) => !mine.includes(result));
   const refused = await findRefused(transaction, job.id, late);
-  const { settled: results, unused } = await settleObjects(transaction, mine);
+  const { settled: results, unused } = await settleObjects(transaction, mine, settings);
   const [outputs, failures] = [pick(results, 'output'), pick(results, 'failure')];
   if (outputs.length < pick(mine, 'output').length) await failSettled(transaction, job.id, failures);
   const failed = listErrors(results);
@@ -217,7 +227,7 @@ async function recordJob(
 export async function recordResults(
   store: Store,
   results: readonly Result[],
-  at: { now: number; server: string },
+  at: RecordOptions,
 ): Promise<{ over: ActiveJob[]; refused: number }> {
   // In one order, so that two engines never wait for each other.
   const groups = [...groupBy(results, ({ task }) => task.job)].toSorted(([left], [right]) => (left.id < right.id ? -1 : 1));

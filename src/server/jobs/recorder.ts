@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ServiceSettings } from '../settings.ts';
 import { isDiskFull } from '../store/disk-full.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
@@ -11,6 +12,8 @@ import type { Result } from './result.ts';
 export interface RecorderOptions {
   readonly store: Store;
   readonly server: string;
+  /** Limits of accounts that have none of their own. */
+  readonly settings: ServiceSettings;
   readonly now: () => number;
   readonly log: (line: string) => void;
   /** Whether the service ends: what cannot be recorded then is done again after the next start. */
@@ -41,14 +44,24 @@ const attempts = 10;
 const pause = 500;
 
 /** Makes a recorder. */
-export function createRecorder({ store, server, now, log, isClosed, expectsMore, onGivenUp, onRecorded }: RecorderOptions): Recorder {
+export function createRecorder({
+  store,
+  server,
+  settings,
+  now,
+  log,
+  isClosed,
+  expectsMore,
+  onGivenUp,
+  onRecorded,
+}: RecorderOptions): Recorder {
   const queue: { result: Result; done: () => void }[] = [];
   let isWriting = false;
 
   async function write(results: readonly Result[]): Promise<{ over: ActiveJob[]; refused: number }> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const { over, refused } = await recordResults(store, results, { now: now(), server });
+        const { over, refused } = await recordResults(store, results, { now: now(), server, settings });
         if (refused > 0) log(`jobs: outcomes of ${refused} tasks are refused: others have taken them meanwhile`);
         for (const { task } of results) task.job.problem = undefined;
         return { over, refused };

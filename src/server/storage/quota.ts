@@ -25,8 +25,8 @@ export function quotaOf(account: Pick<AccountRow, 'most_bytes' | 'most_objects'>
   };
 }
 
-function refuse({ account }: Of, kind: keyof Usage, most: number, used: number, wanted: number): LimitReached {
-  const message = `account ${account.login} may store ${most} ${kind}: it has ${used}, and ${wanted} more do not fit`;
+function refuse(login: string, kind: keyof Usage, most: number, used: number, wanted: number): LimitReached {
+  const message = `account ${login} may store ${most} ${kind}: it has ${used}, and ${wanted} more do not fit`;
   return new LimitReached(507, 'NotEnoughSpace', message, limits[kind]);
 }
 
@@ -47,7 +47,7 @@ export async function assertQuotaFor(
   if (most.bytes === Infinity || (length ?? askedFrom) < askedFrom || wanted <= 0) return;
   const used = await readUsage(db, call.account.login);
   const least = length === undefined ? 1 : wanted;
-  if (used.bytes + least > most.bytes) throw refuse(call, 'bytes', most.bytes, used.bytes, least);
+  if (used.bytes + least > most.bytes) throw refuse(call.account.login, 'bytes', most.bytes, used.bytes, least);
 }
 
 /** Refuses work whose results have no place. @throws {LimitReached} 507 `NotEnoughSpace` when the account may store nothing more */
@@ -55,7 +55,8 @@ export async function assertQuotaLeft(db: Kysely<Schema>, call: Of): Promise<voi
   const most = quotaOf(call.account, call.settings);
   if (most.bytes === Infinity && most.objects === Infinity) return;
   const used = await readUsage(db, call.account.login);
-  for (const kind of ['bytes', 'objects'] as const) if (used[kind] >= most[kind]) throw refuse(call, kind, most[kind], used[kind], 1);
+  for (const kind of ['bytes', 'objects'] as const)
+    if (used[kind] >= most[kind]) throw refuse(call.account.login, kind, most[kind], used[kind], 1);
 }
 
 /** How much more an account uses when an entry takes the place of another. */
@@ -74,5 +75,47 @@ export async function assertQuota(transaction: Kysely<Schema>, call: Of, growth:
   const kinds = (['bytes', 'objects'] as const).filter((kind) => growth[kind] > 0 && most[kind] !== Infinity);
   if (kinds.length === 0) return;
   const used = await readUsage(transaction, call.account.login);
-  for (const kind of kinds) if (used[kind] > most[kind]) throw refuse(call, kind, most[kind], used[kind] - growth[kind], growth[kind]);
+  for (const kind of kinds)
+    if (used[kind] > most[kind]) throw refuse(call.account.login, kind, most[kind], used[kind] - growth[kind], growth[kind]);
+}
+
+/** What accounts may still store, as a transaction takes it before it writes. */
+export interface Room {
+  /** @returns the refusal of what does not fit, of which nothing is taken then; what does not grow always fits */
+  take(growth: ReadonlyMap<string, Usage>): LimitReached | undefined;
+}
+
+/** The room of some accounts; undefined when none of them has a quota. */
+export async function openRoom(
+  transaction: Kysely<Schema>,
+  settings: Call['settings'],
+  logins: Iterable<string>,
+): Promise<Room | undefined> {
+  const query = transaction.selectFrom('accounts').select(['login', 'most_bytes', 'most_objects']);
+  const rows = await query.where('login', 'in', [...logins]).execute();
+  const accounts = new Map<string, { most: Usage; used: Usage }>();
+  for (const { login, ...account } of rows) {
+    const most = quotaOf(account, settings);
+    if (most.bytes === Infinity && most.objects === Infinity) continue;
+    accounts.set(login, { most, used: await readUsage(transaction, login) });
+  }
+  if (accounts.size === 0) return undefined;
+  return {
+    take(growth) {
+      const limited = [...growth].flatMap(([login, more]) => ({ login, more, account: accounts.get(login) }));
+      for (const { login, more, account } of limited) {
+        if (!account) continue;
+        const { most, used } = account;
+        for (const kind of ['bytes', 'objects'] as const)
+          if (more[kind] > 0 && used[kind] + more[kind] > most[kind]) return refuse(login, kind, most[kind], used[kind], more[kind]);
+      }
+      for (const { more, account } of limited) if (account) account.used = addUsage(account.used, more);
+      return undefined;
+    },
+  };
+}
+
+/** Sum of what accounts use. */
+export function addUsage(one: Usage, other: Usage): Usage {
+  return { bytes: one.bytes + other.bytes, objects: one.objects + other.objects };
 }

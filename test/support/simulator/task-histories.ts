@@ -81,7 +81,9 @@ function nameExisting(task: Task): Result {
 type Recorded = Awaited<ReturnType<typeof recordResults>>;
 
 function record(script: Script, { process }: Worker, results: readonly Result[]): Begun & { value: Recorded | undefined } {
-  return script.attempt(process.group, 'record', () => recordResults(process.store, results, { now: Date.now(), server: 's' }));
+  return script.attempt(process.group, 'record', () =>
+    recordResults(process.store, results, { now: Date.now(), server: 's', settings: {} }),
+  );
 }
 
 /** The job has as many outputs as it counts, and as it must have; and counts what was given back to be done once more. */
