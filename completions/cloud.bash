@@ -403,7 +403,7 @@ _cloud_place() {
     'local record') options="--body-limit $_cloud_shared" ;;
     'server') commands='gateway worker migrate collect status audit apply diff import accounts' aliases='accounts=account' options="$_cloud_shared" ;;
     'server gateway') options="--database --database-file --bytes --bytes-credentials --compute-port --stor-port --host --tls-cert --tls-key --tls-dir --http --admin-port --admin-host --public-url --stor-public-url --proxy-protocol-from --drain-wait --drain-timeout --datacenter --limit+ --allow-jobs --work-dir --no-jobs --isolation --job-slots --job-time-limit --keep-garbage --no-collect $_cloud_shared" ;;
-    'server worker') options="--database --database-file --bytes --bytes-credentials --work-dir --slots --account-tasks --isolation --require-isolation --time-limit --admin-port --admin-host --drain-timeout --stor-public-url $_cloud_shared" ;;
+    'server worker') options="--database --database-file --bytes --bytes-credentials --work-dir --slots --account-tasks --limit+ --isolation --require-isolation --time-limit --admin-port --admin-host --drain-timeout --stor-public-url $_cloud_shared" ;;
     'server migrate') options="--database --database-file $_cloud_shared" ;;
     'server collect') options="--database --database-file --bytes --bytes-credentials --keep-garbage -n,--dry-run --verify $_cloud_shared" ;;
     'server status') options="--database --database-file -w,--watch --watch-interval $_cloud_shared" ;;
@@ -891,6 +891,7 @@ _cloud_value() {
     'server worker/--work-dir') kind=directory ;;
     'server worker/--slots') kind=text ;;
     'server worker/--account-tasks') kind=text ;;
+    'server worker/--limit') kind=text ;;
     'server worker/--isolation') kind=words choices='bubblewrap namespaces none' ;;
     'server worker/--time-limit') kind=text ;;
     'server worker/--admin-port') kind=text ;;

@@ -1339,6 +1339,8 @@ function __cloud_valued
             return 0
         case 'server worker/--account-tasks'
             return 0
+        case 'server worker/--limit'
+            return 0
         case 'server worker/--isolation'
             return 0
         case 'server worker/--time-limit'
@@ -2611,6 +2613,7 @@ complete -c cloud -n '__cloud_at \'server worker\'' -l bytes-credentials -r -F -
 complete -c cloud -n '__cloud_at \'server worker\'' -l work-dir -x -a '(__fish_complete_directories)' -d 'Folder in which tasks run; that of the contents when absent'
 complete -c cloud -n '__cloud_at \'server worker\'' -l slots -x -d 'Tasks at once; by default, cores'
 complete -c cloud -n '__cloud_at \'server worker\'' -l account-tasks -x -d 'Most tasks of an account at once, counted over all workers and gateways; no limit when absent'
+complete -c cloud -n '__cloud_at \'server worker\'' -l limit -x -d 'Set account-bytes or account-objects, for outputs of tasks, as gateways have them'
 complete -c cloud -n '__cloud_at \'server worker\'' -l isolation -x -a 'bubblewrap namespaces none' -d 'Sandbox for tasks; the strongest that this machine allows when absent'
 complete -c cloud -n '__cloud_at \'server worker\'' -l require-isolation -d 'Refuse to start without a sandbox'
 complete -c cloud -n '__cloud_at \'server worker\'' -l time-limit -x -d 'Longest time of a task; 1h when absent'

@@ -85,6 +85,8 @@ test(
     await feeding;
     for (const [at, id] of ids.entries()) {
       await expect.poll(async () => (await jobs.state(id)).state, { timeout: 600_000, interval: 200 }).toBe('done');
+      // First, as they say why an output is missing.
+      expect((await jobs.ask('GET', `/alice/jobs/${id}/live/err`)).text).toBe('');
       const { paths, text } = await jobs.readOutputs(id);
       expect(
         text

@@ -17,6 +17,9 @@ export interface TaskObserver {
 /** Tasks at once when nobody says: as many as there are cores. */
 export const usualSlots = availableParallelism;
 
+/** Milliseconds from one attempt at work of a job to the next while the database or the store of contents is away. */
+export const passingPause = 300;
+
 /** What the engine works with. */
 export interface EngineOptions {
   readonly store: Store;

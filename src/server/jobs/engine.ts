@@ -72,8 +72,9 @@ function inTurn(work: (id: string) => Promise<void>): (id: string) => Promise<vo
 }
 
 /** What a recorded outcome makes possible here. */
-function followResult({ task, kind }: Result): void {
-  if (kind === 'retry') task.phase.queue.push({ ...task, tries: task.tries + 1 });
+function followResult(result: Result): void {
+  const { task } = result;
+  if (result.kind === 'retry') task.phase.queue.push({ ...task, tries: task.tries + (result.counts ? 1 : 0) });
   // The next of those that were lost before can be claimed.
   else if (task.lost > 0) task.phase.mayHaveMore = true;
   // A phase that ends without outputs also closes those behind it, whose reducers then begin.

@@ -1,4 +1,6 @@
 import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreUnavailable } from '../store/unavailable.ts';
 import type { ActiveJob, ActivePhase } from './active-job.ts';
 import { rootDirectory, streamDirectory, type Isolation } from './isolation.ts';
 import { prepareAssets } from './prepare.ts';
@@ -9,7 +11,7 @@ import { removeTree } from './remove-tree.ts';
 import { baseOf, describeEnding, saveTraces } from './results.ts';
 import { LimitReached, prepareZone, startZone, TaskTooLong, type Zone } from './zone.ts';
 import type { Failure, Ending } from './outcome.ts';
-import type { EngineOptions } from './engine-options.ts';
+import { passingPause, type EngineOptions } from './engine-options.ts';
 
 /** Zones in a row that may fail to come up before the phase is given up. */
 const mostLostZones = 3;
@@ -109,6 +111,10 @@ export async function openZone(options: Options, job: ActiveJob, phase: ActivePh
   } catch (error) {
     await removeTree(directory);
     if (options.isUnwanted()) return undefined;
+    if (error instanceof StoreUnavailable) {
+      await sleep(passingPause);
+      throw error;
+    }
     phase.lostZones += 1;
     if (phase.lostZones < mostLostZones) throw error;
     phase.broken ??= { code: 'InternalError', message: `no zone could be made: ${error instanceof Error ? error.message : String(error)}` };

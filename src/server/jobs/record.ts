@@ -26,18 +26,23 @@ const changes = {
   output: { state: 'done' },
   failure: { state: 'failed' },
   retry: { tries: sql<number>`tries + 1` },
+  postponed: { tries: sql<number>`tries` },
 } as const;
+
+function changeOf(result: Result): keyof typeof changes {
+  return result.kind === 'retry' && !result.counts ? 'postponed' : result.kind;
+}
 
 /** Changes the rows of tasks that are still in the hands of whoever did them. @returns the outcomes that count */
 async function settleTasks<R extends Result>(transaction: Transaction<Schema>, job: string, results: readonly R[]): Promise<R[]> {
   const settled: R[] = [];
-  for (const group of groupBy(results, ({ kind, task: { phase, attempt } }) => `${kind}/${phase.number}/${attempt}`).values()) {
+  for (const group of groupBy(results, (result) => `${changeOf(result)}/${result.task.phase.number}/${result.task.attempt}`).values()) {
     const [first] = group;
     if (!first) continue;
     const { phase, attempt } = first.task;
     const rows = await transaction
       .updateTable('job_tasks')
-      .set(changes[first.kind])
+      .set(changes[changeOf(first)])
       .where('job', '=', job)
       .where('phase', '=', phase.number)
       .where('number', 'in', listNumbers(transaction, group))

@@ -11,6 +11,6 @@ export interface Complaint {
 export type Result = { readonly task: Task; readonly zone: string; readonly complaints?: readonly Complaint[] } & (
   | { readonly kind: 'output'; readonly output: TaskOutputs }
   | { readonly kind: 'failure'; readonly failure: Failure }
-  /** The service failed it: it is to be done again. */
-  | { readonly kind: 'retry' }
+  /** The service failed it: it is to be done again. What was in the way passes by itself where `counts` is false, and is no try of the task. */
+  | { readonly kind: 'retry'; readonly counts: boolean }
 );

@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreUnavailable } from '../store/unavailable.ts';
 import type { ActiveZone, Task } from './active-job.ts';
 import { collectOutputs } from './collect-outputs.ts';
 import { streamDirectory } from './isolation.ts';
@@ -6,6 +8,7 @@ import { removeTree } from './remove-tree.ts';
 import { collectFailure, smallFile } from './results.ts';
 import { prepareTask, type Workshop } from './prepare.ts';
 import { LimitReached, TaskTakenBack, TaskTooLong, ZoneLost } from './zone.ts';
+import { passingPause } from './engine-options.ts';
 import type { Result } from './result.ts';
 import type { Ending } from './outcome.ts';
 
@@ -14,13 +17,19 @@ const mostTries = 3;
 
 /** What becomes of a task that the service failed. */
 function retry(task: Task, zone: string, why: string): Result {
-  if (task.tries + 1 < mostTries) return { kind: 'retry', task, zone };
+  if (task.tries + 1 < mostTries) return { kind: 'retry', task, zone, counts: true };
   return {
     kind: 'failure',
     task,
     zone,
     failure: { code: 'InternalError', message: `the service failed the task ${mostTries} times: ${why}` },
   };
+}
+
+/** What becomes of a task when the database or the store of contents is away: it waits a little, and is done again until they are back. */
+async function postpone(task: Task, zone: string): Promise<Result> {
+  await sleep(passingPause);
+  return { kind: 'retry', task, zone, counts: false };
 }
 
 /** What becomes of a task whose zone ended; undefined when it had not begun. */
@@ -59,7 +68,7 @@ async function collect(
     if ('outputs' in outcome) return { kind: 'output', task, zone: zone.name, output: outcome };
     return { kind: 'failure', task, zone: zone.name, failure: outcome };
   } catch (error) {
-    return retry(task, zone.name, String(error));
+    return error instanceof StoreUnavailable ? postpone(task, zone.name) : retry(task, zone.name, String(error));
   }
 }
 
@@ -93,6 +102,13 @@ export async function runTask(
       release(false);
       void error.passed.then(() => slots.giveBack(slot, { mayStay: true }));
       return undefined;
+    }
+    if (error instanceof StoreUnavailable) {
+      // The zone is well, and others may run in it. It takes no other task meanwhile, which would fare the same.
+      const postponed = await postpone(task, zone.name);
+      release(false);
+      slots.giveBack(slot, { mayStay: false });
+      return postponed;
     }
     release(true);
     return explainLoss(error, task, zone.name);

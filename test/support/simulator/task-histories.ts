@@ -134,7 +134,7 @@ async function recordTogether(script: Script): Promise<void> {
   const [[first], [second]] = [await take(script, one, 1), await take(script, other, 1)];
   if (!first || !second) throw new Error('a task was not claimed');
   const isDone = script.random() < 0.5;
-  const outcome: Result = isDone ? await finish(script, other, second) : { kind: 'retry', task: second, zone: 'z' };
+  const outcome: Result = isDone ? await finish(script, other, second) : { kind: 'retry', task: second, zone: 'z', counts: true };
   const slow = record(script, one, [await finish(script, one, first)]);
   const held = await script.holdAt(
     one.process,
