@@ -254,12 +254,12 @@ describe('whole engines', () => {
   });
   const isDone = async (id: string): Promise<string> => (await readJob(id)).state;
 
-  test('share a job, do each input once, and fail alone what its workers died of', { timeout: 60_000 }, async () => {
+  test('share a job, do each input once, and fail alone what its workers died of', { timeout: 240_000 }, async () => {
     const id = await createJob(30, [{ exec: 'sleep 0.1; echo $CLOUD_INPUT_OBJECT' }, { type: 'reduce', exec: 'cat', count: 2 }]);
     await sql`update job_tasks set lost = ${mostLosses} where job = ${id} and number = 7`.execute(other.db);
     const [first, second] = [start(service.store, 'one'), start(other, 'two')];
     expect('isolation' in (await first.detected) && 'isolation' in (await second.detected)).toBe(true);
-    await expect.poll(() => isDone(id), { timeout: 45_000 }).toBe('done');
+    await expect.poll(() => isDone(id), { timeout: 180_000 }).toBe('done');
     expect(await readJob(id)).toEqual({ state: 'done', outputs: 2, errors: 1 });
     const owners = await other.db.selectFrom('job_tasks').select('owner').distinct().where('job', '=', id).where('phase', '=', 0).execute();
     expect(new Set(owners.map(({ owner }) => owner))).toEqual(new Set(['one', 'two']));
@@ -272,13 +272,13 @@ describe('whole engines', () => {
     });
   });
 
-  test('a cancel that one of them is told of ends the task of the other', { timeout: 60_000 }, async () => {
+  test('a cancel that one of them is told of ends the task of the other', { timeout: 240_000 }, async () => {
     const id = await createJob(2, [{ exec: 'sleep 1000' }]);
     const isRunning = async (): Promise<number> =>
       (await other.db.selectFrom('job_tasks').select('number').where('job', '=', id).where('state', '=', 'running').execute()).length;
-    await expect.poll(isRunning, { timeout: 30_000 }).toBe(2);
+    await expect.poll(isRunning, { timeout: 120_000 }).toBe(2);
     expect((await service.storage('POST', `/demo/jobs/${id}/live/cancel`)).status).toBe(202);
-    await expect.poll(() => isDone(id), { timeout: 30_000 }).toBe('done');
+    await expect.poll(() => isDone(id), { timeout: 120_000 }).toBe('done');
     const left = await other.db.selectFrom('job_tasks').select('state').distinct().where('job', '=', id).execute();
     expect(left).toEqual([{ state: 'failed' }]);
   });
