@@ -1,6 +1,7 @@
 import type { Field } from '../api/fields.ts';
-import { ApiError, InterruptedError, PartialError, SilentServiceError } from '../base/errors.ts';
+import { ApiError } from '../base/errors.ts';
 import { record, records, type ColumnSpec, type Output, type Row, type Rows } from '../output/kinds.ts';
+import { createAttempts } from './attempts.ts';
 import { command, type Command, type Context, type Example, type Invocation } from './command.ts';
 import { flag, many, type Argument, type Arguments, type Options, type ValueSource } from './parameters.ts';
 import { datacenterOption, findDatacenters, readEverywhere, withDatacenter } from './datacenters.ts';
@@ -236,42 +237,6 @@ export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>)
       return finish(gone);
     },
   });
-}
-
-/** Work on several items of which each may fail by itself. */
-export interface Attempts {
-  /** Does a step for each item; an item that fails is reported and left out of the result. */
-  each<T, R>(items: readonly T[], step: (item: T) => Promise<R>): Promise<R[]>;
-  /** @throws {PartialError} when something failed */
-  finish(): void;
-}
-
-/** Tries work on `total` items: failures are reported one by one, that of an only item is simply thrown. */
-export function createAttempts({ fail }: Pick<Context, 'fail'>, total: number): Attempts {
-  let failed = 0;
-  let lastCode = 0;
-  function describeFailures(ending = ''): PartialError {
-    return new PartialError(`${failed} of ${total} failed${ending}`, failed === total ? { allFailed: lastCode } : {});
-  }
-  return {
-    each: async (items, step) => {
-      const results = [];
-      for (const item of items) {
-        try {
-          results.push(await step(item));
-        } catch (error) {
-          if (total === 1 || error instanceof InterruptedError) throw error;
-          failed += 1;
-          lastCode = await fail(error);
-          if (error instanceof SilentServiceError) throw describeFailures('; stopped because nothing answers');
-        }
-      }
-      return results;
-    },
-    finish: () => {
-      if (failed > 0) throw describeFailures();
-    },
-  };
 }
 
 /** Whether this is the refusal of what the caller has no right to. */

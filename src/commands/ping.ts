@@ -1,7 +1,7 @@
 import { compute } from '../api/compute.ts';
 import { storage } from '../api/storage.ts';
 import { command, type Context } from '../cli/command.ts';
-import { createAttempts } from '../cli/shapes.ts';
+import { createAttempts } from '../cli/attempts.ts';
 import { readSkew } from '../client/response.ts';
 import { records } from '../output/kinds.ts';
 

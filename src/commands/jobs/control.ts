@@ -1,7 +1,8 @@
 import { command, type Context } from '../../cli/command.ts';
 import { duration, flag, many, one, some } from '../../cli/parameters.ts';
 import { within } from '../../cli/wait.ts';
-import { changeCommand, createAttempts } from '../../cli/shapes.ts';
+import { createAttempts } from '../../cli/attempts.ts';
+import { changeCommand } from '../../cli/shapes.ts';
 import { UsageError } from '../../base/errors.ts';
 import { record, records } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';

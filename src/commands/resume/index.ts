@@ -1,7 +1,7 @@
 import { command, type Context } from '../../cli/command.ts';
 import { createAbsentError } from '../../cli/named.ts';
 import { flag, some } from '../../cli/parameters.ts';
-import { createAttempts } from '../../cli/shapes.ts';
+import { createAttempts } from '../../cli/attempts.ts';
 import { createContradiction, UsageError } from '../../base/errors.ts';
 import type { Unfinished } from '../../config/journal.ts';
 import { records, type Row } from '../../output/kinds.ts';

@@ -11,7 +11,7 @@ import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer
 import { copyDown, copyUp, findDirection, isRemote } from './copy-any.ts';
 import { chooseTargets } from './copy-plan.ts';
 import { filterOptions, readFilter } from './filters.ts';
-import { isFolder } from './get.ts';
+import { isFolder } from './local-places.ts';
 import { describeWithT, listFirstNames, noteNesting } from './nesting.ts';
 import { readingNames, readNames } from './names.ts';
 import { missing } from './paths.ts';

@@ -1,7 +1,7 @@
 import type { Entry } from '../../api/objects.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { flag, many, some } from '../../cli/parameters.ts';
-import { createAttempts } from '../../cli/shapes.ts';
+import { createAttempts } from '../../cli/attempts.ts';
 import { bytes, record, records, type Row } from '../../output/kinds.ts';
 import { makeFolder } from '../../transfer/tree/folders.ts';
 import { decodeValue } from '../../transfer/tree/headers.ts';

@@ -1,27 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Headers } from '../../api/message.ts';
 import { command, type Context, type Invocation } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
-import { flag, some, text, type Arguments } from '../../cli/parameters.ts';
-import { createContradiction, isSystemError, UsageError } from '../../base/errors.ts';
+import { flag, some, type Arguments } from '../../cli/parameters.ts';
+import { createContradiction, UsageError } from '../../base/errors.ts';
 import { bytes, type Output } from '../../output/kinds.ts';
 import { quoteShell } from '../../base/quote.ts';
-import { downloadObject } from '../../transfer/download/download.ts';
 import type { Engine } from '../../transfer/engine.ts';
 import { fetchFile, type Fetched } from '../../transfer/download/fetch-file.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { createManifestWriter, type ManifestWriter } from '../../transfer/manifest.ts';
 import { manifestName } from '../../transfer/manifest-name.ts';
-import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
+import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { PlaceTakenError } from '../../transfer/local/partial-file.ts';
 import { runOrdered, runPool } from '../../base/parallel.ts';
 import { planGet } from '../../transfer/tree/trees.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
+import { concatenate } from './cat.ts';
 import { createEngine, createTally, sparseOption, transferOptions, type Tally } from './engine.ts';
 import { filterOptions, readFilter, type FilterValues } from './filters.ts';
 import { declareGet, getOnce, readFiles } from './get-once.ts';
+import { chooseFiles, isFolder } from './local-places.ts';
 import { monitorTransfers } from './monitor.ts';
 import { describeWithT, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
 import { assertDirectory, listOption, readingNames, readNames } from './names.ts';
@@ -31,78 +31,6 @@ import { rememberTrees, type FetchResult, type FetchStep } from './remember.ts';
 import { runTransfers, type Transfers } from './show.ts';
 import { checkTar, getTar } from './tar.ts';
 import { countAhead } from './totals.ts';
-
-/** Objects one after the other, as one stream. */
-async function* concatenate(engine: Engine, paths: readonly RemotePath[], close: () => void): AsyncGenerator<Uint8Array> {
-  try {
-    for (const path of paths) yield* downloadObject(engine, path);
-  } finally {
-    close();
-  }
-}
-
-/** Some bytes of one object. @throws {UsageError} for what is no range, and for several objects */
-async function openRange({ storage }: Context, paths: readonly RemotePath[], range: string): Promise<AsyncIterable<Uint8Array>> {
-  const [first] = paths;
-  if (first === undefined || paths.length > 1) throw new UsageError('--range is for one object');
-  if (!/^(?:\d+-\d*|-\d+)$/.test(range))
-    throw new UsageError(`--range: "${range}" is no range`, { hint: 'the first 100 bytes: --range 0-99' });
-  return (await storage.getObject(first, { headers: { range: `bytes=${range}` } })).body;
-}
-
-export const cat = command({
-  summary: 'Write objects to stdout, one after the other',
-  arguments: { path: some('Object, or a pattern such as "logs/*.gz"', { values: 'path' }) },
-  options: {
-    ...readingNames,
-    ...listOption,
-    range: text('Only these bytes of one object: 0-99, 100- or -100 for the last', { placeholder: 'FIRST-LAST' }),
-    bwlimit: transferOptions.bwlimit,
-  },
-  run: async (invocation) => {
-    const { range } = invocation.options;
-    const { paths } = await readNames(invocation, invocation.args.path, invocation.options);
-    if (range !== undefined) return bytes(await openRange(invocation, paths, range));
-    return bytes(concatenate(createEngine(invocation, invocation.options, { bulk: false, inOrder: true }), paths, () => undefined));
-  },
-  examples: [
-    { line: 'cloud stor cat notes.txt', help: 'Show a text' },
-    { line: 'cloud stor cat "logs/2024-*.gz" | zcat', help: 'Several, in order' },
-    { line: 'cloud stor cat app.log --range -1000', help: 'The last 1,000 bytes' },
-  ],
-});
-
-/** Whether a local path is there and a directory. */
-export function isFolder(file: string): boolean {
-  try {
-    return statSync(file).isDirectory();
-  } catch (error) {
-    if (isSystemError(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return false;
-    throw error;
-  }
-}
-
-/** The local file for a remote name inside a folder. A hostile service cannot name a file outside of it. */
-function chooseFile(source: RemotePath, folder: string): string {
-  const name = baseName(source);
-  if (name === '.' || name === '..' || name.includes('\0'))
-    throw new UsageError(`${printRemotePath(source)}: "${name}" is not written as a file`);
-  return join(folder, name);
-}
-
-/** Where each source goes. @throws {UsageError} when two would be the same file */
-function chooseFiles(sources: readonly RemotePath[], local: string, intoFolder: boolean): Map<RemotePath, string> {
-  const files = new Map<RemotePath, string>();
-  const owners = new Map<string, RemotePath>();
-  for (const source of sources) {
-    const file = intoFolder ? chooseFile(source, local) : local;
-    const other = owners.get(file);
-    if (other) throw new UsageError(`${printRemotePath(other)} and ${printRemotePath(source)} would both be written to ${file}`);
-    owners.set(file, source);
-    files.set(source, file);
-  }
-  return files;
-}
 
 /** Says when a tree goes below a directory of the same content, which it may have been meant for. */
 async function noteNested(

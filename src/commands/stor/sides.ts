@@ -8,7 +8,7 @@ import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import { locate } from '../../transfer/sync/decide.ts';
 import { printLocation } from '../../transfer/sync/steps.ts';
 import type { Origin, Side } from '../../transfer/sync/tree.ts';
-import { isFolder } from './get.ts';
+import { isFolder } from './local-places.ts';
 import { missing } from './paths.ts';
 
 /** The two sides of `sync`, `diff` and `cp -r`, and the context whose service is worked at: the changed one's where both are services. */

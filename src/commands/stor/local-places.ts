@@ -1,0 +1,36 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { isSystemError, UsageError } from '../../base/errors.ts';
+import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
+
+/** Whether a local path is there and a directory. */
+export function isFolder(file: string): boolean {
+  try {
+    return statSync(file).isDirectory();
+  } catch (error) {
+    if (isSystemError(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return false;
+    throw error;
+  }
+}
+
+/** The local file for a remote name inside a folder. A hostile service cannot name a file outside of it. */
+function chooseFile(source: RemotePath, folder: string): string {
+  const name = baseName(source);
+  if (name === '.' || name === '..' || name.includes('\0'))
+    throw new UsageError(`${printRemotePath(source)}: "${name}" is not written as a file`);
+  return join(folder, name);
+}
+
+/** Where each source goes. @throws {UsageError} when two would be the same file */
+export function chooseFiles(sources: readonly RemotePath[], local: string, intoFolder: boolean): Map<RemotePath, string> {
+  const files = new Map<RemotePath, string>();
+  const owners = new Map<string, RemotePath>();
+  for (const source of sources) {
+    const file = intoFolder ? chooseFile(source, local) : local;
+    const other = owners.get(file);
+    if (other) throw new UsageError(`${printRemotePath(other)} and ${printRemotePath(source)} would both be written to ${file}`);
+    owners.set(file, source);
+    files.set(source, file);
+  }
+  return files;
+}
