@@ -43,10 +43,10 @@ export const serveOptions = {
   limits: flag('Show provisioning limits'),
   limit: texts('Set a limit of the services; cloud help local-service lists them', { placeholder: 'NAME=N' }),
   addAccount: texts('Add an account with a key and a profile', { placeholder: 'LOGIN' }),
-  attestationAuthority: text('Believe attestations of keys under this certificate', { placeholder: 'FILE', values: 'file' }),
+  attestationAuthority: text('Trust key attestations issued under this certificate', { placeholder: 'FILE', values: 'file' }),
   staleness: number('Let reads of users, roles and policies lag behind writes', { range: [0, 3_600_000], placeholder: 'MS' }),
   throttle: text('Rate limit of the compute service, like 10/s', { placeholder: 'N/s' }),
-  latency: number('Let every reply wait', { range: [0, 600_000], placeholder: 'MS' }),
+  latency: number('Delay every response', { range: [0, 600_000], placeholder: 'MS' }),
   fault: text('Failures, like createkey=InternalError*2', { placeholder: 'SPEC' }),
   replay: text('Answer from this file of cloud local record', { placeholder: 'FILE', values: 'file' }),
 };

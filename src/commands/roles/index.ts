@@ -82,9 +82,9 @@ const update = changeCommand({
   arguments: { role: one(roleHelp, { values: 'role' }) },
   options: {
     name: text('New name', { placeholder: 'NAME' }),
-    addMember: texts(`Let ask for the role from now on: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
-    addDefaultMember: texts(`Have the role active by default from now on: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
-    removeMember: texts('No member any more', { placeholder: 'LOGIN', values: 'user' }),
+    addMember: texts(`Add a member, who may ask for the role: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+    addDefaultMember: texts(`Add a member that has the role active by default: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+    removeMember: texts('Member to remove', { placeholder: 'LOGIN', values: 'user' }),
     addPolicy: texts('Policy to add, by name or id', { placeholder: 'NAME', values: 'policy' }),
     removePolicy: texts('Policy to remove, by name or id', { placeholder: 'NAME', values: 'policy' }),
     from: text('Fields to replace from a JSON or YAML file; - for stdin', { placeholder: 'FILE', values: 'file' }),

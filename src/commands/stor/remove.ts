@@ -222,7 +222,7 @@ export const remove = command({
   options: {
     ...changingNames,
     ...listOption,
-    missingOk: flag('Take what does not exist for deleted', { short: 'f' }),
+    missingOk: flag('Ignore what does not exist', { short: 'f' }),
     recursive: flag('Directories with everything in them', { short: 'r' }),
     yes: flag('Do not ask', { short: 'y' }),
     dryRun: dryRunOption,
