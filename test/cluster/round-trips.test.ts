@@ -27,15 +27,53 @@ afterAll(async () => {
 
 const body = () => streamOf(Buffer.alloc(4096, 1));
 
-test('a GET of an object asks for account, key and entry at once, and then whether its content is still there', async () => {
-  expect((await services.storage('PUT', '/demo/stor/small', { body: body() })).status).toBe(204);
+/** Statements of one request. */
+async function countTrips(of: JoinedServices, ...request: Parameters<JoinedServices['storage']>) {
   way.take();
-  const got = await services.storage('GET', '/demo/stor/small');
-  expect(got.status).toBe(200);
-  expect(got.bytes).toHaveLength(4096);
-  const [first, ...others] = way.take();
-  expect(first).toMatch(/from "accounts".*"login" = /s);
-  expect(others).toEqual([expect.stringMatching(/^select \* from "entries"/)]);
+  const reply = await of.storage(...request);
+  return { ...reply, statements: way.take() };
+}
+
+const together = /^select .*contents.* from "accounts" .*"login" = /su;
+
+test.each([
+  ['of a row', 4096],
+  ['of its entry', 100],
+])('a GET of a small object, whose bytes are %s, asks for account, key, entry and bytes at once', async (_, size) => {
+  const sent = Buffer.from(Array.from({ length: size }, (_each, index) => index % 256));
+  expect((await services.storage('PUT', '/demo/stor/small', { body: sent })).status).toBe(204);
+  const got = await countTrips(services, 'GET', '/demo/stor/small');
+  expect([got.status, Buffer.from(got.bytes)]).toEqual([200, sent]);
+  expect(got.statements).toEqual([expect.stringMatching(together)]);
+  const part = await countTrips(services, 'GET', '/demo/stor/small', { headers: { range: 'bytes=7-9' } });
+  expect([part.status, Buffer.from(part.bytes)]).toEqual([206, sent.subarray(7, 10)]);
+  expect(part.statements).toHaveLength(1);
+  expect((await countTrips(services, 'HEAD', '/demo/stor/small')).statements).toHaveLength(1);
+});
+
+test('who has not signed by the key before, or signs by another one, has no bytes looked up', async () => {
+  const key = createRsaKey();
+  const add = await services.compute('POST', '/demo/keys', { json: { name: 'second', key: key.line } });
+  expect(add.status).toBe(201);
+  const signing = { key, keyId: `/demo/keys/${key.fingerprint}` };
+  const first = await countTrips(services, 'GET', '/demo/stor/small', { signing });
+  expect([first.status, first.statements.some((statement) => together.test(statement))]).toEqual([200, false]);
+  const next = await countTrips(services, 'GET', '/demo/stor/small', { signing });
+  expect([next.status, next.statements]).toEqual([200, [expect.stringMatching(together)]]);
+  const forged = await countTrips(services, 'GET', '/demo/stor/small', { signing: { ...signing, key: createRsaKey() } });
+  expect(forged.status).toBe(403);
+  expect(forged.statements).toEqual([expect.not.stringMatching(together)]);
+  expect(forged.text).toBe((await services.storage('GET', '/demo/stor/none', { signing: { ...signing, key: createRsaKey() } })).text);
+  const unsigned = await countTrips(services, 'GET', '/demo/stor/small', { signing: false });
+  expect([unsigned.status, unsigned.statements]).toEqual([403, []]);
+});
+
+test('a GET of a larger object asks once more, whether the content is still there', async () => {
+  const large = Buffer.alloc(20_000, 'large');
+  expect((await services.storage('PUT', '/demo/stor/large', { body: large })).status).toBe(204);
+  const got = await countTrips(services, 'GET', '/demo/stor/large');
+  expect([got.status, Buffer.from(got.bytes)]).toEqual([200, large]);
+  expect(got.statements).toHaveLength(2);
 });
 
 test('what is not there is found out by two queries more', async () => {

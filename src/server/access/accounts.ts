@@ -1,6 +1,7 @@
-import { sql, type Kysely, type Selectable } from 'kysely';
+import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely';
 import type { ServiceName } from '../../api/operation.ts';
 import { isUuid } from '../http/match.ts';
+import { asBytes } from '../store/as-bytes.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
 import { rememberQuery } from '../store/remembered-query.ts';
 import type { AccountRow, EntryRow, KeyRow, Schema, UserRow } from '../store/schema.ts';
@@ -52,19 +53,36 @@ interface Named extends Pick<EntryRow, 'parent' | 'name'> {
   readonly fingerprint: string;
 }
 
-/** Rows as JSON have what they have otherwise: texts, numbers and null. */
-const selectAhead = prepareQuery((db, { login, fingerprint, parent, name }: Named) =>
-  db
-    .selectFrom('accounts')
-    .selectAll('accounts')
-    .select([
-      sql<Key | null>`(select row_to_json(keys) from keys where keys.account = accounts.id and keys."user" is null
-        and keys.fingerprint = ${fingerprint} limit 1)`.as('key'),
-      sql<EntryRow | null>`(select row_to_json(entries) from entries where parent = ${parent} and name = ${name})`.as('entry'),
-    ])
-    .where('login', '=', login)
-    .compile(),
-);
+/** What is found at a place by one query, as it was at one moment. */
+export interface FoundAhead {
+  readonly entry: EntryRow | undefined;
+  /** All bytes of its content, where they stand in a row and were asked for. */
+  readonly bytes?: Uint8Array | undefined;
+}
+
+const noBytes = sql<null>`null`;
+
+const bytesOfEntry = sql<Uint8Array | null>`(select contents.bytes from contents where contents.id = entries.content)`;
+
+/** @param bytes of the content, or null; rows as JSON have what they have otherwise: texts, numbers and null */
+function prepareAhead(bytes: RawBuilder<Uint8Array | null>) {
+  return prepareQuery((db, { login, fingerprint, parent, name }: Named) =>
+    db
+      .selectFrom('accounts')
+      .leftJoin('entries', (join) => join.on('entries.parent', '=', parent).on('entries.name', '=', name))
+      .selectAll('accounts')
+      .select([
+        sql<Key | null>`(select row_to_json(keys) from keys where keys.account = accounts.id and keys."user" is null
+          and keys.fingerprint = ${fingerprint} limit 1)`.as('key'),
+        sql<EntryRow | null>`row_to_json(entries)`.as('entry'),
+        bytes.as('bytes'),
+      ])
+      .where('login', '=', login)
+      .compile(),
+  );
+}
+
+const selectAhead = { entry: prepareAhead(noBytes), bytes: prepareAhead(bytesOfEntry) } as const;
 
 /**
  * The account with this login, its own key with this fingerprint and the entry at a place, by one query: on PostgreSQL, where nothing is
@@ -73,11 +91,12 @@ const selectAhead = prepareQuery((db, { login, fingerprint, parent, name }: Name
 export async function findAhead(
   db: Kysely<Schema>,
   named: Named,
-): Promise<{ account: AccountRow; key: Key; entry: EntryRow | undefined } | undefined> {
-  const [found] = await selectAhead(db, { ...named, fingerprint: named.fingerprint.toLowerCase() });
-  if (found === undefined || found.key === null) return undefined;
-  const { key, entry, ...account } = found;
-  return { account, key, entry: entry ?? undefined };
+  wanted: keyof typeof selectAhead,
+): Promise<{ account: AccountRow; key: Key; found: FoundAhead } | undefined> {
+  const [row] = await selectAhead[wanted](db, { ...named, fingerprint: named.fingerprint.toLowerCase() });
+  if (row === undefined || row.key === null) return undefined;
+  const { key, entry, bytes, ...account } = row;
+  return { account, key, found: { entry: entry ?? undefined, bytes: bytes === null ? undefined : asBytes(bytes) } };
 }
 
 /** The account with this login; for the compute service also with this UUID. */

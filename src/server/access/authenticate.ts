@@ -7,7 +7,7 @@ import { isAcceptedAlgorithm, verifySignature } from '../../auth/verify.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Request } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
-import { findAccount, findAhead, findKeys, findUser, type Key } from './accounts.ts';
+import { findAccount, findAhead, findKeys, findUser, type FoundAhead, type Key } from './accounts.ts';
 import type { Caller } from '../http/handler.ts';
 import { assertEnabled } from './account-status.ts';
 import { isCheap } from './key-strength.ts';
@@ -15,7 +15,7 @@ import { limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
 import { refuseAnonymous, signatureRefusals, type SignatureRefusals } from './signature-refusals.ts';
 import { isPostgres } from '../store/engine-of.ts';
-import type { EntryRow } from '../store/schema.ts';
+import type { AccountRow, EntryRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
 /** Seconds by which the date of a request may differ from the service's clock. */
@@ -35,6 +35,18 @@ interface Verified {
 /** By signature. Clients sign once for all requests of the same second, and verifying costs as much as several queries. */
 const verifiedSignatures = new Map<string, Verified>();
 const verifiedLimits = { signatures: 1000, characters: 2048 } as const;
+
+/**
+ * The key that signed last, by its keyId. It proves nothing, as it may have been revoked: whoever signs by it is likely to be let in, so
+ * that more is looked up for them together with the key; what others send without being let in costs no more than the key.
+ */
+const likelyKeys = new Map<string, KeyObject>();
+
+function rememberLikely(keyId: string, key: KeyObject): void {
+  if (likelyKeys.get(keyId) === key) return;
+  if (likelyKeys.size >= compiledLimit) likelyKeys.clear();
+  likelyKeys.set(keyId, key);
+}
 
 /** The same as `verifySignature`, which is not asked again about the same key, algorithm, text and signature. */
 function isSignedBy(key: KeyObject, { algorithm, texts, signature }: Claim): boolean {
@@ -129,18 +141,36 @@ function explainSignature({ texts, algorithm, keyId }: Claim): string {
 
 /** An entry that a request is likely to be about, and what was at its place when the sender was looked up. */
 export interface EntryAhead {
-  readonly place: Pick<EntryRow, 'parent' | 'name'>;
-  /** Undefined where nothing was, or nobody looked. */
-  entry?: EntryRow | undefined;
+  readonly place: Pick<EntryRow, 'parent' | 'name'> & { readonly login: string };
+  /** Whether the request reads what is there. */
+  readonly reads: boolean;
+  /** Undefined where nobody looked. */
+  found?: FoundAhead | undefined;
 }
 
-/** The sender of a request and the entry it is likely to be about, where one query for both is worth it. */
-async function lookAhead(store: Store, { account: login, user, key }: KeyId, ahead: EntryAhead | undefined) {
+/** The sender of a request and what it is likely to be about, where one query for both is worth it. */
+async function lookAhead(
+  store: Store,
+  { account: login, user, key }: KeyId,
+  ahead: EntryAhead | undefined,
+  isLikely: () => boolean,
+): Promise<{ account: AccountRow; key: Key } | undefined> {
   if (ahead === undefined || user !== undefined || !isPostgres(store.db)) return undefined;
   const { parent, name } = ahead.place;
-  const found = await findAhead(store.db, { login, fingerprint: key, parent, name });
-  ahead.entry = found?.entry;
-  return found;
+  const wanted = ahead.reads && ahead.place.login === login && isLikely() ? 'bytes' : 'entry';
+  const looked = await findAhead(store.db, { login, fingerprint: key, parent, name }, wanted);
+  ahead.found = looked?.found;
+  return looked;
+}
+
+/** Says whether keys signed a request; none is tried twice. */
+function createVerifier(claim: Claim): (key: KeyObject) => boolean {
+  const tried = new Map<KeyObject, boolean>();
+  return (key) => {
+    const isSigned = tried.get(key) ?? isSignedBy(key, claim);
+    tried.set(key, isSigned);
+    return isSigned;
+  };
 }
 
 async function verifyClaim(
@@ -154,7 +184,9 @@ async function verifyClaim(
   if (!isAcceptedAlgorithm(service, algorithm)) throw refusals.algorithm(algorithm);
   const names = parseKeyId(service, keyId);
   if (names === undefined) throw withReason(refusals.keyId(keyId), `${keyId} is not the keyId of this service`);
-  const known = await lookAhead(store, names, ahead);
+  const hasSigned = createVerifier(claim);
+  const likely = likelyKeys.get(keyId);
+  const known = await lookAhead(store, names, ahead, () => likely !== undefined && hasSigned(likely));
   const account = known?.account ?? (await findAccount(store.db, service, names.account));
   if (account === undefined) throw withReason(refusals.account(names.account), `there is no account ${names.account}`);
   const user = names.user === undefined ? undefined : await findUser(store.db, account, names.user);
@@ -162,8 +194,9 @@ async function verifyClaim(
     throw withReason(refusals.user(names.user), `the account ${names.account} has no user ${names.user}`);
   const keys = known ? [known.key] : await findKeys(store.db, account, user, names.key, keysTried);
   if (keys.length === 0) throw withReason(refusals.key(names.key), `${names.user ?? names.account} has no key ${names.key}`);
-  const signer = keys.find((key) => isSignedBy(compileKey(key), claim));
+  const signer = keys.find((key) => hasSigned(compileKey(key)));
   if (signer === undefined) throw withReason(refusals.signature(), explainSignature(claim));
+  if (known !== undefined) rememberLikely(keyId, compileKey(signer));
   // Last: only who has a key of the account learns that it is disabled.
   assertEnabled(account);
   const { fingerprint: key } = signer;

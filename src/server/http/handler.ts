@@ -1,7 +1,8 @@
 import type { InputOf, Operation, Operations, ResultOf } from '../../api/operation.ts';
 import type { Headers } from '../../api/message.ts';
 import type { ApiError } from '../../base/errors.ts';
-import type { AccountRow, EntryRow, UserRow } from '../store/schema.ts';
+import type { FoundAhead } from '../access/accounts.ts';
+import type { AccountRow, UserRow } from '../store/schema.ts';
 import type { ServiceSettings } from '../settings.ts';
 import type { Store } from '../store/store.ts';
 
@@ -49,8 +50,8 @@ export interface Call {
   /** Name of the datacenter. */
   readonly datacenter: string;
   readonly settings: ServiceSettings;
-  /** Storage: the entry at the path as it was when the request began, where it was looked up together with who sent it. */
-  readonly entryAhead?: EntryRow | undefined;
+  /** Storage: what was at the path when the request began, where it was looked up together with who sent it. */
+  readonly ahead?: FoundAhead | undefined;
   /** True for the account itself, and for a caller whose role `administrator` is active. */
   readonly isAdministrator: () => Promise<boolean>;
   /**

@@ -129,7 +129,7 @@ async function resolveEntry<T extends Operations>(
 ): Promise<Match> {
   const [{ operation, inputs }] = matches.candidates;
   if (operation.when.entry === undefined || entryAt === undefined) return matches.candidates[0];
-  return chooseByEntry(matches, ahead?.entry?.type ?? (await entryAt(store, account.login, inputs['path'] ?? '')));
+  return chooseByEntry(matches, ahead?.found?.entry?.type ?? (await entryAt(store, account.login, inputs['path'] ?? '')));
 }
 
 /** The login that the path of a request names; what is to be tagged is named with its account in front. */
@@ -197,7 +197,7 @@ async function answer<T extends Operations>(
   else requireSecure(connection, request.method, presigned);
 
   const place = options.placeAt?.(matches.candidates[0].inputs);
-  const ahead: EntryAhead | undefined = place && { place };
+  const ahead: EntryAhead | undefined = place && { place, reads: request.method === 'GET' };
   const caller = await authenticate(service, request, store, { now: now(), requestTime: requestTime() }, settings, ahead);
   exchange.caller = caller;
   if (caller.kind !== 'anonymous') {
@@ -239,7 +239,7 @@ async function answer<T extends Operations>(
     version,
     datacenter: options.datacenter,
     settings: applied,
-    entryAhead: ahead?.entry,
+    ahead: ahead?.found,
   };
   const call: Call = { operation, caller, account, store, ...told, requireAccess, isAdministrator: () => isAdministrator(attempt) };
   if (service === 'storage') {

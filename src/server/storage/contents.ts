@@ -84,6 +84,8 @@ export async function openContent(
   { start, end }: { start: number; end: number },
   isThere: () => Promise<boolean> = () => hasEntry(store.db, content),
 ): Promise<ByteStream | undefined> {
+  const inline = readInline(content);
+  if (inline !== undefined) return streamOf(inline.subarray(start, end));
   if (isRow(content)) {
     const bytes = await readRow(store.db, content);
     // Asked last: a row goes with the last entry that has it.

@@ -20,16 +20,21 @@ type Input = InputOf<typeof storage.getObject>;
 /** The bytes of an object, or one range of them; 304 and 416 where that is the answer. */
 export const getObject: Handler<typeof storage.getObject> = async (input, call) => {
   const place = placeOf(call.account.login, input.path);
-  for (let ahead = call.entryAhead; ; ahead = undefined) {
-    const entry = ahead ?? (await requireEntry(call.store.db, place));
+  for (let { ahead } = call; ; ahead = undefined) {
+    const entry = ahead?.entry ?? (await requireEntry(call.store.db, place));
     if (entry.type === 'directory') throw new ApiError(409, 'ConcurrentRequest', `${place.path} became a directory meanwhile: ask again`);
-    const download = await answerDownload(input, place, entry, call);
+    const download = await answerDownload(input, place, { entry, bytes: ahead?.bytes }, call);
     if (download) return download;
   }
 };
 
 /** Undefined when the object was replaced before its bytes could be opened: the new one is to be answered. */
-async function answerDownload(input: Input, place: Place, entry: EntryRow, call: Call): Promise<Download | undefined> {
+async function answerDownload(
+  input: Input,
+  place: Place,
+  { entry, bytes }: { entry: EntryRow; bytes: Uint8Array | undefined },
+  call: Call,
+): Promise<Download | undefined> {
   const headers = { ...describeObject(entry, call), ...protectBrowsers(place), ...(await showRoleTags(call, entry)) };
   const type = headers['content-type'] ?? '';
   if (!accepts(input.accept, type)) throw new ApiError(406, 'NotAcceptable', `the object is ${type}, which the Accept header excludes`);
@@ -44,7 +49,8 @@ async function answerDownload(input: Input, place: Place, entry: EntryRow, call:
   const isThere = async (): Promise<boolean> => (await findEntry(call.store.db, place))?.content === content;
   // HEAD answers also where the bytes cannot be read: whoever puts the object again asks for its headers first.
   const isEmpty = content === null || start === end || call.method === 'HEAD';
-  const body = isEmpty ? streamOf() : await openContent(call.store, content, { start, end }, isThere);
+  const open = (of: string) => (bytes ? streamOf(bytes.subarray(start, end)) : openContent(call.store, of, { start, end }, isThere));
+  const body = isEmpty ? streamOf() : await open(content);
   if (!body) return undefined;
   const length = { 'content-length': String(end - start) };
   if (range) return { status: 206, headers: { ...headers, ...length, 'content-range': `bytes ${start}-${end - 1}/${size}` }, body };
