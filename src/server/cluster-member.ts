@@ -6,6 +6,7 @@ import { removeTree } from './jobs/remove-tree.ts';
 import type { LocalStore } from './store/open.ts';
 import { keepLease, takeLease, type Keeping, type Lease } from './store/postgres/lease.ts';
 import { openClusterStore, openPostgres, type ClusterStoreOptions } from './store/postgres/open.ts';
+import type { Admission } from './store/postgres/write.ts';
 import type { Schema } from './store/schema.ts';
 import { openWorkDir, type WorkDir } from './work-dir.ts';
 
@@ -69,8 +70,11 @@ export async function openMember(
   };
   try {
     own = await openPostgres(database, leaseConnections);
-    const admit: Lease['admit'] = (transaction) => requireLease().admit(transaction);
-    store = await openClusterStore({ database, bytes, log, admit, beginReading: () => requireLease().begin().end });
+    const admission: Admission = {
+      admit: (transaction) => requireLease().admit(transaction),
+      leaseOf: () => requireLease().leaseOf(),
+    };
+    store = await openClusterStore({ database, bytes, log, admission, beginReading: () => requireLease().begin().end });
     lease = await takeLease(own, { address: `${role} ${pid} of ${hostname()}`, version: build.version, slots });
     keeping = keepLease(lease, log);
     // Beside contents that are files of this machine, which tasks then share without a copy.

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { streamOf } from '../../src/api/message.ts';
 import { openClusterStore } from '../../src/server/store/postgres/open.ts';
 import type { LocalStore } from '../../src/server/store/open.ts';
+import { findDamage } from '../support/find-damage.ts';
 import { createTestGateways, type TestGateways } from '../support/cluster-gateways.ts';
 import { countRoundTrips, type CountedWay } from '../support/round-trips.ts';
 import { createRsaKey, joinServices, type JoinedServices } from '../support/service.ts';
@@ -82,17 +83,51 @@ test('what is not there is found out by two queries more', async () => {
   expect(way.take()).toHaveLength(3);
 });
 
-test('a PUT in the place of another asks once before its transaction for who sends it', async () => {
-  expect((await services.storage('PUT', '/demo/stor/put', { body: body() })).status).toBe(204);
-  way.take();
-  expect((await services.storage('PUT', '/demo/stor/put', { body: body() })).status).toBe(204);
-  const statements = way.take();
-  const transaction = statements.findIndex((statement) => statement.startsWith('start transaction'));
-  expect(statements.filter((statement) => /from "(?:accounts|keys|users)"/.test(statement))).toHaveLength(1);
-  // The parent and the entry, before the bytes are asked for.
-  expect(transaction).toBe(3);
-  expect(statements.at(-1)).toBe('commit');
-  expect(statements.length).toBeLessThanOrEqual(10);
+const lookedUp = /^select .*row_to_json\(above\).* from "accounts" .*"login" = /su;
+const putAtOnce = /^select put_object\(/u;
+
+test('a PUT of an object asks for account, key, entry and directory at once, and writes at once', async () => {
+  const put = (size: number) => countTrips(services, 'PUT', '/demo/stor/put', { body: Buffer.alloc(size, size) });
+  // New, in the place of another, of a row, of a file, of its entry.
+  for (const size of [4096, 4000, 20_000, 100, 0, 5000]) {
+    const { status, statements } = await put(size);
+    expect([status, size, statements]).toEqual([204, size, [expect.stringMatching(lookedUp), expect.stringMatching(putAtOnce)]]);
+    const got = await services.storage('GET', '/demo/stor/put');
+    expect(Buffer.from(got.bytes)).toEqual(Buffer.alloc(size, size));
+  }
+  expect(await findDamage(store)).toEqual([]);
+});
+
+test('a PUT whose place has changed since it was looked up is refused by a transaction', async () => {
+  const other = await gateways.add();
+  const condition = { headers: { 'if-match': '' } };
+  /** Sends its bytes when another gateway has done something. */
+  const putSlowly = (path: string, change: () => Promise<unknown>, more: object = {}) => {
+    const slow = async function* (): AsyncGenerator<Uint8Array> {
+      await change();
+      yield Buffer.from('slow');
+    };
+    return countTrips(services, 'PUT', path, { body: slow(), ...more });
+  };
+  const write =
+    (path: string, sent: object = {}) =>
+    () =>
+      other.storage('PUT', path, { body: Buffer.from('quick'), ...sent });
+  const directory = { headers: { 'content-type': 'application/json; type=directory' } };
+  const late = await putSlowly('/demo/stor/late', write('/demo/stor/late'));
+  // Without a condition it is the same whichever version it replaces.
+  expect([late.status, late.statements.length]).toEqual([204, 2]);
+  expect((await services.storage('GET', '/demo/stor/late')).text).toBe('slow');
+  const lost = await putSlowly('/demo/stor/lost', write('/demo/stor/lost'), condition);
+  expect([lost.status, lost.statements.at(-1)]).toEqual([409, 'rollback']);
+  expect((await services.storage('GET', '/demo/stor/lost')).text).toBe('quick');
+  expect((await putSlowly('/demo/stor/inside', write('/demo/stor/inside', directory))).json).toMatchObject({
+    code: 'OperationNotAllowedOnDirectory',
+  });
+  await other.storage('PUT', '/demo/stor/going', directory);
+  const orphan = await putSlowly('/demo/stor/going/a', () => other.storage('DELETE', '/demo/stor/going'));
+  expect(orphan.json).toMatchObject({ code: 'DirectoryDoesNotExist' });
+  expect(await findDamage(store)).toEqual([]);
 });
 
 test('a key that was revoked by another gateway is dead for the next request', async () => {

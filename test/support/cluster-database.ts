@@ -71,7 +71,7 @@ export interface LeasedStore {
 export async function openLeased(url: string, bytes: ClusterStoreOptions['bytes'], clock?: () => number): Promise<LeasedStore> {
   const own = await openPostgres(url, 1);
   const lease = await takeLease(own, { address: 'a test', lifetime: longLease, clock });
-  const store = await openClusterStore({ database: url, bytes, admit: lease.admit, beginReading: () => lease.begin().end });
+  const store = await openClusterStore({ database: url, bytes, admission: lease, beginReading: () => lease.begin().end });
   const end = async (): Promise<void> => {
     await store.close();
     await lease.release();

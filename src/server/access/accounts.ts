@@ -1,7 +1,8 @@
-import { sql, type Kysely, type RawBuilder, type Selectable } from 'kysely';
+import { sql, type Kysely, type Selectable } from 'kysely';
 import type { ServiceName } from '../../api/operation.ts';
 import { isUuid } from '../http/match.ts';
 import { asBytes } from '../store/as-bytes.ts';
+import type { DirectoryKey } from '../store/counts.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
 import { rememberQuery } from '../store/remembered-query.ts';
 import type { AccountRow, EntryRow, KeyRow, Schema, UserRow } from '../store/schema.ts';
@@ -48,25 +49,31 @@ const selectByName = prepareQuery((db, { name, most, ...owner }: KeyOwner & { na
 );
 
 /** What a request names before it is known who sent it: a key of an account itself, by its fingerprint, and where an entry may be. */
-interface Named extends Pick<EntryRow, 'parent' | 'name'> {
+interface Named extends DirectoryKey {
   readonly login: string;
   readonly fingerprint: string;
+  /** The directory that holds the entry. */
+  readonly above: DirectoryKey;
 }
+
+/** What is looked up beside the entry. */
+type Wanted = 'entry' | 'bytes' | 'directory';
 
 /** What is found at a place by one query, as it was at one moment. */
 export interface FoundAhead {
   readonly entry: EntryRow | undefined;
+  /** The directory that holds it, where it is there and was asked for. */
+  readonly directory?: EntryRow | undefined;
   /** All bytes of its content, where they stand in a row and were asked for. */
   readonly bytes?: Uint8Array | undefined;
 }
 
-const noBytes = sql<null>`null`;
+type Values = Omit<Named, 'above'> & { readonly aboveParent: string; readonly aboveName: string };
 
-const bytesOfEntry = sql<Uint8Array | null>`(select contents.bytes from contents where contents.id = entries.content)`;
-
-/** @param bytes of the content, or null; rows as JSON have what they have otherwise: texts, numbers and null */
-function prepareAhead(bytes: RawBuilder<Uint8Array | null>) {
-  return prepareQuery((db, { login, fingerprint, parent, name }: Named) =>
+/** Rows as JSON have what they have otherwise: texts, numbers and null. */
+function prepareAhead(wanted: Wanted) {
+  const nothing = sql<null>`null`;
+  return prepareQuery((db, { login, fingerprint, parent, name, aboveParent, aboveName }: Values) =>
     db
       .selectFrom('accounts')
       .leftJoin('entries', (join) => join.on('entries.parent', '=', parent).on('entries.name', '=', name))
@@ -75,14 +82,22 @@ function prepareAhead(bytes: RawBuilder<Uint8Array | null>) {
         sql<Key | null>`(select row_to_json(keys) from keys where keys.account = accounts.id and keys."user" is null
           and keys.fingerprint = ${fingerprint} limit 1)`.as('key'),
         sql<EntryRow | null>`row_to_json(entries)`.as('entry'),
-        bytes.as('bytes'),
+        (wanted === 'bytes'
+          ? sql<Uint8Array | null>`(select contents.bytes from contents where contents.id = entries.content)`
+          : nothing
+        ).as('bytes'),
+        (wanted === 'directory'
+          ? sql<EntryRow | null>`(select row_to_json(above) from entries as above
+              where above.parent = ${aboveParent} and above.name = ${aboveName})`
+          : nothing
+        ).as('directory'),
       ])
       .where('login', '=', login)
       .compile(),
   );
 }
 
-const selectAhead = { entry: prepareAhead(noBytes), bytes: prepareAhead(bytesOfEntry) } as const;
+const selectAhead = { entry: prepareAhead('entry'), bytes: prepareAhead('bytes'), directory: prepareAhead('directory') } as const;
 
 /**
  * The account with this login, its own key with this fingerprint and the entry at a place, by one query: on PostgreSQL, where nothing is
@@ -90,13 +105,15 @@ const selectAhead = { entry: prepareAhead(noBytes), bytes: prepareAhead(bytesOfE
  */
 export async function findAhead(
   db: Kysely<Schema>,
-  named: Named,
-  wanted: keyof typeof selectAhead,
+  { above, ...named }: Named,
+  wanted: Wanted,
 ): Promise<{ account: AccountRow; key: Key; found: FoundAhead } | undefined> {
-  const [row] = await selectAhead[wanted](db, { ...named, fingerprint: named.fingerprint.toLowerCase() });
+  const values = { ...named, fingerprint: named.fingerprint.toLowerCase(), aboveParent: above.parent, aboveName: above.name };
+  const [row] = await selectAhead[wanted](db, values);
   if (row === undefined || row.key === null) return undefined;
-  const { key, entry, bytes, ...account } = row;
-  return { account, key, found: { entry: entry ?? undefined, bytes: bytes === null ? undefined : asBytes(bytes) } };
+  const { key, entry, bytes, directory, ...account } = row;
+  const found = { entry: entry ?? undefined, directory: directory ?? undefined, bytes: bytes === null ? undefined : asBytes(bytes) };
+  return { account, key, found };
 }
 
 /** The account with this login; for the compute service also with this UUID. */

@@ -15,7 +15,8 @@ import { limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
 import { refuseAnonymous, signatureRefusals, type SignatureRefusals } from './signature-refusals.ts';
 import { isPostgres } from '../store/engine-of.ts';
-import type { AccountRow, EntryRow } from '../store/schema.ts';
+import type { DirectoryKey } from '../store/counts.ts';
+import type { AccountRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
 /** Seconds by which the date of a request may differ from the service's clock. */
@@ -141,9 +142,10 @@ function explainSignature({ texts, algorithm, keyId }: Claim): string {
 
 /** An entry that a request is likely to be about, and what was at its place when the sender was looked up. */
 export interface EntryAhead {
-  readonly place: Pick<EntryRow, 'parent' | 'name'> & { readonly login: string };
-  /** Whether the request reads what is there. */
-  readonly reads: boolean;
+  readonly place: DirectoryKey & { readonly login: string };
+  /** The directory that holds it. */
+  readonly above: DirectoryKey;
+  readonly method: string;
   /** Undefined where nobody looked. */
   found?: FoundAhead | undefined;
 }
@@ -156,9 +158,10 @@ async function lookAhead(
   isLikely: () => boolean,
 ): Promise<{ account: AccountRow; key: Key } | undefined> {
   if (ahead === undefined || user !== undefined || !isPostgres(store.db)) return undefined;
-  const { parent, name } = ahead.place;
-  const wanted = ahead.reads && ahead.place.login === login && isLikely() ? 'bytes' : 'entry';
-  const looked = await findAhead(store.db, { login, fingerprint: key, parent, name }, wanted);
+  const { place, above, method } = ahead;
+  const more = { GET: 'bytes', PUT: 'directory' } as const;
+  const wanted = (method === 'GET' || method === 'PUT') && place.login === login && isLikely() ? more[method] : 'entry';
+  const looked = await findAhead(store.db, { login, fingerprint: key, parent: place.parent, name: place.name, above }, wanted);
   ahead.found = looked?.found;
   return looked;
 }

@@ -3,6 +3,7 @@ import { build } from '../../base/build.ts';
 import type { LocalStore } from '../store/open.ts';
 import { keepLease, takeLease } from '../store/postgres/lease.ts';
 import { openClusterStore, openPostgres, type ClusterStoreOptions } from '../store/postgres/open.ts';
+import type { Admission } from '../store/postgres/write.ts';
 
 /** Where a command of operators stores contents. */
 export interface StoringOptions extends Pick<ClusterStoreOptions, 'database' | 'bytes' | 'connections'> {
@@ -24,7 +25,8 @@ export async function workUnderLease<T>(
   const ends: (() => Promise<void>)[] = [() => own.destroy()];
   try {
     // First, as it looks whether the tables are those of this release.
-    const store = await openClusterStore({ ...places, admit: (transaction) => lease.admit(transaction) });
+    const admission: Admission = { admit: (transaction) => lease.admit(transaction), leaseOf: () => lease.leaseOf() };
+    const store = await openClusterStore({ ...places, admission });
     ends.push(() => store.close());
     const lease = await takeLease(own, { address: `${role} ${pid} of ${hostname()}`, version: build.version });
     // Where the database is away it ends by itself.

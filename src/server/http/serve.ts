@@ -65,8 +65,8 @@ export interface ServiceOptions<T extends Operations> {
   readonly refusal?: (() => ApiError | undefined) | undefined;
   /** Storage: what is at a path below an account. */
   readonly entryAt?: (store: Store, login: string, path: string) => Promise<EntryRow['type'] | undefined>;
-  /** Storage: where the entry is that a path names; undefined for a path that is none. */
-  readonly placeAt?: (inputs: Match['inputs']) => EntryAhead['place'] | undefined;
+  /** Storage: where the entry is that a path names, and its directory; undefined for a path that has none. */
+  readonly placeAt?: (inputs: Match['inputs']) => Pick<EntryAhead, 'place' | 'above'> | undefined;
   /** Storage: throws 404 when the account has no multipart upload of the id in a path. */
   readonly assertUpload?: (store: Store, account: AccountRow, inputs: Match['inputs']) => Promise<void>;
   /** Storage: answers `OPTIONS`, which browsers send before a request of a page of another origin, without a signature. */
@@ -197,7 +197,7 @@ async function answer<T extends Operations>(
   else requireSecure(connection, request.method, presigned);
 
   const place = options.placeAt?.(matches.candidates[0].inputs);
-  const ahead: EntryAhead | undefined = place && { place, reads: request.method === 'GET' };
+  const ahead: EntryAhead | undefined = place && { ...place, method: request.method };
   const caller = await authenticate(service, request, store, { now: now(), requestTime: requestTime() }, settings, ahead);
   exchange.caller = caller;
   if (caller.kind !== 'anonymous') {

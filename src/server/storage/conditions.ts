@@ -9,6 +9,11 @@ export interface Conditions {
   ifUnmodifiedSince?: string | undefined;
 }
 
+/** Whether a request has conditions. */
+export function isConditional({ ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince }: Conditions): boolean {
+  return [ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince].some((each) => each !== undefined);
+}
+
 type Verdict = 'go on' | 'not modified' | 'failed';
 
 /** Whether a read may go on or answers 304. @throws 412 `PreconditionFailed`. */

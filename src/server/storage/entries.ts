@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import { ApiError } from '../../base/errors.ts';
+import type { FoundAhead } from '../access/accounts.ts';
 import { changeCount, dropCounts, selectCount } from '../store/counts.ts';
 import { isPostgres } from '../store/engine-of.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
@@ -17,6 +18,9 @@ const childrenLimit = 1_000_000;
  * can be left between two times of folding.
  */
 const limitMargin = 100_000;
+
+/** Entries that the row of a directory may have for another one to be added without counting. */
+export const uncountedChildren = childrenLimit - limitMargin;
 
 /** An entry that is about to be written, as it is now, and the directory that holds it. */
 export interface Found {
@@ -100,7 +104,7 @@ export async function isEmpty(db: Kysely<Schema>, { path }: Pick<Place, 'path'>)
 
 /** @throws 409 `DirectoryLimitExceeded` when nothing can be added to a directory */
 async function assertRoomIn(db: Kysely<Schema>, place: Place, { children }: EntryRow): Promise<void> {
-  if (children < childrenLimit - limitMargin) return;
+  if (children < uncountedChildren) return;
   // Others that add to it have added before, or wait.
   await findEntry(db, place, 'own');
   const count = (await findCounted(db, place))?.count ?? 0;
@@ -110,14 +114,17 @@ async function assertRoomIn(db: Kysely<Schema>, place: Place, { children }: Entr
 
 /**
  * The entry and its parent, for writing; in a transaction the parent stays and the entry is one's own.
+ * @param ahead what was there when it was looked up together with who sent the request, outside of a transaction
  * @throws 404 `DirectoryDoesNotExist`, 400 `ParentNotDirectory`, 409 `DirectoryLimitExceeded`.
  */
-export async function findForWriting(db: Kysely<Schema>, place: Place): Promise<Found> {
+export async function findForWriting(db: Kysely<Schema>, place: Place, ahead?: FoundAhead): Promise<Found> {
   const above = parentOf(place);
-  const parent = above && (await findEntry(db, above, 'present'));
+  // What was looked up is taken as it is where it is all that is needed.
+  const known = ahead?.directory === undefined ? undefined : ahead;
+  const parent = known ? known.directory : above && (await findEntry(db, above, 'present'));
   if (!above || !parent) throw new ApiError(404, 'DirectoryDoesNotExist', `${place.parent} does not exist: create the directory first`);
   if (parent.type !== 'directory') throw new ApiError(400, 'ParentNotDirectory', `${place.parent} is not a directory`);
-  const entry = await findEntry(db, place, 'own');
+  const entry = known ? known.entry : await findEntry(db, place, 'own');
   if (!entry) await assertRoomIn(db, above, parent);
   return { parent, entry };
 }

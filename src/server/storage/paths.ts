@@ -25,11 +25,13 @@ export function placeOf(login: string, path: string): Place {
   return locate(login, parts);
 }
 
-/** The place that the inputs of an operation's path name; undefined where they name none. */
-export function placeAt({ account, path }: Readonly<Record<string, string>>): Place | undefined {
+/** The place that the inputs of an operation's path name, and that of its directory; undefined where they name none. */
+export function placeAt({ account, path }: Readonly<Record<string, string>>): { place: Place; above: Place } | undefined {
   if (account === undefined || path === undefined) return undefined;
   try {
-    return placeOf(account, path);
+    const place = placeOf(account, path);
+    const above = parentOf(place);
+    return above && { place, above };
   } catch (error) {
     // Who may not ask is told that first.
     if (error instanceof ApiError) return undefined;

@@ -14,6 +14,7 @@ import { createLimitIndexes } from './limit-indexes.ts';
 import { addMemberSlots } from './member-slots.ts';
 import { createFirstTables } from './tables.ts';
 import { createOldJobsIndex } from './old-jobs-index.ts';
+import { createPutObject } from './put-object-function.ts';
 import { createRequestTokens } from './request-tokens-table.ts';
 import { addTaskLeases } from './task-lease-columns.ts';
 import { createUploadDigestTable } from './upload-digest-table.ts';
@@ -40,6 +41,7 @@ export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createRequestTokens,
   addMemberSlots,
   createContentsFolder,
+  createPutObject,
 ];
 
 export interface StepTable {

@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { ByteStore } from './bytes.ts';
+import type { ObjectPut } from './object-put.ts';
 import type { RunningDigest } from './running-digest.ts';
 import type { Schema } from './schema.ts';
 
@@ -27,6 +28,11 @@ export interface Store {
    * transaction writes at a time, it is `write`; on PostgreSQL many writers in one directory do not stand in each other's way.
    */
   writeEntry<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
+  /**
+   * Puts an object in its place by one statement, for which its gateway waits once. False where what is there, or its directory, is not as
+   * it was read, or where it takes more than that: then nothing was written, and `writeEntry` decides. Absent where a wait costs nothing.
+   */
+  readonly putAtOnce?: ((put: ObjectPut) => Promise<boolean>) | undefined;
   /**
    * Says that something begins to read contents, where other processes may remove them; the function that is returned says that it is over.
    * Absent where one process alone has the contents.

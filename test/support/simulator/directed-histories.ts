@@ -1,6 +1,7 @@
 import { steps } from '../../../src/server/store/migrations.ts';
 import { migratePostgres } from '../../../src/server/store/postgres/migrate.ts';
 import type { SimulatedGateway } from './gateway.ts';
+import { putScenarios } from './put-histories.ts';
 import type { Asked, Begun, Scenario, Script } from './script.ts';
 import { taskScenarios } from './task-histories.ts';
 
@@ -14,13 +15,6 @@ const large = Buffer.from('large\n'.repeat(4000));
 /** The smallest part of an upload but the last. */
 const part = Buffer.alloc(5 * 1024 ** 2, 'part\n');
 const small = Buffer.from('small\n');
-
-const succeeded = ({ answered }: Asked): boolean => answered !== undefined && answered.status < 300;
-
-/** Of two that exclude each other. */
-function assertOneAtMost(script: Script, asked: readonly Asked[]): void {
-  if (asked.every(succeeded)) script.wrong.push(`all of these succeeded: ${asked.map(({ task }) => task).join(', ')}`);
-}
 
 /** A gateway sleeps between the bytes of an object and its row, until others have removed what nothing names. */
 async function sleepBeforeWrite(script: Script): Promise<void> {
@@ -167,7 +161,7 @@ async function writeSameVersion(script: Script): Promise<void> {
     at: [/^update entries/u, /^commit/u],
     second: (gateway) => script.ask(gateway, removes ? 'DELETE' : 'PUT', `${stor}/a`, { ...(!removes && { body }), headers: condition }),
   });
-  assertOneAtMost(script, both);
+  script.excludeEachOther(...both);
 }
 
 /** An object is removed while it gets another name. */
@@ -193,7 +187,7 @@ async function fillAndRemove(script: Script): Promise<void> {
     at: [/^insert entries/u, /^insert count_changes/u, /^commit/u],
     second: (gateway) => script.ask(gateway, 'DELETE', `${stor}/d`),
   });
-  assertOneAtMost(script, both);
+  script.excludeEachOther(...both);
 }
 
 async function createUpload(script: Script, gateway: SimulatedGateway): Promise<{ path: string }> {
@@ -232,7 +226,7 @@ async function commitAndAbort(script: Script): Promise<void> {
     at: [/^insert entries/u, /^delete entries/u, /^update uploads/u, /^commit/u],
     second: (gateway) => script.ask(gateway, 'POST', `${path}/abort`),
   });
-  assertOneAtMost(script, both);
+  script.excludeEachOther(...both);
 }
 
 /** Two processes start at the same time, on a database without any table. */
@@ -274,6 +268,7 @@ export const scenarios = {
   fillAndRemove,
   addPartToEnded,
   commitAndAbort,
+  ...putScenarios,
   ...taskScenarios,
 } satisfies Readonly<Record<string, Scenario>>;
 

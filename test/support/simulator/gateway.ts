@@ -31,6 +31,8 @@ export interface World {
   readonly bytes: SimulatedBytes;
   /** Headers by which requests are known as those of `demo`. */
   readonly signed: Readonly<Record<string, string>>;
+  /** Whether gateways put objects by one statement, in the midst of which nobody can be held. */
+  readonly putsAtOnce: boolean;
   /** Answers 500, which there must be none of in any order of events. */
   readonly failures: string[];
   /** Who is no process of the product: clients, and whoever looks at the end. */
@@ -54,12 +56,14 @@ export class NoAnswer extends Error {}
 const elsewhere = { wake: () => undefined, problemOf: () => undefined, detected: Promise.resolve(undefined) };
 
 /** The store of one process. */
-export function openStore({ database, bytes }: World, group: Group, lease?: Lease): LocalStore {
+export function openStore({ database, bytes, putsAtOnce }: World, group: Group, lease?: Lease): LocalStore {
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: database.pool(group) }) });
+  const { putAtOnce, ...writes } = createWrites(db, lease);
   return {
     db,
     bytes: bytes.of(group),
-    ...createWrites(db, lease?.admit),
+    ...writes,
+    ...(putsAtOnce && { putAtOnce }),
     ...(lease && { beginReading: () => lease.begin().end }),
     close: async () => undefined,
   };

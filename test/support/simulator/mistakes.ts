@@ -24,6 +24,31 @@ function withoutLock(table: string, columns: readonly [string, string], lock: st
   return without(new RegExp(`(from "${table}" where "${first}" = \\$1 and "${second}" = \\$2) ${lock}$`, 'u'), '$1');
 }
 
+/** The function that puts objects without one of its rules: another function, which is called in its place. */
+interface MistakenFunction {
+  readonly name: string;
+  readonly pattern: RegExp;
+  readonly replacement: string;
+}
+
+export const mistakenFunctions: readonly MistakenFunction[] = [
+  { name: 'put_without_lease', pattern: /if own_lease is not null then/u, replacement: 'if false then' },
+  { name: 'put_without_seen', pattern: /if is_bound and/gu, replacement: 'if false and' },
+  { name: 'put_without_own', pattern: /for no key update/u, replacement: '' },
+  { name: 'put_without_present', pattern: /(name = above_name) for key share/u, replacement: '$1' },
+];
+
+/** The definition of a mistaken function. @param definition of `put_object`, as the server tells it */
+export function defineMistaken(definition: string, { name, pattern, replacement }: MistakenFunction): string {
+  if (!pattern.test(definition)) throw new Error(`put_object has no ${String(pattern)}`);
+  return definition.replace('put_object(', `${name}(`).replace(pattern, replacement);
+}
+
+/** Calls it. */
+function calling(name: MistakenFunction['name']): Required<Mutation> {
+  return { rewrite: (sql) => sql.replace('select put_object(', `select ${name}(`) };
+}
+
 const entryKey = ['parent', 'name'] as const;
 const uploadKey = ['id', 'account'] as const;
 
@@ -84,6 +109,26 @@ export const mistakes: readonly Mistake[] = [
     rule: 'who removes a directory has it alone',
     shownBy: ['fillAndRemove'],
     ...withoutLock('entries', entryKey, 'for update'),
+  },
+  {
+    rule: 'an object is put by one statement under a lease that is in force',
+    shownBy: ['sleepBeforePut'],
+    ...calling('put_without_lease'),
+  },
+  {
+    rule: 'an object is put by one statement in the place of the version that was looked up',
+    shownBy: ['putReplaced'],
+    ...calling('put_without_seen'),
+  },
+  {
+    rule: 'who puts an object by one statement has its entry',
+    shownBy: ['putDuringRemoval'],
+    ...calling('put_without_own'),
+  },
+  {
+    rule: 'who puts an object by one statement keeps its directory there',
+    shownBy: ['putIntoRemoved'],
+    ...calling('put_without_present'),
   },
   {
     rule: 'an upload that gets a part stays open meanwhile',

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { foldCounts } from '../../../src/server/store/counts.ts';
 import { openPostgres } from '../../../src/server/store/postgres/open.ts';
 import { createWrites } from '../../../src/server/store/postgres/write.ts';
@@ -7,6 +8,7 @@ import type { LocalStore } from '../../../src/server/store/open.ts';
 import { runStatement } from '../postgres.ts';
 import { shareRsaKey } from '../rsa-keys.ts';
 import { signHeaders } from '../service.ts';
+import { defineMistaken, mistakenFunctions } from './mistakes.ts';
 import { SimulatedDatabase, takeClock } from './database.ts';
 import { simulateStorage, type Outcome, type StorageOptions } from './storage-history.ts';
 
@@ -39,6 +41,13 @@ const written = [
 /** Puts the tables back as they were at first, with nothing of an earlier simulation in their files: the order of rows is the same each time. */
 const startAnew = `truncate ${written.join(', ')} restart identity; insert into entries select * from sim.first_entries order by parent, name`;
 
+async function defineMistakes(url: string): Promise<void> {
+  const db = await openPostgres(url);
+  const { rows } = await sql<{ definition: string }>`select pg_get_functiondef(cast('put_object' as regproc)) as definition`.execute(db);
+  await db.destroy();
+  for (const each of mistakenFunctions) await runStatement(url, defineMistaken(rows[0]?.definition ?? '', each));
+}
+
 /** @param url a database that was migrated, in which nothing is */
 export async function prepareSimulations(url: string): Promise<Simulations> {
   const db = await openPostgres(url);
@@ -48,6 +57,7 @@ export async function prepareSimulations(url: string): Promise<Simulations> {
   await foldCounts(db);
   await db.destroy();
   await takeClock(url);
+  await defineMistakes(url);
   await runStatement(url, 'create table sim.first_entries as select * from entries');
   const signed = signHeaders('storage', { key, keyId: `/demo/keys/${key.fingerprint}` }) as Readonly<Record<string, string>>;
   const database = new SimulatedDatabase(url);

@@ -158,6 +158,12 @@ export class Script {
     await this.overOrStuck(this.attempt(operator, 'a collection', work));
   }
 
+  /** Notes it where all of these succeeded, of which one may at most. */
+  excludeEachOther(...asked: readonly Asked[]): void {
+    const isDone = asked.every(({ answered }) => answered !== undefined && answered.status < 300);
+    if (isDone) this.wrong.push(`all of these succeeded: ${asked.map(({ task }) => task).join(', ')}`);
+  }
+
   /** Does work of a process, which nothing is in the way of. */
   async run<T>({ group }: SimulatedGateway, task: string, work: () => Promise<T>): Promise<T> {
     const done = this.attempt(group, task, work);

@@ -8,6 +8,7 @@ import { SimulatedBytes } from './bytes.ts';
 import type { Rewrite, SimulatedDatabase } from './database.ts';
 import { openStore, startGateway, tellDeath, type SimulatedGateway, type World } from './gateway.ts';
 import { scenarios, type ScenarioName } from './directed-histories.ts';
+import { putScenarios } from './put-histories.ts';
 import { takeGlobals } from './globals.ts';
 import { Script, type Scenario } from './script.ts';
 import { Simulation, type Dangers } from './simulation.ts';
@@ -193,7 +194,9 @@ export async function simulateStorage(
   const simulation = new Simulation(seed);
   await database.begin(simulation, mutation.rewrite ?? ((sql) => sql));
   const [outside, operator] = [simulation.addGroup('outside'), simulation.addGroup('operator')];
-  const world: World = { simulation, database, bytes: new SimulatedBytes(simulation), signed, failures: [], outside, operator };
+  const bytes = new SimulatedBytes(simulation);
+  const putsAtOnce = isRandom(work) || Object.hasOwn(putScenarios, work);
+  const world: World = { simulation, database, bytes, signed, putsAtOnce, failures: [], outside, operator };
   const giveBack = takeGlobals(simulation, seed);
   try {
     const found = isRandom(work) ? await simulateClients(world, work) : await simulateScenario(world, scenarios[work]);

@@ -4,6 +4,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { createEpochs, type Reading, type Running, type Term } from './epochs.ts';
+import type { Admission } from './write.ts';
 
 /** Seconds for which a gateway is taken for alive after it said so. */
 export const usualLifetime = 15;
@@ -28,14 +29,14 @@ export interface LeaseOptions {
  * A lease that ended is taken again under a new id: what began under the old one cannot write any more. What it reads is safe for as long
  * as the row of the old one was there; whoever removes contents removes the rows of leases that ended first.
  */
-export interface Lease {
+export interface Lease extends Admission {
   /** Of its row now. */
   readonly id: string;
   /** Milliseconds since it was renewed last. */
   age(): number;
   /** True from when the database said that it has ended until it was taken again. Never because the database is away. */
   isLost(): boolean;
-  /** Runs first in each transaction that writes; the lease is not removed before that transaction ends. @throws {StoreUnavailable} when it is lost */
+  /** The lease is not removed before the transaction ends. @throws {StoreUnavailable} when it is lost */
   admit(transaction: Transaction<Schema>): Promise<void>;
   /** Something begins that reads or writes contents. */
   begin(): Running;
@@ -83,6 +84,7 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
   }
 
   const owner = randomUUID();
+  const leaseOf = (): string => (bound.getStore() ?? term).id;
   let term: Term = { id: owner, isLost: false };
   terms.add(term);
   const first = await read(() => insert(db, term.id, sql`clock_timestamp()`));
@@ -123,8 +125,9 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
     },
     age: () => clock() - renewed,
     isLost: () => isLost,
+    leaseOf,
     async admit(transaction) {
-      const { id } = bound.getStore() ?? term;
+      const id = leaseOf();
       const { rows } = await sql`
         select id from gateways where id = ${id} and until > clock_timestamp() for key share`.execute(transaction);
       if (rows.length === 0) throw new StoreUnavailable('this gateway has lost its lease');

@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, type Transaction } from 'kysely';
+import { Kysely, PostgresDialect } from 'kysely';
 import { LocalError } from '../../../base/errors.ts';
 import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../unavailable.ts';
@@ -11,7 +11,7 @@ import { assertContentsFolder } from './contents-folder.ts';
 import { assertMigrated } from './migrate.ts';
 import { createNotices } from './notices.ts';
 import { openPool } from './pool.ts';
-import { createWrites } from './write.ts';
+import { createWrites, type Admission } from './write.ts';
 
 /** Where a database is, without what is secret about it. */
 export function describeDatabase(url: string): string {
@@ -56,8 +56,8 @@ export interface ClusterStoreOptions {
   readonly log?: ((line: string) => void) | undefined;
   /** Connections to the database at once. */
   readonly connections?: number | undefined;
-  /** Runs first in each transaction that writes, and throws where this process must not write. */
-  readonly admit?: ((transaction: Transaction<Schema>) => Promise<void>) | undefined;
+  /** Under which this process writes. */
+  readonly admission?: Admission | undefined;
   /** Says that something begins to read contents. */
   readonly beginReading?: Store['beginReading'];
 }
@@ -99,11 +99,11 @@ async function openBytes(db: Kysely<Schema>, { bytes, log = () => undefined }: C
  * @throws {LocalError} when the database or the place of the contents cannot be used, or has another version than this release.
  */
 export async function openClusterStore(options: ClusterStoreOptions): Promise<LocalStore> {
-  const { database, connections, admit, beginReading } = options;
+  const { database, connections, admission, beginReading } = options;
   const db = await openPostgres(database, connections);
   try {
     await assertMigrated(db);
-    const writes = createWrites(db, admit);
+    const writes = createWrites(db, admission);
     const { bytes, close } = await openBytes(db, options);
     const notices = createNotices(db, database, options.log ?? (() => undefined));
     return {
