@@ -119,10 +119,12 @@ test('a sandbox that an earlier start found is shown before the trial is over, a
     const steps = [
       'cloud local start --compute-port 0 --stor-port 0 -q -o name',
       'echo hello > f; cloud stor put -q f /demo/stor/f',
+      // The outcome of the trial is written when it is over, unless the service ends before.
+      `timeout 60 bash -c 'until [ -s ${memory} ]; do sleep 0.1; done'`,
       'cloud local stop -q',
       // As if the last trial on this very machine had found one.
       `sed -i 's/"isolation":"off"/"isolation":"bubblewrap","memoryLimit":"cgroup v2"/' ${memory}; grep -c bubblewrap ${memory}`,
-      'cloud local start -q -j',
+      'cloud local start --compute-port 0 --stor-port 0 -q -j',
       `cloud jobs run --map '${task}' /demo/stor/f; echo "exit $?"`,
       'cloud local status -j; cloud doctor; cloud local stop -q',
       `grep -c bubblewrap ${memory}`,
