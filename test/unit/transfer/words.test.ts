@@ -20,6 +20,18 @@ test('names are ordered by their UTF-8 bytes', () => {
   expect(['a/b', 'a', 'a.b', 'a/a'].toSorted(comparePaths)).toEqual(['a', 'a/a', 'a/b', 'a.b']);
 });
 
+test('paths are ordered by their names, one after the other, and a directory comes before what is in it', () => {
+  const name = fc.string({ unit: fc.constantFrom('a', 'b', '\u0001', '!', '0', '\uffff', '😀'), maxLength: 3 });
+  const path = fc.array(name, { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(path, path, (a, b) => {
+      const at = a.findIndex((each, index) => each !== b[index]);
+      const expected = at === -1 || at >= b.length ? a.length - b.length : compareNames(a[at] ?? '', b[at] ?? '');
+      expect(sign(comparePaths(a.join('/'), b.join('/')))).toBe(sign(expected));
+    }),
+  );
+});
+
 test.each([
   ['*.gz', 'a.gz', true],
   ['*.gz', 'a/b.gz', false],
@@ -42,7 +54,7 @@ test.each([
 });
 
 test('any text matches itself with its special characters bracketed', () => {
-  fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (text) => createMatcher(text.replace(/[*?[]/g, '[$&]'))(text)));
+  fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (text) => createMatcher(text.replace(/[*?[\\]/g, '[$&]'))(text)));
   expect(() => createMatcher('[z-a]')).toThrow(UsageError);
 });
 
