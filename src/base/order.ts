@@ -1,5 +1,12 @@
+const slash = '/'.charCodeAt(0);
+
 function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff;
+}
+
+/** Order of two UTF-16 units that differ, by the UTF-8 bytes of their characters. */
+function compareUnits(left: number, right: number): number {
+  return isSurrogate(left) === isSurrogate(right) ? left - right : Number(isSurrogate(left)) - Number(isSurrogate(right));
 }
 
 /** Order of the UTF-8 bytes of two names, as listings have it. JavaScript's own order differs above U+FFFF. */
@@ -8,20 +15,21 @@ export function compareNames(a: string, b: string): number {
   for (let index = 0; index < length; index += 1) {
     const left = a.charCodeAt(index);
     const right = b.charCodeAt(index);
-    if (left === right) continue;
-    return isSurrogate(left) === isSurrogate(right) ? left - right : Number(isSurrogate(left)) - Number(isSurrogate(right));
+    if (left !== right) return compareUnits(left, right);
   }
   return a.length - b.length;
 }
 
 /** Order in which trees are walked: component by component, a directory before what is in it. */
 export function comparePaths(a: string, b: string): number {
-  const left = a.split('/');
-  const right = b.split('/');
-  const length = Math.min(left.length, right.length);
+  const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index += 1) {
-    const order = compareNames(left[index] ?? '', right[index] ?? '');
-    if (order !== 0) return order;
+    const left = a.charCodeAt(index);
+    const right = b.charCodeAt(index);
+    if (left === right) continue;
+    // Where a component ends, the shorter name comes first.
+    if (left === slash || right === slash) return left === slash ? -1 : 1;
+    return compareUnits(left, right);
   }
-  return left.length - right.length;
+  return a.length - b.length;
 }

@@ -5,6 +5,8 @@ export interface PoolOptions {
   /** Pieces of work under way at once. */
   readonly limit: number;
   readonly signal?: AbortSignal | undefined;
+  /** False while no item is to be taken; asked again whenever work ends or a result is taken. */
+  readonly mayTake?: () => boolean;
 }
 
 /**
@@ -14,7 +16,7 @@ export interface PoolOptions {
 export async function* runPool<T, R>(
   items: AsyncIterable<T> | Iterable<T>,
   work: (item: T) => Promise<R>,
-  { limit, signal }: PoolOptions,
+  { limit, signal, mayTake = () => true }: PoolOptions,
 ): AsyncGenerator<R> {
   const source = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
   const results: R[] = [];
@@ -29,35 +31,52 @@ export async function* runPool<T, R>(
     failure ??= { error };
   }
 
+  function end(): void {
+    running -= 1;
+    fetchNext();
+    wake();
+  }
+
   function begin(item: T): void {
     running += 1;
-    work(item)
-      .then((result) => results.push(result), fail)
-      .finally(() => {
-        running -= 1;
-        fetchNext();
-        wake();
-      });
+    // Both ends of each promise at once: what is added to it by `finally` costs as much again, for each item.
+    work(item).then(
+      (result) => {
+        results.push(result);
+        end();
+      },
+      (error: unknown) => {
+        fail(error);
+        end();
+      },
+    );
+  }
+
+  function goOn(): void {
+    fetching = false;
+    fetchNext();
+    wake();
   }
 
   /** Takes the next item when there is room, whether or not somebody takes a result just now: a slow reader of results holds up no work. */
   function fetchNext(): void {
-    if (failure || isOver || fetching || running >= limit || results.length >= limit) return;
+    if (failure || isOver || fetching || running >= limit || results.length >= limit || !mayTake()) return;
     if (signal?.aborted === true) {
       isOver = true;
       return;
     }
     fetching = true;
-    Promise.resolve(source.next())
-      .then((next) => {
+    Promise.resolve(source.next()).then(
+      (next) => {
         if (next.done === true) isOver = true;
         else if (!failure && !isClosed) begin(next.value);
-      }, fail)
-      .finally(() => {
-        fetching = false;
-        fetchNext();
-        wake();
-      });
+        goOn();
+      },
+      (error: unknown) => {
+        fail(error);
+        goOn();
+      },
+    );
   }
 
   try {
@@ -102,40 +121,15 @@ export async function* runOrdered<T, R>(
   { limit, signal, window = limit * 64 }: PoolOptions & { readonly window?: number },
 ): AsyncGenerator<R> {
   const held = new Map<number, R>();
+  let begun = 0;
   let next = 0;
-  let isStopped = false;
-  let release = (): void => undefined;
-  function stop(): void {
-    isStopped = true;
-    release();
+  // Items are begun in their order. While there is no room, the first of them is under way: its end asks again.
+  async function workOn(item: T): Promise<{ number: number; result: R }> {
+    const number = begun;
+    begun += 1;
+    return { number, result: await work(item) };
   }
-  function isFull(number: number): boolean {
-    return !isStopped && number - next >= window;
-  }
-  function waitForRoom(): Promise<void> {
-    return new Promise((resolve) => {
-      release = resolve;
-    });
-  }
-  async function* numberItems(): AsyncGenerator<{ number: number; item: T }> {
-    let number = 0;
-    for await (const item of items) {
-      while (isFull(number)) await waitForRoom();
-      if (isStopped) return;
-      yield { number, item };
-      number += 1;
-    }
-  }
-  async function workOn({ number, item }: { number: number; item: T }): Promise<{ number: number; result: R }> {
-    try {
-      return { number, result: await work(item) };
-    } catch (error) {
-      // Whoever waits for this result would wait for ever.
-      stop();
-      throw error;
-    }
-  }
-  const results = runPool(numberItems(), workOn, { limit, signal });
+  const results = runPool(items, workOn, { limit, signal, mayTake: () => begun - next < window });
   try {
     for (let got = await results.next(); got.done !== true; got = await results.next()) {
       held.set(got.value.number, got.value.result);
@@ -145,10 +139,8 @@ export async function* runOrdered<T, R>(
         next += 1;
         yield first;
       }
-      release();
     }
   } finally {
-    stop();
     await results.return(undefined);
   }
 }

@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { createReadStream, lstatSync, type BigIntStats } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { isSystemError, LocalError } from '../../base/errors.ts';
 import { readState, type FileState } from './file-state.ts';
 import { createLinkReader, type LinkPolicy, type LinkReader, type LinkReason } from './links.ts';
@@ -97,7 +98,7 @@ async function readNames(folder: string, root: string, { onError, onSkip }: Loca
       continue;
     }
     if (folder === root && isManifest(name)) continue;
-    if (Buffer.from(name).equals(raw)) names.push(name);
+    if (isUtf8(raw)) names.push(name);
     else await onError(new NoPartError(`${join(folder, name)}: the name is not UTF-8: left out`));
   }
   return names.sort(compareNames);
@@ -105,6 +106,8 @@ async function readNames(folder: string, root: string, { onError, onSkip }: Loca
 
 interface Level {
   folder: string;
+  /** What is before the name in the path of an entry. */
+  prefix: string;
   rel: string;
   own: LocalVisit | undefined;
   names: string[];
@@ -119,7 +122,7 @@ export async function* walkLocal(root: string, options: LocalWalkOptions): Async
   const inspect = createInspector(links);
   async function openLevel(folder: string, rel: string, own: LocalVisit | undefined): Promise<Level | undefined> {
     try {
-      return { folder, rel, own, names: await readNames(folder, root, options), at: 0, batch: [] };
+      return { folder, prefix: join(folder, sep), rel, own, names: await readNames(folder, root, options), at: 0, batch: [] };
     } catch (error) {
       if (!isSystemError(error)) throw error;
       await onError(error);
@@ -136,13 +139,12 @@ export async function* walkLocal(root: string, options: LocalWalkOptions): Async
       if (level.own) yield { ...level.own, kind: 'leave' };
       continue;
     }
-    const { folder } = level;
     if (level.batch.length === 0) {
-      level.batch = await inspect(level.names.slice(level.at, level.at + batchSize).map((each) => join(folder, each)));
+      level.batch = await inspect(level.names.slice(level.at, level.at + batchSize).map((each) => level.prefix + each));
     }
     level.at += 1;
     const stats = level.batch.shift();
-    const file = join(folder, name);
+    const file = level.prefix + name;
     const rel = level.rel === '' ? name : `${level.rel}/${name}`;
     if (typeof stats === 'string') {
       if (!prune(rel)) onSkip?.(file, stats);

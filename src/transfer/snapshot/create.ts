@@ -72,7 +72,7 @@ async function* listJobs(making: Making): AsyncGenerator<Job> {
   const { engine, home, head, base } = making;
   const folders = createFolders(engine);
   const earlier = base ? readItems(engine, home, base.name, base.etag) : nothing<SnapshotItem>();
-  for await (const pair of mergeSides(listSource(making), earlier, nothing())) {
+  for await (const pair of mergeSides(listSource(making), earlier, [])) {
     if (!pair.from) continue;
     const path = joinPath(home.trees, `${head.tree}/${pair.rel}`);
     yield { pair, folder: pair.from.kind === 'directory' ? folders.add(path, undefined) : folders.find(path) };

@@ -54,7 +54,7 @@ function readLine(line: string): Known | undefined {
 }
 
 /** What an earlier run wrote, in the order of `comparePaths`. A line, or a file, that cannot be read is as good as none. */
-export async function* readMemory(file: string): AsyncGenerator<Known> {
+export function* readMemory(file: string): Generator<Known> {
   for (const line of readPrivateLines(file)) {
     const known = readLine(line);
     if (known) yield known;

@@ -11,18 +11,27 @@ export interface Pair<B extends Item = Item> {
   readonly known: Known | undefined;
 }
 
-/** A stream of which the next element can be looked at. */
+/** A side of which the next item can be looked at. */
 interface Reader<T> {
   readonly head: T | undefined;
+  /**
+   * Goes on to the next item. @throws {NetworkError} when that is not after the one before it: what is compared in another order seems to be
+   * missing, and would be removed
+   */
   advance(): Promise<void>;
 }
 
-async function createReader<T>(source: AsyncIterable<T>): Promise<Reader<T>> {
+async function createReader<T extends Item>(source: AsyncIterable<T>): Promise<Reader<T>> {
   const iterator = source[Symbol.asyncIterator]();
   let head: T | undefined;
   async function advance(): Promise<void> {
-    const next = await iterator.next();
-    head = next.done === true ? undefined : next.value;
+    const { done, value } = await iterator.next();
+    const item = done === true ? undefined : value;
+    if (head !== undefined && item !== undefined && comparePaths(head.rel, item.rel) >= 0) {
+      await iterator.return?.();
+      throw new NetworkError(`the listing is not in the order of names: ${item.rel} comes after ${head.rel}`, { code: 'UnreadableReply' });
+    }
+    head = item;
   }
   await advance();
   return {
@@ -33,40 +42,43 @@ async function createReader<T>(source: AsyncIterable<T>): Promise<Reader<T>> {
   };
 }
 
-async function take<T extends { readonly rel: string }>(reader: Reader<T>, rel: string): Promise<T | undefined> {
-  while (reader.head !== undefined && comparePaths(reader.head.rel, rel) < 0) await reader.advance();
-  const { head } = reader;
-  if (head === undefined || head.rel !== rel) return undefined;
-  await reader.advance();
-  return head;
+/** Finds what is known of paths that are asked for in their order. */
+function createLookup(memory: Iterable<Known>): (rel: string) => Known | undefined {
+  const lines = memory[Symbol.iterator]();
+  let next = lines.next();
+  return (rel) => {
+    while (next.done !== true && next.value.rel !== rel && comparePaths(next.value.rel, rel) < 0) next = lines.next();
+    if (next.done === true || next.value.rel !== rel) return undefined;
+    const { value } = next;
+    next = lines.next();
+    return value;
+  };
+}
+
+/** Which of two heads comes first, as a number below or above 0; 0 for the same path. */
+function compareHeads(a: Item | undefined, b: Item | undefined): number {
+  if (a === undefined) return 1;
+  return b === undefined ? -1 : comparePaths(a.rel, b.rel);
 }
 
 /**
- * The same items. @throws {NetworkError} for one that is not after the one before it: what is compared in another order seems to be missing, and
- * would be removed
+ * Brings two sorted sides, and the memory of an earlier run, together as streams: nothing is held but the heads. A path is compared once with
+ * the one before it on its side, once with the other side: of 10,000 files nothing else takes as long as steps that wait.
  */
-async function* checkOrder<T extends Item>(items: AsyncIterable<T>): AsyncGenerator<T> {
-  let last: string | undefined;
-  for await (const item of items) {
-    if (last !== undefined && comparePaths(last, item.rel) >= 0)
-      throw new NetworkError(`the listing is not in the order of names: ${item.rel} comes after ${last}`, { code: 'UnreadableReply' });
-    last = item.rel;
-    yield item;
-  }
-}
-
-/** Brings two sorted sides, and the memory of an earlier run, together as streams: nothing is held but the heads. */
 export async function* mergeSides<B extends Item>(
   from: AsyncIterable<Item>,
   to: AsyncIterable<B>,
-  memory: AsyncIterable<Known>,
+  memory: Iterable<Known>,
 ): AsyncGenerator<Pair<B>> {
-  const [left, right, known] = [await createReader(checkOrder(from)), await createReader(checkOrder(to)), await createReader(memory)];
+  const [left, right] = [await createReader(from), await createReader(to)];
+  const findKnown = createLookup(memory);
   for (;;) {
     const [a, b] = [left.head, right.head];
     if (a === undefined && b === undefined) return;
-    const rel = a !== undefined && (b === undefined || comparePaths(a.rel, b.rel) <= 0) ? a.rel : (b?.rel ?? '');
-    const pair = { rel, from: await take(left, rel), to: await take(right, rel) };
-    yield { ...pair, known: await take(known, rel) };
+    const order = compareHeads(a, b);
+    if (order <= 0) await left.advance();
+    if (order >= 0) await right.advance();
+    const rel = (order <= 0 ? a : b)?.rel ?? '';
+    yield { rel, from: order <= 0 ? a : undefined, to: order >= 0 ? b : undefined, known: findKnown(rel) };
   }
 }

@@ -127,7 +127,7 @@ async function decideRemovalSafely({ options, state, verified }: Run, pair: Pair
   return undefined;
 }
 
-async function* listPairs({ engine, options, state, removals }: Run): AsyncGenerator<Pair> {
+function listPairs({ engine, options, state, removals }: Run): AsyncGenerator<Pair> {
   const { task, filter, report, links, onSkip, isEmpty, memory } = options;
   const onError = async (error: unknown): Promise<void> => {
     state.deletes = false;
@@ -146,7 +146,7 @@ async function* listPairs({ engine, options, state, removals }: Run): AsyncGener
         links,
         onSkip: (file) => keepAbove(state, task.to.kind === 'local' ? relative(task.to.root, file) : file),
       });
-  yield* mergeSides(from, to, memory === undefined ? nothing<Known>() : readMemory(memory));
+  return mergeSides(from, to, memory === undefined ? [] : readMemory(memory));
 }
 
 async function* listJobs(run: Run): AsyncGenerator<Job> {

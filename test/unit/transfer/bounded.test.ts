@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { runPool } from '../../../src/base/parallel.ts';
+import { runOrdered, runPool } from '../../../src/base/parallel.ts';
 
 async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all = [];
@@ -64,6 +64,37 @@ test('a failure stops new work; what is under way ends first', async () => {
   await expect(collect(runPool([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], work, { limit: 4 }))).rejects.toThrow('three');
   expect(begun).toEqual([0, 1, 2, 3]);
   expect(ended).toEqual([0, 1, 2]);
+});
+
+test('in order: behind an item that takes long, others are begun up to the window and held', async () => {
+  const begun: number[] = [];
+  let release = (): void => undefined;
+  const first = new Promise<void>((resolve) => (release = resolve));
+  const items = Array.from({ length: 50 }, (_, item) => item);
+  const work = async (item: number): Promise<number> => {
+    begun.push(item);
+    if (item === 0) await first;
+    return item;
+  };
+  const results = collect(runOrdered(items, work, { limit: 3, window: 7 }));
+  for (let turn = 0; turn < 100; turn += 1) await setImmediate();
+  expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  release();
+  expect(await results).toEqual(items);
+  expect(begun).toEqual(items);
+});
+
+test('in order: a failure ends what waits for it, and nothing is begun any more', async () => {
+  const begun: number[] = [];
+  const work = async (item: number): Promise<number> => {
+    begun.push(item);
+    await setImmediate();
+    if (item === 1) throw new Error('one');
+    return item;
+  };
+  const items = Array.from({ length: 50 }, (_, item) => item);
+  await expect(collect(runOrdered(items, work, { limit: 2, window: 4 }))).rejects.toThrow('one');
+  expect(begun.length).toBeLessThan(10);
 });
 
 test('a source that fails is a failure; one that is left early is closed', async () => {

@@ -20,14 +20,26 @@ function items(...names: string[]): AsyncGenerator<Item> {
 }
 
 test('sides in another order than that of names are not compared: what is on both would seem to be on one, and be removed', async () => {
-  const pairs = await collect(mergeSides(items('a', 'b'), items('b', 'c'), give()));
+  const pairs = await collect(mergeSides(items('a', 'b'), items('b', 'c'), []));
   expect(pairs.map(({ rel, from, to }) => [rel, from?.rel, to?.rel])).toEqual([
     ['a', 'a', undefined],
     ['b', 'b', 'b'],
     ['c', undefined, 'c'],
   ]);
-  const wrong = [mergeSides(items('a', 'b'), items('b', 'a'), give()), mergeSides(items('a', 'a'), items('a'), give())];
+  const wrong = [mergeSides(items('a', 'b'), items('b', 'a'), []), mergeSides(items('a', 'a'), items('a'), [])];
   for (const sides of wrong) await expect(collect(sides)).rejects.toThrow(NetworkError);
+});
+
+test('what an earlier run knew comes with its path, and what it knew of paths that are gone is passed over', async () => {
+  const known = ['a', 'b/c', 'b/d', 'e'].map((rel) => ({ rel, etag: rel, mtime: 1n }));
+  const pairs = await collect(mergeSides(items('b', 'b/d', 'b.x'), items('b/d', 'c', 'e'), known));
+  expect(pairs.map(({ rel, from, to, known: found }) => [rel, from?.rel, to?.rel, found?.rel])).toEqual([
+    ['b', 'b', undefined, undefined],
+    ['b/d', 'b/d', 'b/d', 'b/d'],
+    ['b.x', 'b.x', undefined, undefined],
+    ['c', undefined, 'c', undefined],
+    ['e', undefined, 'e', 'e'],
+  ]);
 });
 
 test('a listing that begins anew whatever it is asked for comes to an end', async () => {
