@@ -53,22 +53,30 @@ test('an instance becomes an image with a verified copy in two datacenters; what
   await expectWhole('1.0.0');
 });
 
-test('killed in any step, cloud resume ends with the same state as one run, and with one image', { timeout: 120_000 }, async () => {
-  const moments = [
-    ['1.1.0', ['createimagefrommachine', 'stall:0'], []],
-    ['1.1.1', ['getimage', '503'], []],
-    ['1.1.2', ['exportimage', 'stall:0'], []],
-    ['1.1.3', ['getobject', 'stall:1'], []],
-    ['1.1.4', ['getimage', '503'], ['--data', 'east']],
-  ] as const;
-  for (const [version, fault, data] of moments) {
-    await killAtFault(user, pipeline(version, '--to', 'east'), fault, data.length > 0 ? data : ['--data', 'west']);
-    expect(await user.json('resume')).toMatchObject([{ kind: 'images', source: machine, target: `web@${version}`, state: 'interrupted' }]);
-    const resumed = await user.here(['resume', '--all']);
-    expect([version, resumed.code, resumed.stderr]).toEqual([version, 0, expect.stringContaining(`import web@${version}: done (east)`)]);
-    await expectWhole(version);
-  }
-});
+test(
+  'killed or interrupted in any step, cloud resume ends with the same state as one run, and with one image',
+  { timeout: 240_000 },
+  async () => {
+    const moments = [
+      ['1.1.0', ['createimagefrommachine', 'stall:0'], []],
+      ['1.1.1', ['getimage', '503'], []],
+      ['1.1.2', ['exportimage', 'stall:0'], []],
+      ['1.1.3', ['getobject', 'stall:1'], []],
+      ['1.1.4', ['getimage', '503'], ['--data', 'east']],
+      ['1.1.5', ['createimagefrommachine', 'stall:0'], [], 'SIGINT'],
+      ['1.1.6', ['exportimage', 'stall:0'], [], 'SIGINT'],
+    ] as const;
+    for (const [version, fault, data, signal] of moments) {
+      await killAtFault(user, pipeline(version, '--to', 'east'), fault, data.length > 0 ? data : ['--data', 'west'], signal);
+      expect(await user.json('resume')).toMatchObject([
+        { kind: 'images', source: machine, target: `web@${version}`, state: 'interrupted' },
+      ]);
+      const resumed = await user.here(['resume', '--all']);
+      expect([version, resumed.code, resumed.stderr]).toEqual([version, 0, expect.stringContaining(`import web@${version}: done (east)`)]);
+      await expectWhole(version);
+    }
+  },
+);
 
 test('a copy that was damaged before the run goes on is found and made again', async () => {
   await killAtFault(user, pipeline('1.2.0', '--to', 'east'), ['getimage', '503'], ['--data', 'east']);

@@ -6,12 +6,13 @@ import type { Sandbox } from './sandbox.ts';
 
 const program = resolve(import.meta.dirname, '../../bin/cloud');
 
-/** Ends a command by SIGKILL when the service with this data has had a failure for it, which goes on until then. */
+/** Ends a command by a signal when the service with this data has had a failure for it, which goes on until then. */
 export async function killAtFault(
   user: Sandbox,
   words: readonly string[],
   fault: readonly string[],
   data: readonly string[] = [],
+  signal: NodeJS.Signals = 'SIGKILL',
 ): Promise<void> {
   await user.cloud(['local', 'faults', 'add', ...fault, ...data, '-q']);
   const child = spawn(process.execPath, [program, ...words], { cwd: user.home, env: user.env, stdio: 'ignore' });
@@ -19,8 +20,8 @@ export async function killAtFault(
   const isHeld = async (): Promise<boolean> =>
     (await user.json<{ injected: number }[]>('local', 'faults', 'list', ...data)).some(({ injected }) => injected > 0);
   while (child.exitCode === null && !(await isHeld())) await sleep(50);
-  child.kill('SIGKILL');
+  child.kill(signal);
   await ended;
-  expect([fault, child.signalCode]).toEqual([fault, 'SIGKILL']);
+  expect([fault, child.signalCode]).toEqual([fault, signal]);
   await user.cloud(['local', 'faults', 'clear', ...data, '-q']);
 }
