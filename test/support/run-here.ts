@@ -35,7 +35,7 @@ export interface Here {
 }
 
 /** Milliseconds after which a command that runs here is interrupted. */
-const longest = 50_000;
+const longest = 120_000;
 
 /** Runs the program in this process, in a home. */
 export async function runIn(home: string, argv: readonly string[], place: Place = {}): Promise<Shown> {
