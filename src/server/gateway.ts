@@ -22,6 +22,7 @@ import { createLoadGuard } from './shed-load.ts';
 import type { LocalStore } from './store/open.ts';
 import type { Lease } from './store/postgres/lease.ts';
 import { followGarbage } from './operator/follow-garbage.ts';
+import { followTasks } from './operator/follow-tasks.ts';
 import { openWatch, type GatewayState, type Watch, type WatchOptions } from './operator/watch.ts';
 import type { OwnAddresses, ServiceSettings } from './settings.ts';
 
@@ -151,12 +152,14 @@ async function serve(
   const stopFolding = foldRegularly(store.db, log);
   const garbage = watch.adminUrl === undefined ? undefined : followGarbage(store.db);
   if (garbage !== undefined) state.garbage = garbage.read;
+  const tasks = watch.adminUrl === undefined ? undefined : followTasks(store.db);
+  if (tasks !== undefined) state.tasks = tasks.read;
   const { keepGarbage: keep, collects = true } = options;
   const collecting = collects ? keepCollecting({ store, settings, now, keeping, log, holder: lease.id, keep }) : undefined;
   const closeAll = async (patience?: number): Promise<void> => {
     await following?.stop();
     await stopFollowing?.();
-    const background = [engine?.close(), collecting?.stop(), stopFolding(), garbage?.stop()];
+    const background = [engine?.close(), collecting?.stop(), stopFolding(), garbage?.stop(), tasks?.stop()];
     await Promise.all([compute.close(patience), storage.close(patience), ...background]);
   };
   try {

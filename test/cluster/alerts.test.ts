@@ -7,6 +7,7 @@ import { alertRules, scrapeConfiguration } from '../../src/cli/guides/cluster-al
 import { awaitResponse, beginRequest, openGatewayHome, readText, type GatewayHome } from '../support/gateway-process.ts';
 import { readMetrics } from '../support/prometheus.ts';
 import { findPromtool, runPromtool } from '../support/promtool.ts';
+import { startWorkerProcess, type WorkerProcess } from '../support/worker-process.ts';
 
 /** The alerts of `cloud help cluster`: what Prometheus reads, that each fires when it should and not before, on series that gateways have. */
 
@@ -40,6 +41,7 @@ interface Case {
 
 const instance = { instance: 'a:7445' };
 const of = (name: string, labels = ''): string => `${name}{job="cloud",instance="a:7445"${labels}}`;
+const ofWorker = (name: string): string => `${name}{job="cloud-worker",instance="a:7445"}`;
 const ofA = { labels: { ...instance, job: 'cloud' } };
 
 const cases: Readonly<Record<string, Case>> = {
@@ -134,6 +136,32 @@ const cases: Readonly<Record<string, Case>> = {
       'cloud_build_info{job="cloud",instance="b:7445",version="1",commit="a"}': '1x400',
     },
   },
+  CloudWorkerDown: {
+    series: { [ofWorker('up')]: '0x20' },
+    quiet: '1m',
+    fires: '3m',
+    labels: { ...instance, job: 'cloud-worker' },
+    well: { [ofWorker('up')]: '1x30' },
+  },
+  CloudNoWorkers: {
+    series: { [of('cloud_tasks_waiting')]: '0 7x20', [of('cloud_cluster_task_slots')]: '0x20' },
+    quiet: '5m',
+    fires: '7m',
+    well: { [of('cloud_tasks_waiting')]: '7x20', [of('cloud_cluster_task_slots')]: '0x2 2x20' },
+  },
+  CloudTasksWaiting: {
+    series: { [of('cloud_tasks_waiting_age_seconds')]: '0+60x40' },
+    quiet: '20m',
+    fires: '22m',
+    well: { [of('cloud_tasks_waiting_age_seconds')]: '0+60x14 0+60x14 0+60x14' },
+  },
+  CloudPoisonInput: {
+    series: { [ofWorker('cloud_tasks_abandoned_total')]: '0x5 1x40' },
+    quiet: '5m',
+    fires: '8m',
+    labels: { ...instance, job: 'cloud-worker' },
+    well: { [ofWorker('cloud_tasks_abandoned_total')]: '3x40' },
+  },
 };
 
 const listSeries = (series: Case['series']): object[] => Object.entries(series).map(([name, values]) => ({ series: name, values }));
@@ -178,16 +206,23 @@ describe.skipIf(findPromtool() === undefined)('by promtool', () => {
   });
 });
 
-describe('metrics of a gateway', () => {
+describe('metrics of a gateway and a worker', () => {
   let home: GatewayHome;
   let adminUrl = '';
+  let worker: WorkerProcess | undefined;
   beforeAll(async () => {
     home = await openGatewayHome();
     const { told } = await home.start('--http', '--admin-port', '0');
     adminUrl = told.adminUrl ?? '';
     await readText(await awaitResponse(beginRequest(home, told, 'GET', '/alice/stor').end()));
   });
-  afterAll(() => home.remove());
+  beforeAll(async () => {
+    worker = await startWorkerProcess(home, '--admin-port', '0');
+  }, 120_000);
+  afterAll(async () => {
+    worker?.child.kill('SIGKILL');
+    await home.remove();
+  });
 
   /** What it tells once it has counted the request. */
   const readWhole = async (): Promise<string> => {
@@ -197,10 +232,13 @@ describe('metrics of a gateway', () => {
   };
 
   test('has every series, with every label, that an alert asks for', async () => {
-    const metrics = await readWhole();
-    const known = [...readMetrics(metrics).values()].flatMap(({ name, type }) =>
-      type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
-    );
+    const own = await readWhole();
+    const read = async (): Promise<string> => (await fetch(`${adminUrl}/--metrics`)).text();
+    await expect.poll(read, { timeout: 20_000 }).toMatch(/^cloud_cluster_task_slots \d/mu);
+    const metrics = own + (await (await fetch(`${worker?.told.adminUrl ?? ''}/--metrics`)).text());
+    const known = [own, metrics.slice(own.length)]
+      .flatMap((text) => [...readMetrics(text).values()])
+      .flatMap(({ name, type }) => (type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name]));
     const asked = rules.flatMap(({ expr }) => [...expr.matchAll(/\b(?:cloud|process)_[a-z_]+/gu)].map(([name]) => name));
     expect(asked.filter((name) => !known.includes(name))).toEqual([]);
     const labels = rules.flatMap(({ expr }) => [...expr.matchAll(/\{([^{}]*)\}/gu)].flatMap(([, all = '']) => all.split(/=~?"[^"]*",?/u)));

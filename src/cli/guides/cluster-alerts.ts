@@ -9,6 +9,11 @@ export const scrapeConfiguration = [
   '    scrape_interval: 15s',
   '    static_configs:',
   "      - targets: ['10.0.0.11:7445', '10.0.0.12:7445']",
+  '  - job_name: cloud-worker',
+  '    metrics_path: /--metrics',
+  '    scrape_interval: 15s',
+  '    static_configs:',
+  "      - targets: ['10.0.0.21:7445', '10.0.0.22:7445']",
 ];
 
 /** One alert as its lines: what is wrong, for how long before somebody is told, and what to do. */
@@ -123,5 +128,33 @@ export const alertRules = [
     severity: 'warning',
     summary: 'Gateways of more than one release serve',
     todo: 'End the update that was begun: restart the older ones.',
+  }),
+  ...alert('CloudWorkerDown', {
+    expr: 'up{job="cloud-worker"} == 0',
+    lasts: '2m',
+    severity: 'warning',
+    summary: `The worker ${on} does not answer`,
+    todo: 'Others do its tasks. Does the process run, and can its admin port be reached?',
+  }),
+  ...alert('CloudNoWorkers', {
+    expr: 'max(cloud_tasks_waiting{job="cloud"}) > 0 and max(cloud_cluster_task_slots{job="cloud"}) == 0',
+    lasts: '5m',
+    severity: 'critical',
+    summary: 'Tasks wait, and nobody does them',
+    todo: 'cloud server status shows the workers; journalctl -u cloud-worker has why they ended.',
+  }),
+  ...alert('CloudTasksWaiting', {
+    expr: 'max(cloud_tasks_waiting_age_seconds{job="cloud"}) > 900',
+    lasts: '5m',
+    severity: 'warning',
+    summary: 'The next task of a job has been waiting for more than 15 minutes',
+    todo: 'Start more workers. Or an account has reached its limit of tasks.',
+  }),
+  ...alert('CloudPoisonInput', {
+    expr: 'increase(cloud_tasks_abandoned_total{job="cloud-worker"}[1h]) > 0',
+    lasts: '0m',
+    severity: 'warning',
+    summary: `A task failed ${on}, because four workers were lost in the middle of it`,
+    todo: 'The errors of the job name its input. What ended the workers: memory?',
   }),
 ];

@@ -9,7 +9,7 @@ export interface TaskObserver {
   /** Told once, when the engine starts. @param slots tasks at once @param busy how many of them are taken, whenever it is asked */
   started(slots: number, busy: () => number): void;
   /** Told of outcomes that were handed to the database, and how many of them it refused because others have taken the tasks. */
-  recorded(results: readonly Pick<Result, 'kind'>[], refused: number): void;
+  recorded(results: readonly Pick<Result, 'kind' | 'task'>[], refused: number): void;
   /** Told of tasks whose engine was not heard of again, and which wait for another now. */
   takenOver(tasks: number): void;
 }

@@ -2,6 +2,7 @@ import type { RequestObserver } from '../http/request-observer.ts';
 import { countRemoved } from '../cluster-collector.ts';
 import { countWrites } from '../store/postgres/write.ts';
 import type { WaitingGarbage } from './follow-garbage.ts';
+import type { TaskBacklog } from './follow-tasks.ts';
 import { showMember, some, type MemberGauges } from './member-metrics.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 
@@ -12,6 +13,8 @@ export interface GatewayGauges extends MemberGauges {
   certificateEnd(): number | undefined;
   /** Contents that wait for removal; undefined while that is not known. */
   garbage(): WaitingGarbage | undefined;
+  /** Tasks of the cluster; undefined while they are not known. */
+  tasks(): TaskBacklog | undefined;
 }
 
 /** Upper bounds, seconds: from a look-up in the database to a large upload. */
@@ -84,6 +87,18 @@ function showGarbage({ read }: Metrics, garbage: GatewayGauges['garbage']): void
   });
 }
 
+function showTasks({ read }: Metrics, tasks: GatewayGauges['tasks']): void {
+  const help = 'Tasks of jobs that wait for a slot, in the whole cluster.';
+  read({ name: 'cloud_tasks_waiting', help, type: 'gauge' }, () => some(tasks()?.waiting));
+  const oldest = 'For how long the next task of a job has been the next; the longest of all jobs, 0 when none waits.';
+  read({ name: 'cloud_tasks_waiting_age_seconds', help: oldest, type: 'gauge' }, () => {
+    const age = tasks()?.age;
+    return some(age === undefined ? undefined : age / 1000);
+  });
+  const capacity = 'Tasks that the gateways and workers which are alive do at once.';
+  read({ name: 'cloud_cluster_task_slots', help: capacity, type: 'gauge' }, () => some(tasks()?.slots));
+}
+
 /** The metrics of a gateway. `observer` counts its requests; `end` stops what measures. */
 export function createGatewayMetrics(gauges: GatewayGauges): { write: () => string; observer: RequestObserver; end: () => void } {
   const metrics = createMetrics();
@@ -96,5 +111,6 @@ export function createGatewayMetrics(gauges: GatewayGauges): { write: () => stri
     return some(end === undefined ? undefined : end / 1000);
   });
   showGarbage(metrics, () => gauges.garbage());
+  showTasks(metrics, () => gauges.tasks());
   return { write: () => metrics.write(), observer, end };
 }

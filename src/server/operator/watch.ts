@@ -1,6 +1,7 @@
 import type { FinishedRequest, RequestObserver } from '../http/request-observer.ts';
 import { listenForAdmin } from './admin.ts';
 import type { WaitingGarbage } from './follow-garbage.ts';
+import type { TaskBacklog } from './follow-tasks.ts';
 import type { TaskObserver } from '../jobs/engine-options.ts';
 import { createGatewayMetrics } from './gateway-metrics.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
@@ -17,6 +18,7 @@ export interface GatewayState extends MemberState {
   /** Milliseconds since the epoch. */
   certificateEnd?: () => number;
   garbage?: () => WaitingGarbage | undefined;
+  tasks?: () => TaskBacklog | undefined;
 }
 
 /** Where `/--live`, `/--ready` and `/--metrics` are answered; nowhere when absent. */
@@ -89,6 +91,7 @@ export async function openWatch({ admin, onRequest }: WatchOptions, state: Gatew
     connections: () => state.connections?.() ?? 0,
     certificateEnd: () => state.certificateEnd?.(),
     garbage: () => state.garbage?.(),
+    tasks: () => state.tasks?.(),
   });
   return { ...(await answer(admin, state, metrics)), observer: join(metrics.observer, onRequest) };
 }

@@ -1,4 +1,5 @@
 import type { TaskObserver } from '../jobs/engine-options.ts';
+import { mostLosses } from '../jobs/leases.ts';
 import { showMember, type MemberGauges } from './member-metrics.ts';
 import { createMetrics } from './metrics.ts';
 
@@ -15,6 +16,10 @@ export function createWorkerMetrics(gauges: MemberGauges): { write: () => string
   const refused = metrics.counter({
     name: 'cloud_tasks_refused_total',
     help: 'Outcomes among them that do not count, because others had taken the tasks.',
+  });
+  const abandoned = metrics.counter({
+    name: 'cloud_tasks_abandoned_total',
+    help: 'Tasks that failed because each worker that did them was lost.',
   });
   const takenOver = metrics.counter({
     name: 'cloud_tasks_taken_over_total',
@@ -35,7 +40,10 @@ export function createWorkerMetrics(gauges: MemberGauges): { write: () => string
     observer: {
       started: (most, busy) => void ([slots, readBusy] = [most, busy]),
       recorded: (results, late) => {
-        for (const { kind } of results) outcomes.add([kind]);
+        for (const { kind, task } of results) {
+          outcomes.add([kind]);
+          if (kind === 'failure' && task.lost >= mostLosses) abandoned.add([]);
+        }
         refused.add([], late);
       },
       takenOver: (tasks) => takenOver.add([], tasks),

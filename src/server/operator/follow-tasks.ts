@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql, type Kysely } from 'kysely';
+import type { Schema } from '../store/schema.ts';
+
+/** Tasks of a cluster, and who could do them. */
+export interface TaskBacklog {
+  readonly waiting: number;
+  /** Milliseconds for which the first waiting task of a job has been the first; the longest of all jobs, 0 without any. */
+  readonly age: number;
+  /** Tasks that gateways and workers which are alive do at once, those of a release aside that does not tell. */
+  readonly slots: number;
+}
+
+/** Milliseconds between two looks. */
+const pause = 10_000;
+
+async function readNumbers(db: Kysely<Schema>): Promise<Pick<TaskBacklog, 'waiting' | 'slots'>> {
+  const { rows } = await sql<Pick<TaskBacklog, 'waiting' | 'slots'>>`
+    select greatest(0, (select coalesce(sum(p.tasks - p.finished), 0) from job_phases p join jobs j on j.id = p.job where j.state = 'running')
+      - (select count(*) from job_tasks where state = 'running')) as waiting,
+    (select coalesce(sum(slots), 0) from gateways where until > clock_timestamp()) as slots`.execute(db);
+  return rows[0] ?? { waiting: 0, slots: 0 };
+}
+
+/** The first waiting task of each job: one query of an index for each. */
+async function listFirst(db: Kysely<Schema>): Promise<string[]> {
+  const { rows } = await sql<{ first: string | null }>`
+    select (
+      select concat_ws('/', job, phase, number, attempt) from job_tasks where state = 'waiting' and job = jobs.id order by phase, number limit 1
+    ) as first from jobs where state = 'running'`.execute(db);
+  return rows.flatMap(({ first }) => first ?? []);
+}
+
+/** Looks now and then which tasks wait, so that whoever reads metrics waits for no database. `read` gives nothing while it is not known. */
+export function followTasks(
+  db: Kysely<Schema>,
+  now: () => number = () => performance.now(),
+): { look: () => Promise<void>; read: () => TaskBacklog | undefined; stop: () => Promise<void> } {
+  const end = new AbortController();
+  let last: Pick<TaskBacklog, 'waiting' | 'slots'> | undefined;
+  /** When each task was first seen as the first of its job. */
+  let firstSeen = new Map<string, number>();
+  const look = async (): Promise<void> => {
+    try {
+      const first = await listFirst(db);
+      const at = now();
+      firstSeen = new Map(first.map((task) => [task, firstSeen.get(task) ?? at]));
+      last = await readNumbers(db);
+    } catch {
+      last = undefined;
+    }
+  };
+  const run = async (): Promise<void> => {
+    while (!end.signal.aborted) {
+      await look();
+      await sleep(pause, undefined, { signal: end.signal }).catch(() => undefined);
+    }
+  };
+  const running = run();
+  return {
+    look,
+    read: () => last && { ...last, age: firstSeen.size === 0 ? 0 : now() - Math.min(...firstSeen.values()) },
+    stop: async () => {
+      end.abort();
+      await running;
+    },
+  };
+}
