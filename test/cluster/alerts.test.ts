@@ -227,14 +227,14 @@ describe('metrics of a gateway and a worker', () => {
   /** What it tells once it has counted the request. */
   const readWhole = async (): Promise<string> => {
     const read = async (): Promise<string> => (await fetch(`${adminUrl}/--metrics`)).text();
-    await expect.poll(read, { timeout: 20_000 }).toContain('operation="listdirectory"');
+    await expect.poll(read, { timeout: 120_000 }).toContain('operation="listdirectory"');
     return read();
   };
 
-  test('has every series, with every label, that an alert asks for', async () => {
+  test('has every series, with every label, that an alert asks for', { timeout: 240_000 }, async () => {
     const own = await readWhole();
     const read = async (): Promise<string> => (await fetch(`${adminUrl}/--metrics`)).text();
-    await expect.poll(read, { timeout: 20_000 }).toMatch(/^cloud_cluster_task_slots \d/mu);
+    await expect.poll(read, { timeout: 120_000 }).toMatch(/^cloud_cluster_task_slots \d/mu);
     const metrics = own + (await (await fetch(`${worker?.told.adminUrl ?? ''}/--metrics`)).text());
     const known = [own, metrics.slice(own.length)]
       .flatMap((text) => [...readMetrics(text).values()])

@@ -48,7 +48,7 @@ async function passTime(): Promise<void> {
   await sql`update job_tasks set lease = 0 where state = 'waiting'`.execute(store.db);
 }
 
-test(`fails after ${mostLosses} workers, and every other input is done`, { timeout: 180_000 }, async () => {
+test(`fails after ${mostLosses} workers, and every other input is done`, { timeout: 300_000 }, async () => {
   const names = ['a', 'b', 'poison', 'c', 'd', 'e', 'f'];
   const id = await jobs.create([{ exec }]);
   await jobs.feed(id, await jobs.putAll(names), names.length);

@@ -154,7 +154,7 @@ export const alertRules = [
     expr: 'increase(cloud_tasks_abandoned_total{job="cloud-worker"}[1h]) > 0',
     lasts: '0m',
     severity: 'warning',
-    summary: `A task failed ${on}, because four workers were lost in the middle of it`,
+    summary: `A task failed ${on}, because six workers were lost in the middle of it`,
     todo: 'The errors of the job name its input. What ended the workers: memory?',
   }),
 ];
