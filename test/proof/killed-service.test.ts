@@ -31,10 +31,15 @@ async function start(): Promise<void> {
   await connect(await user.json<LocalInfo>('local', 'start', '--http', '--compute-port', '0', '--stor-port', '0'));
 }
 
-async function kill(): Promise<void> {
-  process.kill(local.pid, 'SIGKILL');
+/** Waits until the service that was killed is gone. */
+async function waitUntilGone(): Promise<void> {
   while (existsSync(`/proc/${local.pid}/exe`)) await sleep(5);
   await services.close();
+}
+
+async function kill(): Promise<void> {
+  process.kill(local.pid, 'SIGKILL');
+  await waitUntilGone();
 }
 
 afterAll(() => services.close());
@@ -55,7 +60,7 @@ async function workUntilKilled(workers: readonly { step(): Promise<void> }[], mi
   process.kill(local.pid, 'SIGKILL');
   over.abort();
   await Promise.all(working);
-  await kill();
+  await waitUntilGone();
   return done;
 }
 
