@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -236,6 +238,23 @@ describe('the life of a service', () => {
       expect((await sandbox.cloud(['local', 'stop'])).stderr).toBe('Not running\n');
     } finally {
       await sandbox.cloud(['local', 'stop']);
+      remove();
+    }
+  });
+
+  test('status does not fail of folders that go while it looks', async () => {
+    const { sandbox, remove } = createSandbox();
+    const folder = join(sandbox.home, '.local/share/cloud/local');
+    const churn = spawn(process.execPath, [
+      '-e',
+      `const fs = require('fs'); for (;;) { fs.mkdirSync(${JSON.stringify(`${folder}/a/b/c/d`)}, { recursive: true }); fs.rmSync(${JSON.stringify(`${folder}/a`)}, { recursive: true }); }`,
+    ]);
+    try {
+      await expect.poll(() => existsSync(folder)).toBe(true);
+      for (let tries = 0; tries < 200; tries += 1) expect(await sandbox.json('local', 'status')).toMatchObject({ running: false });
+    } finally {
+      churn.kill('SIGKILL');
+      await once(churn, 'exit');
       remove();
     }
   });

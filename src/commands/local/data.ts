@@ -1,9 +1,9 @@
-import { createReadStream, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, readdirSync, rmSync, statSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { command } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
-import { NotFoundError } from '../../base/errors.ts';
+import { isSystemError, NotFoundError } from '../../base/errors.ts';
 import { bytes, record } from '../../output/kinds.ts';
 import { findLogs, logFileOf } from './log-file.ts';
 import { describeDifference, findService } from './running.ts';
@@ -11,12 +11,31 @@ import { dataDirOf, dataOption } from './service.ts';
 import { control, controlledDataOf, controlOption } from './control.ts';
 import { checkData, isServed } from './state.ts';
 
+/** What is in a folder; nothing when it is not there: a service that runs makes and removes folders meanwhile. */
+function listEntries(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
 /** Bytes in the files of a folder, and how many files there are. */
 function measureFolder(folder: string): { files: number; size: number } {
-  if (!existsSync(folder)) return { files: 0, size: 0 };
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  const sizes = files.map((entry) => statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0);
-  return { files: files.length, size: sizes.reduce((sum, size) => sum + size, 0) };
+  const sum = { files: 0, size: 0 };
+  for (const entry of listEntries(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      const inner = measureFolder(path);
+      sum.files += inner.files;
+      sum.size += inner.size;
+    } else if (entry.isFile()) {
+      sum.files += 1;
+      sum.size += statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    }
+  }
+  return sum;
 }
 
 export const status = command({
