@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
-import { mkdir, readFile, rename } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
 import { isSystemError, LocalError } from '../../../base/errors.ts';
+import { writePrivate } from '../../../base/private-files.ts';
 import { quoteShell } from '../../../base/quote.ts';
 import { findReferenced } from '../../storage/contents.ts';
 import { createDirectorySync } from '../directory-sync.ts';
@@ -31,16 +30,7 @@ async function readMarker(dir: string): Promise<string | undefined> {
 
 /** Any number may do this at once: all write the same. */
 async function writeMarker(dir: string, id: string): Promise<void> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  const temporary = join(dir, `${markerName}.${randomUUID()}`);
-  const descriptor = openSync(temporary, 'wx', 0o600);
-  try {
-    writeFileSync(descriptor, `${id}\n`);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-  await rename(temporary, join(dir, markerName));
+  writePrivate(join(dir, markerName), `${id}\n`);
   await createDirectorySync()(dir);
 }
 
