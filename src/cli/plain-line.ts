@@ -14,42 +14,19 @@ export interface Parsed {
   wantsHelp: boolean;
 }
 
-/** What stands for options that are not given, and which of them are more than a value. */
-interface Defaults {
-  readonly values: Readonly<Record<string, unknown>>;
-  readonly lists: readonly string[];
-  readonly negatable: readonly string[];
-}
-
-const defaultsOf = new WeakMap<Options, Defaults>();
-
-/** Kept, because a list of commands asks for them with each line. */
-function findDefaults(options: Options): Defaults {
-  const known = defaultsOf.get(options);
-  if (known) return known;
-  const all = Object.entries(options);
-  const found = {
-    values: Object.fromEntries(all.map(([name, option]) => [name, missing(option)])),
-    lists: all.flatMap(([name, { kind, inOrder }]) => (kind === 'list' || inOrder === true ? [name] : [])),
-    negatable: all.flatMap(([name, { kind }]) => (kind === 'negatable' ? [name] : [])),
-  };
-  defaultsOf.set(options, found);
-  return found;
-}
-
 /** The values of declared options by name, and what stands for those that were not given. */
 export function collectValues(options: Options, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { values: defaults, lists, negatable } = findDefaults(options);
-  const collected: Record<string, unknown> = { ...defaults };
-  for (const name of lists) collected[name] = [];
-  for (const name of Object.keys(values)) if (Object.hasOwn(collected, name)) collected[name] = values[name] ?? collected[name];
-  for (const name of negatable) if (values[`no ${name}`] === true) collected[name] = false;
+  const collected: Record<string, unknown> = {};
+  for (const [name, option] of Object.entries(options)) {
+    const isNegated = option.kind === 'negatable' && values[`no ${name}`] === true;
+    collected[name] = isNegated ? false : (values[name] ?? (option.inOrder === true ? [] : missing(option)));
+  }
   return collected;
 }
 
 /** What stands for an option that was not given. */
 function missing({ kind }: Option): unknown {
-  return kind === 'flag' ? false : kind === 'count' ? 0 : undefined;
+  return kind === 'flag' ? false : kind === 'count' ? 0 : kind === 'list' ? [] : undefined;
 }
 
 function checkChoices(declared: AnyCommand, args: Readonly<Record<string, unknown>>): void {
@@ -74,8 +51,6 @@ export function readArguments(declared: AnyCommand, given: readonly unknown[]): 
 
 /** The flags that a word stands for: `--recursive`, `-r`, or several letters; undefined when it is anything else. */
 function readFlags(word: string, flags: ReadonlyMap<string, string>): string[] | undefined {
-  const only = flags.get(word);
-  if (only !== undefined) return [only];
   const names = word.startsWith('--') ? [word] : Array.from(word.slice(1), (letter) => `-${letter}`);
   const found = names.flatMap((name) => flags.get(name) ?? []);
   return found.length > 0 && found.length === names.length ? found : undefined;

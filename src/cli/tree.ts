@@ -46,9 +46,7 @@ export async function loadNouns(nouns: readonly Noun[]): Promise<LoadedNoun[]> {
 
 /** The command that a group knows by a name or an alias, with its own name. */
 export function findChild(parent: Group, word: string): [string, AnyCommand | Group] | undefined {
-  const named = Object.hasOwn(parent.commands, word) ? parent.commands[word] : undefined;
-  if (named !== undefined) return [word, named];
-  return Object.entries(parent.commands).find(([, child]) => child.aliases?.includes(word) === true);
+  return Object.entries(parent.commands).find(([name, child]) => name === word || child.aliases?.includes(word) === true);
 }
 
 /** The noun of a name or alias. */

@@ -53,7 +53,6 @@ export function escapeControl(text: string): string {
 
 /** JSON that a terminal shows as it is; its value is unchanged. */
 export function escapeData(text: string): string {
-  if (isPlain(text)) return text;
   return text.replace(findPatterns().data, (character) =>
     Array.from({ length: character.length }, (_, at) => `\\u${toHex(character.charCodeAt(at), 4)}`).join(''),
   );

@@ -77,8 +77,7 @@ async function* runAll(context: Context, lines: AsyncIterable<string>, options: 
       if (text === undefined || state.isStopped || world.interrupted.aborted) return;
       const line = await prepare(shared, text);
       if (!line) continue;
-      const before: Promise<void>[] = [];
-      for (const { touches, ended } of running) if (haveToWait(touches, line.touches)) before.push(ended);
+      const before = [...running].filter(({ touches }) => haveToWait(touches, line.touches)).map(({ ended }) => ended);
       let end = (): void => undefined;
       const ended = new Promise<void>((resolve) => {
         end = resolve;

@@ -79,8 +79,7 @@ export function findTouches(
 }
 
 function overlap(a: readonly string[], b: readonly string[]): boolean {
-  for (const one of a) for (const other of b) if (one.startsWith(other) || other.startsWith(one)) return true;
-  return false;
+  return a.some((one) => b.some((other) => one.startsWith(other) || other.startsWith(one)));
 }
 
 /** Whether one of two lines changes what the other one reads or changes. */
