@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import type { Schema } from '../store/schema.ts';
+import { lookRegularly } from './look-regularly.ts';
 
 /** Tasks of a cluster, and who could do them. */
 export interface TaskBacklog {
@@ -10,9 +10,6 @@ export interface TaskBacklog {
   /** Tasks that gateways and workers which are alive do at once, those of a release aside that does not tell. */
   readonly slots: number;
 }
-
-/** Milliseconds between two looks. */
-const pause = 10_000;
 
 async function readNumbers(db: Kysely<Schema>): Promise<Pick<TaskBacklog, 'waiting' | 'slots'>> {
   const { rows } = await sql<Pick<TaskBacklog, 'waiting' | 'slots'>>`
@@ -31,12 +28,11 @@ async function listFirst(db: Kysely<Schema>): Promise<string[]> {
   return rows.flatMap(({ first }) => first ?? []);
 }
 
-/** Looks now and then which tasks wait, so that whoever reads metrics waits for no database. `read` gives nothing while it is not known. */
+/** Looks now and then which tasks wait. `read` gives nothing while it is not known. */
 export function followTasks(
   db: Kysely<Schema>,
   now: () => number = () => performance.now(),
 ): { look: () => Promise<void>; read: () => TaskBacklog | undefined; stop: () => Promise<void> } {
-  const end = new AbortController();
   let last: Pick<TaskBacklog, 'waiting' | 'slots'> | undefined;
   /** When each task was first seen as the first of its job. */
   let firstSeen = new Map<string, number>();
@@ -50,19 +46,10 @@ export function followTasks(
       last = undefined;
     }
   };
-  const run = async (): Promise<void> => {
-    while (!end.signal.aborted) {
-      await look();
-      await sleep(pause, undefined, { signal: end.signal }).catch(() => undefined);
-    }
-  };
-  const running = run();
+  const stop = lookRegularly(look);
   return {
     look,
     read: () => last && { ...last, age: firstSeen.size === 0 ? 0 : now() - Math.min(...firstSeen.values()) },
-    stop: async () => {
-      end.abort();
-      await running;
-    },
+    stop,
   };
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
+import { lazily } from '../../base/lazily.ts';
 import { asBytes } from '../store/as-bytes.ts';
-import type { openDigest, ResumableDigest } from '../store/resumable-digest.ts';
+import type { ResumableDigest } from '../store/resumable-digest.ts';
 import type { EntryRow, Schema, UploadDigestRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { useContent } from './contents.ts';
@@ -32,13 +33,11 @@ interface Running {
   chain: string;
 }
 
-/** Loaded when it is first used, and once. */
-let loading: Promise<{ readonly openDigest: typeof openDigest }> | undefined;
+const loadDigest = lazily(() => import('../store/resumable-digest.ts'));
 
 async function resume(saved: UploadDigestRow | undefined): Promise<Running> {
-  loading ??= import('../store/resumable-digest.ts');
-  const { openDigest: open } = await loading;
-  const digest = await open(saved && asBytes(saved.state));
+  const { openDigest } = await loadDigest();
+  const digest = await openDigest(saved && asBytes(saved.state));
   return saved && digest.isResumed ? { digest, parts: saved.parts, chain: saved.chain } : { digest, parts: 0, chain: '' };
 }
 

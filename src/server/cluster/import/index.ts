@@ -67,8 +67,9 @@ function assertEqual(what: string, read: object, there: object): void {
 
 /**
  * Brings the accounts of an embedded service, with all that belongs to them, into a cluster: users, keys, roles, policies, role tags,
- * limits, images with their files, packages, the object storage with open uploads, and records of jobs that are done. Nobody can use them before all of it is there and was compared: every
- * content by size and MD5, everything else by number. The data directory is not written. Interrupted or killed, the same goes on.
+ * limits, images with their files, packages, the object storage with open uploads, and records of jobs that are done. Nobody can use them
+ * before all of it is there and was compared: every content by size and MD5, everything else by number. The data directory is not written.
+ * Interrupted or killed, the same goes on.
  * @throws {UsageError} when accounts of the same login are there; {LocalError} when something is damaged; {InterruptedError}
  */
 export async function importData({ dataDir, now, signal, note, onProgress, ...places }: ImportOptions): Promise<Imported> {
