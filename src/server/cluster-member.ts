@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import type { Kysely } from 'kysely';
 import { build } from '../base/build.ts';
 import { makeJobDirectory } from './job-directory.ts';
 import { removeTree } from './jobs/remove-tree.ts';
@@ -7,19 +6,12 @@ import type { LocalStore } from './store/open.ts';
 import { keepLease, takeLease, type Keeping, type Lease } from './store/postgres/lease.ts';
 import { openClusterStore, openPostgres, type ClusterStoreOptions } from './store/postgres/open.ts';
 import type { Admission } from './store/postgres/write.ts';
-import type { Schema } from './store/schema.ts';
 import { openWorkDir, type WorkDir } from './work-dir.ts';
 
 /** What gateways and workers have in common: database, contents, a lease by which others know that they are alive, and a directory for tasks. */
 
-/** Where a member of a cluster keeps what it serves. */
-export interface MemberOptions {
-  /** URL of the database, as libpq has them. */
-  readonly database: string;
-  /** Directory of the contents, or the bucket that they are in. */
-  readonly bytes: ClusterStoreOptions['bytes'];
-  /** Directory in which tasks of jobs run: that of the contents when absent, or a temporary one where they are in a bucket. */
-  readonly workDir?: string | undefined;
+/** What is opened under a lease. */
+export interface LeasedOptions extends Pick<ClusterStoreOptions, 'database' | 'bytes' | 'connections'> {
   /** Of this process, by which others are told of it. */
   readonly pid: number;
   /** Tasks that it does at once; 0 when it does none. */
@@ -27,14 +19,24 @@ export interface MemberOptions {
   readonly log?: (line: string) => void;
 }
 
-export interface Member {
+/** Where a member of a cluster keeps what it serves. */
+export interface MemberOptions extends Omit<LeasedOptions, 'connections'> {
+  /** Directory in which tasks of jobs run: that of the contents when absent, or a temporary one where they are in a bucket. */
+  readonly workDir?: string | undefined;
+}
+
+/** Database and contents, and the lease under which they are read and written. */
+interface Leased {
   readonly store: LocalStore;
   readonly lease: Lease;
   readonly keeping: Keeping;
-  /** Directory of the tasks of this process alone. */
-  readonly dataDir: string;
   /** Closes the store and gives the lease back. */
   close(): Promise<void>;
+}
+
+export interface Member extends Leased {
+  /** Directory of the tasks of this process alone. */
+  readonly dataDir: string;
 }
 
 /** Connections that renew the lease, so that requests which hold all others never let it end. */
@@ -45,42 +47,57 @@ const leaseConnections = 1;
  * @param role what others are told that this process is
  * @throws {LocalError} when the database or a directory cannot be used.
  */
-export async function openMember(
-  role: 'process' | 'worker',
-  { database, bytes, workDir, pid, slots, log = () => undefined }: MemberOptions,
-): Promise<Member> {
-  let own: Kysely<Schema> | undefined;
+export async function openUnderLease(
+  role: 'process' | 'worker' | 'apply' | 'import',
+  { database, bytes, connections, pid, slots, log = () => undefined }: LeasedOptions,
+): Promise<Leased> {
+  const own = await openPostgres(database, leaseConnections);
   let lease: Lease | undefined;
   let keeping: Keeping | undefined;
   let store: LocalStore | undefined;
-  let work: WorkDir | undefined;
-  let dataDir: string | undefined;
   const close = async (): Promise<void> => {
-    if (dataDir !== undefined) await removeTree(dataDir);
-    await work?.remove();
     await store?.close();
     await keeping?.stop();
     // Where the database is away the lease ends by itself.
     await lease?.release().catch((error: unknown) => log(`the lease cannot be given back: ${String(error)}`));
-    await own?.destroy();
+    await own.destroy();
   };
   const requireLease = (): Lease => {
     if (lease === undefined) throw new Error('nothing is read or written before the lease is taken');
     return lease;
   };
+  const admission: Admission = {
+    admit: (transaction) => requireLease().admit(transaction),
+    leaseOf: () => requireLease().leaseOf(),
+  };
   try {
-    own = await openPostgres(database, leaseConnections);
-    const admission: Admission = {
-      admit: (transaction) => requireLease().admit(transaction),
-      leaseOf: () => requireLease().leaseOf(),
-    };
-    store = await openClusterStore({ database, bytes, log, admission, beginReading: () => requireLease().begin().end });
+    // First, as it looks whether the tables are those of this release.
+    store = await openClusterStore({ database, bytes, connections, log, admission, beginReading: () => requireLease().begin().end });
     lease = await takeLease(own, { address: `${role} ${pid} of ${hostname()}`, version: build.version, slots });
     keeping = keepLease(lease, log);
+    return { store, lease, keeping, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Opens what a gateway or worker works with. @throws {LocalError} when the database or a directory cannot be used. */
+export async function openMember(role: 'process' | 'worker', { workDir, ...options }: MemberOptions): Promise<Member> {
+  const leased = await openUnderLease(role, options);
+  let work: WorkDir | undefined;
+  let dataDir: string | undefined;
+  const close = async (): Promise<void> => {
+    if (dataDir !== undefined) await removeTree(dataDir);
+    await work?.remove();
+    await leased.close();
+  };
+  try {
+    const { bytes, pid } = options;
     // Beside contents that are files of this machine, which tasks then share without a copy.
     work = await openWorkDir(workDir ?? (typeof bytes === 'string' ? bytes : undefined));
     dataDir = await makeJobDirectory(work.dir, pid);
-    return { store, lease, keeping, dataDir, close };
+    return { ...leased, dataDir, close };
   } catch (error) {
     await close();
     throw error;

@@ -11,7 +11,7 @@ import { isRow } from '../row-bytes.ts';
 import { openS3, S3Refusal, type S3Client, type S3Times } from './client.ts';
 import { listObjects, listUploads } from './listing.ts';
 import type { S3Options } from './options.ts';
-import { putStream } from './put.ts';
+import { abortUpload, putStream } from './put.ts';
 import { readObject, readWhole } from './read.ts';
 
 /** Contents in a bucket of a store that speaks the S3 protocol. */
@@ -116,12 +116,10 @@ export function openS3Bytes(options: S3Options, times?: Partial<S3Times>): S3Byt
       try {
         for await (const { name, uploadId, begun } of listUploads(client, `${options.prefix}${folder}`)) {
           if (!ownId.test(name) || begun >= before) continue;
-          const request = { method: 'DELETE', key: keyOf(name), query: { uploadId } } as const;
-          const abort = async (): Promise<void> => {
-            await client.send(request).catch((error: unknown) => {
+          const abort = (): Promise<void> =>
+            abortUpload(client, keyOf(name), uploadId).catch((error: unknown) => {
               if (!isMissing(error)) throw error;
             });
-          };
           yield { id: name, abort };
         }
       } catch (error) {

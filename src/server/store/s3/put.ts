@@ -25,6 +25,11 @@ interface Parts {
   abort(): Promise<void>;
 }
 
+/** Gives up an object that is being sent in parts. @throws {S3Refusal} 404 where nobody knows of it */
+export async function abortUpload(client: S3Client, key: string, uploadId: string): Promise<void> {
+  await client.send({ method: 'DELETE', key, query: { uploadId } });
+}
+
 function readEtag(etag: string | undefined): string {
   if (etag === undefined) throw new Error('the store gave a part no etag');
   return etag.replaceAll('"', '');
@@ -63,9 +68,7 @@ async function beginParts(client: S3Client, key: string): Promise<Parts> {
         if (!(error instanceof S3Refusal) || !(await isThere())) throw error;
       }
     },
-    abort: async () => {
-      await client.send({ method: 'DELETE', key, query: { uploadId: id } });
-    },
+    abort: () => abortUpload(client, key, id),
   };
 }
 
