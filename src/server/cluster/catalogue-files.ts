@@ -3,6 +3,7 @@ import type { ByteStream } from '../../api/message.ts';
 import { UsageError } from '../../base/errors.ts';
 import { assertContents, type ClusterPlace } from '../cluster-contents.ts';
 import { storeImageFile } from '../compute/image-file.ts';
+import { discardContents } from '../storage/contents.ts';
 import type { Store } from '../store/store.ts';
 import { workUnderLease } from './under-lease.ts';
 
@@ -36,8 +37,7 @@ async function storeAll(store: Store, source: FileSource): Promise<Map<string, s
     for (const upload of source.uploads) contents.set(upload.path, await storeFile(store, source, upload));
     return contents;
   } catch (error) {
-    // What cannot be removed now is found by collectors later.
-    for (const content of contents.values()) await store.bytes.remove(content).catch(() => undefined);
+    await discardContents(store, contents.values());
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { discardContents } from '../storage/contents.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import type { ActiveJob, ActivePhase } from './active-job.ts';
 import { rootDirectory, streamDirectory, type Isolation } from './isolation.ts';
@@ -52,7 +53,11 @@ async function failInit(
     await putObjects(transaction, objects, now());
     return true;
   });
-  if (!isStored) for (const { content } of traces.objects ?? []) if (content !== null) await store.bytes.remove(content);
+  if (!isStored)
+    await discardContents(
+      store,
+      (traces.objects ?? []).flatMap(({ content }) => content ?? []),
+    );
   return {
     code: 'TaskInitError',
     message: ending.limit === undefined ? `init command ${describeEnding(ending)}` : `init command: ${ending.limit}`,

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder, type Transaction } from 'kysely';
 import type { ServiceSettings } from '../settings.ts';
-import { removeGarbage, type Garbage } from '../storage/contents.ts';
+import { discardContents, removeGarbage, type Garbage } from '../storage/contents.ts';
 import { listRows, listValues } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -250,7 +250,7 @@ export async function recordResults(
     }
     return { over, contents, replaced, refused };
   });
-  for (const content of contents) await store.bytes.remove(content).catch(() => undefined);
+  await discardContents(store, contents);
   await removeGarbage(store, replaced);
   return { over, refused };
 }

@@ -218,6 +218,11 @@ async function removeFiles(store: Store, garbage: readonly Garbage[]): Promise<v
   }
 }
 
+/** Removes contents that were stored and are not used after all. What cannot be removed now is left to collectors. */
+export async function discardContents(store: Store, ids: Iterable<string>): Promise<void> {
+  for (const id of ids) await removeBytes(store, id);
+}
+
 // One row for each id is enough: any number of links may have the same content.
 const selectReferenced = prepareQuery((db, { ids }: { ids: string }) =>
   sql<{ id: string }>`select value as id from ${listValues(db, ids)}
