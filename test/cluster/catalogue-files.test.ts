@@ -68,7 +68,7 @@ test('a file that is missing, or not what the document says, is named by diff an
   const path = 'files/first.gz';
   for (const [images, message] of [
     [{ a: { path: 'files/none.gz' } }, 'files/none.gz: '],
-    [{ a: { path: 'files' } }, 'files: is no file'],
+    [{ a: { path: 'files' } }, 'files: is not a file'],
     [{ a: { path: '' } }, 'images[0].file.path: is empty'],
     [{ a: { path, size: 300_001 } }, 'files/first.gz: has 300000 bytes, and the document says 300001'],
     [{ a: { path, sha1: 'ab'.repeat(20) } }, `files/first.gz: its SHA-1 is ${sha1Of(first)}, and the document says abab`],

@@ -28,7 +28,7 @@ afterAll(async () => {
 const works: readonly Work[] = ['objects', 'files', 'directories'];
 const histories = Number(process.env['CLOUD_SIMULATIONS'] ?? scale(2, 3000));
 /** Milliseconds that a history may take on a machine that does much else. */
-const patience = 30_000;
+const timeLimit = 30_000;
 /** Seeds by which a mistake must be found. */
 const tries = 10;
 
@@ -41,7 +41,7 @@ const shown = (work: Kind, seed: number, { wrong, history }: Outcome): string =>
 const [onlyWork, onlySeed] = process.env['CLOUD_SIMULATION']?.split('/') ?? [];
 
 describe.runIf(onlyWork === undefined)('the simulator', () => {
-  test('gives the same history for the same seed', { timeout: 14 * patience }, async () => {
+  test('gives the same history for the same seed', { timeout: 14 * timeLimit }, async () => {
     for (const work of [...(isLong ? works : []), 'loseLeaseInWrite', 'commitAndAbort', 'recordTogether'] as const) {
       const [first, again] = [await simulations.storage({ seed: 101, work }), await simulations.storage({ seed: 101, work })];
       expect(again.history).toEqual(first.history);
@@ -55,7 +55,7 @@ describe.runIf(onlyWork === undefined)('the simulator', () => {
 
   const found = mistakes.flatMap(({ shownBy, ...mistake }) => shownBy.map((work) => ({ ...mistake, work })));
 
-  test.for(found)('finds out in $work when this does not hold: $rule', { timeout: tries * patience }, async ({ rule, work, rewrite }) => {
+  test.for(found)('finds out in $work when this does not hold: $rule', { timeout: tries * timeLimit }, async ({ rule, work, rewrite }) => {
     for (let seed = 1; seed <= tries; seed += 1) {
       const outcome = await simulations.storage({ seed, work, mutation: { rewrite } });
       // A statement that the server does not understand would be found, too.
@@ -70,7 +70,7 @@ describe.runIf(onlyWork === undefined)('the simulator', () => {
 
 test(
   'all that clients of gateways which freeze, die and are cut off were told is true',
-  { timeout: (works.length + fixed.length) * histories * patience },
+  { timeout: (works.length + fixed.length) * histories * timeLimit },
   async () => {
     const met = new Map<string, number>();
     let steps = 0;

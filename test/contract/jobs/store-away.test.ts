@@ -18,7 +18,7 @@ const failures = 5;
 type Bytes = TestJobs['store']['bytes'];
 
 /** Has each of some methods of the store of contents fail at first. @returns what puts them right, and how often they have failed */
-function breakMethods(...names: readonly (keyof Bytes)[]): { mend: () => void; count: () => number } {
+function breakMethods(...names: readonly (keyof Bytes)[]): { restore: () => void; count: () => number } {
   const bytes = service.store.bytes as unknown as Record<string, (...words: unknown[]) => unknown>;
   const whole = names.map((name) => [name, bytes[name]] as const);
   let failed = 0;
@@ -30,7 +30,7 @@ function breakMethods(...names: readonly (keyof Bytes)[]): { mend: () => void; c
     };
   }
   return {
-    mend: () => {
+    restore: () => {
       for (const [name, method] of whole) if (method) bytes[name] = method;
     },
     count: () => failed,
@@ -41,23 +41,23 @@ test.each([
   ['its input', ['place', 'read']],
   ['its output', ['keep', 'write']],
 ] as const)('the store is away for %s', { timeout: 120_000 }, async (_, methods) => {
-  const { mend, count } = breakMethods(...methods);
+  const { restore, count } = breakMethods(...methods);
   try {
     const { errors, contents, job } = await service.run([{ exec: 'cat' }], ['/demo/stor/a']);
     expect([errors, contents.map((each) => each === text), job.stats.retries, count()]).toEqual([[], [true], failures, failures]);
   } finally {
-    mend();
+    restore();
   }
 });
 
 test('the store is away for an asset: the phase waits for it', { timeout: 120_000 }, async () => {
   await service.put('/demo/stor/asset', text);
-  const { mend, count } = breakMethods('read');
+  const { restore, count } = breakMethods('read');
   try {
     const phase = { exec: 'cat', init: 'cat /assets/demo/stor/asset >&2', assets: ['/demo/stor/asset'] };
     const { errors, contents } = await service.run([phase], ['/demo/stor/a']);
     expect([errors, contents.map((each) => each === text), count()]).toEqual([[], [true], failures]);
   } finally {
-    mend();
+    restore();
   }
 });

@@ -12,7 +12,7 @@ import type { Dangers, Group, Held } from './simulation.ts';
 const calm: Dangers = { freeze: 0, crash: 0, cut: 0, lostAnswer: 0, time: 0 };
 
 /** Virtual milliseconds after which what has not come will not come, and after which somebody who is not done waits for another. */
-const patience = 120_000;
+const timeLimit = 120_000;
 const stuckTime = 2000;
 
 /** A gateway that collects nothing by itself. */
@@ -91,8 +91,8 @@ export class Script {
   /** Goes on until something is so. */
   async until(isSo: () => boolean, what: string): Promise<void> {
     const { simulation, outside } = this.#world;
-    const end = simulation.now + patience;
-    const forget = simulation.within(outside, () => simulation.schedule(patience, () => undefined, 'patience ends'));
+    const end = simulation.now + timeLimit;
+    const forget = simulation.within(outside, () => simulation.schedule(timeLimit, () => undefined, 'the time limit ends'));
     await simulation.run(() => isSo() || simulation.now >= end, calm);
     forget();
     if (!isSo()) throw new Error(`${what}: this has not happened`);

@@ -28,7 +28,7 @@ export async function* readUpload(world: World, document: string, { path }: Pick
   const folder = document === '-' ? world.cwd : dirname(resolvePath(world, document));
   const file = resolve(folder, path);
   try {
-    if (!statSync(file).isFile()) throw new UsageError(`${path}: is no file`);
+    if (!statSync(file).isFile()) throw new UsageError(`${path}: is not a file`);
     for await (const piece of createReadStream(file) as AsyncIterable<Uint8Array>) {
       if (world.interrupted.aborted) throw new InterruptedError('interrupted: nothing was done');
       yield piece;
