@@ -1,198 +1,142 @@
 import type { Noun } from '../cli/command.ts';
 
-const computeNouns = 'Compute';
-const storageNouns = 'Object storage';
-const settingNouns = 'Set-up';
+type Entry = Pick<Noun, 'summary' | 'load'> & Partial<Pick<Noun, 'aliases'>>;
+
+/** The nouns below one heading of `cloud --help`, by name. */
+function section(title: string, entries: Readonly<Record<string, Entry>>): Noun[] {
+  return Object.entries(entries).map(([name, entry]) => ({ name, aliases: [], section: title, ...entry }));
+}
 
 /** Everything that `cloud` can be followed by. A module is loaded when one of its nouns is used. */
 export const nouns: readonly Noun[] = [
-  {
-    name: 'account',
-    aliases: ['accounts'],
-    summary: 'The account: address, limits and settings',
-    section: computeNouns,
-    load: async () => (await import('./account.ts')).account,
-  },
-  {
-    name: 'keys',
-    aliases: ['key'],
-    summary: 'SSH keys of the account, which sign requests',
-    section: computeNouns,
-    load: async () => (await import('./keys.ts')).keys,
-  },
-  {
-    name: 'users',
-    aliases: ['user'],
-    summary: 'Sub-users of the account',
-    section: computeNouns,
-    load: async () => (await import('./users/index.ts')).users,
-  },
-  {
-    name: 'roles',
-    aliases: ['role'],
-    summary: 'Roles: who gets which policies',
-    section: computeNouns,
-    load: async () => (await import('./roles/index.ts')).roles,
-  },
-  {
-    name: 'policies',
-    aliases: ['policy'],
-    summary: 'Policies: rules that say what the members of a role may do',
-    section: computeNouns,
-    load: async () => (await import('./policies/index.ts')).policies,
-  },
-  {
-    name: 'rbac',
-    aliases: [],
-    summary: 'Access control of the account as one document',
-    section: computeNouns,
-    load: async () => (await import('./rbac/index.ts')).rbac,
-  },
-  {
-    name: 'images',
-    aliases: ['image'],
-    summary: 'Images that instances are made from',
-    section: computeNouns,
-    load: async () => (await import('./images/index.ts')).images,
-  },
-  {
-    name: 'packages',
-    aliases: ['package'],
-    summary: 'Packages: the sizes that instances come in',
-    section: computeNouns,
-    load: async () => (await import('./packages.ts')).packages,
-  },
-  {
-    name: 'datacenters',
-    aliases: ['datacenter'],
-    summary: 'Datacenters of the cloud',
-    section: computeNouns,
-    load: async () => (await import('./places.ts')).datacenters,
-  },
-  {
-    name: 'services',
-    aliases: ['service'],
-    summary: 'Services of the cloud and their addresses',
-    section: computeNouns,
-    load: async () => (await import('./places.ts')).services,
-  },
-  {
-    name: 'stor',
-    aliases: ['storage'],
-    summary: 'Directories and objects of the object storage',
-    section: storageNouns,
-    load: async () => (await import('./stor/index.ts')).stor,
-  },
-  {
-    name: 'mpu',
-    aliases: ['uploads'],
-    summary: 'Multipart uploads: large objects in parts',
-    section: storageNouns,
-    load: async () => (await import('./mpu/index.ts')).mpu,
-  },
-  {
-    name: 'jobs',
-    aliases: ['job'],
-    summary: 'Compute jobs: shell commands that run on stored objects',
-    section: storageNouns,
-    load: async () => (await import('./jobs/index.ts')).jobs,
-  },
-  {
-    name: 'resume',
-    aliases: [],
-    summary: 'What was interrupted: list it, go on with it, or clean it up',
-    section: storageNouns,
-    load: async () => (await import('./resume/index.ts')).resume,
-  },
-  {
-    name: 'ping',
-    aliases: [],
-    summary: 'Whether both services answer, their versions, clock and speed',
-    section: 'Any request',
-    load: async () => (await import('./ping.ts')).ping,
-  },
-  {
-    name: 'api',
-    aliases: [],
-    summary: 'Send any request, signed',
-    section: 'Any request',
-    load: async () => (await import('./api.ts')).api,
-  },
-  {
-    name: 'url',
-    aliases: [],
-    summary: 'Signed URLs: what they grant, for how long, and what is wrong with one',
-    section: 'Any request',
-    load: async () => (await import('./url.ts')).url,
-  },
-  {
-    name: 'profile',
-    aliases: ['profiles'],
-    summary: 'Profiles: which cloud, which account, which key',
-    section: settingNouns,
-    load: async () => (await import('./profile/index.ts')).profile,
-  },
-  {
-    name: 'env',
-    aliases: [],
-    summary: 'Print a profile as shell exports',
-    section: settingNouns,
-    load: async () => (await import('./profile/index.ts')).env,
-  },
-  {
-    name: 'local',
-    aliases: [],
-    summary: 'Both services on this machine, for trying and testing',
-    section: settingNouns,
-    load: async () => (await import('./local/index.ts')).local,
-  },
-  {
-    name: 'server',
-    aliases: [],
-    summary: 'The services on PostgreSQL, for a team',
-    section: settingNouns,
-    load: async () => (await import('./server/index.ts')).server,
-  },
-  {
-    name: 'conformance',
-    aliases: [],
-    summary: 'Check a cloud against the specification, statement by statement',
-    section: settingNouns,
-    load: async () => (await import('./conformance/index.ts')).conformance,
-  },
-  {
-    name: 'doctor',
-    aliases: [],
-    summary: 'Check program, machine, profile, keys, agent, TLS, clock and both services',
-    section: settingNouns,
-    load: async () => (await import('./doctor/index.ts')).doctor,
-  },
-  {
-    name: 'version',
-    aliases: [],
-    summary: 'Show version, commit, Node.js, system and install path',
-    section: settingNouns,
-    load: async () => (await import('./version.ts')).version,
-  },
-  {
-    name: 'alias',
-    aliases: ['aliases'],
-    summary: 'Names for command lines of your own',
-    section: settingNouns,
-    load: async () => (await import('./alias.ts')).alias,
-  },
-  {
-    name: 'completion',
-    aliases: [],
-    summary: 'Completion for bash, zsh and fish',
-    section: settingNouns,
-    load: async () => (await import('./completion/index.ts')).completion,
-  },
-  {
-    name: 'help',
-    aliases: [],
-    summary: 'Help of a command: cloud help images list',
-    section: settingNouns,
-    load: async () => (await import('./help.ts')).help,
-  },
+  ...section('Compute', {
+    account: {
+      aliases: ['accounts'],
+      summary: 'The account: address, limits and settings',
+      load: async () => (await import('./account.ts')).account,
+    },
+    keys: {
+      aliases: ['key'],
+      summary: 'SSH keys of the account, which sign requests',
+      load: async () => (await import('./keys.ts')).keys,
+    },
+    users: {
+      aliases: ['user'],
+      summary: 'Sub-users of the account',
+      load: async () => (await import('./users/index.ts')).users,
+    },
+    roles: {
+      aliases: ['role'],
+      summary: 'Roles: who gets which policies',
+      load: async () => (await import('./roles/index.ts')).roles,
+    },
+    policies: {
+      aliases: ['policy'],
+      summary: 'Policies: rules that say what the members of a role may do',
+      load: async () => (await import('./policies/index.ts')).policies,
+    },
+    rbac: {
+      summary: 'Access control of the account as one document',
+      load: async () => (await import('./rbac/index.ts')).rbac,
+    },
+    images: {
+      aliases: ['image'],
+      summary: 'Images that instances are made from',
+      load: async () => (await import('./images/index.ts')).images,
+    },
+    packages: {
+      aliases: ['package'],
+      summary: 'Packages: the sizes that instances come in',
+      load: async () => (await import('./packages.ts')).packages,
+    },
+    datacenters: {
+      aliases: ['datacenter'],
+      summary: 'Datacenters of the cloud',
+      load: async () => (await import('./places.ts')).datacenters,
+    },
+    services: {
+      aliases: ['service'],
+      summary: 'Services of the cloud and their addresses',
+      load: async () => (await import('./places.ts')).services,
+    },
+  }),
+  ...section('Object storage', {
+    stor: {
+      aliases: ['storage'],
+      summary: 'Directories and objects of the object storage',
+      load: async () => (await import('./stor/index.ts')).stor,
+    },
+    mpu: {
+      aliases: ['uploads'],
+      summary: 'Multipart uploads: large objects in parts',
+      load: async () => (await import('./mpu/index.ts')).mpu,
+    },
+    jobs: {
+      aliases: ['job'],
+      summary: 'Compute jobs: shell commands that run on stored objects',
+      load: async () => (await import('./jobs/index.ts')).jobs,
+    },
+    resume: {
+      summary: 'What was interrupted: list it, go on with it, or clean it up',
+      load: async () => (await import('./resume/index.ts')).resume,
+    },
+  }),
+  ...section('Any request', {
+    ping: {
+      summary: 'Whether both services answer, their versions, clock and speed',
+      load: async () => (await import('./ping.ts')).ping,
+    },
+    api: {
+      summary: 'Send any request, signed',
+      load: async () => (await import('./api.ts')).api,
+    },
+    url: {
+      summary: 'Signed URLs: what they grant, for how long, and what is wrong with one',
+      load: async () => (await import('./url.ts')).url,
+    },
+  }),
+  ...section('Set-up', {
+    profile: {
+      aliases: ['profiles'],
+      summary: 'Profiles: which cloud, which account, which key',
+      load: async () => (await import('./profile/index.ts')).profile,
+    },
+    env: {
+      summary: 'Print a profile as shell exports',
+      load: async () => (await import('./profile/index.ts')).env,
+    },
+    local: {
+      summary: 'Both services on this machine, for trying and testing',
+      load: async () => (await import('./local/index.ts')).local,
+    },
+    server: {
+      summary: 'The services on PostgreSQL, for a team',
+      load: async () => (await import('./server/index.ts')).server,
+    },
+    conformance: {
+      summary: 'Check a cloud against the specification, statement by statement',
+      load: async () => (await import('./conformance/index.ts')).conformance,
+    },
+    doctor: {
+      summary: 'Check program, machine, profile, keys, agent, TLS, clock and both services',
+      load: async () => (await import('./doctor/index.ts')).doctor,
+    },
+    version: {
+      summary: 'Show version, commit, Node.js, system and install path',
+      load: async () => (await import('./version.ts')).version,
+    },
+    alias: {
+      aliases: ['aliases'],
+      summary: 'Names for command lines of your own',
+      load: async () => (await import('./alias.ts')).alias,
+    },
+    completion: {
+      summary: 'Completion for bash, zsh and fish',
+      load: async () => (await import('./completion/index.ts')).completion,
+    },
+    help: {
+      summary: 'Help of a command: cloud help images list',
+      load: async () => (await import('./help.ts')).help,
+    },
+  }),
 ];

@@ -21,18 +21,20 @@ export interface Check {
   readonly run: (at: At) => Promise<unknown> | void;
 }
 
-/** A check as the table of a section has it. */
-export interface Row {
-  readonly id: string;
+/** A check as the table of a section has it, under its id. */
+interface Row {
   readonly states: string;
   readonly operations?: readonly Operation[];
   readonly reads?: true;
   readonly run: Check['run'];
 }
 
+/** The table of a section, in its order. */
+export type Rows = Readonly<Record<string, Row>>;
+
 /** The checks of one section. */
-export function section(area: Area, title: string, rows: readonly Row[]): Check[] {
-  return rows.map(({ id, states, operations = [], reads = false, run }) => ({
+export function section(area: Area, title: string, rows: Rows): Check[] {
+  return Object.entries(rows).map(([id, { states, operations = [], reads = false, run }]) => ({
     area,
     section: title,
     id,

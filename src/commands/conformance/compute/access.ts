@@ -13,9 +13,8 @@ async function deleted(at: At, path: string): Promise<void> {
   await assertGone(at, path);
 }
 
-export const roles = section('compute', '4 Roles', [
-  {
-    id: 'create-role',
+export const roles = section('compute', '4 Roles', {
+  'create-role': {
     states:
       'CreateRole answers 201 with Location and the role: policies of id and name, members of type, id, login and default (section 2)',
     operations: [compute.createRole],
@@ -29,14 +28,12 @@ export const roles = section('compute', '4 Roles', [
       at.assert(isPolicy && isMember, JSON.stringify(role));
     },
   },
-  {
-    id: 'create-role-missing',
+  'create-role-missing': {
     states: 'CreateRole without a name answers MissingParameter',
     operations: [compute.createRole],
     run: async (at) => at.expect(await at.compute('POST', '/my/roles', { json: { members: [] } }), lacking),
   },
-  {
-    id: 'create-role-unknown',
+  'create-role-unknown': {
     states: 'CreateRole with an unknown member or policy answers InvalidArgument',
     operations: [compute.createRole],
     run: async (at) => {
@@ -49,8 +46,7 @@ export const roles = section('compute', '4 Roles', [
       at.expect(await at.compute('POST', '/my/roles', { json: { name, members }, ...latest }), invalid);
     },
   },
-  {
-    id: 'list-roles',
+  'list-roles': {
     states: 'ListRoles answers 200 with a list of roles',
     operations: [compute.listRoles],
     reads: true,
@@ -59,8 +55,7 @@ export const roles = section('compute', '4 Roles', [
       assertShape(at, roles, { id: 'uuid', name: 'text' }, { policies: 'list', members: 'list' });
     },
   },
-  {
-    id: 'get-role',
+  'get-role': {
     states: 'GetRole answers 200 with the role, by id or name',
     operations: [compute.getRole],
     run: async (at) => {
@@ -70,8 +65,7 @@ export const roles = section('compute', '4 Roles', [
       at.expect(await at.compute('GET', '/my/roles/conformance-of-nothing'), missing);
     },
   },
-  {
-    id: 'update-role',
+  'update-role': {
     states: 'UpdateRole answers 200 with the role as it is now; its name may change, its id not',
     operations: [compute.updateRole],
     run: async (at) => {
@@ -83,8 +77,7 @@ export const roles = section('compute', '4 Roles', [
       at.assert(shown['id'] === id && shown['name'] === `${at.run}-rx`, JSON.stringify(shown));
     },
   },
-  {
-    id: 'delete-role',
+  'delete-role': {
     states: 'DeleteRole answers 204, and the role is gone',
     operations: [compute.deleteRole],
     run: async (at) => {
@@ -92,8 +85,7 @@ export const roles = section('compute', '4 Roles', [
       await deleted(at, `/my/roles/${String(id)}`);
     },
   },
-  {
-    id: 'delete-role-name',
+  'delete-role-name': {
     states: 'DeleteRole takes the id of a role alone, not its name',
     operations: [compute.deleteRole],
     run: async (at) => {
@@ -105,11 +97,10 @@ export const roles = section('compute', '4 Roles', [
       );
     },
   },
-]);
+});
 
-export const roleTags = section('compute', '4 Role tags', [
-  {
-    id: 'set-role-tags',
+export const roleTags = section('compute', '4 Role tags', {
+  'set-role-tags': {
     states: 'SetRoleTags answers 200 with the path and its role-tag',
     operations: [compute.setRoleTags],
     run: async (at) => {
@@ -121,14 +112,12 @@ export const roleTags = section('compute', '4 Role tags', [
       at.expect(await at.compute('PUT', path, { json: { 'role-tag': [] } }), { status: 200 });
     },
   },
-  {
-    id: 'set-role-tags-missing',
+  'set-role-tags-missing': {
     states: 'SetRoleTags of a resource that does not exist answers 404 ResourceNotFound',
     operations: [compute.setRoleTags],
     run: async (at) => at.expect(await at.compute('PUT', '/my/keys/conformance-of-nothing', { json: { 'role-tag': [] } }), missing),
   },
-  {
-    id: 'set-role-tags-invalid',
+  'set-role-tags-invalid': {
     states: 'SetRoleTags of a path that is no resource answers InvalidArgument',
     operations: [compute.setRoleTags],
     run: async (at) =>
@@ -137,11 +126,10 @@ export const roleTags = section('compute', '4 Role tags', [
         decision: 'a path that is no resource is not found',
       }),
   },
-]);
+});
 
-export const policies = section('compute', '4 Policies', [
-  {
-    id: 'create-policy',
+export const policies = section('compute', '4 Policies', {
+  'create-policy': {
     states: 'CreatePolicy answers 201 with Location and the policy: id, name, rules and description (section 2)',
     operations: [compute.createPolicy],
     run: async (at) => {
@@ -155,15 +143,13 @@ export const policies = section('compute', '4 Policies', [
       at.assert(isRight && policy['description'] === 'a text' && typeof policy['id'] === 'string', JSON.stringify(policy));
     },
   },
-  {
-    id: 'create-policy-rule',
+  'create-policy-rule': {
     states: 'CreatePolicy with a rule that is none of the language is refused',
     operations: [compute.createPolicy],
     run: async (at) =>
       at.expect(await at.compute('POST', '/my/policies', { json: { name: `${at.run}-pw`, rules: ['MAY not a rule'] } }), invalid),
   },
-  {
-    id: 'list-policies',
+  'list-policies': {
     states: 'ListPolicies answers 200 with a list of policies',
     operations: [compute.listPolicies],
     reads: true,
@@ -172,8 +158,7 @@ export const policies = section('compute', '4 Policies', [
       assertShape(at, policies, { id: 'uuid', name: 'text', rules: 'list' }, { description: 'text' });
     },
   },
-  {
-    id: 'get-policy',
+  'get-policy': {
     states: 'GetPolicy answers 200 with the policy, by its id',
     operations: [compute.getPolicy],
     run: async (at) => {
@@ -182,8 +167,7 @@ export const policies = section('compute', '4 Policies', [
       at.expect(await at.compute('GET', '/my/policies/4ef0ff4c-0a6f-4a9c-b0b5-2d5b9d5f0c53'), missing);
     },
   },
-  {
-    id: 'update-policy',
+  'update-policy': {
     states: 'UpdatePolicy answers 200 with the policy as it is now',
     operations: [compute.updatePolicy],
     run: async (at) => {
@@ -192,8 +176,7 @@ export const policies = section('compute', '4 Policies', [
       at.assert(shown['description'] === 'another', JSON.stringify(shown));
     },
   },
-  {
-    id: 'delete-policy',
+  'delete-policy': {
     states: 'DeletePolicy answers 204, and the policy is gone',
     operations: [compute.deletePolicy],
     run: async (at) => {
@@ -202,4 +185,4 @@ export const policies = section('compute', '4 Policies', [
       await deleted(at, `/my/policies/${String(id)}`);
     },
   },
-]);
+});

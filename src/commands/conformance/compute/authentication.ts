@@ -61,30 +61,25 @@ async function getByUrl(at: At, given: { method?: string; methods?: string[]; li
   return at.compute('GET', given.spoil ? target.replace('expires=', 'expires=9') : target, { isBare: true });
 }
 
-export const authentication = section('compute', '5 Authentication', [
-  {
-    id: 'key-by-fingerprint',
+export const authentication = section('compute', '5 Authentication', {
+  'key-by-fingerprint': {
     states: 'The key is named by its MD5 fingerprint; the signed string is the value of Date (rules 2 and 3)',
     run: async (at) => at.expect(await expectTaken(at, 'the key is known', () => get(at, '/my')), { status: 200 }),
   },
-  {
-    id: 'key-by-name',
+  'key-by-name': {
     states: 'The key may be named by its name (rule 2)',
     run: async (at) => at.expect(await get(at, '/my', { keyName: `${at.run}-k` }), { status: 200 }),
   },
-  {
-    id: 'key-bare',
+  'key-bare': {
     states: 'keyId stands without quotes (rule 2)',
     run: async (at) =>
       at.expect(await get(at, '/my', { isBare: true }), { status: 200 }, { status: [400, 401], decision: 'keyId must be quoted' }),
   },
-  {
-    id: 'api-version-header',
+  'api-version-header': {
     states: 'Api-Version may stand for Accept-Version (section 1, rule 1)',
     run: async (at) => at.expect(await get(at, '/my', {}, { 'api-version': '*' }), { status: 200 }),
   },
-  {
-    id: 'no-version',
+  'no-version': {
     states: 'A request without Accept-Version and Api-Version is refused (section 1, rule 1)',
     run: async (at) =>
       at.expect(
@@ -93,15 +88,13 @@ export const authentication = section('compute', '5 Authentication', [
         { status: 200, decision: 'a request without a version gets the latest' },
       ),
   },
-  {
-    id: 'no-authorization',
+  'no-authorization': {
     states: 'A request without Authorization is answered 401 InvalidCredentials (rule 6)',
     reads: true,
     run: async (at) =>
       at.expect(await at.compute('GET', '/my', { headers: versioned, isBare: true }), { status: 401, code: 'InvalidCredentials' }),
   },
-  {
-    id: 'no-date',
+  'no-date': {
     states: 'Date is mandatory (rule 3)',
     run: async (at) => {
       await at.need(makeKey);
@@ -109,25 +102,21 @@ export const authentication = section('compute', '5 Authentication', [
       at.expect(await at.compute('GET', '/my', { headers: { ...versioned, authorization }, isBare: true }), { status: [400, 401] });
     },
   },
-  {
-    id: 'wrong-signature',
+  'wrong-signature': {
     states: 'A signature of something else is answered 401 InvalidCredentials (rule 6)',
     run: async (at) => at.expect(await get(at, '/my', { isWrong: true }), refused),
   },
-  {
-    id: 'unknown-key',
+  'unknown-key': {
     states: 'A key that the account does not have is answered 401 InvalidCredentials (rule 6)',
     run: async (at) => at.expect(await get(at, '/my', { key: await at.need(makeOtherPair) }), refused),
   },
-  {
-    id: 'skew-accepted',
+  'skew-accepted': {
     states: 'A Date that is 240 s off is accepted (rule 3)',
     run: async (at) => {
       for (const skew of [-240_000, 240_000]) at.expect(await get(at, '/my', { skew }), { status: 200 });
     },
   },
-  {
-    id: 'skew-refused',
+  'skew-refused': {
     states: 'A Date that is more than 300 s off is refused (rule 3)',
     run: async (at) => {
       for (const skew of [-400_000, 400_000])
@@ -138,8 +127,7 @@ export const authentication = section('compute', '5 Authentication', [
         });
     },
   },
-  {
-    id: 'other-account',
+  'other-account': {
     states: 'The resources of another account are forbidden: 403 NotAuthorized (rule 6)',
     reads: true,
     run: async (at) => {
@@ -153,39 +141,33 @@ export const authentication = section('compute', '5 Authentication', [
       });
     },
   },
-  {
-    id: 'signed-url',
+  'signed-url': {
     states: 'A pre-signed URL needs no Authorization (rule 4)',
     run: async (at) => {
       at.expect(await getByUrl(at, {}), { status: 200 });
       at.expect(await getByUrl(at, { methods: ['GET', 'HEAD'] }), { status: 200 });
     },
   },
-  {
-    id: 'signed-url-expired',
+  'signed-url-expired': {
     states: 'A pre-signed URL is invalid after expires (rule 4)',
     run: async (at) => at.expect(await getByUrl(at, { lifetime: -10 }), { status: [401, 403] }),
   },
-  {
-    id: 'signed-url-method',
+  'signed-url-method': {
     states: 'A pre-signed URL serves the methods alone that it names (rule 4)',
     run: async (at) => at.expect(await getByUrl(at, { methods: ['DELETE'] }), { status: [401, 403] }),
   },
-  {
-    id: 'signed-url-changed',
+  'signed-url-changed': {
     states: 'A pre-signed URL that was changed is refused (rule 4)',
     run: async (at) => at.expect(await getByUrl(at, { spoil: true }), { status: [400, 401, 403] }),
   },
-]);
+});
 
-export const access = section('compute', '2 Access-control rules', [
-  {
-    id: 'denied-by-default',
+export const access = section('compute', '2 Access-control rules', {
+  'denied-by-default': {
     states: 'A sub-user without a role may do nothing (rule 1; section 5, rules 5 and 6)',
     run: async (at) => at.expect(await getAsUser(at, '/my/packages'), forbidden),
   },
-  {
-    id: 'allowed',
+  allowed: {
     states: 'A sub-user may do what a policy of an active role allows on a resource with the tag of the role (rules 2 and 3)',
     run: async (at) => {
       const { name } = await at.need(makeRole);
@@ -206,8 +188,7 @@ export const access = section('compute', '2 Access-control rules', [
       at.expect(allowed, { status: 200 });
     },
   },
-  {
-    id: 'each-action',
+  'each-action': {
     states: 'A rule for one action grants nothing on another (rule 4)',
     run: async (at) => {
       await at.need(makeRole);
@@ -215,8 +196,7 @@ export const access = section('compute', '2 Access-control rules', [
       at.expect(await getAsUser(at, `/${at.account}/users/${String(login)}`), forbidden);
     },
   },
-  {
-    id: 'as-role',
+  'as-role': {
     states: 'as-role names roles of which the caller is a member (rule 3)',
     run: async (at) => {
       await at.need(makePolicy);
@@ -225,4 +205,4 @@ export const access = section('compute', '2 Access-control rules', [
       at.expect(await getAsUser(at, path), { status: [403, 409] });
     },
   },
-]);
+});

@@ -20,9 +20,8 @@ const imageRest: Shape = {
   error: 'object',
 };
 
-export const places = section('compute', '4 Datacenters and services', [
-  {
-    id: 'list-datacenters',
+export const places = section('compute', '4 Datacenters and services', {
+  'list-datacenters': {
     states: 'ListDatacenters answers 200 with an object of URLs by name',
     operations: [compute.listDatacenters],
     reads: true,
@@ -31,8 +30,7 @@ export const places = section('compute', '4 Datacenters and services', [
       at.assert(urls.length > 0 && urls.every((url) => URL.canParse(String(url))), `the addresses are ${JSON.stringify(urls)}`);
     },
   },
-  {
-    id: 'get-datacenter',
+  'get-datacenter': {
     states: 'GetDatacenter answers 302 with the URL in Location and a body with the code ResourceMoved',
     operations: [compute.getDatacenter],
     reads: true,
@@ -45,15 +43,13 @@ export const places = section('compute', '4 Datacenters and services', [
       at.assert(objectOf(response)['code'] === 'ResourceMoved', `the code is ${String(objectOf(response)['code'])}`);
     },
   },
-  {
-    id: 'get-datacenter-missing',
+  'get-datacenter-missing': {
     states: 'GetDatacenter of an unknown name answers 404 ResourceNotFound',
     operations: [compute.getDatacenter],
     reads: true,
     run: async (at) => at.expect(await at.compute('GET', '/my/datacenters/conformance-of-nothing'), missing),
   },
-  {
-    id: 'list-services',
+  'list-services': {
     states: 'ListServices answers 200 with an object of endpoint URLs by name',
     operations: [compute.listServices],
     reads: true,
@@ -65,7 +61,7 @@ export const places = section('compute', '4 Datacenters and services', [
       );
     },
   },
-]);
+});
 
 async function listImages(at: At, query: Readonly<Record<string, string>> = {}): Promise<readonly Json[]> {
   return listOf(at.expect(await at.compute('GET', '/my/images', { query }), { status: 200 }));
@@ -87,9 +83,8 @@ async function makeImage(at: At): Promise<Json> {
   });
 }
 
-export const images = section('compute', '4 Images', [
-  {
-    id: 'list-images',
+export const images = section('compute', '4 Images', {
+  'list-images': {
     states: 'ListImages answers 200 with a list of images (section 2), all of them active',
     operations: [compute.listImages],
     reads: true,
@@ -106,8 +101,7 @@ export const images = section('compute', '4 Images', [
       );
     },
   },
-  {
-    id: 'list-images-all',
+  'list-images-all': {
     states: 'ListImages with state=all lists every state',
     operations: [compute.listImages],
     reads: true,
@@ -120,8 +114,7 @@ export const images = section('compute', '4 Images', [
       );
     },
   },
-  {
-    id: 'list-images-filter',
+  'list-images-filter': {
     states: 'ListImages takes the filters name, os, version, public, owner and type',
     operations: [compute.listImages],
     reads: true,
@@ -135,8 +128,7 @@ export const images = section('compute', '4 Images', [
       }
     },
   },
-  {
-    id: 'get-image',
+  'get-image': {
     states: 'GetImage answers 200 with the image',
     operations: [compute.getImage],
     reads: true,
@@ -149,23 +141,20 @@ export const images = section('compute', '4 Images', [
       at.expect(await at.compute('GET', `/my/images/${nobody}`), missing);
     },
   },
-  {
-    id: 'create-image',
+  'create-image': {
     states: 'CreateImageFromMachine answers 201 with Location, a header of the job and the image, which is creating (section 3)',
     operations: [compute.createImageFromMachine],
     run: async (at) => {
       assertShape(at, [await makeImage({ ...at, run: `${at.run}-c` })], image, imageRest);
     },
   },
-  {
-    id: 'create-image-missing',
+  'create-image-missing': {
     states: 'CreateImageFromMachine without machine, name or version is refused',
     operations: [compute.createImageFromMachine],
     run: async (at) =>
       at.expect(await at.compute('POST', '/my/images', { json: { name: at.run } }), { status: 409, code: 'MissingParameter' }),
   },
-  {
-    id: 'update-image',
+  'update-image': {
     states: 'UpdateImage answers 200 with the image as it is now',
     operations: [compute.updateImage],
     run: async (at) => {
@@ -176,8 +165,7 @@ export const images = section('compute', '4 Images', [
       at.assert(shown['description'] === 'new', JSON.stringify(shown));
     },
   },
-  {
-    id: 'export-image',
+  'export-image': {
     states: 'ExportImage answers 200 with storage_url, image_path and manifest_path, and the files are there',
     operations: [compute.exportImage],
     run: async (at) => {
@@ -194,8 +182,7 @@ export const images = section('compute', '4 Images', [
       at.expect(await at.storage('GET', String(path)), { status: 200 });
     },
   },
-  {
-    id: 'clone-image-own',
+  'clone-image-own': {
     states: 'CloneImage is for images that others share: of an own one it is refused',
     operations: [compute.cloneImage],
     run: async (at) => {
@@ -206,8 +193,7 @@ export const images = section('compute', '4 Images', [
       });
     },
   },
-  {
-    id: 'import-image',
+  'import-image': {
     states: 'ImportImageFromDatacenter answers 201 with the image, which keeps id and published_at',
     operations: [compute.importImageFromDatacenter],
     run: async (at) => {
@@ -227,8 +213,7 @@ export const images = section('compute', '4 Images', [
       at.expect(await at.compute('DELETE', `/my/images/${id}`), { status: 204 });
     },
   },
-  {
-    id: 'import-image-missing',
+  'import-image-missing': {
     states: 'ImportImageFromDatacenter needs datacenter and id',
     operations: [compute.importImageFromDatacenter],
     run: async (at) => {
@@ -236,8 +221,7 @@ export const images = section('compute', '4 Images', [
       at.expect(response, { status: 409, code: 'MissingParameter' });
     },
   },
-  {
-    id: 'delete-image-foreign',
+  'delete-image-foreign': {
     states: 'DeleteImage needs the owner of the image',
     operations: [compute.deleteImage],
     run: async (at) => {
@@ -247,8 +231,7 @@ export const images = section('compute', '4 Images', [
       at.expect(await at.compute('DELETE', `/my/images/${idOf(foreign)}`), { status: [403, 404, 422] });
     },
   },
-  {
-    id: 'delete-image',
+  'delete-image': {
     states: 'DeleteImage answers 204, and the image is gone',
     operations: [compute.deleteImage],
     run: async (at) => {
@@ -257,4 +240,4 @@ export const images = section('compute', '4 Images', [
       at.expect(await at.compute('GET', path), missing);
     },
   },
-]);
+});

@@ -1,6 +1,6 @@
 import { compute } from '../../../api/compute.ts';
 import type { Operation } from '../../../api/operation.ts';
-import { section, type Row } from '../check.ts';
+import { section, type Rows } from '../check.ts';
 import type { Shape } from '../shape.ts';
 import { listOf, objectOf, type Json } from '../response.ts';
 import type { At } from '../at.ts';
@@ -19,10 +19,9 @@ interface Keys {
 }
 
 /** The checks of the keys of the account or of a sub-user. */
-function creationRows({ prefix, word, operations, make, base }: Keys): Row[] {
-  return [
-    {
-      id: `list-${prefix}keys`,
+function creationRows({ prefix, word, operations, make, base }: Keys): Rows {
+  return {
+    [`list-${prefix}keys`]: {
       states: `List${word}Keys answers 200 with a list of keys: name, fingerprint (MD5) and key (section 2)`,
       operations: [operations.list],
       run: async (at) => {
@@ -36,8 +35,7 @@ function creationRows({ prefix, word, operations, make, base }: Keys): Row[] {
         );
       },
     },
-    {
-      id: `create-${prefix}key`,
+    [`create-${prefix}key`]: {
       states: `Create${word}Key answers 201 with the key, whose name is the fingerprint when none is given`,
       operations: [operations.create],
       run: async (at) => {
@@ -51,29 +49,26 @@ function creationRows({ prefix, word, operations, make, base }: Keys): Row[] {
         }
       },
     },
-    {
-      id: `create-${prefix}key-missing`,
+    [`create-${prefix}key-missing`]: {
       states: `Create${word}Key without a key answers MissingParameter`,
       operations: [operations.create],
       run: async (at) => {
         at.expect(await at.compute('POST', await base(at), { json: { name: at.run } }), lacking);
       },
     },
-    {
-      id: `create-${prefix}key-invalid`,
+    [`create-${prefix}key-invalid`]: {
       states: `Create${word}Key with an invalid key answers InvalidArgument`,
       operations: [operations.create],
       run: async (at) => {
         at.expect(await at.compute('POST', await base(at), { json: { name: at.run, key: 'ssh-rsa AAAA' } }), invalid);
       },
     },
-  ];
+  };
 }
 
-function keyRows({ prefix, word, operations, make, base }: Keys): Row[] {
-  return [
-    {
-      id: `get-${prefix}key`,
+function keyRows({ prefix, word, operations, make, base }: Keys): Rows {
+  return {
+    [`get-${prefix}key`]: {
       states: `Get${word}Key answers 200 with the key, by its name or its fingerprint`,
       operations: [operations.get],
       run: async (at) => {
@@ -84,16 +79,14 @@ function keyRows({ prefix, word, operations, make, base }: Keys): Row[] {
         }
       },
     },
-    {
-      id: `get-${prefix}key-missing`,
+    [`get-${prefix}key-missing`]: {
       states: `Get${word}Key of a key that does not exist answers 404 ResourceNotFound`,
       operations: [operations.get],
       run: async (at) => {
         at.expect(await at.compute('GET', `${await base(at)}/conformance-of-nothing`), missing);
       },
     },
-    {
-      id: `delete-${prefix}key`,
+    [`delete-${prefix}key`]: {
       states: `Delete${word}Key answers 204 with an empty body, and the key is gone`,
       operations: [operations.delete],
       run: async (at) => {
@@ -104,28 +97,24 @@ function keyRows({ prefix, word, operations, make, base }: Keys): Row[] {
         await assertGone(at, `${path}/${pair.md5}`);
       },
     },
-  ];
+  };
 }
 
-const kinds: readonly Keys[] = [
-  {
+const rowsOf = (kind: Keys): Rows => ({ ...creationRows(kind), ...keyRows(kind) });
+
+export const keys = section('compute', '4 Keys', {
+  ...rowsOf({
     prefix: '',
     word: '',
     operations: { list: compute.listKeys, create: compute.createKey, get: compute.getKey, delete: compute.deleteKey },
     make: makeKey,
     base: async () => '/my/keys',
-  },
-  {
+  }),
+  ...rowsOf({
     prefix: 'user-',
     word: 'User',
     operations: { list: compute.listUserKeys, create: compute.createUserKey, get: compute.getUserKey, delete: compute.deleteUserKey },
     make: makeUserKey,
     base: async (at) => `/my/users/${idOf(await at.need(makeUser))}/keys`,
-  },
-];
-
-export const keys = section(
-  'compute',
-  '4 Keys',
-  kinds.flatMap((kind) => [...creationRows(kind), ...keyRows(kind)]),
-);
+  }),
+});

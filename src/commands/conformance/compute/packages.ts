@@ -13,9 +13,8 @@ async function listPackages(at: At, query: Readonly<Record<string, string>> = {}
   return listOf(at.expect(await at.compute('GET', '/my/packages', { query }), { status: 200 }));
 }
 
-export const packages = section('compute', '4 Packages', [
-  {
-    id: 'list-packages',
+export const packages = section('compute', '4 Packages', {
+  'list-packages': {
     states: 'ListPackages answers 200 with a list of packages (section 2)',
     operations: [compute.listPackages],
     reads: true,
@@ -23,8 +22,7 @@ export const packages = section('compute', '4 Packages', [
       assertShape(at, await listPackages(at), pkg, pkgRest);
     },
   },
-  {
-    id: 'list-packages-filter',
+  'list-packages-filter': {
     states: 'ListPackages takes filters, all of which must match',
     operations: [compute.listPackages],
     reads: true,
@@ -40,8 +38,7 @@ export const packages = section('compute', '4 Packages', [
       at.assert((await listPackages(at, { name: String(first['name']), memory: '1' })).length === 0, 'one of two filters matches nothing');
     },
   },
-  {
-    id: 'get-package',
+  'get-package': {
     states: 'GetPackage answers 200 with the package, by id or name',
     operations: [compute.getPackage],
     reads: true,
@@ -55,4 +52,4 @@ export const packages = section('compute', '4 Packages', [
       at.expect(await at.compute('GET', `/my/packages/${nobody}`), missing);
     },
   },
-]);
+});

@@ -18,9 +18,8 @@ const contact: Shape = {
 };
 const person: Shape = { id: 'uuid', login: 'text', email: 'text', created: 'date', updated: 'date' };
 
-export const account = section('compute', '4 Account', [
-  {
-    id: 'get-account',
+export const account = section('compute', '4 Account', {
+  'get-account': {
     states: 'GetAccount answers 200 with the account (section 2)',
     operations: [compute.getAccount],
     reads: true,
@@ -33,8 +32,7 @@ export const account = section('compute', '4 Account', [
       else at.assert(['boolean', 'undefined'].includes(typeof shown['cloud_cns_enabled']), 'cloud_cns_enabled is not true or false');
     },
   },
-  {
-    id: 'get-account-missing',
+  'get-account-missing': {
     states: 'GetAccount of an account that does not exist answers 404 ResourceNotFound',
     operations: [compute.getAccount],
     reads: true,
@@ -44,8 +42,7 @@ export const account = section('compute', '4 Account', [
         decision: 'an unknown account in the path is not told from one that is forbidden',
       }),
   },
-  {
-    id: 'update-account',
+  'update-account': {
     states: 'UpdateAccount answers 200 with the account',
     operations: [compute.updateAccount],
     run: async (at) => {
@@ -55,8 +52,7 @@ export const account = section('compute', '4 Account', [
       at.assert(shown['email'] === email, `the e-mail address is ${String(shown['email'])}`);
     },
   },
-  {
-    id: 'account-limits',
+  'account-limits': {
     states: 'GetAccountLimits answers 200 with a list of limits, each by ram, quota or machines',
     operations: [compute.getAccountLimits],
     reads: true,
@@ -71,8 +67,7 @@ export const account = section('compute', '4 Account', [
       );
     },
   },
-  {
-    id: 'get-config',
+  'get-config': {
     states: 'GetConfig answers 200 with an object that may have default_network',
     operations: [compute.getConfig],
     reads: true,
@@ -81,8 +76,7 @@ export const account = section('compute', '4 Account', [
       assertShape(at, [config], {}, { default_network: 'text' });
     },
   },
-  {
-    id: 'update-config',
+  'update-config': {
     states: 'UpdateConfig answers 200 with the updated object',
     operations: [compute.updateConfig],
     run: async (at) => {
@@ -92,11 +86,10 @@ export const account = section('compute', '4 Account', [
       at.assert(shown['default_network'] === network, `default_network is ${String(shown['default_network'])}`);
     },
   },
-]);
+});
 
-export const users = section('compute', '4 Users', [
-  {
-    id: 'create-user',
+export const users = section('compute', '4 Users', {
+  'create-user': {
     states: 'CreateUser answers 201 with Location and the user, without a password',
     operations: [compute.createUser],
     run: async (at) => {
@@ -110,8 +103,7 @@ export const users = section('compute', '4 Users', [
       at.assert(city === 'Ghent' && password === undefined && cns === undefined, response.body.toString());
     },
   },
-  {
-    id: 'create-user-missing',
+  'create-user-missing': {
     states: 'CreateUser without login, email or password answers MissingParameter',
     operations: [compute.createUser],
     run: async (at) => {
@@ -120,8 +112,7 @@ export const users = section('compute', '4 Users', [
         at.expect(await at.compute('POST', '/my/users', { json: { ...json, [name]: undefined } }), lacking);
     },
   },
-  {
-    id: 'create-user-twice',
+  'create-user-twice': {
     states: 'CreateUser with a login that the account has answers InvalidArgument',
     operations: [compute.createUser],
     run: async (at) => {
@@ -129,8 +120,7 @@ export const users = section('compute', '4 Users', [
       at.expect(await at.compute('POST', '/my/users', { json: { login, email: 'x@example.com', password: makePassword(at) } }), invalid);
     },
   },
-  {
-    id: 'list-users',
+  'list-users': {
     states: 'ListUsers answers 200 with a list of users (section 2)',
     operations: [compute.listUsers],
     reads: true,
@@ -138,8 +128,7 @@ export const users = section('compute', '4 Users', [
       assertShape(at, listOf(at.expect(await at.compute('GET', '/my/users'), { status: 200 })), person, contact);
     },
   },
-  {
-    id: 'get-user',
+  'get-user': {
     states: 'GetUser answers 200 with the user, by id or login',
     operations: [compute.getUser],
     run: async (at) => {
@@ -149,8 +138,7 @@ export const users = section('compute', '4 Users', [
       at.assert(objectOf(await readWritten(at, `/my/users/${String(login)}`))['id'] === id, `${String(login)} is somebody else`);
     },
   },
-  {
-    id: 'get-user-membership',
+  'get-user-membership': {
     states: 'GetUser with membership has roles and default_roles',
     operations: [compute.getUser],
     run: async (at) => {
@@ -158,15 +146,13 @@ export const users = section('compute', '4 Users', [
       assertShape(at, [shown], { roles: 'list', default_roles: 'list' });
     },
   },
-  {
-    id: 'get-user-missing',
+  'get-user-missing': {
     states: 'GetUser of a user that does not exist answers 404 ResourceNotFound',
     operations: [compute.getUser],
     reads: true,
     run: async (at) => at.expect(await at.compute('GET', '/my/users/conformance-of-nobody'), missing),
   },
-  {
-    id: 'update-user',
+  'update-user': {
     states: 'UpdateUser answers 200 with the user as it is now',
     operations: [compute.updateUser],
     run: async (at) => {
@@ -176,8 +162,7 @@ export const users = section('compute', '4 Users', [
       await readWritten(at, path, ({ city }) => city === 'Bruges');
     },
   },
-  {
-    id: 'change-password',
+  'change-password': {
     states: 'ChangeUserPassword with the same password twice answers 200 with the user',
     operations: [compute.changeUserPassword],
     run: async (at) => {
@@ -188,8 +173,7 @@ export const users = section('compute', '4 Users', [
       at.assert(shown['id'] === id && shown['password'] === undefined, 'the response is not the user, or has the password');
     },
   },
-  {
-    id: 'change-password-mismatch',
+  'change-password-mismatch': {
     states: 'ChangeUserPassword with another confirmation answers InvalidArgument, with one of both MissingParameter',
     operations: [compute.changeUserPassword],
     run: async (at) => {
@@ -200,8 +184,7 @@ export const users = section('compute', '4 Users', [
       at.expect(await at.compute('POST', path, { json: { password_confirmation: password } }), lacking);
     },
   },
-  {
-    id: 'delete-user',
+  'delete-user': {
     states: 'DeleteUser answers 204, and the user is gone',
     operations: [compute.deleteUser],
     run: async (at) => {
@@ -211,4 +194,4 @@ export const users = section('compute', '4 Users', [
       await assertGone(at, path);
     },
   },
-]);
+});

@@ -22,9 +22,8 @@ async function createRoleBy(at: At, suffix: string, given: { query?: object; typ
   at.assert(objectOf(response)['name'] === `${at.run}-${suffix}`, `the name is ${String(objectOf(response)['name'])}`);
 }
 
-export const parameters = section('compute', '1 Common rules', [
-  {
-    id: 'tls',
+export const parameters = section('compute', '1 Common rules', {
+  tls: {
     states: 'Every request must use TLS (rule 1)',
     reads: true,
     run: async (at) => {
@@ -34,37 +33,31 @@ export const parameters = section('compute', '1 Common rules', [
       at.assert(response === undefined || response.status >= 300, `plain HTTP is answered ${response?.status ?? 0}`);
     },
   },
-  {
-    id: 'parameters-query',
+  'parameters-query': {
     states: 'Parameters may be sent as a query string (rule 2)',
     run: (at) => createRoleBy(at, 'q', { query: { name: `${at.run}-q` } }),
   },
-  {
-    id: 'parameters-form',
+  'parameters-form': {
     states: 'Parameters may be sent as application/x-www-form-urlencoded (rule 2)',
     run: (at) => createRoleBy(at, 'f', { type: 'application/x-www-form-urlencoded', body: `name=${at.run}-f` }),
   },
-  {
-    id: 'parameters-multipart',
+  'parameters-multipart': {
     states: 'Parameters may be sent as multipart/form-data (rule 2)',
     run: (at) => {
       const body = `--edge\r\ncontent-disposition: form-data; name="name"\r\n\r\n${at.run}-m\r\n--edge--\r\n`;
       return createRoleBy(at, 'm', { type: 'multipart/form-data; boundary=edge', body });
     },
   },
-  {
-    id: 'parameters-json',
+  'parameters-json': {
     states: 'Parameters may be sent as application/json (rule 2)',
     run: (at) => createRoleBy(at, 'j', { type: 'application/json', body: JSON.stringify({ name: `${at.run}-j` }) }),
   },
-  {
-    id: 'accept',
+  accept: {
     states: 'Responses are JSON only: a request that accepts none is answered 406 (rule 3; section 7)',
     reads: true,
     run: async (at) => at.expect(await at.compute('GET', '/my', { headers: { accept: 'image/png' } }), { status: 406 }),
   },
-  {
-    id: 'my',
+  my: {
     states: 'my stands for the login of the caller in paths (rule 4)',
     reads: true,
     run: async (at) => {
@@ -72,11 +65,10 @@ export const parameters = section('compute', '1 Common rules', [
       at.assert(objectOf(at.expect(one, { status: 200 }))['id'] === objectOf(at.expect(other, { status: 200 }))['id'], 'two accounts');
     },
   },
-]);
+});
 
-export const seen = section('compute', '1 Every response', [
-  {
-    id: 'date',
+export const seen = section('compute', '1 Every response', {
+  date: {
     states: 'Every response carries Date (RFC 1123), Api-Version, Request-Id and Response-Time in milliseconds (rule 5)',
     reads: true,
     run: async (at) => {
@@ -88,8 +80,7 @@ export const seen = section('compute', '1 Every response', [
       });
     },
   },
-  {
-    id: 'request-id',
+  'request-id': {
     states: 'Request-Id is unique (rule 5)',
     reads: true,
     run: async (at) => {
@@ -99,8 +90,7 @@ export const seen = section('compute', '1 Every response', [
       at.assert(!ids.has(undefined) && ids.size === at.requests.seen.compute.length, 'an id is absent, or came twice');
     },
   },
-  {
-    id: 'content-md5',
+  'content-md5': {
     states: 'Responses with a body carry Content-Length, Content-Type and Content-MD5, which is that of the body (rule 5)',
     reads: true,
     run: async (at) => {
@@ -113,8 +103,7 @@ export const seen = section('compute', '1 Every response', [
       });
     },
   },
-  {
-    id: 'server',
+  server: {
     states: 'Server is <service_name>/<major>.<minor>.<patch> (rule 5; section 9)',
     reads: true,
     run: async (at) => {
@@ -124,8 +113,7 @@ export const seen = section('compute', '1 Every response', [
       );
     },
   },
-  {
-    id: 'datacenter-name',
+  'datacenter-name': {
     states: 'Responses carry Cloud-Datacenter-Name since 9.2.0 (rule 5)',
     reads: true,
     run: async (at) => {
@@ -135,11 +123,10 @@ export const seen = section('compute', '1 Every response', [
       else assertAll(at, (response) => (response.headers['cloud-datacenter-name'] === undefined ? 'no Cloud-Datacenter-Name' : undefined));
     },
   },
-]);
+});
 
-export const ping = section('compute', '4 Ping', [
-  {
-    id: 'ping-pong',
+export const ping = section('compute', '4 Ping', {
+  'ping-pong': {
     states: 'Ping answers 200 with ping "pong" and the list of versions, with Api-Version and Server',
     operations: [compute.ping],
     reads: true,
@@ -150,11 +137,10 @@ export const ping = section('compute', '4 Ping', [
       at.assert(pong === 'pong' && Array.isArray(service?.versions) && service.versions.length > 0, response.body.toString());
     },
   },
-]);
+});
 
-export const versions = section('compute', '9 Versioning', [
-  {
-    id: 'version-ranges',
+export const versions = section('compute', '9 Versioning', {
+  'version-ranges': {
     states: 'Accept-Version takes ranges: ~8, an exact version, ~8||~7, * (rule 2)',
     reads: true,
     run: async (at) => {
@@ -163,8 +149,7 @@ export const versions = section('compute', '9 Versioning', [
         at.expect(await at.compute('GET', '/my', { headers: { 'accept-version': range } }), { status: 200 });
     },
   },
-  {
-    id: 'version-chosen',
+  'version-chosen': {
     states: 'Api-Version is a version of the range (rule 2)',
     reads: true,
     run: async (at) =>
@@ -173,8 +158,7 @@ export const versions = section('compute', '9 Versioning', [
         headers: { 'api-version': /^8\./u },
       }),
   },
-  {
-    id: 'version-invalid',
+  'version-invalid': {
     states: 'An invalid range is answered 449 InvalidVersion (rule 2)',
     reads: true,
     run: async (at) => {
@@ -186,11 +170,10 @@ export const versions = section('compute', '9 Versioning', [
         );
     },
   },
-]);
+});
 
-export const errors = section('compute', '7 Errors', [
-  {
-    id: 'not-found',
+export const errors = section('compute', '7 Errors', {
+  'not-found': {
     states: 'A path that is none is answered 404 ResourceNotFound, with a body of code and message',
     reads: true,
     run: async (at) => {
@@ -198,33 +181,29 @@ export const errors = section('compute', '7 Errors', [
       at.assert(typeof objectOf(response)['message'] === 'string', 'there is no message');
     },
   },
-  {
-    id: 'method',
+  method: {
     states: 'A method that a resource does not have is answered 405',
     run: async (at) => at.expect(await at.compute('DELETE', '/my/packages'), { status: 405 }),
   },
-  {
-    id: 'bad-json',
+  'bad-json': {
     states: 'A body that is not what its content type says is answered 400',
     run: async (at) => {
       const headers = { 'content-type': 'application/json' };
       at.expect(await at.compute('POST', '/my/roles', { body: '{"name":', headers }), { status: 400 });
     },
   },
-  {
-    id: 'too-large',
+  'too-large': {
     states: 'Too much data is answered 413 RequestTooLarge',
     run: async (at) => {
       const response = await at.compute('POST', '/my/roles', { json: { name: 'x'.repeat(3 * 1024 * 1024) } });
       at.expect(response, { status: 413, code: ['RequestTooLarge', 'RequestEntityTooLarge'] });
     },
   },
-  {
-    id: 'encoding',
+  encoding: {
     states: 'A content type that is not supported is answered 415',
     run: async (at) => {
       const headers = { 'content-type': 'image/png' };
       at.expect(await at.compute('POST', '/my/roles', { body: 'x', headers }), { status: 415 });
     },
   },
-]);
+});

@@ -23,9 +23,8 @@ async function makeOpen(at: At): Promise<string> {
   return makeJob(at, copying);
 }
 
-export const operations = section('jobs', '4 Jobs', [
-  {
-    id: 'create-job',
+export const operations = section('jobs', '4 Jobs', {
+  'create-job': {
     states: 'CreateJob answers 201 with an empty body and the job in Location, and is not idempotent',
     operations: [storage.createJob],
     run: async (at) => {
@@ -34,8 +33,7 @@ export const operations = section('jobs', '4 Jobs', [
       at.expect(await createJob(at, []), { status: [400, 409] });
     },
   },
-  {
-    id: 'add-inputs',
+  'add-inputs': {
     states: 'AddJobInputs answers 204, and inputs are processed as they come',
     operations: [storage.addJobInputs, storage.getJobOutput],
     run: async (at) => {
@@ -48,8 +46,7 @@ export const operations = section('jobs', '4 Jobs', [
       });
     },
   },
-  {
-    id: 'end-input',
+  'end-input': {
     states: 'EndJobInput answers 202 and closes the input: inputDone is true, and the job is done',
     operations: [storage.endJobInput],
     run: async (at) => {
@@ -58,8 +55,7 @@ export const operations = section('jobs', '4 Jobs', [
       at.assert((await waitForJob(at, job))['inputDone'] === true, 'inputDone is not true');
     },
   },
-  {
-    id: 'cancel-job',
+  'cancel-job': {
     states: 'CancelJob answers 202, and cancelled is true once it is honoured',
     operations: [storage.cancelJob],
     run: async (at) => {
@@ -68,8 +64,7 @@ export const operations = section('jobs', '4 Jobs', [
       await at.until('cancelled is true', async () => ((await readJob(at, job))['cancelled'] === true ? true : undefined));
     },
   },
-  {
-    id: 'list-jobs',
+  'list-jobs': {
     states: 'ListJobs answers 200 with a stream of records of the type directory, without Content-Length',
     operations: [storage.listJobs],
     reads: true,
@@ -80,8 +75,7 @@ export const operations = section('jobs', '4 Jobs', [
       recordsOf(response);
     },
   },
-  {
-    id: 'list-running',
+  'list-running': {
     states: 'ListJobs with state=running lists live jobs, and no other',
     operations: [storage.listJobs],
     run: async (at) => {
@@ -92,14 +86,12 @@ export const operations = section('jobs', '4 Jobs', [
       at.assert(!names.includes(done.split('/').at(-1)), 'a job that is done is in the list');
     },
   },
-  {
-    id: 'get-job',
+  'get-job': {
     states: 'GetJob answers 204, as the text has it, or 200 with the job, as the example has it',
     operations: [storage.getJob],
     run: async (at) => at.expect(await at.storage('GET', `${await at.need(makeOpen)}/live/status`), { status: [200, 204] }),
   },
-  {
-    id: 'job-output',
+  'job-output': {
     states: 'GetJobOutput answers 200 with the paths of the outputs and their number in Result-Set-Size',
     operations: [storage.getJobOutput],
     run: async (at) => {
@@ -108,8 +100,7 @@ export const operations = section('jobs', '4 Jobs', [
       at.assert(linesOf(response).length === 2, `there are ${linesOf(response).length} outputs of two inputs`);
     },
   },
-  {
-    id: 'job-input',
+  'job-input': {
     states: 'GetJobInput answers 200 with the submitted paths, one a line',
     operations: [storage.getJobInput],
     run: async (at) => {
@@ -118,8 +109,7 @@ export const operations = section('jobs', '4 Jobs', [
       at.assert(linesOf(response).sort().join() === wanted.join(), `the inputs are ${linesOf(response).join(' ')}`);
     },
   },
-  {
-    id: 'job-failures',
+  'job-failures': {
     states: 'GetJobFailures answers 200 with the paths of failed inputs',
     operations: [storage.getJobFailures],
     run: async (at) => {
@@ -127,8 +117,7 @@ export const operations = section('jobs', '4 Jobs', [
       at.assert(linesOf(response).sort().join() === (await at.need(makeInputs)).join(), `the failures are ${linesOf(response).join(' ')}`);
     },
   },
-  {
-    id: 'job-errors',
+  'job-errors': {
     states: 'GetJobErrors answers 200 with a stream of records of the type job-error',
     operations: [storage.getJobErrors],
     run: async (at) => {
@@ -137,11 +126,10 @@ export const operations = section('jobs', '4 Jobs', [
       at.assert(recordsOf(response).length === 2, `there are ${recordsOf(response).length} errors of two tasks`);
     },
   },
-]);
+});
 
-export const fields = section('jobs', '2 Job', [
-  {
-    id: 'job-fields',
+export const fields = section('jobs', '2 Job', {
+  'job-fields': {
     states: 'A job has id, name, state, cancelled, inputDone, timeCreated and phases',
     operations: [storage.getJob],
     run: async (at) => {
@@ -154,8 +142,7 @@ export const fields = section('jobs', '2 Job', [
       at.assert(isRight && !Number.isNaN(Date.parse(String(timeCreated))) && Array.isArray(phases), JSON.stringify(job));
     },
   },
-  {
-    id: 'job-done',
+  'job-done': {
     states: 'A job that completes is done and has timeDone (section 3)',
     operations: [storage.getJob],
     run: async (at) => {
@@ -163,8 +150,7 @@ export const fields = section('jobs', '2 Job', [
       at.assert(state === 'done' && !Number.isNaN(Date.parse(String(timeDone))), `timeDone is ${String(timeDone)}`);
     },
   },
-  {
-    id: 'map',
+  map: {
     states: 'A phase without a type is map: its command runs once for each input, and its output is an object',
     operations: [storage.createJob],
     run: async (at) => {
@@ -172,8 +158,7 @@ export const fields = section('jobs', '2 Job', [
       at.assert(outputs.join('') === 'line 1\nline 2\n', `the outputs are ${JSON.stringify(outputs)}`);
     },
   },
-  {
-    id: 'reduce',
+  reduce: {
     states: 'A reduce phase runs over the outputs before it, with one reducer when count is absent (section 8)',
     operations: [storage.createJob],
     run: async (at) => {
@@ -181,8 +166,7 @@ export const fields = section('jobs', '2 Job', [
       at.assert((await readOutputs(at, job)).join() === 'line 1\nline 2\n', 'the output is not that of one reducer over both');
     },
   },
-  {
-    id: 'reduce-count',
+  'reduce-count': {
     states: 'count is the number of reducers',
     operations: [storage.createJob],
     run: async (at) => {
@@ -190,8 +174,7 @@ export const fields = section('jobs', '2 Job', [
       at.assert((await readOutputs(at, job)).join('') === 'one\none\n', 'there are not two outputs of two reducers');
     },
   },
-  {
-    id: 'init',
+  init: {
     states: 'init runs in each compute zone before its tasks',
     operations: [storage.createJob],
     run: async (at) => {
@@ -200,8 +183,7 @@ export const fields = section('jobs', '2 Job', [
       at.assert((await readOutputs(at, job)).join() === 'made\n', 'the task does not find what init made');
     },
   },
-  {
-    id: 'assets',
+  assets: {
     states: 'assets are placed in the compute zones',
     operations: [storage.createJob],
     run: async (at) => {
@@ -215,11 +197,10 @@ export const fields = section('jobs', '2 Job', [
       );
     },
   },
-]);
+});
 
-export const errors = section('jobs', '2 Job error record', [
-  {
-    id: 'user-task-error',
+export const errors = section('jobs', '2 Job error record', {
+  'user-task-error': {
     states: 'A command that exits with another code than 0 has the error UserTaskError (section 7)',
     operations: [storage.getJobErrors],
     run: async (at) => {
@@ -227,8 +208,7 @@ export const errors = section('jobs', '2 Job error record', [
       at.assert(codes.join() === 'UserTaskError,UserTaskError', `the codes are ${codes.join()}`);
     },
   },
-  {
-    id: 'error-fields',
+  'error-fields': {
     states: 'An error has taskId, phaseNum (a number), what, code, message, server, machine and the input',
     operations: [storage.getJobErrors],
     run: async (at) => {
@@ -243,8 +223,7 @@ export const errors = section('jobs', '2 Job error record', [
       }
     },
   },
-  {
-    id: 'error-stderr',
+  'error-stderr': {
     states: 'stderr is the key of what a failed task wrote there, when there is any',
     operations: [storage.getJobErrors],
     run: async (at) => {
@@ -255,8 +234,7 @@ export const errors = section('jobs', '2 Job error record', [
       at.expect(await at.storage('GET', stderr), { status: 200, body: 'why\n' });
     },
   },
-  {
-    id: 'task-init-error',
+  'task-init-error': {
     states: 'A task that cannot be initialised has the error TaskInitError (section 7)',
     operations: [storage.getJobErrors],
     run: async (at) => {
@@ -265,8 +243,7 @@ export const errors = section('jobs', '2 Job error record', [
       at.assert(code === 'TaskInitError', `the code is ${String(code)}`);
     },
   },
-  {
-    id: 'missing-input',
+  'missing-input': {
     states: 'An input that does not exist has an error with the code EJ_NOENT (section 7)',
     operations: [storage.getJobErrors],
     run: async (at) => {
@@ -275,4 +252,4 @@ export const errors = section('jobs', '2 Job error record', [
       else at.assert(code === 'EJ_NOENT', `the code is ${String(code)}`);
     },
   },
-]);
+});

@@ -59,35 +59,29 @@ async function getByUrl(at: At, given: { method?: string; lifetime?: number; spo
   return at.storage('GET', path, { query, ...(given.isPlain ? { isPlain: true } : { isBare: true }) });
 }
 
-export const authentication = section('storage', '5 Authentication', [
-  {
-    id: 'rsa-sha256',
+export const authentication = section('storage', '5 Authentication', {
+  'rsa-sha256': {
     states: 'A request is signed by date: and the value of Date, with rsa-sha256 (rules 1 to 3)',
     run: async (at) => at.expect(await sendKnown(at), { status: 200 }),
   },
-  {
-    id: 'rsa-sha1',
+  'rsa-sha1': {
     states: 'The algorithm rsa-sha1 is accepted (rule 2)',
     run: async (at) => at.expect(await sendKnown(at, { algorithm: 'rsa-sha1' }), { status: 200 }),
   },
-  {
-    id: 'no-authorization',
+  'no-authorization': {
     states: 'A request without Authorization is refused (rule 1)',
     reads: true,
     run: async (at) => at.expect(await at.storage('GET', '~~/stor', { isBare: true }), refused),
   },
-  {
-    id: 'wrong-signature',
+  'wrong-signature': {
     states: 'A signature of something else is refused (rule 3)',
     run: async (at) => at.expect(await sendKnown(at, { isWrong: true }), refused),
   },
-  {
-    id: 'unknown-key',
+  'unknown-key': {
     states: 'A key that the account does not have is refused (rule 1)',
     run: async (at) => at.expect(await sendKnown(at, { key: await at.need(makeOtherPair) }), refused),
   },
-  {
-    id: 'sub-user',
+  'sub-user': {
     states: 'A sub-user signs with keyId /<login>/<subuser_login>/keys/<fingerprint>, and selects a role by the header Role (rule 4)',
     run: async (at) => {
       await at.need(makeUserKey);
@@ -104,28 +98,23 @@ export const authentication = section('storage', '5 Authentication', [
       at.expect(allowed, { status: 200 });
     },
   },
-  {
-    id: 'signed-url',
+  'signed-url': {
     states: 'A signed URL needs no Authorization (rule 5)',
     run: async (at) => at.expect(await getByUrl(at, {}), { status: 200, body: 'a text\n' }),
   },
-  {
-    id: 'signed-url-expired',
+  'signed-url-expired': {
     states: 'A signed URL is invalid after expires (rule 5)',
     run: async (at) => at.expect(await getByUrl(at, { lifetime: -10 }), refused),
   },
-  {
-    id: 'signed-url-changed',
+  'signed-url-changed': {
     states: 'A signed URL that was changed is refused (rule 5)',
     run: async (at) => at.expect(await getByUrl(at, { spoil: true }), refused),
   },
-  {
-    id: 'signed-url-method',
+  'signed-url-method': {
     states: 'A signed URL serves the method alone that was signed (rule 5)',
     run: async (at) => at.expect(await getByUrl(at, { method: 'DELETE' }), refused),
   },
-  {
-    id: 'plain-http',
+  'plain-http': {
     states: 'Plain HTTP is for GET by signed URL alone (section 1; rule 5)',
     run: async (at) => {
       if (at.requests.urls.storage?.protocol === 'http:') throw new Skip('the address of the profile is one of plain HTTP');
@@ -136,4 +125,4 @@ export const authentication = section('storage', '5 Authentication', [
       at.expect(await at.storage('GET', await at.need(makeSecret), { isPlain: true }), wanted);
     },
   },
-]);
+});

@@ -40,15 +40,13 @@ async function makeListed(at: At): Promise<string> {
 const all = [...names, 'c'].sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
 const namesOf = (response: Response): unknown[] => recordsOf(response).map(({ name }) => name);
 
-export const directories = section('storage', '4 Directories', [
-  {
-    id: 'put-directory',
+export const directories = section('storage', '4 Directories', {
+  'put-directory': {
     states: 'PutDirectory answers 204 without a body',
     operations: [storage.putDirectory],
     run: async (at) => at.expect(await putDirectory(at, `/${at.account}/stor/${at.run}`), { status: 204, empty: true }),
   },
-  {
-    id: 'put-directory-again',
+  'put-directory-again': {
     states: 'PutDirectory is idempotent and leaves what is in the directory',
     operations: [storage.putDirectory],
     run: async (at) => {
@@ -58,8 +56,7 @@ export const directories = section('storage', '4 Directories', [
       at.expect(await at.storage('GET', `${path}/kept`), { status: 200, body: 'a text\n' });
     },
   },
-  {
-    id: 'list-directory',
+  'list-directory': {
     states: 'ListDirectory answers 200 with a stream of JSON records of the type directory',
     operations: [storage.listDirectory],
     reads: true,
@@ -69,8 +66,7 @@ export const directories = section('storage', '4 Directories', [
       recordsOf(response);
     },
   },
-  {
-    id: 'list-size',
+  'list-size': {
     states: 'ListDirectory tells the number of all records in Result-Set-Size',
     operations: [storage.listDirectory],
     run: async (at) => {
@@ -79,8 +75,7 @@ export const directories = section('storage', '4 Directories', [
       at.expect(response, { status: 200, headers: { 'result-set-size': new RegExp(`^${all.length}$`, 'u') } });
     },
   },
-  {
-    id: 'list-order',
+  'list-order': {
     states: 'ListDirectory is in the order of UTF-8',
     operations: [storage.listDirectory],
     run: async (at) => {
@@ -88,8 +83,7 @@ export const directories = section('storage', '4 Directories', [
       at.assert(JSON.stringify(found) === JSON.stringify(all), `the order is ${found.join(' ')}`);
     },
   },
-  {
-    id: 'list-limit',
+  'list-limit': {
     states: 'limit bounds the records of a page of ListDirectory',
     operations: [storage.listDirectory],
     run: async (at) => {
@@ -97,8 +91,7 @@ export const directories = section('storage', '4 Directories', [
       at.assert(JSON.stringify(found) === JSON.stringify(all.slice(0, 2)), `limit=2 brings ${found.join(' ')}`);
     },
   },
-  {
-    id: 'list-marker',
+  'list-marker': {
     states: 'marker is the name at which ListDirectory starts',
     operations: [storage.listDirectory],
     run: async (at) => {
@@ -109,8 +102,7 @@ export const directories = section('storage', '4 Directories', [
       else at.assert(JSON.stringify(found) === JSON.stringify(all.slice(2)), `marker=${third} brings ${found.join(' ')}`);
     },
   },
-  {
-    id: 'delete-directory',
+  'delete-directory': {
     states: 'DeleteDirectory answers 204, and the directory is gone',
     operations: [storage.deleteDirectory],
     run: async (at) => {
@@ -119,8 +111,7 @@ export const directories = section('storage', '4 Directories', [
       at.expect(await at.storage('GET', path), { status: 404, code: 'ResourceNotFound' });
     },
   },
-  {
-    id: 'delete-directory-full',
+  'delete-directory-full': {
     states: 'DeleteDirectory is refused unless the directory is empty',
     operations: [storage.deleteDirectory],
     run: async (at) => {
@@ -130,11 +121,10 @@ export const directories = section('storage', '4 Directories', [
       at.expect(await at.storage('GET', `${path}/kept`), { status: 200 });
     },
   },
-]);
+});
 
-export const entries = section('storage', '2 Directory entry', [
-  {
-    id: 'entry-object',
+export const entries = section('storage', '2 Directory entry', {
+  'entry-object': {
     states: 'The record of an object has name, type, mtime, etag and size',
     operations: [storage.listDirectory],
     run: async (at) => {
@@ -144,8 +134,7 @@ export const entries = section('storage', '2 Directory entry', [
       at.assert(isRight, `the record of an object of 7 bytes is ${JSON.stringify(record)}`);
     },
   },
-  {
-    id: 'entry-directory',
+  'entry-directory': {
     states: 'The record of a directory has name, type and mtime, and neither etag nor size',
     operations: [storage.listDirectory],
     run: async (at) => {
@@ -155,4 +144,4 @@ export const entries = section('storage', '2 Directory entry', [
       at.assert(isRight, `the record of a directory is ${JSON.stringify(record)}`);
     },
   },
-]);
+});

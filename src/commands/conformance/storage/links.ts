@@ -6,9 +6,8 @@ import { makeObject, makeText, date } from './objects.ts';
 
 const asLink = { 'content-type': 'application/json; type=link' };
 
-export const links = section('storage', '4 SnapLink', [
-  {
-    id: 'put-link',
+export const links = section('storage', '4 SnapLink', {
+  'put-link': {
     states: 'A snap-link answers 204 with Etag and Last-Modified',
     operations: [storage.putSnapLink],
     run: async (at) => {
@@ -21,8 +20,7 @@ export const links = section('storage', '4 SnapLink', [
       );
     },
   },
-  {
-    id: 'link-keeps',
+  'link-keeps': {
     states: 'A snap-link keeps what the object was when that changes (section 1)',
     operations: [storage.putSnapLink, storage.getObject],
     run: async (at) => {
@@ -34,8 +32,7 @@ export const links = section('storage', '4 SnapLink', [
       at.expect(await at.storage('GET', `${path}-link`), { status: 200, body: 'a text\n' });
     },
   },
-  {
-    id: 'link-missing',
+  'link-missing': {
     states: 'A snap-link to nothing is refused',
     operations: [storage.putSnapLink],
     run: async (at) => {
@@ -48,4 +45,4 @@ export const links = section('storage', '4 SnapLink', [
       );
     },
   },
-]);
+});

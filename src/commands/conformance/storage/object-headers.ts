@@ -3,9 +3,8 @@ import { section } from '../check.ts';
 import { makeHome, putText } from './directories.ts';
 import { makeObject } from './objects.ts';
 
-export const headers = section('storage', '2 Object metadata headers', [
-  {
-    id: 'content-type-default',
+export const headers = section('storage', '2 Object metadata headers', {
+  'content-type-default': {
     states: 'The content type is application/octet-stream when none is given',
     operations: [storage.putObject, storage.getObject],
     run: async (at) => {
@@ -14,14 +13,12 @@ export const headers = section('storage', '2 Object metadata headers', [
       at.expect(await at.storage('GET', path), { status: 200, headers: { 'content-type': /^application\/octet-stream$/u } });
     },
   },
-  {
-    id: 'custom-headers',
+  'custom-headers': {
     states: 'Headers that begin with m- are stored and returned',
     operations: [storage.putObject, storage.getObject],
     run: async (at) => at.expect(await at.storage('GET', await at.need(makeObject)), { status: 200, headers: { 'm-colour': /^red$/u } }),
   },
-  {
-    id: 'headers-size',
+  'headers-size': {
     states: 'Stored headers of more than 4 KB together are not accepted (section 8)',
     operations: [storage.putObject],
     run: async (at) => {
@@ -30,11 +27,10 @@ export const headers = section('storage', '2 Object metadata headers', [
       at.expect(response, { status: [400, 409, 413] }, { status: 204, decision: 'what is beyond 4 KB is left out without a word' });
     },
   },
-]);
+});
 
-export const metadata = section('storage', '4 PutMetadata', [
-  {
-    id: 'put-metadata',
+export const metadata = section('storage', '4 PutMetadata', {
+  'put-metadata': {
     states: 'PutMetadata answers 204, replaces all stored headers and leaves the data',
     operations: [storage.putMetadata],
     run: async (at) => {
@@ -50,11 +46,10 @@ export const metadata = section('storage', '4 PutMetadata', [
       at.assert(response.headers['m-old'] === undefined, 'the header m-old, which was not sent again, is still there');
     },
   },
-]);
+});
 
-export const seen = section('storage', '1 Common response headers', [
-  {
-    id: 'service-headers',
+export const seen = section('storage', '1 Common response headers', {
+  'service-headers': {
     states: 'Responses carry x-request-id, x-response-time, x-server-name, Server and Date',
     reads: true,
     run: async (at) => {
@@ -66,4 +61,4 @@ export const seen = section('storage', '1 Common response headers', [
       at.assert(lacking.length === 0, lacking.slice(0, 3).join('; '));
     },
   },
-]);
+});

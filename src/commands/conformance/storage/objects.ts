@@ -24,9 +24,8 @@ export async function makeText(at: At, name: string): Promise<{ path: string; et
 
 export const date = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/u;
 
-export const objects = section('storage', '4 Objects', [
-  {
-    id: 'put-object',
+export const objects = section('storage', '4 Objects', {
+  'put-object': {
     states: 'PutObject answers 204 without a body, with Etag, Last-Modified and Computed-MD5',
     operations: [storage.putObject],
     run: async (at) => {
@@ -36,14 +35,12 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await at.storage('PUT', path, { body: everyByte }), { status: 204, empty: true, headers });
     },
   },
-  {
-    id: 'get-object',
+  'get-object': {
     states: 'GetObject answers 200 with the bytes that were stored',
     operations: [storage.getObject],
     run: async (at) => at.expect(await at.storage('GET', await at.need(makeObject)), { status: 200, body: everyByte }),
   },
-  {
-    id: 'get-headers',
+  'get-headers': {
     states: 'GetObject brings Etag, Last-Modified, Content-Length, Content-Type and Content-MD5',
     operations: [storage.getObject],
     run: async (at) => {
@@ -53,8 +50,7 @@ export const objects = section('storage', '4 Objects', [
       at.assert(response.headers['content-md5'] === md5Of(everyByte), `content-md5 is ${response.headers['content-md5'] ?? 'absent'}`);
     },
   },
-  {
-    id: 'get-empty',
+  'get-empty': {
     states: 'An object without a byte is returned as one',
     operations: [storage.putObject, storage.getObject],
     run: async (at) => {
@@ -63,8 +59,7 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await at.storage('GET', path), { status: 200, empty: true, headers: { 'content-length': /^0$/u } });
     },
   },
-  {
-    id: 'odd-name',
+  'odd-name': {
     states: 'The name of an object may hold blanks, signs and letters beyond ASCII',
     operations: [storage.putObject, storage.getObject],
     run: async (at) => {
@@ -73,8 +68,7 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await at.storage('GET', path), { status: 200, body: 'a text\n' });
     },
   },
-  {
-    id: 'parent-missing',
+  'parent-missing': {
     states: 'PutObject is refused where there is no parent directory',
     operations: [storage.putObject],
     run: async (at) => {
@@ -82,8 +76,7 @@ export const objects = section('storage', '4 Objects', [
       at.expect(response, { status: 404, code: ['DirectoryDoesNotExist', 'ResourceNotFound'] });
     },
   },
-  {
-    id: 'parent-object',
+  'parent-object': {
     states: 'PutObject is refused where the parent is not a directory',
     operations: [storage.putObject],
     run: async (at) =>
@@ -92,8 +85,7 @@ export const objects = section('storage', '4 Objects', [
         code: ['ParentNotDirectory', 'DirectoryDoesNotExist'],
       }),
   },
-  {
-    id: 'put-md5',
+  'put-md5': {
     states: 'PutObject accepts the body that Content-MD5 is of (rule 1)',
     operations: [storage.putObject],
     run: async (at) => {
@@ -101,8 +93,7 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await putText(at, path, 'right', { 'content-md5': md5Of(Buffer.from('right')) }), { status: 204 });
     },
   },
-  {
-    id: 'put-md5-wrong',
+  'put-md5-wrong': {
     states: 'PutObject refuses another body than Content-MD5 is of, and the object stays as it was (rule 1)',
     operations: [storage.putObject],
     run: async (at) => {
@@ -112,8 +103,7 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await at.storage('GET', path), { status: 200, body: 'a text\n' });
     },
   },
-  {
-    id: 'if-match',
+  'if-match': {
     states: 'PutObject with the etag of the object in If-Match replaces it (rule 2)',
     operations: [storage.putObject],
     run: async (at) => {
@@ -122,8 +112,7 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await at.storage('GET', path), { status: 200, body: 'new' });
     },
   },
-  {
-    id: 'if-match-other',
+  'if-match-other': {
     states: 'PutObject with another etag in If-Match is refused with 412, and nothing changes (rule 2)',
     operations: [storage.putObject],
     run: async (at) => {
@@ -133,8 +122,7 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await at.storage('GET', path), { status: 200, body: 'a text\n' });
     },
   },
-  {
-    id: 'if-modified-since',
+  'if-modified-since': {
     states: 'GetObject with If-Modified-Since after the last change answers 304 (rule 2)',
     operations: [storage.getObject],
     run: async (at) => {
@@ -143,8 +131,7 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await at.storage('GET', path, { headers: { 'if-modified-since': since } }), { status: 304, empty: true });
     },
   },
-  {
-    id: 'put-if-modified-since',
+  'put-if-modified-since': {
     states: 'PutObject with If-Modified-Since after the last change is refused with 412 (rule 2)',
     operations: [storage.putObject],
     run: async (at) => {
@@ -154,8 +141,7 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await at.storage('GET', path), { status: 200, body: 'a text\n' });
     },
   },
-  {
-    id: 'put-chunked',
+  'put-chunked': {
     states: 'PutObject takes a body whose length is not known, and records the bytes that came (rule 3)',
     operations: [storage.putObject],
     run: async (at) => {
@@ -168,8 +154,7 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await at.storage('GET', path), { status: 200, body: 'one two', headers: { 'content-length': /^7$/u } });
     },
   },
-  {
-    id: 'put-chunked-too-long',
+  'put-chunked-too-long': {
     states: 'A body of unknown length with more bytes than max-content-length is refused and not stored (rule 3)',
     operations: [storage.putObject],
     run: async (at) => {
@@ -182,8 +167,7 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await at.storage('GET', path), { status: 404 });
     },
   },
-  {
-    id: 'durability',
+  durability: {
     states: 'durability-level sets the number of copies (rule 4)',
     operations: [storage.putObject, storage.getObject],
     run: async (at) => {
@@ -192,15 +176,13 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await at.storage('GET', path), { status: 200, headers: { 'durability-level': /^1$/u } });
     },
   },
-  {
-    id: 'durability-default',
+  'durability-default': {
     states: 'There are two copies of an object when nothing is said (rule 4; section 8)',
     operations: [storage.putObject, storage.getObject],
     run: async (at) =>
       at.expect(await at.storage('GET', await at.need(makeObject)), { status: 200, headers: { 'durability-level': /^2$/u } }),
   },
-  {
-    id: 'cors-stored',
+  'cors-stored': {
     states: 'CORS headers are saved, and answer a request of an origin on their list (rule 5)',
     operations: [storage.putObject, storage.getObject],
     run: async (at) => {
@@ -210,8 +192,7 @@ export const objects = section('storage', '4 Objects', [
       at.expect(response, { status: 200, headers: { 'access-control-allow-origin': /^https:\/\/a\.example$/u } });
     },
   },
-  {
-    id: 'preflight',
+  preflight: {
     states: 'A preflight is answered by the list of access-control-allow-origin (rule 5)',
     operations: [storage.putObject],
     run: async (at) => {
@@ -223,8 +204,7 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await at.storage('OPTIONS', path, { headers, isBare: true }), wanted);
     },
   },
-  {
-    id: 'delete-object',
+  'delete-object': {
     states: 'DeleteObject answers 204, and the object is gone',
     operations: [storage.deleteObject],
     run: async (at) => {
@@ -233,18 +213,16 @@ export const objects = section('storage', '4 Objects', [
       at.expect(await at.storage('GET', path), { status: 404, code: 'ResourceNotFound' });
     },
   },
-  {
-    id: 'get-missing',
+  'get-missing': {
     states: 'A path at which nothing is answers 404 ResourceNotFound (section 7)',
     operations: [storage.getObject],
     reads: true,
     run: async (at) => at.expect(await at.storage('GET', '~~/stor/conformance-of-nothing'), { status: 404, code: 'ResourceNotFound' }),
   },
-]);
+});
 
-export const namespace = section('storage', '1 What the service does', [
-  {
-    id: 'nested',
+export const namespace = section('storage', '1 What the service does', {
+  nested: {
     states: 'Directories and objects can be nested below /:login/stor',
     operations: [storage.putDirectory, storage.putObject],
     run: async (at) => {
@@ -254,4 +232,4 @@ export const namespace = section('storage', '1 What the service does', [
       at.expect(await at.storage('GET', `${path}/below/x`), { status: 200, body: 'a text\n' });
     },
   },
-]);
+});

@@ -60,9 +60,8 @@ async function makeCommitted(at: At): Promise<Upload & { readonly etag: string }
 const refused = { status: [400, 409], code: ['MultipartUploadInvalidArgument', 'MultipartUploadInvalidArgumentError'] };
 const inState = { status: 409, code: ['InvalidMultipartUploadState', 'InvalidMultipartUploadStateError'] };
 
-export const uploads = section('storage', '4 Multipart uploads', [
-  {
-    id: 'create-upload',
+export const uploads = section('storage', '4 Multipart uploads', {
+  'create-upload': {
     states: 'CreateMultipartUpload answers 201 with id and partsDirectory, and is not idempotent',
     operations: [storage.createMultipartUpload],
     run: async (at) => {
@@ -70,8 +69,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.assert(one.id !== other.id, 'the same request again has the same id');
     },
   },
-  {
-    id: 'parts-directory',
+  'parts-directory': {
     states: 'partsDirectory is /:login/uploads/<first three characters of the id>/<id> (section 2)',
     operations: [storage.createMultipartUpload],
     run: async (at) => {
@@ -81,8 +79,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       else at.assert(parts === `/${at.account}/uploads/${id.slice(0, 3)}/${id}`, `partsDirectory of ${id} is ${parts}`);
     },
   },
-  {
-    id: 'create-upload-header',
+  'create-upload-header': {
     states: 'A header that is not supported makes the creation fail with MultipartUploadInvalidArgumentError',
     operations: [storage.createMultipartUpload],
     run: async (at) => {
@@ -94,8 +91,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       );
     },
   },
-  {
-    id: 'create-upload-size',
+  'create-upload-size': {
     states: 'Headers of more than 4 KB make the creation fail',
     operations: [storage.createMultipartUpload],
     run: async (at) => {
@@ -104,14 +100,12 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(await create(at, { objectPath, headers }), { status: [400, 409, 413] });
     },
   },
-  {
-    id: 'create-upload-path',
+  'create-upload-path': {
     states: 'objectPath is required',
     operations: [storage.createMultipartUpload],
     run: async (at) => at.expect(await create(at, {}), { status: [400, 409] }),
   },
-  {
-    id: 'upload-part',
+  'upload-part': {
     states: 'UploadPart answers 204 with Etag and Computed-MD5',
     operations: [storage.uploadPart],
     run: async (at) => {
@@ -123,8 +117,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(response, { status: 204, empty: true, headers: { etag: /./u, 'computed-md5': /^[\w+/]{22}==$/u } });
     },
   },
-  {
-    id: 'upload-part-again',
+  'upload-part-again': {
     states: 'A part of the same number replaces the one before',
     operations: [storage.uploadPart, storage.commitMultipartUpload],
     run: async (at) => {
@@ -134,8 +127,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(await at.storage('GET', upload.target), { status: 200, body: 'second' });
     },
   },
-  {
-    id: 'upload-part-condition',
+  'upload-part-condition': {
     states: 'UploadPart supports no conditional headers',
     operations: [storage.uploadPart],
     run: async (at) => {
@@ -144,8 +136,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(response, { status: [204, 400, 409] });
     },
   },
-  {
-    id: 'upload-part-number',
+  'upload-part-number': {
     states: 'The number of a part is at most 9999 (sections 2 and 8)',
     operations: [storage.uploadPart],
     run: async (at) => {
@@ -158,8 +149,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(await at.storage('PUT', `${parts}/10000`, { body: 'x' }), { status: [400, 404, 409] });
     },
   },
-  {
-    id: 'get-upload',
+  'get-upload': {
     states: 'GetMultipartUpload shows id, state created, partsDirectory, targetObject, headers, numCopies 2 and creationTimeMs',
     operations: [storage.getMultipartUpload],
     run: async (at) => {
@@ -170,14 +160,12 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.assert(isRight && typeof headers === 'object' && numCopies === 2 && typeof creationTimeMs === 'number', JSON.stringify(shown));
     },
   },
-  {
-    id: 'get-upload-status',
+  'get-upload-status': {
     states: 'GetMultipartUpload answers 204, as the text has it, or 200 with the upload, as the example has it',
     operations: [storage.getMultipartUpload],
     run: async (at) => at.expect(await state(at, await begin(at, 'status')), { status: [200, 204] }),
   },
-  {
-    id: 'commit-upload',
+  'commit-upload': {
     states: 'CommitMultipartUpload answers 201 with Location, Etag and Computed-MD5, and the object has the parts in their order',
     operations: [storage.commitMultipartUpload],
     run: async (at) => {
@@ -189,8 +177,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(await at.storage('GET', upload.target), { status: 200, body: Buffer.concat([first, Buffer.from('end')]) });
     },
   },
-  {
-    id: 'upload-headers',
+  'upload-headers': {
     states: 'Headers given at the creation are those of the object',
     operations: [storage.createMultipartUpload, storage.commitMultipartUpload],
     run: async (at) => {
@@ -200,8 +187,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(await at.storage('GET', upload.target), { status: 200, headers });
     },
   },
-  {
-    id: 'commit-again',
+  'commit-again': {
     states: 'CommitMultipartUpload is idempotent: with the same parts it answers 201 again (section 3)',
     operations: [storage.commitMultipartUpload],
     run: async (at) => {
@@ -209,20 +195,17 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(await commit(at, upload, [upload.etag]), { status: 201 });
     },
   },
-  {
-    id: 'commit-others',
+  'commit-others': {
     states: 'What is committed cannot be committed with other parts (section 3)',
     operations: [storage.commitMultipartUpload],
     run: async (at) => at.expect(await commit(at, await at.need(makeCommitted), []), inState),
   },
-  {
-    id: 'abort-committed',
+  'abort-committed': {
     states: 'What is committed cannot be aborted (section 3)',
     operations: [storage.abortMultipartUpload],
     run: async (at) => at.expect(await abort(at, await at.need(makeCommitted)), inState),
   },
-  {
-    id: 'commit-etag',
+  'commit-etag': {
     states: 'A commit with an etag that no part has is refused',
     operations: [storage.commitMultipartUpload],
     run: async (at) => {
@@ -232,8 +215,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(await at.storage('GET', upload.target), { status: 404 });
     },
   },
-  {
-    id: 'commit-gap',
+  'commit-gap': {
     states: 'A commit of parts that are not consecutive from 0 is refused (section 8)',
     operations: [storage.commitMultipartUpload],
     run: async (at) => {
@@ -241,8 +223,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(await commit(at, upload, [await putPart(at, upload, 1, 'x')]), { status: [400, 409] });
     },
   },
-  {
-    id: 'commit-small',
+  'commit-small': {
     states: 'A commit with a part of less than 5 MB before the last is refused (section 8)',
     operations: [storage.commitMultipartUpload],
     run: async (at) => {
@@ -251,8 +232,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(await commit(at, upload, etags), { status: [400, 409] });
     },
   },
-  {
-    id: 'abort-upload',
+  'abort-upload': {
     states: 'AbortMultipartUpload answers 204, also when it is sent again, and nothing can be committed then',
     operations: [storage.abortMultipartUpload],
     run: async (at) => {
@@ -263,8 +243,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(await commit(at, upload, [etag]), inState);
     },
   },
-  {
-    id: 'redirect-upload',
+  'redirect-upload': {
     states: 'GET of /uploads/:id and of a part there answers 301 with the parts directory in Location',
     operations: [storage.redirectUpload, storage.redirectPart],
     run: async (at) => {
@@ -273,8 +252,7 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(await at.storage('GET', `~~/uploads/${id}/0`), { status: 301, headers: { location: new RegExp(parts, 'u') } });
     },
   },
-  {
-    id: 'redirect-missing',
+  'redirect-missing': {
     states: 'The redirection of an upload that does not exist answers 404 ResourceNotFound (section 7)',
     operations: [storage.redirectUpload],
     reads: true,
@@ -283,4 +261,4 @@ export const uploads = section('storage', '4 Multipart uploads', [
       at.expect(await at.storage('GET', path), { status: 404, code: 'ResourceNotFound' });
     },
   },
-]);
+});
