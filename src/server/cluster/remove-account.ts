@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import { InterruptedError, UsageError } from '../../base/errors.ts';
 import { withDatabase } from '../cluster-accounts.ts';
+import { removeRowsOf } from '../jobs/old-jobs.ts';
 import { releaseContents } from '../storage/contents.ts';
-import { placeOfAbsolute } from '../storage/paths.ts';
-import { changeCount, dropCounts } from '../store/counts.ts';
+import { countInParents } from '../storage/entries.ts';
+import { dropCounts } from '../store/counts.ts';
 import type { AccountRow, EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { requireLogin } from './account-state.ts';
@@ -34,29 +35,9 @@ export interface Removal {
   readonly jobs: number;
 }
 
-/** Tables of a job, by which its rows are found and removed. The job itself goes last, so that an interrupted run finds the rest again. */
-const jobTables = [
-  'job_tasks',
-  'job_reduce_inputs',
-  'job_outputs',
-  'job_errors',
-  'job_causes',
-  'job_adders',
-  'job_phases',
-] as const satisfies readonly (keyof Schema)[];
-
 const removeJobRows: Remove = async (transaction, { id }) => {
   const job = await transaction.selectFrom('jobs').select('id').where('account', '=', id).limit(1).executeTakeFirst();
-  if (!job) return 0;
-  for (const table of jobTables) {
-    const some = sql<{ n: number }>`
-      delete from ${sql.table(table)} where ctid in
-      (select ctid from ${sql.table(table)} where job = ${job.id} limit ${batchSize}) returning 1 as n`;
-    const { rows } = await some.execute(transaction);
-    if (rows.length > 0) return rows.length;
-  }
-  await transaction.deleteFrom('jobs').where('id', '=', job.id).execute();
-  return 1;
+  return job ? removeRowsOf(transaction, job.id) : 0;
 };
 
 /** Removes entries, the deepest first: what is left is a tree at any time. */
@@ -65,12 +46,7 @@ async function removeSome(transaction: Transaction<Schema>, where: RawBuilder<un
     delete from entries where (parent, name) in
     (select parent, name from entries where ${where} order by parent desc, name desc limit ${batchSize})
     returning parent, name, type, content`.execute(transaction);
-  const counts = new Map<string, number>();
-  for (const { parent } of rows) counts.set(parent, (counts.get(parent) ?? 0) + 1);
-  for (const [path, count] of counts) {
-    const place = placeOfAbsolute(path);
-    if (place) await changeCount(transaction, place, -count);
-  }
+  await countInParents(transaction, rows, -1);
   const directories = rows.filter(({ type }) => type === 'directory');
   await dropCounts(transaction, directories);
   await releaseContents(
@@ -86,10 +62,15 @@ const removeDeepEntries: Remove = (transaction, { login }) =>
 const removeTopEntries: Remove = (transaction, { login }) => removeSome(transaction, sql`parent = ${`/${login}`}`);
 const removeRootEntry: Remove = (transaction, { login }) => removeSome(transaction, sql`parent = '' and name = ${`/${login}`}`);
 
-const removeUploads: Remove = async (transaction, { id }) => {
-  const some = transaction.selectFrom('uploads').select('id').where('account', '=', id).limit(batchSize);
-  return countRows(transaction.deleteFrom('uploads').where('id', 'in', some));
-};
+/** Of a table from whose rows nothing else has to be removed. @param key primary key of the table */
+function removeFrom(table: 'uploads' | 'roles' | 'policies' | 'changes', key: 'id' | 'sequence' = 'id'): Remove {
+  return async (transaction, { id }) => {
+    const { numAffectedRows = 0n } = await sql`
+      delete from ${sql.table(table)} where ${sql.ref(key)} in
+      (select ${sql.ref(key)} from ${sql.table(table)} where account = ${id} limit ${batchSize})`.execute(transaction);
+    return Number(numAffectedRows);
+  };
+}
 
 const removeImages: Remove = async (transaction, { id }) => {
   const some = transaction.selectFrom('images').select('id').where('owner', '=', id).limit(batchSize);
@@ -108,21 +89,6 @@ const removeUsers: Remove = async (transaction, { id }) => {
   const ids = some.map((user) => user.id);
   await transaction.deleteFrom('role_members').where('member', 'in', ids).execute();
   return countRows(transaction.deleteFrom('users').where('id', 'in', ids));
-};
-
-const removeRoles: Remove = async (transaction, { id }) => {
-  const some = transaction.selectFrom('roles').select('id').where('account', '=', id).limit(batchSize);
-  return countRows(transaction.deleteFrom('roles').where('id', 'in', some));
-};
-
-const removePolicies: Remove = async (transaction, { id }) => {
-  const some = transaction.selectFrom('policies').select('id').where('account', '=', id).limit(batchSize);
-  return countRows(transaction.deleteFrom('policies').where('id', 'in', some));
-};
-
-const removeChanges: Remove = async (transaction, { id }) => {
-  const some = transaction.selectFrom('changes').select('sequence').where('account', '=', id).limit(batchSize);
-  return countRows(transaction.deleteFrom('changes').where('sequence', 'in', some));
 };
 
 /** Members of roles of others, then the account itself: keys, limits and instances go with it. */
@@ -202,7 +168,15 @@ export function removeAccount(database: string, login: string, signal: AbortSign
     await removeAll(removeJobRows);
     let entries = 0;
     for (const remove of [removeDeepEntries, removeTopEntries, removeRootEntry]) entries += await removeAll(remove);
-    for (const remove of [removeUploads, removeImages, removeUsers, removeRoles, removePolicies, removeChanges, removeRow])
+    for (const remove of [
+      removeFrom('uploads'),
+      removeImages,
+      removeUsers,
+      removeFrom('roles'),
+      removeFrom('policies'),
+      removeFrom('changes', 'sequence'),
+      removeRow,
+    ])
       await removeAll(remove);
     return { login, entries, jobs };
   });

@@ -1,8 +1,8 @@
 import { sql, type Transaction } from 'kysely';
 import { releaseContents, removeGarbage } from '../storage/contents.ts';
+import { countInParents } from '../storage/entries.ts';
 import { placeOfAbsolute } from '../storage/paths.ts';
-import { changeCount } from '../store/counts.ts';
-import { listRows, listValues } from '../store/list-rows.ts';
+import { isAmong, listValues } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
@@ -47,22 +47,9 @@ async function listNamed(transaction: Transaction<Schema>, job: string, paths: r
 /** Removes objects, and takes them from the counts of their directories. @returns their contents. */
 async function removeObjects(transaction: Transaction<Schema>, paths: readonly string[]): Promise<(string | null)[]> {
   const places = paths.flatMap((path) => placeOfAbsolute(path) ?? []);
-  const pairs = listRows(
-    transaction,
-    places.map(({ parent, name }) => [parent, name]),
-  );
-  const removed = await transaction
-    .deleteFrom('entries')
-    .where('type', '=', 'object')
-    .where(sql<boolean>`(parent, name) in (select value ->> 0, value ->> 1 from ${pairs})`)
-    .returning(['parent', 'content'])
-    .execute();
-  const counts = new Map<string, number>();
-  for (const { parent } of removed) counts.set(parent, (counts.get(parent) ?? 0) + 1);
-  for (const [parent, count] of counts) {
-    const above = placeOfAbsolute(parent);
-    if (above) await changeCount(transaction, above, -count);
-  }
+  const query = transaction.deleteFrom('entries').where('type', '=', 'object').where(isAmong(transaction, places));
+  const removed = await query.returning(['parent', 'content']).execute();
+  await countInParents(transaction, removed, -1);
   return removed.map(({ content }) => content);
 }
 

@@ -9,7 +9,7 @@ const batchSize = 500;
 const nobody = '';
 
 /** Tables of a job, with what numbers their rows in it. */
-const tables = [
+export const jobTables = [
   ['job_tasks', ['phase', 'number']],
   ['job_reduce_inputs', ['phase', 'number']],
   ['job_outputs', ['number']],
@@ -19,9 +19,9 @@ const tables = [
   ['job_phases', ['phase']],
 ] as const satisfies readonly (readonly [keyof Schema, readonly string[]])[];
 
-/** Removes some rows of a job, the job last. @returns how many; none when all are gone */
-async function removeSome(transaction: Transaction<Schema>, job: string): Promise<number> {
-  for (const [table, numbers] of tables) {
+/** Removes some rows of a job, the job last, so that an interrupted run finds the rest again. @returns how many; none when all are gone */
+export async function removeRowsOf(transaction: Transaction<Schema>, job: string): Promise<number> {
+  for (const [table, numbers] of jobTables) {
     const columns = sql.join(numbers.map((name) => sql.ref(name)));
     const { numAffectedRows = 0n } = await sql`
       delete from ${sql.table(table)} where job = ${job} and (${columns}) in
@@ -55,7 +55,7 @@ export async function forgetOldJobs({ db, write }: Pick<Store, 'db' | 'write'>, 
     // The first that the next call finds.
     if (account !== nobody)
       await write((transaction) => transaction.updateTable('jobs').set({ account: nobody, done: 0 }).where('id', '=', id).execute());
-    for (let some = 1; some > 0 && removed < most; removed += some) some = await write((transaction) => removeSome(transaction, id));
+    for (let some = 1; some > 0 && removed < most; removed += some) some = await write((transaction) => removeRowsOf(transaction, id));
   }
   return removed;
 }

@@ -1,14 +1,13 @@
 import { createWriteStream, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { sql } from 'kysely';
 import { readAll, type ByteStream } from '../../api/message.ts';
 import { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import { findAccount } from '../access/accounts.ts';
 import { holdEntry, openContent } from '../storage/contents.ts';
 import { placeOfAbsolute, type Place } from '../storage/paths.ts';
-import { listRows } from '../store/list-rows.ts';
+import { isAmong } from '../store/list-rows.ts';
 import type { JobReduceInputRow } from '../store/job-schema.ts';
 import type { EntryRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -39,16 +38,8 @@ function placeInput(path: string): Place | Failure {
   }
 }
 
-async function findEntries(store: Store, places: readonly Place[]): Promise<ReadonlyMap<string, EntryRow>> {
-  const pairs = listRows(
-    store.db,
-    places.map(({ parent, name }) => [parent, name]),
-  );
-  const rows = await store.db
-    .selectFrom('entries')
-    .selectAll()
-    .where(sql<boolean>`(parent, name) in (select value ->> 0, value ->> 1 from ${pairs})`)
-    .execute();
+async function findEntries({ db }: Store, places: readonly Place[]): Promise<ReadonlyMap<string, EntryRow>> {
+  const rows = await db.selectFrom('entries').selectAll().where(isAmong(db, places)).execute();
   return new Map(rows.map((row) => [`${row.parent}/${row.name}`, row]));
 }
 

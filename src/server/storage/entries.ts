@@ -8,7 +8,7 @@ import { rememberQuery } from '../store/remembered-query.ts';
 import type { EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { lockRows, type Lock } from './locks.ts';
-import { parentOf, placeOf, roots, type Place } from './paths.ts';
+import { parentOf, placeOf, placeOfAbsolute, roots, type Place } from './paths.ts';
 
 /** Most entries in a directory. */
 const childrenLimit = 1_000_000;
@@ -210,6 +210,20 @@ export async function entryAt(store: Store, login: string, path: string): Promis
   const place = placeOf(login, path);
   if (place.parts.length === 0) return 'directory';
   return (await findEntry(store.db, place))?.type;
+}
+
+/** Counts entries, that were all added (1) or removed (-1) by one statement, in their directories. */
+export async function countInParents(
+  transaction: Transaction<Schema>,
+  rows: readonly Pick<EntryRow, 'parent'>[],
+  by: 1 | -1,
+): Promise<void> {
+  const changes = new Map<string, number>();
+  for (const { parent } of rows) changes.set(parent, (changes.get(parent) ?? 0) + by);
+  for (const [parent, change] of changes) {
+    const above = placeOfAbsolute(parent);
+    if (above) await changeCount(transaction, above, change);
+  }
 }
 
 async function countInParent(transaction: Transaction<Schema>, place: Place, change: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely';
 import { isPostgres } from './engine-of.ts';
-import { listRows } from './list-rows.ts';
+import { isAmong } from './list-rows.ts';
 import { prepareQuery } from './prepared-query.ts';
 import type { EntryRow, Schema } from './schema.ts';
 
@@ -43,11 +43,7 @@ export async function changeCount(transaction: Transaction<Schema>, { parent, na
 /** Forgets the numbers of entries of directories, in the transaction that removes them with all that was in them. */
 export async function dropCounts(transaction: Transaction<Schema>, directories: readonly DirectoryKey[]): Promise<void> {
   if (!isPostgres(transaction) || directories.length === 0) return;
-  const keys = listRows(
-    transaction,
-    directories.map(({ parent, name }) => [parent, name]),
-  );
-  await sql`delete from count_changes where (parent, name) in (select value ->> 0, value ->> 1 from ${keys})`.execute(transaction);
+  await sql`delete from count_changes where ${isAmong(transaction, directories)}`.execute(transaction);
 }
 
 /** @returns how many changes there were to fold */
@@ -61,13 +57,9 @@ async function foldBatch(db: Kysely<Schema>): Promise<number> {
       )
       for no key update skip locked`.execute(transaction);
     if (directories.length === 0) return 0;
-    const keys = listRows(
-      transaction,
-      directories.map(({ parent, name }) => [parent, name]),
-    );
     const { rows } = await sql<{ changes: number }>`
       with picked as (
-        select parent, name, number from count_changes where (parent, name) in (select value ->> 0, value ->> 1 from ${keys}) limit ${batchSize}
+        select parent, name, number from count_changes where ${isAmong(transaction, directories)} limit ${batchSize}
       ), folded as (
         delete from count_changes using picked
         where count_changes.parent = picked.parent and count_changes.name = picked.name and count_changes.number = picked.number

@@ -1,6 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { isPostgres } from './engine-of.ts';
-import type { Schema } from './schema.ts';
+import type { EntryRow, Schema } from './schema.ts';
 
 /**
  * Lists as a table with the columns `key`, which counts from 0, and `value`: one parameter however many they are, so that the statement is
@@ -10,6 +10,12 @@ export function listRows(db: Kysely<Schema>, lists: readonly (readonly unknown[]
   const json = JSON.stringify(lists);
   if (!isPostgres(db)) return sql`json_each(${json})`;
   return sql`(select place - 1 as key, value from json_array_elements(cast(${json} as json)) with ordinality as list (value, place)) as lists`;
+}
+
+/** Whether `(parent, name)` of a row, the key of an entry, is one of these. */
+export function isAmong(db: Kysely<Schema>, keys: readonly Pick<EntryRow, 'parent' | 'name'>[]): RawBuilder<boolean> {
+  const pairs = keys.map(({ parent, name }) => [parent, name]);
+  return sql`(parent, name) in (select value ->> 0, value ->> 1 from ${listRows(db, pairs)})`;
 }
 
 /** Texts or whole numbers as a table with the column `value`; `cast(value as bigint)` is a number on both engines. @param json JSON array of them */

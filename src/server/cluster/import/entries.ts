@@ -1,11 +1,10 @@
 import { sql, type Transaction } from 'kysely';
 import { ApiError, checkInterrupted, isSystemError, LocalError } from '../../../base/errors.ts';
 import { openContent, storeBody } from '../../storage/contents.ts';
-import { placeOfAbsolute } from '../../storage/paths.ts';
+import { countInParents } from '../../storage/entries.ts';
 import type { StoredBytes } from '../../store/bytes.ts';
 import { isCompressed } from '../../store/compressed-bytes.ts';
-import { changeCount } from '../../store/counts.ts';
-import { listRows } from '../../store/list-rows.ts';
+import { isAmong } from '../../store/list-rows.ts';
 import { insertRow, type RowBytes } from '../../store/row-bytes.ts';
 import type { EntryRow, Schema } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
@@ -60,16 +59,8 @@ function readBatch({ from }: EntryCopy, after: Key | undefined): Promise<EntryRo
   return query.execute();
 }
 
-async function findThere({ to }: EntryCopy, keys: readonly Key[]): Promise<Map<string, EntryRow>> {
-  const pairs = listRows(
-    to.db,
-    keys.map(({ parent, name }) => [parent, name]),
-  );
-  const rows = await to.db
-    .selectFrom('entries')
-    .selectAll()
-    .where(sql<boolean>`(parent, name) in (select value ->> 0, value ->> 1 from ${pairs})`)
-    .execute();
+async function findThere({ to: { db } }: EntryCopy, keys: readonly Key[]): Promise<Map<string, EntryRow>> {
+  const rows = await db.selectFrom('entries').selectAll().where(isAmong(db, keys)).execute();
   return new Map(rows.map((row) => [pathOf(row), row]));
 }
 
@@ -160,12 +151,7 @@ async function insertEntries(transaction: Transaction<Schema>, rows: readonly En
     .returning('parent')
     .execute();
   if (added.length < rows.length) throw new LocalError('another import of the same data directory runs', { hint: 'let it end' });
-  const counts = new Map<string, number>();
-  for (const { parent } of added) counts.set(parent, (counts.get(parent) ?? 0) + 1);
-  for (const [parent, count] of counts) {
-    const place = placeOfAbsolute(parent);
-    if (place) await changeCount(transaction, place, count);
-  }
+  await countInParents(transaction, added, 1);
 }
 
 /** Copies the entries that are not there yet, all of them in one transaction. */

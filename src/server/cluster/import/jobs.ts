@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { checkInterrupted } from '../../../base/errors.ts';
+import { jobTables } from '../../jobs/old-jobs.ts';
 import type { Schema } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -9,17 +10,6 @@ import type { Store } from '../../store/store.ts';
 const batchSize = 500;
 
 type Row = Readonly<Record<string, unknown>>;
-
-/** Tables of a job, with what numbers their rows in it. */
-const tables = [
-  ['job_adders', ['number']],
-  ['job_phases', ['phase']],
-  ['job_tasks', ['phase', 'number']],
-  ['job_reduce_inputs', ['phase', 'number']],
-  ['job_outputs', ['number']],
-  ['job_causes', ['cause']],
-  ['job_errors', ['number']],
-] as const satisfies readonly (readonly [keyof Schema, readonly string[]])[];
 
 /** What is copied, and what ends it between two transactions. */
 export interface RecordCopy {
@@ -73,7 +63,7 @@ function endTask(row: Row): Row {
 
 /** The job itself comes last, so that it is shown with all of its rows alone. */
 async function copyJob(copy: RecordCopy, job: Row & { readonly id: string }): Promise<void> {
-  for (const [table, key] of tables) {
+  for (const [table, key] of jobTables) {
     for await (const rows of readBatches(copy.from.db, table, key, sql`job = ${job.id}`)) {
       checkInterrupted(copy.signal);
       await addRows(copy, table, table === 'job_tasks' ? rows.map(endTask) : rows);
