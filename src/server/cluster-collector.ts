@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
+import { gatherItems, sliceList } from '../base/batches.ts';
 import { findReferenced } from './storage/contents.ts';
 import { listValues } from './store/list-rows.ts';
 import type { Schema } from './store/schema.ts';
@@ -70,8 +71,7 @@ export function countRemoved(): Readonly<typeof counts> {
 }
 
 async function removeAll(store: Pick<Store, 'bytes'>, ids: readonly string[], why: Reason): Promise<void> {
-  for (let index = 0; index < ids.length; index += removedAtOnce) {
-    const some = ids.slice(index, index + removedAtOnce);
+  for (const some of sliceList(ids, removedAtOnce)) {
     await Promise.all(some.map((id) => store.bytes.remove(id)));
     counts[why] += some.length;
   }
@@ -103,7 +103,8 @@ async function removeNoted(options: CollectOptions, horizon: Horizon, goOn: () =
 async function removeOrphans(options: CollectOptions, { milliseconds }: Horizon, goOn: () => Promise<boolean>): Promise<number> {
   const { store, dryRun = false, onGone } = options;
   let removed = 0;
-  const look = async (ids: readonly string[]): Promise<void> => {
+  for await (const ids of gatherItems(store.bytes.list(Math.floor(milliseconds) - orphanAge), batchSize)) {
+    if (!(await goOn())) return removed;
     const referenced = await findReferenced(store.db, ids);
     const unused = ids.filter((id) => !referenced.has(id));
     // In this order: what is not referred to any more by the first look is noted by the second. Notes are removed by their own rules.
@@ -112,16 +113,7 @@ async function removeOrphans(options: CollectOptions, { milliseconds }: Horizon,
     if (!dryRun) await removeAll(store, orphans, 'orphan');
     orphans.forEach((id) => onGone?.(id, 'orphan'));
     removed += orphans.length;
-  };
-  let batch: string[] = [];
-  for await (const id of store.bytes.list(Math.floor(milliseconds) - orphanAge)) {
-    batch.push(id);
-    if (batch.length < batchSize) continue;
-    if (!(await goOn())) return removed;
-    await look(batch);
-    batch = [];
   }
-  if (batch.length > 0) await look(batch);
   return removed;
 }
 
@@ -171,8 +163,7 @@ async function removeLostRows({ store: { db }, dryRun = false, onGone }: Collect
     ['pieces', 'content'],
   ] as const) {
     const lost = await findLostRows(db, table, column);
-    for (let index = 0; index < lost.length; index += batchSize) {
-      const batch = lost.slice(index, index + batchSize);
+    for (const batch of sliceList(lost, batchSize)) {
       const name = sql.ref(column);
       if (!dryRun) {
         await sql`

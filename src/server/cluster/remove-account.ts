@@ -5,6 +5,7 @@ import { withDatabase } from '../cluster-accounts.ts';
 import { removeRowsOf } from '../jobs/old-jobs.ts';
 import { releaseContents } from '../storage/contents.ts';
 import { countInParents } from '../storage/entries.ts';
+import { countRows } from '../store/count-rows.ts';
 import { dropCounts } from '../store/counts.ts';
 import type { AccountRow, EntryRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -88,16 +89,16 @@ const removeUsers: Remove = async (transaction, { id }) => {
   if (some.length === 0) return 0;
   const ids = some.map((user) => user.id);
   await transaction.deleteFrom('role_members').where('member', 'in', ids).execute();
-  return countRows(transaction.deleteFrom('users').where('id', 'in', ids));
+  return countDeleted(transaction.deleteFrom('users').where('id', 'in', ids));
 };
 
 /** Members of roles of others, then the account itself: keys, limits and instances go with it. */
 const removeRow: Remove = async (transaction, { id }) => {
   await transaction.deleteFrom('role_members').where('member', '=', id).execute();
-  return countRows(transaction.deleteFrom('accounts').where('id', '=', id));
+  return countDeleted(transaction.deleteFrom('accounts').where('id', '=', id));
 };
 
-async function countRows(query: { executeTakeFirst(): Promise<{ numDeletedRows: bigint }> }): Promise<number> {
+async function countDeleted(query: { executeTakeFirst(): Promise<{ numDeletedRows: bigint }> }): Promise<number> {
   return Number((await query.executeTakeFirst()).numDeletedRows);
 }
 
@@ -160,11 +161,7 @@ export function removeAccount(database: string, login: string, signal: AbortSign
         total += removed;
       }
     };
-    const { n: jobs } = await store.db
-      .selectFrom('jobs')
-      .select((of) => of.fn.countAll<number>().as('n'))
-      .where('account', '=', account.id)
-      .executeTakeFirstOrThrow();
+    const jobs = await countRows(store.db.selectFrom('jobs').where('account', '=', account.id));
     await removeAll(removeJobRows);
     let entries = 0;
     for (const remove of [removeDeepEntries, removeTopEntries, removeRootEntry]) entries += await removeAll(remove);

@@ -3,6 +3,7 @@ import type { ByteStream } from '../../api/message.ts';
 import type { storage } from '../../api/storage.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
+import { countRows } from '../store/count-rows.ts';
 import type { JobRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import { assertWithinLimit } from '../limit.ts';
@@ -70,11 +71,7 @@ async function numberAdder(transaction: Transaction<Schema>, job: JobRow, adder:
     .where('access', '=', access)
     .executeTakeFirst();
   if (known) return known.number;
-  const { count } = await transaction
-    .selectFrom('job_adders')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('job', '=', job.id)
-    .executeTakeFirstOrThrow();
+  const count = await countRows(transaction.selectFrom('job_adders').where('job', '=', job.id));
   await transaction
     .insertInto('job_adders')
     .values({ job: job.id, number: count, ...adder })

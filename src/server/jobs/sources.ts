@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { readAll, type ByteStream } from '../../api/message.ts';
 import { storage } from '../../api/storage.ts';
+import { sliceList } from '../../base/batches.ts';
 import { ApiError } from '../../base/errors.ts';
 import { findAccount } from '../access/accounts.ts';
 import { holdEntry, openContent } from '../storage/contents.ts';
@@ -111,9 +112,7 @@ async function resolveBatch(store: Store, job: ActiveJob, wanted: readonly Wante
 /** What is at these paths for those on whose behalf a job reads them, in their order: something to read, or why there is nothing. */
 export async function resolveSources(store: Store, job: ActiveJob, wanted: readonly Wanted[]): Promise<(Source | Failure)[]> {
   const found: (Source | Failure)[] = [];
-  for (let index = 0; index < wanted.length; index += batchSize) {
-    found.push(...(await resolveBatch(store, job, wanted.slice(index, index + batchSize))));
-  }
+  for (const some of sliceList(wanted, batchSize)) found.push(...(await resolveBatch(store, job, some)));
   return found;
 }
 

@@ -3,6 +3,7 @@ import { UsageError } from '../../base/errors.ts';
 import { findAccount } from '../access/accounts.ts';
 import { seedCloud, seedDirectories } from './cloud.ts';
 import { seedMachines } from './machines.ts';
+import { countRows } from '../store/count-rows.ts';
 import type { AccountRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
@@ -15,19 +16,11 @@ export async function seedSamples(store: Store, account: AccountRow, now: number
   });
 }
 
-async function countRows({ db }: Store, table: 'images' | 'packages' | 'machines'): Promise<number> {
-  const { rows } = await db
-    .selectFrom(table)
-    .select(({ fn }) => fn.countAll<number>().as('rows'))
-    .executeTakeFirstOrThrow();
-  return rows;
-}
-
-async function countSamples(store: Store): Promise<Seeded> {
+async function countSamples({ db }: Store): Promise<Seeded> {
   return {
-    images: await countRows(store, 'images'),
-    packages: await countRows(store, 'packages'),
-    instances: await countRows(store, 'machines'),
+    images: await countRows(db.selectFrom('images')),
+    packages: await countRows(db.selectFrom('packages')),
+    instances: await countRows(db.selectFrom('machines')),
   };
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import type { Headers } from '../../api/message.ts';
 import { storage } from '../../api/storage.ts';
+import { sliceList } from '../../base/batches.ts';
 import { ApiError } from '../../base/errors.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import type { EntryRow, Schema, UploadRow } from '../store/schema.ts';
@@ -193,12 +194,7 @@ async function putContent(transaction: Transaction<Schema>, { id }: UploadRow, p
     start += size;
     return { content, start: start - size, size, bytes };
   });
-  for (let index = 0; index < pieces.length; index += batchSize) {
-    await transaction
-      .insertInto('pieces')
-      .values(pieces.slice(index, index + batchSize))
-      .execute();
-  }
+  for (const batch of sliceList(pieces, batchSize)) await transaction.insertInto('pieces').values(batch).execute();
   return content;
 }
 

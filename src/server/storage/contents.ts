@@ -1,6 +1,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import type { Body, ByteStream } from '../../api/message.ts';
 import { readAll, streamOf } from '../../api/message.ts';
+import { sliceList } from '../../base/batches.ts';
 import { ApiError } from '../../base/errors.ts';
 import { discardBody } from '../http/response.ts';
 import type { StoredBytes } from '../store/bytes.ts';
@@ -176,8 +177,7 @@ export async function releaseContents(
 ): Promise<Garbage[]> {
   const known = contents.filter((content) => content != null);
   const garbage: Garbage[] = [];
-  for (let index = 0; index < known.length; index += batchSize) {
-    const batch = known.slice(index, index + batchSize);
+  for (const batch of sliceList(known, batchSize)) {
     let referenced = await findReferenced(transaction, batch);
     if (await touchContents(transaction, referenced)) referenced = await findReferenced(transaction, batch);
     for (const content of batch) {

@@ -2,6 +2,7 @@ import type { RunningDigest } from '../store/running-digest.ts';
 import type { Store } from '../store/store.ts';
 import { useContent } from './contents.ts';
 import { findEntry } from './entries.ts';
+import { mapForEachStore } from './for-each-store.ts';
 import { childOf, type Place } from './paths.ts';
 import { digestSaved, forgetSaved, goOnAhead, type PartContent } from './saved-digests.ts';
 
@@ -17,13 +18,7 @@ interface Digest {
  * read once more. That is done while further parts arrive, so that a commit has little left to read even of 100 GB.
  * Only a short cut is lost with this memory: then the commit reads all parts.
  */
-const digestsOf = new WeakMap<Store, Map<string, Promise<Digest>>>();
-
-function findDigests(store: Store): Map<string, Promise<Digest>> {
-  const known = digestsOf.get(store) ?? new Map<string, Promise<Digest>>();
-  digestsOf.set(store, known);
-  return known;
-}
+const findDigests = mapForEachStore<Promise<Digest>>();
 
 /** Base64 MD5 of the parts one after the other; undefined when one of them has been replaced meanwhile. */
 export async function digestParts(store: Store, uploadId: string, parts: readonly PartContent[]): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 import type { EntryRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
+import { mapForEachStore } from './for-each-store.ts';
 
 /** Pages that are remembered, and for how many milliseconds. */
 const mostPages = 10_000;
@@ -17,7 +18,7 @@ interface PageEnd {
  * entry may have been overwritten or deleted since. A page that is forgotten, after a restart for example, only makes the marker mean the
  * place that the entry has now. Clients that want to depend on nothing name the place itself: `TIME/NAME`.
  */
-const endsOf = new WeakMap<Store, Map<string, PageEnd>>();
+const findEnds = mapForEachStore<PageEnd>();
 
 function keyOf({ parent, name }: Pick<EntryRow, 'parent' | 'name'>): string {
   return `${parent}/${name}`;
@@ -25,8 +26,7 @@ function keyOf({ parent, name }: Pick<EntryRow, 'parent' | 'name'>): string {
 
 /** Remembers the last entry of a page in the order of modification times. */
 export function rememberPageEnd(store: Store, entry: Pick<EntryRow, 'parent' | 'name' | 'mtime'>, now: number): void {
-  const ends = endsOf.get(store) ?? new Map<string, PageEnd>();
-  endsOf.set(store, ends);
+  const ends = findEnds(store);
   const key = keyOf(entry);
   // Behind all others: the oldest is forgotten first.
   ends.delete(key);
@@ -37,6 +37,6 @@ export function rememberPageEnd(store: Store, entry: Pick<EntryRow, 'parent' | '
 
 /** The modification time that an entry had when it ended a page. */
 export function recallPageEnd(store: Store, entry: Pick<EntryRow, 'parent' | 'name'>, now: number): number | undefined {
-  const end = endsOf.get(store)?.get(keyOf(entry));
+  const end = findEnds(store).get(keyOf(entry));
   return end === undefined || now - end.sent > pageLifetime ? undefined : end.mtime;
 }

@@ -1,4 +1,5 @@
 import type { Store } from '../store/store.ts';
+import { mapForEachStore } from './for-each-store.ts';
 
 /**
  * Which contents are being read in this process. A content is removed only when nobody reads it: one of many pieces is
@@ -11,13 +12,7 @@ interface Reading {
   waiting: (() => Promise<void>)[];
 }
 
-const readingOf = new WeakMap<Store, Map<string, Reading>>();
-
-function findReadings(store: Store): Map<string, Reading> {
-  const known = readingOf.get(store) ?? new Map<string, Reading>();
-  readingOf.set(store, known);
-  return known;
-}
+const findReadings = mapForEachStore<Reading>();
 
 /** Keeps a content from being removed until the function that is returned is called; calling it again does nothing. */
 export function hold(store: Store, content: string): () => void {

@@ -7,6 +7,7 @@ import type { EntryRow, Schema, UploadDigestRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { useContent } from './contents.ts';
 import { findEntry } from './entries.ts';
+import { mapForEachStore } from './for-each-store.ts';
 import { childOf, type Place } from './paths.ts';
 
 /**
@@ -67,13 +68,7 @@ async function save(store: Store, uploadId: string, { digest, parts, chain }: Ru
 }
 
 /** The work on each upload, of which there is one at a time in this process. */
-const workOf = new WeakMap<Store, Map<string, Promise<void>>>();
-
-function findWork(store: Store): Map<string, Promise<void>> {
-  const known = workOf.get(store) ?? new Map<string, Promise<void>>();
-  workOf.set(store, known);
-  return known;
-}
+const findWork = mapForEachStore<Promise<void>>();
 
 async function addPresent(store: Store, uploadId: string, directory: Place): Promise<void> {
   const running = await resume(await findSaved(store.db, uploadId));

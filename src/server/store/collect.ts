@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { gatherItems } from '../../base/batches.ts';
 import type { Schema } from './schema.ts';
 import type { Store } from './store.ts';
 
@@ -20,21 +21,13 @@ export async function collectUnreferenced(
   signal?: AbortSignal,
 ): Promise<number> {
   let removed = 0;
-  const removeBatch = async (ids: readonly string[]): Promise<void> => {
+  for await (const ids of gatherItems(store.bytes.list(before), batchSize)) {
+    if (signal?.aborted === true) return removed;
     const referenced = await findReferenced(store.db, ids);
     for (const id of ids.filter((id) => !referenced.has(id))) {
       await store.bytes.remove(id);
       removed += 1;
     }
-  };
-  let batch: string[] = [];
-  for await (const id of store.bytes.list(before)) {
-    if (signal?.aborted === true) return removed;
-    batch.push(id);
-    if (batch.length < batchSize) continue;
-    await removeBatch(batch);
-    batch = [];
   }
-  if (batch.length > 0) await removeBatch(batch);
   return removed;
 }

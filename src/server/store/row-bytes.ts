@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
+import { sliceList } from '../../base/batches.ts';
 import type { StoredBytes } from './bytes.ts';
 import { asBytes } from './as-bytes.ts';
 import { isPostgres } from './engine-of.ts';
@@ -58,11 +59,7 @@ const batchSize = 500;
 
 /** Writes the rows of contents, in the transaction that writes the entries which name them. */
 export async function insertRows(transaction: Transaction<Schema>, rows: readonly { id: string; bytes: Uint8Array }[]): Promise<void> {
-  for (let at = 0; at < rows.length; at += batchSize)
-    await transaction
-      .insertInto('contents')
-      .values(rows.slice(at, at + batchSize))
-      .execute();
+  for (const batch of sliceList(rows, batchSize)) await transaction.insertInto('contents').values(batch).execute();
 }
 
 /** The bytes of a content that stands in a row; undefined when no entry has it any more. */

@@ -1,4 +1,5 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sliceList } from '../../base/batches.ts';
 import { isPostgres } from './engine-of.ts';
 import { prepareQuery } from './prepared-query.ts';
 import type { Schema } from './schema.ts';
@@ -132,9 +133,7 @@ export async function countEarlier(db: Kysely<Schema>): Promise<void> {
     const marker = await transaction.deleteFrom('storage_usage').where('login', '=', '').executeTakeFirst();
     // Another one was faster.
     if (Number(marker.numDeletedRows) === 0) return;
-    for (let index = 0; index < totals.length; index += batchSize) {
-      const rows = totals.slice(index, index + batchSize).map(([login, usage]) => ({ login, ...usage }));
-      await transaction.insertInto('usage_changes').values(rows).execute();
-    }
+    const rows = totals.map(([login, usage]) => ({ login, ...usage }));
+    for (const batch of sliceList(rows, batchSize)) await transaction.insertInto('usage_changes').values(batch).execute();
   });
 }

@@ -1,5 +1,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
+import { sliceList } from '../../../base/batches.ts';
 import { ApiError, LocalError, UsageError } from '../../../base/errors.ts';
+import { countRows } from '../../store/count-rows.ts';
 import type { AccountRow, Schema } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { noteOperator } from '../note-operator.ts';
@@ -35,9 +37,8 @@ async function readRows(db: Kysely<Schema>, table: keyof Schema, order: string):
 
 async function copyTable(from: Kysely<Schema>, to: Transaction<Schema>, table: (typeof tables)[number][0], order: string): Promise<void> {
   const rows = (await readRows(from, table, order)).map(({ sequence: _sequence, ...row }) => row);
-  for (let index = 0; index < rows.length; index += batchSize) {
-    const values = rows.slice(index, index + batchSize) as never[];
-    const insert = to.insertInto(table as 'networks').values(values);
+  for (const batch of sliceList(rows, batchSize)) {
+    const insert = to.insertInto(table as 'networks').values(batch as never[]);
     await (shared.has(table) ? insert.onConflict((conflict) => conflict.doNothing()) : insert).execute();
   }
 }
@@ -121,12 +122,9 @@ const counted = ['users', 'keys', 'policies', 'roles', 'role_tags'] as const;
 export type AccountCounts = Readonly<Record<(typeof counted)[number], number>>;
 
 /** Counts what accounts have. */
-export async function countRows(db: Kysely<Schema>, accounts: readonly AccountRow[]): Promise<AccountCounts> {
+export async function countParts(db: Kysely<Schema>, accounts: readonly AccountRow[]): Promise<AccountCounts> {
   const ids = accounts.map(({ id }) => id);
-  const counts: Partial<Record<(typeof counted)[number], number>> = {};
-  for (const table of counted) {
-    const query = sql<{ n: number }>`select count(*) as n from ${sql.table(table)} where account in (${sql.join(ids)})`;
-    counts[table] = (await query.execute(db)).rows[0]?.n ?? 0;
-  }
+  const counts: Partial<Record<keyof AccountCounts, number>> = {};
+  for (const table of counted) counts[table] = await countRows(db.selectFrom(table).where('account', 'in', ids));
   return counts as AccountCounts;
 }

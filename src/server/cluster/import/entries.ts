@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely';
+import { sliceList } from '../../../base/batches.ts';
 import { ApiError, checkInterrupted, isSystemError, LocalError } from '../../../base/errors.ts';
 import { openContent, storeBody } from '../../storage/contents.ts';
 import { countInParents } from '../../storage/entries.ts';
@@ -133,9 +134,8 @@ async function copyContents(
     if (known === undefined) work.push({ ...row, content });
   }
   const stored: (StoredBytes | RowBytes)[] = [];
-  for (let index = 0; index < work.length; index += copiesAtOnce) {
+  for (const some of sliceList(work, copiesAtOnce)) {
     checkInterrupted(copy.signal);
-    const some = work.slice(index, index + copiesAtOnce);
     const copied = await Promise.all(some.map((row) => copyContent(copy, row)));
     for (const [at, { content }] of some.entries()) of.set(content, copied[at]?.id ?? '');
     stored.push(...copied);

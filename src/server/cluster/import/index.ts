@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Kysely } from 'kysely';
 import { LocalError } from '../../../base/errors.ts';
-import type { Schema } from '../../store/schema.ts';
+import { countRows } from '../../store/count-rows.ts';
 import type { Store } from '../../store/store.ts';
 import { workUnderLease, type StoringOptions } from '../under-lease.ts';
-import { beginAccounts, countRows, enableAccounts, listAccounts, type AccountCounts } from './accounts.ts';
+import { beginAccounts, countParts, enableAccounts, listAccounts, type AccountCounts } from './accounts.ts';
 import { copyEntries, measureEntries, type CopiedEntries } from './entries.ts';
 import { copyImages } from './images.ts';
 import { copyRecords, countRecords, type CopiedRecords } from './jobs.ts';
@@ -32,14 +31,6 @@ export interface Imported extends AccountCounts, CopiedEntries, CopiedRecords {
 
 /** Connections of an import; its transactions come one after the other. */
 const connections = 4;
-
-async function countAll(db: Kysely<Schema>, table: 'entries'): Promise<number> {
-  const { n } = await db
-    .selectFrom(table)
-    .select((of) => of.fn.countAll<number>().as('n'))
-    .executeTakeFirstOrThrow();
-  return n;
-}
 
 /** The directories of jobs that are not done, which are left out, each with a line. */
 async function findLeftOut(from: Store, note: ImportOptions['note']): Promise<Set<string>> {
@@ -83,7 +74,7 @@ export async function importData({ dataDir, now, signal, note, onProgress, ...pl
       const ids = accounts.map(({ id }) => id);
       const leftOut = await findLeftOut(from, note);
       const { images, contents } = await copyImages(from, to);
-      const total = await countAll(from.db, 'entries');
+      const total = await countRows(from.db.selectFrom('entries'));
       const copied = await copyEntries({
         from,
         to,
@@ -97,8 +88,8 @@ export async function importData({ dataDir, now, signal, note, onProgress, ...pl
       source.assertUnchanged();
       assertEqual('entries, objects and bytes', copied, await measureEntries(to, logins));
       assertEqual('jobs and uploads', records, await countRecords(to, ids));
-      const counts = await countRows(from.db, accounts);
-      assertEqual('rows of accounts', counts, await countRows(to.db, accounts));
+      const counts = await countParts(from.db, accounts);
+      assertEqual('rows of accounts', counts, await countParts(to.db, accounts));
       await enableAccounts(to, accounts);
       return { accounts: logins, ...counts, images, ...copied, ...records, jobsLeftOut: leftOut.size };
     });

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import { checkInterrupted } from '../../../base/errors.ts';
 import { jobTables } from '../../jobs/old-jobs.ts';
+import { countRows } from '../../store/count-rows.ts';
 import type { Schema } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -94,9 +95,8 @@ export async function copyRecords(copy: RecordCopy): Promise<CopiedRecords> {
 
 /** What accounts have in a cluster. @param accounts their ids */
 export async function countRecords({ db }: Pick<Store, 'db'>, accounts: readonly string[]): Promise<CopiedRecords> {
-  const count = async (table: 'jobs' | 'uploads'): Promise<number> => {
-    const query = db.selectFrom(table).select((of) => of.fn.countAll<number>().as('n'));
-    return (await query.where('account', 'in', accounts).executeTakeFirstOrThrow()).n;
+  return {
+    jobs: await countRows(db.selectFrom('jobs').where('account', 'in', accounts)),
+    uploads: await countRows(db.selectFrom('uploads').where('account', 'in', accounts)),
   };
-  return { jobs: await count('jobs'), uploads: await count('uploads') };
 }

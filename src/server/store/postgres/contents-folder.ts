@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
+import { gatherItems } from '../../../base/batches.ts';
 import { isSystemError, LocalError } from '../../../base/errors.ts';
 import { writePrivate } from '../../../base/private-files.ts';
 import { quoteShell } from '../../../base/quote.ts';
@@ -36,19 +37,13 @@ async function writeMarker(dir: string, id: string): Promise<void> {
 
 /** Whether the folder has a content that the database names. */
 async function hasOwnContent(db: Kysely<Schema>, dir: string): Promise<boolean> {
-  let batch: string[] = [];
-  const isNamed = async (): Promise<boolean> => (await findReferenced(db, batch)).size > 0;
   try {
-    for await (const id of listFiles(join(dir, 'bytes'))) {
-      batch.push(id);
-      if (batch.length < batchSize) continue;
-      if (await isNamed()) return true;
-      batch = [];
-    }
+    for await (const ids of gatherItems(listFiles(join(dir, 'bytes')), batchSize))
+      if ((await findReferenced(db, ids)).size > 0) return true;
   } catch (error) {
     if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
   }
-  return batch.length > 0 && isNamed();
+  return false;
 }
 
 /** Whether the database names any content that has to be in a file. */
