@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { removeOld } from './cluster/lifetimes.ts';
 import { collect } from './cluster-collector.ts';
+import { repeatRegularly } from './repeat-regularly.ts';
 import type { ServiceSettings } from './settings.ts';
 import { leaveDuty, takeDuty } from './store/postgres/duties.ts';
 import type { Keeping } from './store/postgres/lease.ts';
@@ -56,22 +56,11 @@ async function collectOnce({ store, log, keep }: CollectingOptions, signal: Abor
  */
 export function keepCollecting(options: CollectingOptions): { stop(): Promise<void> } {
   const { keeping, log, pause = usualPause } = options;
-  const stop = new AbortController();
-  const run = async (): Promise<void> => {
-    for (;;) {
-      await sleep(pause, undefined, { signal: stop.signal }).catch(() => undefined);
-      if (stop.signal.aborted) return;
-      if (!keeping.isSteady(Math.min(pause, steadyTime))) continue;
-      // Before the collection, which then finds the contents that nothing refers to any more.
-      await removeOnce(options, stop.signal).catch((error: unknown) => log(`what is too old cannot be removed: ${String(error)}`));
-      await collectOnce(options, stop.signal).catch((error: unknown) => log(`collecting failed: ${String(error)}`));
-    }
+  const work = async (signal: AbortSignal): Promise<void> => {
+    if (!keeping.isSteady(Math.min(pause, steadyTime))) return;
+    // Before the collection, which then finds the contents that nothing refers to any more.
+    await removeOnce(options, signal).catch((error: unknown) => log(`what is too old cannot be removed: ${String(error)}`));
+    await collectOnce(options, signal).catch((error: unknown) => log(`collecting failed: ${String(error)}`));
   };
-  const running = run();
-  return {
-    async stop() {
-      stop.abort();
-      await running;
-    },
-  };
+  return { stop: repeatRegularly(work, () => pause) };
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { controlOperations, type ControlInput, type ControlName, type ControlResult, type InputKind } from '../../api/control.ts';
@@ -97,16 +98,10 @@ function prepareFolder(dataDir: string): void {
   rmSync(controlSocketOf(dataDir), { force: true });
 }
 
-function bind(server: ReturnType<typeof createServer>, dataDir: string): Promise<void> {
+async function bind(server: ReturnType<typeof createServer>, dataDir: string): Promise<void> {
   const { path, close } = shortenSocketPath(dataDir);
-  return new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(path, () => {
-      server.off('error', reject);
-      chmodSync(controlSocketOf(dataDir), 0o600);
-      resolve();
-    });
-  }).finally(close);
+  await once(server.listen(path), 'listening').finally(close);
+  chmodSync(controlSocketOf(dataDir), 0o600);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Body, ByteStream, Headers, Reply } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
@@ -54,12 +55,9 @@ export async function beginInjection({ due }: Injection, service: ServiceName, a
 }
 
 /** Resolves when a rule is cleared or nobody waits any more. */
-function waitForEnd(cleared: AbortSignal, gone: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const either = AbortSignal.any([cleared, gone]);
-    if (either.aborted) resolve();
-    else either.addEventListener('abort', () => resolve(), { once: true });
-  });
+async function waitForEnd(cleared: AbortSignal, gone: AbortSignal): Promise<void> {
+  const either = AbortSignal.any([cleared, gone]);
+  if (!either.aborted) await once(either, 'abort');
 }
 
 /** A body of which some bytes pass; then it breaks off, or waits until the rule is cleared. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { isSystemError, LocalError } from '../../base/errors.ts';
@@ -16,14 +17,9 @@ export interface Listener {
   close(patience?: number): Promise<void>;
 }
 
-function bind({ server }: Watched, host: string, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port }, () => {
-      server.off('error', reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
+async function bind({ server }: Watched, host: string, port: number): Promise<number> {
+  await once(server.listen({ host, port }), 'listening');
+  return (server.address() as AddressInfo).port;
 }
 
 /** Errors of a machine that does not have the address. */

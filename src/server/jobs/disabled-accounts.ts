@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
+import { repeatRegularly } from '../repeat-regularly.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import type { JobEngine } from './engine.ts';
@@ -37,9 +38,6 @@ async function listUnwanted(db: Kysely<Schema>): Promise<{ id: string; cancelled
 
 /** Tells an engine of jobs that others cancelled, until the function that is returned is called. */
 export function followCancelled(store: Store, wake: JobEngine['wake'], log: (line: string) => void): () => Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> = Promise.resolve();
-  let isStopped = false;
   let isFailing = false;
   const look = async (): Promise<void> => {
     try {
@@ -52,17 +50,6 @@ export function followCancelled(store: Store, wake: JobEngine['wake'], log: (lin
       if (!isFailing) log(`jobs: which of them were cancelled cannot be read: ${String(error)}`);
       isFailing = true;
     }
-    if (!isStopped) schedule();
   };
-  const schedule = (): void => {
-    timer = setTimeout(() => {
-      looking = look();
-    }, pause);
-  };
-  schedule();
-  return async () => {
-    isStopped = true;
-    clearTimeout(timer);
-    await looking;
-  };
+  return repeatRegularly(look, () => pause);
 }

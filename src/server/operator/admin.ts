@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isSystemError, LocalError } from '../../base/errors.ts';
@@ -48,12 +49,7 @@ export async function listenForAdmin(place: { host: string; port: number }, stat
     return route(state, url.split('?', 1)[0] ?? '', response);
   });
   server.maxConnections = mostConnections;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen({ host, port }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  }).catch((error: unknown) => {
+  await once(server.listen({ host, port }), 'listening').catch((error: unknown) => {
     const reason = isSystemError(error) && error.code === 'EADDRINUSE' ? 'it is in use' : (error as Error).message;
     throw new LocalError(`the admin port ${port} of ${host} cannot be used: ${reason}`, {
       hint: 'choose another --admin-port',

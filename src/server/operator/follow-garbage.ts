@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { measureGarbage } from '../store/postgres/garbage.ts';
 import type { Schema } from '../store/schema.ts';
-import { lookRegularly } from './look-regularly.ts';
+import { repeatRegularly } from '../repeat-regularly.ts';
 
 /** Contents of a cluster that wait for removal. */
 export interface WaitingGarbage {
@@ -10,18 +10,22 @@ export interface WaitingGarbage {
   readonly age: number;
 }
 
+/** Milliseconds between two looks, so that whoever reads metrics waits for no database. */
+export const lookPause = 10_000;
+
 /** Looks now and then how much garbage there is. `read` gives nothing while it is not known. */
 export function followGarbage(db: Kysely<Schema>): { read: () => WaitingGarbage | undefined; stop: () => Promise<void> } {
   let last: (WaitingGarbage & { readonly at: number }) | undefined;
-  const measure = async (): Promise<typeof last> => {
-    const { count, age } = await measureGarbage(db);
-    return { count, age: age ?? 0, at: performance.now() };
+  const measure = async (): Promise<void> => {
+    try {
+      const { count, age } = await measureGarbage(db);
+      last = { count, age: age ?? 0, at: performance.now() };
+    } catch {
+      last = undefined;
+    }
   };
-  const stop = lookRegularly(async () => {
-    last = await measure().catch(() => undefined);
-  });
   return {
     read: () => last && { count: last.count, age: last.count === 0 ? 0 : last.age + performance.now() - last.at },
-    stop,
+    stop: repeatRegularly(measure, () => lookPause, 0),
   };
 }

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { Schema } from '../store/schema.ts';
-import { lookRegularly } from './look-regularly.ts';
+import { repeatRegularly } from '../repeat-regularly.ts';
+import { lookPause } from './follow-garbage.ts';
 
 /** Tasks of a cluster, and who could do them. */
 export interface TaskBacklog {
@@ -46,10 +47,9 @@ export function followTasks(
       last = undefined;
     }
   };
-  const stop = lookRegularly(look);
   return {
     look,
     read: () => last && { ...last, age: firstSeen.size === 0 ? 0 : now() - Math.min(...firstSeen.values()) },
-    stop,
+    stop: repeatRegularly(look, () => lookPause, 0),
   };
 }

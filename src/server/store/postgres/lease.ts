@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely, type Transaction } from 'kysely';
+import { repeatRegularly } from '../../repeat-regularly.ts';
 import type { Schema } from '../schema.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { createEpochs, type Reading, type Running, type Term } from './epochs.ts';
@@ -166,36 +167,23 @@ export function keepLease(
   log: (line: string) => void,
   { renewal = 5000, retry = 1000 }: { renewal?: number | undefined; retry?: number | undefined } = {},
 ): Keeping {
-  let timer: NodeJS.Timeout | undefined;
-  let renewing: Promise<void> = Promise.resolve();
-  let isStopped = false;
   let troubled = performance.now();
+  let hasFailed = false;
   const renew = async (): Promise<void> => {
-    let pause = renewal;
+    hasFailed = false;
     try {
       if (!(await lease.renew())) {
         troubled = performance.now();
         log('the lease was lost, and taken again');
       }
     } catch (error) {
-      pause = retry;
+      hasFailed = true;
       troubled = performance.now();
       log(`the lease cannot be renewed: ${error instanceof Error ? error.message : String(error)}`);
     }
-    if (!isStopped) schedule(pause);
   };
-  const schedule = (pause: number): void => {
-    timer = setTimeout(() => {
-      renewing = renew();
-    }, pause);
-  };
-  schedule(renewal);
   return {
     isSteady: (time) => performance.now() - troubled >= time,
-    async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      await renewing;
-    },
+    stop: repeatRegularly(renew, () => (hasFailed ? retry : renewal)),
   };
 }
