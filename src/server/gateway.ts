@@ -23,7 +23,8 @@ import type { LocalStore } from './store/open.ts';
 import type { Lease } from './store/postgres/lease.ts';
 import { followGarbage } from './operator/follow-garbage.ts';
 import { followTasks } from './operator/follow-tasks.ts';
-import { openWatch, type GatewayState, type Watch, type WatchOptions } from './operator/watch.ts';
+import type { GatewayState } from './operator/gateway-metrics.ts';
+import { openWatch, type Watch, type WatchOptions } from './operator/watch.ts';
 import type { OwnAddresses, ServiceSettings } from './settings.ts';
 
 type SharedOptions = Pick<

@@ -6,7 +6,8 @@ import { openMember, type Member, type MemberOptions } from './cluster-member.ts
 import { followCancelled } from './jobs/disabled-accounts.ts';
 import { startJobEngine, type JobEngine } from './jobs/engine.ts';
 import type { IsolationKind } from './jobs/isolation.ts';
-import { openWorkerWatch, type AdminPlace, type MemberState, type WorkerWatch } from './operator/watch.ts';
+import type { MemberState } from './operator/member-metrics.ts';
+import { openWorkerWatch, type AdminPlace, type WorkerWatch } from './operator/watch.ts';
 import { usualSlots, type TaskObserver } from './jobs/engine-options.ts';
 import type { LocalStore } from './store/open.ts';
 

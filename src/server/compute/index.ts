@@ -15,25 +15,16 @@ import * as roles from './roles.ts';
 import { setRoleTags } from './tags.ts';
 import * as users from './users.ts';
 
-/** A handler for every operation of the compute service. */
+/** A handler for every operation of the compute service; those of a module that exports nothing else have the names of their operations. */
 export function createComputeHandlers(): Handlers<typeof compute> {
   return {
-    ping: datacenters.ping,
-
-    getAccount: account.getAccount,
-    updateAccount: account.updateAccount,
+    ...account,
+    ...datacenters,
+    ...keys,
+    ...policies,
+    ...roles,
     getAccountLimits,
-    getConfig: account.getConfig,
-    updateConfig: account.updateConfig,
-
-    listKeys: keys.listKeys,
-    getKey: keys.getKey,
-    createKey: keys.createKey,
-    deleteKey: keys.deleteKey,
-    listUserKeys: keys.listUserKeys,
-    getUserKey: keys.getUserKey,
-    createUserKey: keys.createUserKey,
-    deleteUserKey: keys.deleteUserKey,
+    setRoleTags,
 
     listUsers: users.listUsers,
     getUser: users.getUser,
@@ -41,23 +32,6 @@ export function createComputeHandlers(): Handlers<typeof compute> {
     updateUser: users.updateUser,
     changeUserPassword: users.changeUserPassword,
     deleteUser: users.deleteUser,
-
-    listRoles: roles.listRoles,
-    getRole: roles.getRole,
-    createRole: roles.createRole,
-    updateRole: roles.updateRole,
-    deleteRole: roles.deleteRole,
-    setRoleTags,
-
-    listPolicies: policies.listPolicies,
-    getPolicy: policies.getPolicy,
-    createPolicy: policies.createPolicy,
-    updatePolicy: policies.updatePolicy,
-    deletePolicy: policies.deletePolicy,
-
-    listDatacenters: datacenters.listDatacenters,
-    getDatacenter: datacenters.getDatacenter,
-    listServices: datacenters.listServices,
 
     listImages: images.listImages,
     getImage: images.getImage,

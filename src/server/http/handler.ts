@@ -78,8 +78,5 @@ export class Answer<R> {
 /** Does one operation. Refusals are thrown as `ApiError`. */
 export type Handler<O> = (input: InputOf<O>, call: Call) => Promise<ResultOf<O> | Answer<ResultOf<O>>>;
 
-/** Stands in a handler table for an operation that answers 501 `NotImplemented` until its issue is done. */
-export const notImplemented = Symbol('not implemented');
-
 /** A handler for every operation of a table; leaving one out does not compile. */
-export type Handlers<T extends Operations> = { readonly [K in keyof T]: Handler<T[K]> | typeof notImplemented };
+export type Handlers<T extends Operations> = { readonly [K in keyof T]: Handler<T[K]> };

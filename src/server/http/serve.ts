@@ -21,7 +21,7 @@ import { applyLag, injectFaults } from '../faults/disturb-request.ts';
 import { ConnectionClosed, disturbReply } from '../faults/inject.ts';
 import { writeCommonHeaders } from './common-headers.ts';
 import { beginExchange, type Exchange } from './exchange.ts';
-import { notImplemented, type Call, type Caller, type Connection, type Handler } from './handler.ts';
+import type { Call, Caller, Connection, Handler } from './handler.ts';
 import { LimitReached, limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
 import { chooseByEntry, createMatcher, createSelectorError, type Match, type Matches } from './match.ts';
@@ -156,10 +156,9 @@ function beginAttempt<T extends Operations>(
   return { store, caller, account, path, named, context, settings };
 }
 
-function findHandler<T extends Operations>({ handlers }: ServiceOptions<T>, { name, summary }: Operation): Handler<Operation> {
+function findHandler<T extends Operations>({ handlers }: ServiceOptions<T>, { name }: Operation): Handler<Operation> {
   const handler = Object.hasOwn(handlers, name) ? (handlers as Readonly<Record<string, unknown>>)[name] : undefined;
   if (typeof handler === 'function') return handler as Handler<Operation>;
-  if (handler === notImplemented) throw new ApiError(501, 'NotImplemented', `this service does not implement ${name} (${summary}) yet`);
   throw new Error(`no handler for ${name}`);
 }
 

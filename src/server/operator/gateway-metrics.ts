@@ -3,18 +3,18 @@ import { countRemoved } from '../cluster-collector.ts';
 import { countWrites } from '../store/postgres/write.ts';
 import type { WaitingGarbage } from './follow-garbage.ts';
 import type { TaskBacklog } from './follow-tasks.ts';
-import { showMember, some, type MemberGauges } from './member-metrics.ts';
+import { inSeconds, showMember, type MemberState } from './member-metrics.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 
-/** What a gateway shows of itself, each read when somebody asks. */
-export interface GatewayGauges extends MemberGauges {
-  connections(): number;
-  /** Milliseconds since the epoch at which the certificate ends; undefined without TLS. */
-  certificateEnd(): number | undefined;
+/** What is known of a gateway. */
+export interface GatewayState extends MemberState {
+  connections?: () => number;
+  /** Milliseconds since the epoch; absent without TLS. */
+  certificateEnd?: () => number;
   /** Contents that wait for removal; undefined while that is not known. */
-  garbage(): WaitingGarbage | undefined;
+  garbage?: () => WaitingGarbage | undefined;
   /** Tasks of the cluster; undefined while they are not known. */
-  tasks(): TaskBacklog | undefined;
+  tasks?: () => TaskBacklog | undefined;
 }
 
 /** Upper bounds, seconds: from a look-up in the database to a large upload. */
@@ -68,49 +68,36 @@ function countRequests(metrics: Metrics): RequestObserver {
   };
 }
 
-function showGarbage({ read }: Metrics, garbage: GatewayGauges['garbage']): void {
-  read({ name: 'cloud_garbage_noted_total', help: 'Contents that this gateway left to the collector.', type: 'counter' }, () =>
-    some(countWrites().noted),
-  );
+function showGarbage({ read, show }: Metrics, state: GatewayState): void {
+  show('cloud_garbage_noted_total', 'Contents that this gateway left to the collector.', () => countWrites().noted);
   const removed =
     'Contents that this gateway removed as collector: that were overwritten or deleted, that nothing refers to, or that were never finished.';
   read({ name: 'cloud_garbage_removed_total', help: removed, labels: ['why'], type: 'counter' }, () =>
     Object.entries(countRemoved()).map(([why, count]) => [[why], count] as const),
   );
-  read({ name: 'cloud_garbage_waiting', help: 'Contents that wait for removal, in the whole cluster.', type: 'gauge' }, () =>
-    some(garbage()?.count),
-  );
+  show('cloud_garbage_waiting', 'Contents that wait for removal, in the whole cluster.', () => state.garbage?.()?.count);
   const oldest = 'How long the first of these contents has been waiting; 0 when there are none.';
-  read({ name: 'cloud_garbage_oldest_age_seconds', help: oldest, type: 'gauge' }, () => {
-    const age = garbage()?.age;
-    return some(age === undefined ? undefined : age / 1000);
-  });
+  show('cloud_garbage_oldest_age_seconds', oldest, () => inSeconds(state.garbage?.()?.age));
 }
 
-function showTasks({ read }: Metrics, tasks: GatewayGauges['tasks']): void {
-  const help = 'Tasks of jobs that wait for a slot, in the whole cluster.';
-  read({ name: 'cloud_tasks_waiting', help, type: 'gauge' }, () => some(tasks()?.waiting));
+function showTasks({ show }: Metrics, state: GatewayState): void {
+  show('cloud_tasks_waiting', 'Tasks of jobs that wait for a slot, in the whole cluster.', () => state.tasks?.()?.waiting);
   const oldest = 'For how long the next task of a job has been the next; the longest of all jobs, 0 when none waits.';
-  read({ name: 'cloud_tasks_waiting_age_seconds', help: oldest, type: 'gauge' }, () => {
-    const age = tasks()?.age;
-    return some(age === undefined ? undefined : age / 1000);
-  });
+  show('cloud_tasks_waiting_age_seconds', oldest, () => inSeconds(state.tasks?.()?.age));
   const capacity = 'Tasks that the gateways and workers which are alive do at once.';
-  read({ name: 'cloud_cluster_task_slots', help: capacity, type: 'gauge' }, () => some(tasks()?.slots));
+  show('cloud_cluster_task_slots', capacity, () => state.tasks?.()?.slots);
 }
 
 /** The metrics of a gateway. `observer` counts its requests; `end` stops what measures. */
-export function createGatewayMetrics(gauges: GatewayGauges): { write: () => string; observer: RequestObserver; end: () => void } {
+export function createGatewayMetrics(state: GatewayState): { write: () => string; observer: RequestObserver; end: () => void } {
   const metrics = createMetrics();
-  const { read } = metrics;
-  const end = showMember(metrics, gauges);
+  const { show, write } = metrics;
+  const end = showMember(metrics, state);
   const observer = countRequests(metrics);
-  read({ name: 'cloud_connections', help: 'Open connections of both services.', type: 'gauge' }, () => some(gauges.connections()));
-  read({ name: 'cloud_certificate_end_timestamp_seconds', help: 'When the certificate ends, since the epoch.', type: 'gauge' }, () => {
-    const end = gauges.certificateEnd();
-    return some(end === undefined ? undefined : end / 1000);
-  });
-  showGarbage(metrics, () => gauges.garbage());
-  showTasks(metrics, () => gauges.tasks());
-  return { write: () => metrics.write(), observer, end };
+  show('cloud_connections', 'Open connections of both services.', () => state.connections?.() ?? 0);
+  const certificate = 'When the certificate ends, since the epoch.';
+  show('cloud_certificate_end_timestamp_seconds', certificate, () => inSeconds(state.certificateEnd?.()));
+  showGarbage(metrics, state);
+  showTasks(metrics, state);
+  return { write, observer, end };
 }

@@ -5,11 +5,17 @@ import { readPoolUsage } from '../store/postgres/pool.ts';
 import { countWrites } from '../store/postgres/write.ts';
 import type { Metrics, Sample } from './metrics.ts';
 
-/** What gateways and workers show of themselves alike, each read when somebody asks. */
-export interface MemberGauges {
-  /** Milliseconds since its lease was renewed; undefined without one. */
-  leaseAge(): number | undefined;
-  isReady(): boolean;
+/** What is known of a gateway or a worker, filled in as it starts. */
+export interface MemberState {
+  phase: 'starting' | 'serving' | 'draining';
+  /** `age` is milliseconds since it was renewed. */
+  lease?: { age(): number; isLost(): boolean };
+}
+
+/** Why no requests should be sent to a gateway, or why a worker takes no tasks; undefined while they should, or it does. */
+export function findUnready({ phase, lease }: MemberState): string | undefined {
+  if (phase !== 'serving') return phase;
+  return lease?.isLost() === true ? 'the lease is lost' : undefined;
 }
 
 /** Milliseconds between two measurements of the event loop. */
@@ -17,12 +23,12 @@ const loopResolution = 20;
 
 const nanoseconds = 1e9;
 
-/** The one series of a metric without labels; none while there is no value. */
-export function some(value: number | undefined): Sample[] {
-  return value === undefined ? [] : [[[], value]];
+/** @param time milliseconds */
+export function inSeconds(time: number | undefined): number | undefined {
+  return time === undefined ? undefined : time / 1000;
 }
 
-function showDatabase({ read }: Metrics): void {
+function showDatabase({ read, show }: Metrics): void {
   read({ name: 'cloud_database_connections', help: 'Connections to the database.', labels: ['state'], type: 'gauge' }, (): Sample[] => {
     const { total, idle } = readPoolUsage();
     return [
@@ -30,63 +36,47 @@ function showDatabase({ read }: Metrics): void {
       [['busy'], total - idle],
     ];
   });
-  read({ name: 'cloud_database_waiting', help: 'Work that waits for a connection to the database.', type: 'gauge' }, () =>
-    some(readPoolUsage().waiting),
-  );
-  read({ name: 'cloud_database_writes_total', help: 'Transactions committed.', type: 'counter' }, () => some(countWrites().commits));
-  read(
-    { name: 'cloud_database_write_retries_total', help: 'Transactions run again because others were in their way.', type: 'counter' },
-    () => some(countWrites().retries),
-  );
+  show('cloud_database_waiting', 'Work that waits for a connection to the database.', () => readPoolUsage().waiting);
+  show('cloud_database_writes_total', 'Transactions committed.', () => countWrites().commits);
+  show('cloud_database_write_retries_total', 'Transactions run again because others were in their way.', () => countWrites().retries);
 }
 
-function showProcess({ read }: Metrics): () => void {
+function showProcess({ read, show }: Metrics): () => void {
   const started = Date.now() / 1000 - process.uptime();
   const loop = monitorEventLoopDelay({ resolution: loopResolution });
   loop.enable();
-  read({ name: 'process_start_time_seconds', help: 'When the process started, since the epoch.', type: 'gauge' }, () => some(started));
-  read({ name: 'process_resident_memory_bytes', help: 'Memory of the process.', type: 'gauge' }, () => some(process.memoryUsage.rss()));
-  read({ name: 'process_heap_bytes', help: 'Memory of objects of JavaScript.', type: 'gauge' }, () => some(process.memoryUsage().heapUsed));
-  read({ name: 'process_cpu_seconds_total', help: 'Processor time of the process.', type: 'counter' }, () => {
+  show('process_start_time_seconds', 'When the process started, since the epoch.', () => started);
+  show('process_resident_memory_bytes', 'Memory of the process.', () => process.memoryUsage.rss());
+  show('process_heap_bytes', 'Memory of objects of JavaScript.', () => process.memoryUsage().heapUsed);
+  show('process_cpu_seconds_total', 'Processor time of the process.', () => {
     const { user, system } = process.cpuUsage();
-    return some((user + system) / 1e6);
+    return (user + system) / 1e6;
   });
-  read(
-    {
-      name: 'cloud_event_loop_delay_seconds',
-      help: 'Delay of the event loop since the last reading.',
-      labels: ['statistic'],
-      type: 'gauge',
-    },
-    (): Sample[] => {
-      // The histogram holds the times between two measurements.
-      const show = (value: number): number => (Number.isFinite(value) ? Math.max(0, value / nanoseconds - loopResolution / 1000) : 0);
-      const samples: Sample[] = [
-        [['mean'], show(loop.mean)],
-        [['p99'], show(loop.percentile(99))],
-        [['max'], show(loop.max)],
-      ];
-      loop.reset();
-      return samples;
-    },
-  );
+  const delay = { name: 'cloud_event_loop_delay_seconds', help: 'Delay of the event loop since the last reading.' };
+  read({ ...delay, labels: ['statistic'], type: 'gauge' }, (): Sample[] => {
+    // The histogram holds the times between two measurements.
+    const read = (value: number): number => (Number.isFinite(value) ? Math.max(0, value / nanoseconds - loopResolution / 1000) : 0);
+    const samples: Sample[] = [
+      [['mean'], read(loop.mean)],
+      [['p99'], read(loop.percentile(99))],
+      [['max'], read(loop.max)],
+    ];
+    loop.reset();
+    return samples;
+  });
   return () => void loop.disable();
 }
 
 /** Adds the metrics of a process that has a lease on a database. @returns what stops measuring */
-export function showMember(metrics: Metrics, gauges: MemberGauges): () => void {
-  const { read } = metrics;
+export function showMember(metrics: Metrics, state: MemberState): () => void {
+  const { read, show } = metrics;
   const labels = ['version', 'commit', 'node', 'schema'];
   read({ name: 'cloud_build_info', help: 'The release; 1.', labels, type: 'gauge' }, (): Sample[] => [
     [[build.version, build.commit, process.versions.node, String(steps.length)], 1],
   ]);
-  read({ name: 'cloud_ready', help: '1 while requests should be sent here, or tasks are taken.', type: 'gauge' }, () =>
-    some(gauges.isReady() ? 1 : 0),
-  );
-  read({ name: 'cloud_lease_age_seconds', help: 'Time since the lease was renewed.', type: 'gauge' }, () => {
-    const age = gauges.leaseAge();
-    return some(age === undefined ? undefined : age / 1000);
-  });
+  const ready = '1 while requests should be sent here, or tasks are taken.';
+  show('cloud_ready', ready, () => (findUnready(state) === undefined ? 1 : 0));
+  show('cloud_lease_age_seconds', 'Time since the lease was renewed.', () => inSeconds(state.lease?.age()));
   showDatabase(metrics);
   return showProcess(metrics);
 }

@@ -33,6 +33,8 @@ export interface Metrics {
   histogram(description: Description & { readonly bounds: readonly number[] }): Histogram;
   /** A metric whose values are read when somebody asks for them. */
   read(description: Description & { readonly type: 'counter' | 'gauge' }, read: () => Iterable<Sample>): void;
+  /** The same for one series without labels, and none while there is no value. A counter is told by its name, which ends in `_total`. */
+  show(name: string, help: string, value: () => number | undefined): void;
   /** All of them as text. */
   write(): string;
 }
@@ -105,7 +107,19 @@ function createHistogram(description: Description & { readonly bounds: readonly 
 /** Makes the metrics of a process; none at first. */
 export function createMetrics(): Metrics {
   const writers: (() => string)[] = [];
+  const read: Metrics['read'] = (description, samples) => {
+    const { name, labels = [], type } = description;
+    const write = ([values, value]: Sample): string => `${name}${writeLabels(labels, values)} ${writeNumber(value)}\n`;
+    writers.push(() => writeHead(description, type) + [...samples()].map(write).join(''));
+  };
   return {
+    read,
+    show(name, help, value) {
+      read({ name, help, type: name.endsWith('_total') ? 'counter' : 'gauge' }, () => {
+        const now = value();
+        return now === undefined ? [] : [[[], now]];
+      });
+    },
     counter(description) {
       const [counter, write] = createCounter(description);
       writers.push(write);
@@ -115,14 +129,6 @@ export function createMetrics(): Metrics {
       const [histogram, write] = createHistogram(description);
       writers.push(write);
       return histogram;
-    },
-    read(description, read) {
-      const { name, labels = [], type } = description;
-      writers.push(
-        () =>
-          writeHead(description, type) +
-          [...read()].map(([values, value]) => `${name}${writeLabels(labels, values)} ${writeNumber(value)}\n`).join(''),
-      );
     },
     write: () => writers.map((write) => write()).join(''),
   };

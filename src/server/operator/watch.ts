@@ -1,25 +1,9 @@
 import type { FinishedRequest, RequestObserver } from '../http/request-observer.ts';
 import { listenForAdmin } from './admin.ts';
-import type { WaitingGarbage } from './follow-garbage.ts';
-import type { TaskBacklog } from './follow-tasks.ts';
 import type { TaskObserver } from '../jobs/engine-options.ts';
-import { createGatewayMetrics } from './gateway-metrics.ts';
+import { createGatewayMetrics, type GatewayState } from './gateway-metrics.ts';
+import { findUnready, type MemberState } from './member-metrics.ts';
 import { createWorkerMetrics } from './worker-metrics.ts';
-
-/** What is known of a gateway or a worker, filled in as it starts. */
-export interface MemberState {
-  phase: 'starting' | 'serving' | 'draining';
-  lease?: { age(): number; isLost(): boolean };
-}
-
-/** What is known of a gateway. */
-export interface GatewayState extends MemberState {
-  connections?: () => number;
-  /** Milliseconds since the epoch. */
-  certificateEnd?: () => number;
-  garbage?: () => WaitingGarbage | undefined;
-  tasks?: () => TaskBacklog | undefined;
-}
 
 /** Where `/--live`, `/--ready` and `/--metrics` are answered; nowhere when absent. */
 export type AdminPlace = { readonly host: string; readonly port: number } | undefined;
@@ -36,12 +20,6 @@ export interface Watch {
   readonly adminUrl: string | undefined;
   readonly observer: RequestObserver | undefined;
   close(): Promise<void>;
-}
-
-/** Why no requests should be sent to a gateway, or why a worker takes no tasks; undefined while they should, or it does. */
-function findUnready({ phase, lease }: MemberState): string | undefined {
-  if (phase !== 'serving') return phase;
-  return lease?.isLost() === true ? 'the lease is lost' : undefined;
 }
 
 function join(observer: RequestObserver, onRequest: WatchOptions['onRequest']): RequestObserver {
@@ -85,14 +63,7 @@ export async function openWatch({ admin, onRequest }: WatchOptions, state: Gatew
     const observer = onRequest && { begun: () => undefined, ended: onRequest };
     return { adminUrl: undefined, observer, close: () => Promise.resolve() };
   }
-  const metrics = createGatewayMetrics({
-    leaseAge: () => state.lease?.age(),
-    isReady: () => findUnready(state) === undefined,
-    connections: () => state.connections?.() ?? 0,
-    certificateEnd: () => state.certificateEnd?.(),
-    garbage: () => state.garbage?.(),
-    tasks: () => state.tasks?.(),
-  });
+  const metrics = createGatewayMetrics(state);
   return { ...(await answer(admin, state, metrics)), observer: join(metrics.observer, onRequest) };
 }
 
@@ -106,6 +77,6 @@ export interface WorkerWatch {
 /** Begins to watch a worker in the same way. @throws {LocalError} when the admin port cannot be used */
 export async function openWorkerWatch(admin: AdminPlace, state: MemberState): Promise<WorkerWatch> {
   if (admin === undefined) return { adminUrl: undefined, observer: undefined, close: () => Promise.resolve() };
-  const metrics = createWorkerMetrics({ leaseAge: () => state.lease?.age(), isReady: () => findUnready(state) === undefined });
+  const metrics = createWorkerMetrics(state);
   return { ...(await answer(admin, state, metrics)), observer: metrics.observer };
 }

@@ -1,12 +1,12 @@
 import type { TaskObserver } from '../jobs/engine-options.ts';
 import { mostLosses } from '../jobs/leases.ts';
-import { showMember, type MemberGauges } from './member-metrics.ts';
+import { showMember, type MemberState } from './member-metrics.ts';
 import { createMetrics } from './metrics.ts';
 
 /** The metrics of a worker. `observer` counts its tasks; `end` stops what measures. */
-export function createWorkerMetrics(gauges: MemberGauges): { write: () => string; observer: TaskObserver; end: () => void } {
+export function createWorkerMetrics(state: MemberState): { write: () => string; observer: TaskObserver; end: () => void } {
   const metrics = createMetrics();
-  const end = showMember(metrics, gauges);
+  const end = showMember(metrics, state);
   const outcomes = metrics.counter({
     name: 'cloud_task_outcomes_total',
     help: 'Tasks that were done here: output, failure, or retry where the worker itself failed them.',
