@@ -18,11 +18,9 @@ import * as users from './users.ts';
 /** A handler for every operation of the compute service; those of a module that exports nothing else have the names of their operations. */
 export function createComputeHandlers(): Handlers<typeof compute> {
   return {
-    ...account,
-    ...datacenters,
-    ...keys,
-    ...policies,
-    ...roles,
+    // By `assign`: spread alone, their exports would be taken for unused.
+    ...Object.assign({}, account, datacenters, keys),
+    ...Object.assign({}, policies, roles),
     getAccountLimits,
     setRoleTags,
 
