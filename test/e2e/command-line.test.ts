@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
 
-const user = useLocal();
+const user = useLocal('--http');
 
 test('help has a page for each group of shared options, and the whole tree of commands as JSON', async () => {
   const options = await user.here(['help', 'options']);

@@ -9,7 +9,7 @@ import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { openTerminal } from '../support/terminal.ts';
 
-const user = useLocal();
+const user = useLocal('--http');
 const program = resolve(import.meta.dirname, '../../bin/cloud');
 
 async function expectCode(line: string, code: number): Promise<void> {

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { splitWords } from '../../src/config/aliases.ts';
 import { useLocal, type Outcome } from '../support/sandbox.ts';
 
-const user = useLocal();
+const user = useLocal('--http');
 
 /** Commands that no shell has to join or fill in, and that start no process. */
 const plain = /^cloud (?!doctor|help|local)[^|$;<>&]+$/u;

@@ -11,7 +11,7 @@ import { useLocal } from '../support/sandbox.ts';
 
 type Row = Record<string, unknown>;
 
-const user = useLocal();
+const user = useLocal('--http');
 const odd = 'a, "b" \\ c\td';
 
 /** A role as commands show it: also with the members of whom it is a default role, by login. */

@@ -18,7 +18,7 @@ interface Job {
   stats: { errors: number; outputs: number; tasks: number; tasksDone: number };
 }
 
-const user = useLocal();
+const user = useLocal('--http');
 const logs = { 'a.txt': 'ERROR one\nfine\n', 'b.txt': 'ERROR two\nERROR three\nfine\n', 'odd 100% name.txt': 'fine\n' };
 const script = 'echo "$(wc -l) lines of $(basename "$MANTA_INPUT_OBJECT")"\n';
 

@@ -6,7 +6,7 @@ import { lacks } from '../support/witnesses.ts';
 
 /** The distribution's own jq is the witness; what it has another name for is left out. */
 
-const user = useLocal();
+const user = useLocal('--http');
 const odd = ' "a" \\ b\tc\nd  ';
 
 beforeAll(async () => {

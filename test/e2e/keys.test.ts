@@ -11,7 +11,7 @@ interface Key {
   key: string;
 }
 
-const user = useLocal();
+const user = useLocal('--http');
 
 /** A new key pair; its public file. */
 function makeKey(name: string): string {

@@ -5,7 +5,7 @@ import { useLocal } from '../support/sandbox.ts';
 
 /** `--link-known`: what this machine stored before is linked instead of sent, only where it is unchanged at the service. */
 
-const user = useLocal();
+const user = useLocal('--http');
 
 const run = (...words: string[]) => user.here(['stor', ...words]);
 const md5 = async (path: string): Promise<string> => (await user.json<{ 'content-md5': string }>('stor', 'stat', path))['content-md5'];

@@ -2,6 +2,7 @@ import { chmodSync, readFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answerHere } from '../support/answer-here.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { openShell, type ShellSession } from '../support/shell-session.ts';
 import { lacks } from '../support/witnesses.ts';
@@ -17,6 +18,7 @@ const oddObject = `odd $x 'y' "z" \\w`;
 
 const sandbox = useLocal();
 const calls = join(sandbox.home, 'calls');
+const answer = answerHere(sandbox);
 
 beforeAll(async () => {
   const file = join(sandbox.home, 'id');
@@ -27,13 +29,16 @@ beforeAll(async () => {
   await sandbox.here(['stor', 'mkdir', '-p', 'photos/2024', 'photos/2023', 'a folder/in it']);
   for (const path of ['photos/2024/one.jpg', `photos/${oddObject}`, 'a folder/in it/x', '/demo/stor/-dash', '/demo/stor/--dashes'])
     await sandbox.here(['stor', 'put', '-', path], { input: 'x' });
-  // What is completed is looked up; of what is run then, the words are looked at.
+});
+
+/** What is completed is looked up, by these lines; of what is run then, the words are looked at. */
+function writeProgram(lines: string): void {
   const script = sandbox.write(
     'bin/cloud',
-    `#!/bin/sh\nprintf '%s\\n' "$#" "$@" >> "${calls}"\ncase $* in *__complete*|*completion*) exec "${process.execPath}" "${program}" "$@";; esac\n`,
+    `#!/usr/bin/env bash\nprintf '%s\\n' "$#" "$@" >> "${calls}"\ncase $* in *__complete*|*completion*) ${lines};; esac\n`,
   );
   chmodSync(script, 0o755);
-});
+}
 
 /** The last command line that the program was called with, other than for completion. */
 function lastCall(): string[] {
@@ -131,6 +136,8 @@ function testLookup(shell: keyof typeof installations, before: readonly string[]
   }
 
   beforeAll(async () => {
+    // A few lines of each kind ask the built program.
+    writeProgram(before.length > 0 ? `exec "${process.execPath}" "${program}" "$@"` : answer());
     session = await openShell(shell, { env: sandbox.env, cwd: sandbox.home, setUp: [...before, ...installations[shell]] });
   }, 60_000);
   afterAll(async () => await session?.close());

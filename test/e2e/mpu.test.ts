@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
 
-const user = useLocal();
+const user = useLocal('--http');
 const mebibyte = 1024 * 1024;
 
 async function create(path: string, ...words: string[]): Promise<string> {

@@ -10,7 +10,7 @@ interface Policy {
   description?: string;
 }
 
-const user = useLocal();
+const user = useLocal('--http');
 
 test('a policy is created, its rules added and removed, renamed and deleted', async () => {
   const created = await user.json<Policy>('policies', 'create', 'keys', '--rule', 'CAN listkeys', '--description', 'Keys', '--wait');

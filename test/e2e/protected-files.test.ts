@@ -7,7 +7,7 @@ import { useLocal } from '../support/sandbox.ts';
 
 /** Files and directories that attributes of the file system protect (chattr): one clear line, and nothing half done. */
 
-const user = useLocal();
+const user = useLocal('--http');
 const sealed: string[] = [];
 
 /** Attributes need root, and a file system that has them. */

@@ -3,7 +3,7 @@ import { useLocal } from '../support/sandbox.ts';
 
 /** `stor put --backup-dir`: what is replaced keeps a name, and nothing else is replaced. */
 
-const user = useLocal();
+const user = useLocal('--http');
 
 const run = (...words: string[]) => user.here(['stor', ...words]);
 const cat = async (path: string): Promise<string> => (await run('cat', path)).stdout;

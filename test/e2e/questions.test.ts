@@ -5,7 +5,7 @@ import { splitWords } from '../../src/config/aliases.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { openTerminal, type TerminalSession } from '../support/terminal.ts';
 
-const user = useLocal();
+const user = useLocal('--http');
 const open = (line: string, env: NodeJS.ProcessEnv = user.env): TerminalSession =>
   openTerminal(line, { env, cwd: user.home, columns: 120, limit: 60_000 });
 

@@ -3,7 +3,7 @@ import { useLocal } from '../support/sandbox.ts';
 
 /** What is said of access control before anything is changed, and how it is drawn. */
 
-const user = useLocal();
+const user = useLocal('--http');
 
 const document = `version: "1"
 users:

@@ -4,7 +4,7 @@ import { useLocal } from '../support/sandbox.ts';
 
 /** Role tags of whole trees in the access document: collections with their members, directories with what is in them. */
 
-const user = useLocal();
+const user = useLocal('--http');
 const env = { PASSWORD: 'open sesame 1' };
 
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { useLocal } from '../support/sandbox.ts';
 
 /** Role tags of whole trees: directories with what is in them, and collections with their members. */
 
-const user = useLocal();
+const user = useLocal('--http');
 
 beforeAll(async () => {
   for (const role of ['dev', 'ops']) await user.json('roles', 'create', role, '--wait');

@@ -9,7 +9,7 @@ interface Role {
   policies: { name: string }[];
 }
 
-const user = useLocal();
+const user = useLocal('--http');
 
 function pick({ name, members, policies }: Role): object {
   return {

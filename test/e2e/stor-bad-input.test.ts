@@ -5,7 +5,7 @@ import { useLocal } from '../support/sandbox.ts';
 
 /** Bad input of the storage commands: one line that says what is wrong, at most one hint, and nothing changed. */
 
-const user = useLocal();
+const user = useLocal('--http');
 const longName = 'y'.repeat(300);
 
 beforeAll(async () => {

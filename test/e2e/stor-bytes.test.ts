@@ -6,7 +6,7 @@ import { useHere } from '../support/run-here.ts';
 
 /** Names that are not UTF-8: Node.js shows them with U+FFFD, under which there may be another file or directory. */
 
-const user = useLocal();
+const user = useLocal('--http');
 const here = useHere();
 
 beforeAll(async () => {

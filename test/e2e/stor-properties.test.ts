@@ -4,7 +4,7 @@ import { useLocal } from '../support/sandbox.ts';
 
 /** Stored headers, types and permission bits follow where `sync` is asked for them, and stay where the content alone changes. */
 
-const user = useLocal();
+const user = useLocal('--http');
 
 async function sync(...words: string[]): Promise<string[]> {
   const steps = await user.json<{ action: string; rel: string; reason: string }[]>('stor', 'sync', ...words);

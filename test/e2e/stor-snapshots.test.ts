@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
 
-const user = useLocal();
+const user = useLocal('--http');
 
 interface Step {
   readonly action: string;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { archiveEnd, encodeHeader, paddingOf } from '../../src/transfer/tar/header.ts';
 import { useLocal } from '../support/sandbox.ts';
 
-const user = useLocal();
+const user = useLocal('--http');
 
 /** Writes with GNU tar what another program would write, and lists what it finds in a tree: names, sizes, times in nanoseconds, modes, content. */
 const list = (folder: string): string =>

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
 
-const user = useLocal();
+const user = useLocal('--http');
 
 function timeOf(name: string): bigint {
   return statSync(join(user.home, name), { bigint: true }).mtimeNs;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
 
-const user = useLocal();
+const user = useLocal('--http');
 
 const odd = 'Grüße #?%41+"q"\n\r\t寿司 😀';
 const names = ['a.txt', 'b.bin', 'd/e/f.txt', 'd/g.bin', `d/${odd}`, `long/${'x'.repeat(255)}`, '-dash/-dash'];

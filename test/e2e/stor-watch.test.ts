@@ -6,7 +6,7 @@ import { useLocal } from '../support/sandbox.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 const program = resolve(import.meta.dirname, '../../bin/cloud');
-const user = useLocal();
+const user = useLocal('--http');
 let running: ChildProcess | undefined;
 afterEach(() => running?.kill('SIGKILL'));
 

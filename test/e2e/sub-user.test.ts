@@ -5,7 +5,7 @@ import { useLocal, type Outcome } from '../support/sandbox.ts';
 
 /** What a sub-user can do whose rights are few. */
 
-const user = useLocal();
+const user = useLocal('--http');
 const key = join(user.home, 'alice.pem');
 
 function asAlice(...words: string[]): Promise<Outcome> {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
 
-const user = useLocal();
+const user = useLocal('--http');
 const folder = (): string => join(user.home, 'down');
 const list = (): string[] => (existsSync(folder()) ? readdirSync(folder()) : []);
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
 import { openTerminal } from '../support/terminal.ts';
 
-const user = useLocal();
+const user = useLocal('--http');
 
 test('du shows shares as bars on a terminal, and the table as it is elsewhere', { timeout: 60_000 }, async () => {
   user.write('used/large/f', 'x'.repeat(3000));

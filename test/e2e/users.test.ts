@@ -12,7 +12,7 @@ interface User {
   default_roles?: string[];
 }
 
-const user = useLocal();
+const user = useLocal('--http');
 const password = 'open sesame 1';
 
 /** A new key pair; its public file. */
