@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { CompiledQuery, Kysely } from 'kysely';
 import type { Schema } from './schema.ts';
 
@@ -8,6 +9,16 @@ class Placeholder {
   constructor(name: string) {
     this.name = name;
   }
+}
+
+const statements = new Map<string, string>();
+
+/**
+ * Name of a prepared statement of this text; undefined for a query that is not run again and again.
+ * It is a digest of the text: two processes whose statements a connection pooler mixes up never mean different queries by one name.
+ */
+export function nameStatement(text: string): string | undefined {
+  return statements.get(text);
 }
 
 /**
@@ -24,7 +35,10 @@ export function prepareQuery<V extends object, R>(
     const { adapter } = db.getExecutor();
     const compiled =
       compiledOf.get(adapter) ?? build(db, Object.fromEntries(Object.keys(values).map((name) => [name, new Placeholder(name)])) as V);
-    compiledOf.set(adapter, compiled);
+    if (!compiledOf.has(adapter)) {
+      compiledOf.set(adapter, compiled);
+      statements.set(compiled.sql, `cloud_${createHash('sha256').update(compiled.sql).digest('hex').slice(0, 40)}`);
+    }
     const given = values as Readonly<Record<string, unknown>>;
     const parameters = compiled.parameters.map((each) => (each instanceof Placeholder ? given[each.name] : each));
     const { rows } = await db.executeQuery<R>({ ...compiled, parameters });

@@ -10,6 +10,13 @@ const passing = /^(?:08...|57...|53300|55P03|25006)$/u;
 /** Codes of a transaction that another one was in the way of: it is run again. Unique and foreign keys may be broken by that alone. */
 const repeatable: ReadonlySet<string> = new Set(['40001', '40P01', '23505', '23503']);
 
+/**
+ * Codes of prepared statements: there is no such statement (26000) or there is one already (42P05), because a connection pooler gives the
+ * statements of one client to another; or the tables have changed since it was planned (0A000).
+ */
+const pooled: ReadonlySet<string> = new Set(['26000', '42P05']);
+const outdated = '0A000';
+
 function codeOf(error: unknown): string | undefined {
   return error instanceof DatabaseError ? error.code : undefined;
 }
@@ -23,7 +30,14 @@ export function explainQueryError(error: unknown): unknown {
   return isPassing ? new StoreUnavailable(`the database is away: ${error.message}`, { cause: error }) : error;
 }
 
+/** Why a prepared statement failed as a statement; undefined when its query is what failed. */
+export function explainStatementError(error: unknown): 'pooled' | 'outdated' | undefined {
+  const code = codeOf(error) ?? '';
+  if (pooled.has(code)) return 'pooled';
+  return code === outdated ? 'outdated' : undefined;
+}
+
 /** Whether a transaction that ended in this error may succeed when it is run again. */
 export function isRepeatable(error: unknown): boolean {
-  return repeatable.has(codeOf(error) ?? '');
+  return repeatable.has(codeOf(error) ?? '') || explainStatementError(error) !== undefined;
 }

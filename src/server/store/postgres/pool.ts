@@ -1,8 +1,9 @@
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import { Pool, types } from 'pg';
 import { ApiError } from '../../../base/errors.ts';
+import { nameStatement } from '../prepared-query.ts';
 import { StoreUnavailable } from '../unavailable.ts';
-import { explainQueryError } from './errors.ts';
+import { explainQueryError, explainStatementError } from './errors.ts';
 
 /** Milliseconds. The server ends a statement before the client gives up on the connection, so that the connection can be used again. */
 const limits = {
@@ -25,21 +26,58 @@ function refuseNul(parameters: readonly unknown[]): void {
   throw new ApiError(400, 'BadRequest', 'the request has a NUL character where none can be');
 }
 
+/** What a query gives. */
+interface Result {
+  readonly command: string;
+  readonly rowCount: number | null;
+  readonly rows: unknown[];
+}
+
 /** What a connection of a pool does. */
 export interface PooledConnection {
-  query(sql: string, parameters: unknown[]): Promise<{ command: string; rowCount: number | null; rows: unknown[] }>;
+  /** @param name of a prepared statement, which the connection is to keep */
+  query(sql: string, parameters: unknown[], name?: string): Promise<Result>;
   /** @param error why it is not to be used again */
   release(error?: Error): void;
 }
 
-/** A connection for one transaction. One that failed is closed: an answer may still be on its way to whoever had it next. */
-export function guard(client: PooledConnection): PostgresPoolClient {
+/** Whether a pool prepares statements: not behind a connection pooler that gives them to other clients. */
+export interface Preparing {
+  isOn: boolean;
+}
+
+/**
+ * A connection for one transaction. One that failed is closed: an answer may still be on its way to whoever had it next.
+ * Queries of most requests are prepared by name. Where such a statement fails as a statement, the query is run without a name; within a
+ * transaction, which PostgreSQL has given up then, the error is repeatable.
+ */
+export function guard(client: PooledConnection, preparing: Preparing = { isOn: false }): PostgresPoolClient {
   let broken: StoreUnavailable | undefined;
+  let outdated: Error | undefined;
+  let isInTransaction = false;
+
+  async function ask(text: string, parameters: readonly unknown[]): Promise<Result> {
+    const name = preparing.isOn ? nameStatement(text) : undefined;
+    try {
+      return await client.query(text, [...parameters], name);
+    } catch (error) {
+      const reason = name === undefined ? undefined : explainStatementError(error);
+      if (reason === undefined) throw error;
+      if (reason === 'pooled') preparing.isOn = false;
+      else outdated = error as Error;
+      if (isInTransaction) throw error;
+      return client.query(text, [...parameters]);
+    }
+  }
+
   const query = async <R>(sql: unknown, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<R>> => {
     if (broken) throw broken;
     refuseNul(parameters);
+    const text = String(sql);
     try {
-      const { command, rowCount, rows } = await client.query(String(sql), [...parameters]);
+      const { command, rowCount, rows } = await ask(text, parameters);
+      if (/^(?:begin|start transaction)\b/u.test(text)) isInTransaction = true;
+      else if (/^(?:commit|rollback)$/u.test(text)) isInTransaction = false;
       return { command: command as PostgresQueryResult<R>['command'], rowCount: rowCount ?? 0, rows: rows as R[] };
     } catch (error) {
       const explained = explainQueryError(error);
@@ -47,7 +85,7 @@ export function guard(client: PooledConnection): PostgresPoolClient {
       throw explained;
     }
   };
-  return { query: query as PostgresPoolClient['query'], release: () => client.release(broken) };
+  return { query: query as PostgresPoolClient['query'], release: () => client.release(broken ?? outdated) };
 }
 
 /** The pools of this process. */
@@ -83,10 +121,18 @@ export function openPool(url: string, most = connections): PostgresPool {
   // Both of a connection that waits and of one in use: without a listener each would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
+  const preparing: Preparing = { isOn: true };
   return {
     connect: async () => {
       try {
-        return guard(await pool.connect());
+        const client = await pool.connect();
+        return guard(
+          {
+            query: (text, values, name) => client.query({ text, values, ...(name && { name }) }),
+            release: (error) => client.release(error),
+          },
+          preparing,
+        );
       } catch (error) {
         throw new StoreUnavailable(`the database cannot be reached: ${error instanceof Error ? error.message : String(error)}`, {
           cause: error,
