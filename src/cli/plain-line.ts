@@ -14,19 +14,46 @@ export interface Parsed {
   wantsHelp: boolean;
 }
 
+/** What stands for options that were not given, made once for all lines of a command. */
+interface Unset {
+  readonly values: Readonly<Record<string, unknown>>;
+  /** Those that are lists: each line has its own. */
+  readonly lists: readonly string[];
+}
+
+const unsetOf = new WeakMap<Options, Unset>();
+
+function describeUnset(options: Options): Unset {
+  const known = unsetOf.get(options);
+  if (known) return known;
+  const entries = Object.entries(options);
+  const unset = {
+    values: Object.fromEntries(entries.map(([name, option]) => [name, missing(option)])),
+    lists: entries.flatMap(([name, { kind, inOrder }]) => (kind === 'list' || inOrder === true ? [name] : [])),
+  };
+  unsetOf.set(options, unset);
+  return unset;
+}
+
 /** The values of declared options by name, and what stands for those that were not given. */
-export function collectValues(options: Options, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const collected: Record<string, unknown> = {};
-  for (const [name, option] of Object.entries(options)) {
-    const isNegated = option.kind === 'negatable' && values[`no ${name}`] === true;
-    collected[name] = isNegated ? false : (values[name] ?? (option.inOrder === true ? [] : missing(option)));
-  }
+export function collectValues(options: Options, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { values, lists } = describeUnset(options);
+  const collected = { ...values };
+  for (const name of lists) collected[name] = [];
+  for (const [name, value] of Object.entries(given)) if (value !== undefined && Object.hasOwn(values, name)) collected[name] = value;
+  for (const name of Object.keys(given)) if (isNegation(options, name) && given[name] === true) collected[name.slice(no.length)] = false;
   return collected;
 }
 
-/** What stands for an option that was not given. */
+const no = 'no ';
+
+function isNegation(options: Options, name: string): boolean {
+  return name.startsWith(no) && options[name.slice(no.length)]?.kind === 'negatable';
+}
+
+/** What stands for an option that was not given, unless that is a list. */
 function missing({ kind }: Option): unknown {
-  return kind === 'flag' ? false : kind === 'count' ? 0 : kind === 'list' ? [] : undefined;
+  return kind === 'flag' ? false : kind === 'count' ? 0 : undefined;
 }
 
 function checkChoices(declared: AnyCommand, args: Readonly<Record<string, unknown>>): void {
@@ -51,6 +78,8 @@ export function readArguments(declared: AnyCommand, given: readonly unknown[]): 
 
 /** The flags that a word stands for: `--recursive`, `-r`, or several letters; undefined when it is anything else. */
 function readFlags(word: string, flags: ReadonlyMap<string, string>): string[] | undefined {
+  const whole = flags.get(word);
+  if (whole !== undefined) return [whole];
   const names = word.startsWith('--') ? [word] : Array.from(word.slice(1), (letter) => `-${letter}`);
   const found = names.flatMap((name) => flags.get(name) ?? []);
   return found.length > 0 && found.length === names.length ? found : undefined;

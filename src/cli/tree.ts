@@ -46,7 +46,9 @@ export async function loadNouns(nouns: readonly Noun[]): Promise<LoadedNoun[]> {
 
 /** The command that a group knows by a name or an alias, with its own name. */
 export function findChild(parent: Group, word: string): [string, AnyCommand | Group] | undefined {
-  return Object.entries(parent.commands).find(([name, child]) => name === word || child.aliases?.includes(word) === true);
+  const child = Object.hasOwn(parent.commands, word) ? parent.commands[word] : undefined;
+  if (child) return [word, child];
+  return Object.entries(parent.commands).find(([, { aliases }]) => aliases?.includes(word) === true);
 }
 
 /** The noun of a name or alias. */

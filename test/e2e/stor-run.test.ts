@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 import { useLocal } from '../support/sandbox.ts';
 
@@ -130,6 +131,19 @@ test(
     expect([...told].filter((name) => !made.includes(name))).toEqual([]);
   },
 );
+
+test('the receipt of a line comes before the next line is written', { timeout: 60_000 }, async () => {
+  const child = spawn(join(user.home, 'bin/cloud'), ['stor', 'run', '-'], { cwd: user.home, env: user.env });
+  const receipts = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const ended = new Promise<number | null>((resolve) => void child.on('close', resolve));
+  for (const line of ['mkdir prompt', 'mkdir prompt/a', 'stat prompt/missing']) {
+    child.stdin.write(`${line}\n`);
+    const { value } = await receipts.next();
+    expect(JSON.parse(String(value))).toMatchObject({ command: line });
+  }
+  child.stdin.end();
+  expect(await ended).toBe(5);
+});
 
 test('a plan is still a plan', async () => {
   user.write('planned/x', 'text');

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
+import { followRequests } from '../support/measured-run.ts';
 import { useLocal } from '../support/sandbox.ts';
 
 const user = useLocal('--http');
@@ -180,12 +181,33 @@ test('cp and ln make links, which later changes of the source leave as they are'
     [['cp', 'source', 'source'], 'the same'],
     [['cp', 'source', 'no/such'], 'cloud stor cp -p'],
     [['ln', 'tree', 'other'], 'is a directory: only objects can be linked'],
+    [['ln', 'tree', 'copied'], 'is a directory: only objects can be linked'],
     [['ln', 'nothing', 'other'], 'does not exist'],
+    [['ln', 'nothing', 'tree'], 'does not exist'],
+    [['ln', 'source', 'source'], 'the same'],
+    [['ln', 'tree/source', 'tree'], 'the same'],
+    [['ln', 'source', 'no/such'], 'cloud stor ln -p'],
+    [['ln', 'source', 'copied/below'], 'is not a directory'],
   ];
   for (const [words, message] of cases) {
     const { code, stderr } = await user.here(['stor', ...words]);
     expect([words, code !== 0, stderr.includes(message)]).toEqual([words, true, true]);
   }
+});
+
+test('ln asks once where it makes a name of an object, and finds out what there is where that is refused', async () => {
+  await user.here(['stor', 'mkdir', 'linked', '-q']);
+  const count = followRequests(user);
+  const link = async (...words: string[]): Promise<unknown[]> => {
+    const { code, stdout } = await user.here(['stor', 'ln', ...words, '-o', 'jsonl']);
+    expect(code).toBe(0);
+    const { to } = JSON.parse(stdout) as { to: string };
+    return [to.replace('/demo/stor/', ''), count().map(({ method, status }) => `${method} ${status}`)];
+  };
+  expect(await link('source', 'linked/new')).toEqual(['linked/new', ['PUT 204']]);
+  expect(await link('copied', 'linked/new')).toEqual(['linked/new', ['PUT 204']]);
+  expect(await link('source', 'linked')).toEqual(['linked/source', ['PUT 400', 'HEAD 200', 'HEAD 200', 'PUT 204']]);
+  expect((await user.here(['stor', 'cat', 'linked/new', 'linked/source'])).stdout).toBe('firstsecond');
 });
 
 test('mv renames an object and moves a tree', async () => {

@@ -28,6 +28,12 @@ function checkApart(from: RemotePath, to: RemotePath): void {
   if (source.startsWith(`${target}/`)) throw new UsageError(`${source} cannot take the place of ${target}, which it is in`);
 }
 
+/** Whether none of two paths is the other, or in it. */
+export function areApart(from: RemotePath, to: RemotePath): boolean {
+  const [source, target] = [`${printRemotePath(from)}/`, `${printRemotePath(to)}/`];
+  return !source.startsWith(target) && !target.startsWith(source);
+}
+
 /** @throws {UsageError} when one source is in another: it would be moved twice, and be in two places */
 export function assertSeparate(sources: readonly RemotePath[]): void {
   const paths = new Set(sources.map(printRemotePath));

@@ -1,15 +1,29 @@
 import { command } from '../../cli/command.ts';
 import { one } from '../../cli/parameters.ts';
-import { UsageError } from '../../base/errors.ts';
+import { ApiError, UsageError } from '../../base/errors.ts';
 import { inspect } from '../../transfer/inspect.ts';
-import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
+import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { everything } from '../../transfer/sync/tree.ts';
 import { assertWithin } from './copy-any.ts';
-import { chooseTargets } from './copy-plan.ts';
+import { areApart, chooseTargets } from './copy-plan.ts';
 import { missing } from './paths.ts';
-import { runTransfers } from './show.ts';
+import { runTransfer } from './show.ts';
 import { copyObject } from './copy-objects.ts';
 import { rowShape, commonOptions, makeParents } from './copy-words.ts';
+
+/** Refusals of what a link cannot be made of, or not there: source and target are looked at then. */
+const refusals = new Set([400, 403, 404, 409]);
+
+/** Makes the link without a look: services refuse directories at both of its ends. @returns undefined where it has to be looked what there is */
+async function tryLink<T>(source: RemotePath, target: RemotePath, link: (to: RemotePath) => Promise<T>): Promise<T | undefined> {
+  if (!areApart(source, target)) return undefined;
+  try {
+    return await link(target);
+  } catch (error) {
+    if (error instanceof ApiError && refusals.has(error.status)) return undefined;
+    throw error;
+  }
+}
 
 export const link = command({
   summary: 'Give an object another name by a snap-link',
@@ -21,22 +35,22 @@ export const link = command({
     assertWithin('ln', [args.source, args.target]);
     const source = readRemotePath(args.source, account);
     await makeParents(invocation, args.target, options.parents);
-    const targets = await chooseTargets(invocation, [source], args.target, false);
-    const to = targets.get(source) ?? source;
-    return await runTransfers(invocation, {}, { only: true, bulk: false }, rowShape, async function* ({ engine, tally }) {
-      const copied = await tally.attempt(args.source, async () => {
+    return await runTransfer(invocation, {}, undefined, rowShape, async (engine) => {
+      const values = { recursive: false, noClobber: options.noClobber, copy: false, note, filter: everything, verb: 'ln' } as const;
+      const linkAs = (to: RemotePath, etag?: string): ReturnType<typeof copyObject> =>
+        copyObject({ engine }, { kind: 'object', from: source, to, etag, folder: undefined }, values);
+      const mayBeNew = !options.noClobber && !args.target.endsWith('/');
+      const copied = (mayBeNew ? await tryLink(source, readRemotePath(args.target, account), linkAs) : undefined) ?? (await look());
+      if (copied) note(`${copied.from} -> ${copied.to}`);
+      return copied;
+
+      async function look(): ReturnType<typeof copyObject> {
+        const to = (await chooseTargets(invocation, [source], args.target, false)).get(source) ?? source;
         const found = await inspect(storage, source);
         if (!found) throw missing(source);
         if (found.type === 'directory') throw new UsageError(`${printRemotePath(source)} is a directory: only objects can be linked`);
-        return await copyObject(
-          { engine },
-          { kind: 'object', from: source, to, etag: found.headers['etag'], folder: undefined },
-          { recursive: false, noClobber: options.noClobber, copy: false, note, filter: everything, verb: 'ln' },
-        );
-      });
-      if (!copied) return;
-      note(`${copied.from} -> ${copied.to}`);
-      yield copied;
+        return await linkAs(to, found.headers['etag']);
+      }
     });
   },
   examples: [

@@ -3,7 +3,7 @@ import { createContradiction } from '../../base/errors.ts';
 import { canDraw } from '../../output/bottom-lines.ts';
 import { saysJson } from '../../output/notes.ts';
 import type { ProgressMode } from '../../output/progress.ts';
-import type { Monitor } from '../../transfer/engine.ts';
+import { silent, type Monitor } from '../../transfer/engine.ts';
 import type { TransferValues } from './engine.ts';
 
 /** The display of a command's transfers. */
@@ -18,13 +18,15 @@ export interface Display {
 /** What the user asked for of the display. */
 export type ProgressValues = Partial<Pick<TransferValues, 'progress' | 'noProgress' | 'progressInterval'>>;
 
+/** Where nothing is to be seen. */
+const undisplayed: Display = { monitor: silent, pause: (work) => work(), close: () => undefined };
+
 function chooseMode({ world, global }: Context, { progress, noProgress }: ProgressValues): ProgressMode {
   if (noProgress === true && progress !== undefined && progress !== 'none') throw createContradiction('--progress', '--no-progress');
+  if (noProgress === true || (progress === undefined && (global.quiet || global.verbose > 0))) return 'none';
   const draws = canDraw(world.stderr, world.env);
-  if (noProgress === true) return 'none';
   // Codes that move the cursor mean nothing in a log.
   if (progress !== undefined) return progress === 'bar' && !draws ? 'plain' : progress;
-  if (global.quiet || global.verbose > 0) return 'none';
   return draws ? 'bar' : 'plain';
 }
 
@@ -32,6 +34,7 @@ function chooseMode({ world, global }: Context, { progress, noProgress }: Progre
 export async function monitorTransfers(context: Context, values: ProgressValues): Promise<Display> {
   const { world, global, voice } = context;
   const mode = chooseMode(context, values);
+  if (mode === 'none' && global.quiet) return undisplayed;
   const { createProgress } = await import('../../output/progress.ts');
   const display = createProgress(world.stderr, {
     now: world.now,

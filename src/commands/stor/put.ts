@@ -17,6 +17,7 @@ import { isConditionFailed } from '../../transfer/precondition.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
 import { planPut } from '../../transfer/tree/trees.ts';
 import type { Stored } from '../../transfer/upload/parts.ts';
+import type { Work } from '../../config/journal-file.ts';
 import { createEngine, createTally, transferOptions, type Tally } from './engine.ts';
 import { filterOptions, readFilter } from './filters.ts';
 import { isFolder } from './local-places.ts';
@@ -29,7 +30,7 @@ import { backupDirOption } from './backup-dir.ts';
 import { createPutKeeper, readPutBackup } from './put-backup.ts';
 import { declarePut, readPlaces } from './put-once.ts';
 import { nameStep, putInFolder, putNamed, readSince, type PutValues, type Step } from './put-step.ts';
-import { runTransfers } from './show.ts';
+import { runTransfer, runTransfers } from './show.ts';
 import { putTar } from './tar.ts';
 import { createSkips, linksOption, readLinks } from './skips.ts';
 import { countAhead } from './totals.ts';
@@ -133,6 +134,17 @@ async function* planSteps({ options, world }: PutInvocation, job: Job, engine: E
   }
 }
 
+/** Stores what is named on the command line, and says so. */
+async function storeNamed(...[context, putting, step, options]: Parameters<typeof putNamed>): Promise<Stored | undefined> {
+  const stored = await leaveExisting(options.noClobber, () => putNamed(context, putting, step, options));
+  context.note(
+    stored ? `${step.label === '-' ? 'stdin' : step.label} -> ${stored.path}` : `${printRemotePath(step.target)} exists: left alone`,
+  );
+  return stored;
+}
+
+const rowShape = { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' } as const;
+
 export const put = command({
   summary: 'Store files and trees as objects',
   description:
@@ -164,7 +176,7 @@ export const put = command({
     ...transferOptions,
   },
   run: async (invocation) => {
-    const { args, options, account, note, world, resumed } = invocation;
+    const { args, options, account, world, resumed } = invocation;
     if (args.file.length < 2 && !resumed) {
       throw new UsageError('missing argument PATH', {
         hint: `cloud stor put ${options.recursive ? '-r ' : ''}${quoteShell(args.file[0] ?? '')} NAME`,
@@ -178,7 +190,7 @@ export const put = command({
     checkContradictions(options, files.length);
     readSince(world.now(), options);
     const place = resumed ? readPlaces(resumed, account) : await chooseTarget(invocation, files, target, path, options.noTargetDirectory);
-    checkApart(invocation, files, place);
+    if (files.length > 1) checkApart(invocation, files, place);
     const isTree = (label: string): boolean => options.recursive && label !== '-' && isFolder(resolvePath(world, label));
     const backup = readPutBackup(
       options,
@@ -190,8 +202,25 @@ export const put = command({
     if (options.recursive && files.length === 1 && !resumed) await noteNested(invocation, first, target, path, place(first));
 
     const links = readLinks(options.links);
-    const skips = createSkips(invocation);
     const filter = await readFilter(invocation, options, options.recursive);
+    const declare = (): Work =>
+      declarePut(
+        options,
+        files.map((file) => [file === '-' ? file : resolvePath(world, file), printRemotePath(place(file))]),
+      );
+    if (only && !resumed && !options.dryRun) {
+      return await runTransfer(invocation, options, declare, rowShape, async (engine) => {
+        engine.monitor.expect(1, 0);
+        const storing = createStoring(invocation, options);
+        const putting = { engine, entry: undefined, storing, keeper: createPutKeeper(engine, backup, false) };
+        try {
+          return await storeNamed(invocation, putting, { label: first, target: place(first) }, options);
+        } finally {
+          storing.finish();
+        }
+      });
+    }
+    const skips = createSkips(invocation);
     const job = { files, place, isTree, links, filter, skips };
     if (options.dryRun) {
       const tally = createTally(invocation, only);
@@ -202,45 +231,26 @@ export const put = command({
       };
       return await showRehearsal(invocation, rehearse(invocation, steps, options.noClobber, finish));
     }
-    return await runTransfers(
-      invocation,
-      options,
-      {
-        only,
-        bulk: !only,
-        declare: () =>
-          declarePut(
-            options,
-            files.map((file) => [file === '-' ? file : resolvePath(world, file), printRemotePath(place(file))]),
-          ),
-      },
-      { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' },
-      async function* (transfers) {
-        const { engine, tally } = transfers;
-        const storing = createStoring(invocation, options);
-        const putting = { ...transfers, storing, keeper: createPutKeeper(engine, backup, resumed !== undefined) };
-        const work = async (step: Step): Promise<Stored | undefined> => {
-          if (step.kind === 'file') return await putInFolder(putting, step, options);
-          if (step.kind === 'folder') {
-            await tally.attempt(nameStep(step), () => explainParent(() => step.folder.ready(), 'cloud stor put -p'));
-            return undefined;
-          }
-          return await tally.attempt(step.label, async () => {
-            const stored = await leaveExisting(options.noClobber, () => putNamed(invocation, putting, step, options));
-            const label = step.label === '-' ? 'stdin' : step.label;
-            note(stored ? `${label} -> ${stored.path}` : `${printRemotePath(step.target)} exists: left alone`);
-            return stored;
-          });
-        };
-        const results = runPool(planSteps(invocation, job, engine, tally), work, { limit: engine.parallel, signal: engine.signal });
-        try {
-          for await (const stored of results) if (stored) yield stored;
-        } finally {
-          storing.finish();
+    return await runTransfers(invocation, options, { only, bulk: !only, declare }, rowShape, async function* (transfers) {
+      const { engine, tally } = transfers;
+      const storing = createStoring(invocation, options);
+      const putting = { ...transfers, storing, keeper: createPutKeeper(engine, backup, resumed !== undefined) };
+      const work = async (step: Step): Promise<Stored | undefined> => {
+        if (step.kind === 'file') return await putInFolder(putting, step, options);
+        if (step.kind === 'folder') {
+          await tally.attempt(nameStep(step), () => explainParent(() => step.folder.ready(), 'cloud stor put -p'));
+          return undefined;
         }
-        skips.finish();
-      },
-    );
+        return await tally.attempt(step.label, () => storeNamed(invocation, putting, step, options));
+      };
+      const results = runPool(planSteps(invocation, job, engine, tally), work, { limit: engine.parallel, signal: engine.signal });
+      try {
+        for await (const stored of results) if (stored) yield stored;
+      } finally {
+        storing.finish();
+      }
+      skips.finish();
+    });
   },
   examples: [
     { line: 'cloud stor put report.pdf docs/', help: 'A file into a directory' },

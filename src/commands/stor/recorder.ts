@@ -1,5 +1,5 @@
 import type { Context } from '../../cli/command.ts';
-import { InterruptedError, NetworkError, PartialError, type CloudError } from '../../base/errors.ts';
+import { checkInterrupted, InterruptedError, NetworkError, PartialError, type CloudError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Monitor, Ticket } from '../../transfer/engine.ts';
@@ -95,6 +95,27 @@ export function createRecorder({ journal }: Pick<Context, 'journal'>, declare: (
   };
 }
 
+/** Whether what failed stays in the journal: interrupted by the user, or by what may pass. */
+function isLeft(error: unknown): boolean {
+  return error instanceof InterruptedError || mayPass(error);
+}
+
+/** Does work for a single item that the journal knows once it takes long. */
+export async function recordOne<T>(recorder: Recorder, work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  let isOver = true;
+  try {
+    return await work().catch((error: unknown) => {
+      checkInterrupted(signal, error);
+      throw error;
+    });
+  } catch (error) {
+    isOver = !isLeft(error);
+    throw isOver ? error : recorder.explain(error);
+  } finally {
+    await recorder.close(isOver);
+  }
+}
+
 /** Does work that the journal knows: what is interrupted, by the user or by what may pass, stays there. @param begins before the first step */
 export async function* recordWork<T>(
   recorder: Recorder,
@@ -109,7 +130,7 @@ export async function* recordWork<T>(
     yield* work();
     isOver = true;
   } catch (error) {
-    isOver = !(error instanceof InterruptedError || mayPass(error) || tally.isOpen);
+    isOver = !(isLeft(error) || tally.isOpen);
     throw isOver ? error : recorder.explain(error);
   } finally {
     await recorder.close(isOver);

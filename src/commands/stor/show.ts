@@ -5,7 +5,7 @@ import { monitorTransfers } from './monitor.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { InterruptedError } from '../../base/errors.ts';
-import { createRecorder, recordWork } from './recorder.ts';
+import { createRecorder, recordOne, recordWork } from './recorder.ts';
 import { createEngine, createTally, type Tally, type TransferValues } from './engine.ts';
 import type { Engine } from '../../transfer/engine.ts';
 
@@ -44,6 +44,63 @@ function explainKept({ files, bytes }: { files: number; bytes: number }, cause: 
   return new InterruptedError('interrupted', { hint, cause });
 }
 
+/** Counts what of unfinished files is kept, and tells the user of it where a run was interrupted. */
+function createKeeping({ world }: Context): { noteKept: (bytes: number) => void; explain: (error: unknown) => unknown } {
+  const kept = { files: 0, bytes: 0 };
+  return {
+    noteKept: (bytes) => {
+      kept.files += 1;
+      kept.bytes += bytes;
+    },
+    explain: (error) => (world.interrupted.aborted && kept.files > 0 ? explainKept(kept, error) : error),
+  };
+}
+
+/** One row at most, made when it is asked for. */
+function one(work: () => Promise<Row | undefined>): AsyncIterable<Row> {
+  let isAsked = false;
+  const next = async (): Promise<IteratorResult<Row, undefined>> => {
+    const isLate = isAsked;
+    isAsked = true;
+    const value = isLate ? undefined : await work();
+    return value === undefined ? { done: true, value } : { done: false, value };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next }) };
+}
+
+/**
+ * The same as `runTransfers` for a single file or object, whose failure is thrown as it is: most of what several need costs more than moving one that
+ * is small. @param work gives its row; undefined where nothing was to be done
+ */
+export async function runTransfer(
+  context: Context,
+  values: Partial<TransferValues>,
+  declare: (() => Work) | undefined,
+  shape: Omit<Records, 'kind' | 'rows'>,
+  work: (engine: Engine) => Promise<Row | undefined>,
+): Promise<Output | undefined> {
+  const display = await monitorTransfers(context, values);
+  const recorder = createRecorder(context, declare, display.monitor);
+  const { noteKept, explain } = createKeeping(context);
+  async function transfer(): Promise<Row | undefined> {
+    let done = 0;
+    try {
+      const engine = { ...createEngine(context, values, { bulk: false, monitor: recorder.monitor }), noteKept };
+      const row = await recordOne(recorder, () => work(engine), engine.signal);
+      if (row) recorder.count();
+      done = 1;
+      return row;
+    } catch (error) {
+      throw explain(error);
+    } finally {
+      display.close(0, done);
+    }
+  }
+  if (wantsRows(context)) return records(one(transfer), shape);
+  await transfer();
+  return undefined;
+}
+
 /**
  * Runs transfers behind a display of their progress. The rows are the output when the user asked for any; a summary ends the work. What is
  * interrupted, by the user or by the network, stays in the journal.
@@ -56,11 +113,7 @@ export async function runTransfers(
   work: (transfers: Transfers) => AsyncIterable<Row>,
 ): Promise<Output | undefined> {
   const display = await monitorTransfers(context, values);
-  const kept = { files: 0, bytes: 0 };
-  const noteKept = (bytes: number): void => {
-    kept.files += 1;
-    kept.bytes += bytes;
-  };
+  const { noteKept, explain } = createKeeping(context);
   const tally = createTally({ world: context.world, fail: (error, item) => display.pause(() => context.fail(error, item)) }, only);
   const recorder = createRecorder(command, declare, display.monitor);
   let steps = 0;
@@ -77,7 +130,7 @@ export async function runTransfers(
     try {
       yield* recordWork(recorder, !only || command.resumed !== undefined, tally, transfer);
     } catch (error) {
-      throw context.world.interrupted.aborted && kept.files > 0 ? explainKept(kept, error) : error;
+      throw explain(error);
     } finally {
       display.close(tally.failed, tally.done, !isRepeated || steps + tally.failed > 0);
     }

@@ -33,8 +33,8 @@ export function openSource(label: string, file: string, signal?: AbortSignal): S
   try {
     const stats = statSync(file, { bigint: true });
     if (stats.isDirectory()) throw new UsageError(`${label} is a directory`, { hint: 'to put a tree: cloud stor put -r' });
-    // Files below /proc and /sys say that they are empty, or of a page, and have what they have when they are read.
-    const isMade = stats.isFile() && /^\/(proc|sys)\//.test(realpathSync.native(file));
+    // Files below /proc and /sys say that they are empty, or of a page, and have what they have when they are read. No block of a disk is theirs.
+    const isMade = stats.isFile() && stats.blocks === 0n && /^\/(proc|sys)\//.test(realpathSync.native(file));
     if (!stats.isFile() || isMade) return { kind: 'stream', label, open: () => openToRead(file, signal) };
     return { kind: 'file', label, file, ...readState(stats), mode: Number(stats.mode) & 0o777 };
   } catch (error) {

@@ -1,8 +1,10 @@
-import { group, type AnyCommand, type Context, type Invocation } from '../../../cli/command.ts';
+import { group, type AnyCommand, type Context } from '../../../cli/command.ts';
 import type { Parsed } from '../../../cli/plain-line.ts';
 import { parsePlainLine } from '../../../cli/plain-line.ts';
+import { globalOptions } from '../../../cli/globals.ts';
 import { findChild } from '../../../cli/tree.ts';
 import { UsageError, exitCodes, explain } from '../../../base/errors.ts';
+import { lazily } from '../../../base/lazily.ts';
 import type { World } from '../../../base/world.ts';
 import type { Output, Row } from '../../../output/kinds.ts';
 import { verbs } from '../verbs.ts';
@@ -38,6 +40,12 @@ const all = group({ summary: '', commands: verbs });
 /** Global options that change nothing here. */
 const harmless = new Set(['quiet', 'json', 'output', 'noInput']);
 
+/** The others, which are for all lines. */
+const refused = lazily(() => Object.keys(globalOptions()).filter((name) => !harmless.has(name)));
+
+/** What reads lines that have more than flags and arguments. */
+const loadParser = lazily(async () => await import('../../../cli/parser.ts'));
+
 /** Reads a line; undefined for one without a command. `cloud stor` before it may be left out. @throws {UsageError} */
 export async function readLine(text: string): Promise<ReadLine | undefined> {
   const words = splitWords(text);
@@ -56,10 +64,10 @@ export async function readLine(text: string): Promise<ReadLine | undefined> {
     path.push(child[0]);
     node = child[1];
   }
-  const parsed = parsePlainLine(node, words) ?? (await import('../../../cli/parser.ts')).parseCommandLine(node, ['stor', ...path], words);
-  const odd = Object.entries(parsed.globals).find(([name, value]) => isGiven(value) && !harmless.has(name));
-  if (parsed.wantsHelp || odd)
-    throw new UsageError(`${odd ? `--${odd[0]}` : '--help'} is not for a line: give it to cloud stor run itself`);
+  const parsed = parsePlainLine(node, words) ?? (await loadParser()).parseCommandLine(node, ['stor', ...path], words);
+  const odd = refused().find((name) => isGiven(parsed.globals[name]));
+  if (parsed.wantsHelp || odd !== undefined)
+    throw new UsageError(`${odd === undefined ? '--help' : `--${odd}`} is not for a line: give it to cloud stor run itself`);
   return { declared: node, path, parsed };
 }
 
@@ -97,7 +105,9 @@ export function shareConnections(context: Context, connections: number): Context
   const global = { ...context.global, output: 'jsonl' as const, json: false, quiet: true };
   const shared = { storage: { value: storage }, bulk: { value: () => storage }, global: { value: global } };
   const world = { value: withoutStdin(context.world) };
-  return Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(context), ...shared, world }) as Context;
+  // Each line has its own.
+  const own = { args: { value: {}, writable: true }, options: { value: {}, writable: true } };
+  return Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(context), ...shared, ...own, world }) as Context;
 }
 
 /** Runs a line. Whatever goes wrong stands in its receipt. */
@@ -114,22 +124,14 @@ export async function runLine({ context, yes }: Lines, number: number, text: str
   try {
     const { declared, parsed } = read();
     const options = yes && 'yes' in parsed.options ? { ...parsed.options, yes: true } : parsed.options;
-    const own = {
-      args: { value: parsed.args },
-      options: { value: options },
-      note: { value: say },
-      warn: { value: say },
-      voice: { value: { say, retried: 0 } },
-      fail: {
-        value: async (error: unknown, item?: string): Promise<number> => {
-          const told = describe(error);
-          failures.push({ ...(item !== undefined && { item }), ...told.error });
-          return told.exitCode;
-        },
-      },
+    const fail = async (error: unknown, item?: string): Promise<number> => {
+      const told = describe(error);
+      failures.push({ ...(item !== undefined && { item }), ...told.error });
+      return told.exitCode;
     };
+    const own = { args: parsed.args, options, note: say, warn: say, voice: { say, retried: 0 }, fail };
     // Members of a context are made when they are read: they are inherited, not copied, which would also cost each line more than its words.
-    const invocation = Object.create(context, own) as Invocation<never, never>;
+    const invocation = Object.assign(Object.create(context) as Context, own);
     const exitCode = await collect(await declared.run(invocation as never), results);
     outcome = { exitCode: failures.length > 0 ? exitCodes.partly : exitCode };
   } catch (error) {

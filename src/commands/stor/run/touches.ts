@@ -41,18 +41,29 @@ function close(path: string): string {
   return path.endsWith('/') ? path : `${path}/`;
 }
 
-/** Where a path is, as an object and as a file, each with a slash at its end: which of them is meant is not asked. */
-function locate({ account, world }: Context, word: string): string[] {
+/** On which side a word is; `either` where that is not asked. */
+type Side = 'object' | 'file' | 'either';
+
+/** The sides of sources and target, where a command has one for each. */
+const sidesOf: Readonly<Record<string, { readonly sources: Side; readonly target: Side }>> = {
+  put: { sources: 'file', target: 'object' },
+  get: { sources: 'object', target: 'file' },
+};
+
+/** Where a path is, as an object, as a file or as both, with a slash at its end. */
+function locate({ account, world }: Context, word: string, side: Side): string[] {
   // What comes after a wildcard may be anything.
-  const [plain = ''] = word.split(/[*?[{]/, 1);
-  const path = plain === word ? word : plain.slice(0, plain.lastIndexOf('/') + 1);
-  const local = close(`file ${resolvePath(world, path === '' ? '.' : path)}`);
+  const first = word.search(/[*?[{]/);
+  const path = first < 0 ? word : word.slice(0, word.lastIndexOf('/', first) + 1);
+  const locateFile = (): string => close(`file ${resolvePath(world, path === '' ? '.' : path)}`);
+  if (side === 'file') return [locateFile()];
   try {
-    return [close(`object ${printRemotePath(readRemotePath(path, account))}`), local];
+    const object = close(`object ${printRemotePath(readRemotePath(path, account))}`);
+    return side === 'object' ? [object] : [object, locateFile()];
   } catch (error) {
     // No path of the object storage, such as `../x`.
     if (!(error instanceof UsageError)) throw error;
-    return [local];
+    return [locateFile()];
   }
 }
 
@@ -67,15 +78,19 @@ export function findTouches(
   const isOdd = withPaths.some((name) => isGiven(options[name]));
   const words = Object.values(args)
     .flat()
-    .filter((word): word is string => typeof word === 'string');
+    .filter((word) => typeof word === 'string');
   if (how === undefined || isOdd || words.some((word) => word.includes('/stor:'))) return 'everything';
-  const at = (word: string): string[] => locate(context, word);
-  if (how === 'none') return { reads: words.flatMap(at), changes: [] };
-  if (how === 'all') return { reads: [], changes: words.flatMap(at) };
+  const at =
+    (side: Side) =>
+    (word: string): string[] =>
+      locate(context, word, side);
+  if (how === 'none') return { reads: words.flatMap(at('either')), changes: [] };
+  if (how === 'all') return { reads: [], changes: words.flatMap(at('either')) };
+  const sides = words.length > 1 ? sidesOf[path.join(' ')] : undefined;
   const [sources, target = ''] = [words.slice(0, -1), words.at(-1)];
   // Into a directory that is named as one, each source goes under its own name.
   const targets = target.endsWith('/') ? sources.map((source) => `${target}${basename(source)}`) : [target];
-  return { reads: sources.flatMap(at), changes: targets.flatMap(at) };
+  return { reads: sources.flatMap(at(sides?.sources ?? 'either')), changes: targets.flatMap(at(sides?.target ?? 'either')) };
 }
 
 function overlap(a: readonly string[], b: readonly string[]): boolean {

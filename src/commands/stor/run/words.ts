@@ -3,6 +3,9 @@ import { UsageError } from '../../../base/errors.ts';
 /** Characters that only a shell gives a meaning to: whoever writes them expects one. */
 const shellOnly = /^(?:[|&;<>]|\$\(|\$\{|`)/;
 
+/** Characters that make a line more than words between blanks. */
+const special = /['"\\#|&;<>$`]/;
+
 /** Reads one word from a place on. @returns where it ends; the word grows by `add` */
 function readPart(line: string, at: number, add: (text: string) => void): number {
   const character = line[at] ?? '';
@@ -39,6 +42,7 @@ function readPart(line: string, at: number, add: (text: string) => void): number
  * @throws {UsageError} for a quote that is not closed, and for what only a shell can do
  */
 export function splitWords(line: string): string[] {
+  if (!special.test(line)) return line.split(/\s+/).filter((word) => word !== '');
   const words: string[] = [];
   let word: string | undefined;
   for (let at = 0; at < line.length;) {
