@@ -13,6 +13,7 @@ function createReader(tell: (statement: string) => void): (piece: Buffer) => voi
   let held = Buffer.alloc(0);
   let isStarted = false;
   let statement = '';
+  const prepared = new Map<string, string>();
   return (piece) => {
     held = Buffer.concat([held, piece]);
     for (;;) {
@@ -23,8 +24,10 @@ function createReader(tell: (statement: string) => void): (piece: Buffer) => voi
       const [type, content] = [isStarted ? String.fromCharCode(held[0] ?? 0) : '', held.toString('utf8', start + 4, end)];
       isStarted = true;
       held = held.subarray(end);
-      // A parsed statement has its name before its text.
-      if (type === 'P') statement = content.split('\0')[1] ?? '';
+      // Parse: a statement's name, then its text. Bind: the name of a portal, then that of the statement.
+      const [first = '', second = ''] = content.split('\0', 2);
+      if (type === 'P') prepared.set(first, second);
+      if (type === 'B') statement = prepared.get(second) ?? '';
       if (type === 'Q') tell(content.replaceAll('\0', ''));
       // Sync: the client waits for all that it has sent.
       if (type === 'S') tell(statement);
