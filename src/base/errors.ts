@@ -153,6 +153,21 @@ export class ApiError extends CloudError {
   }
 }
 
+/** Whether the service says that what was asked for is not there. */
+export function isMissing(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 404;
+}
+
+/** What a request brings; undefined when what it asks for is not there. */
+export async function unlessMissing<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
 /** The same refusal with what to do about it. */
 export function withHint(error: ApiError, hint: string): ApiError {
   const { status, code, message, requestId, errors } = error;

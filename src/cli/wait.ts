@@ -3,18 +3,13 @@ import { InterruptedError, WaitError } from '../base/errors.ts';
 import { withSpinner } from '../output/spinner.ts';
 import { formatDuration } from '../output/units.ts';
 import type { Context } from './command.ts';
-import { duration, flag } from './parameters.ts';
+import { duration, flag, type Values } from './parameters.ts';
 
 /** Options of commands that write users, roles and policies, whose reads may lag behind (compute document, section 1, rule 6). */
 export const waitOptions = {
   wait: flag('Wait until reads show the change'),
   waitTimeout: duration('Longest time to wait; 60s when absent'),
 };
-
-interface WaitValues {
-  wait: boolean;
-  waitTimeout: number | undefined;
-}
 
 /**
  * What becomes of work within a time, also where a service does not answer. Work that takes longer goes on, and its result is not used.
@@ -59,6 +54,11 @@ export async function pollUntil(context: Context, what: string, limit: number | 
 }
 
 /** With `--wait`, waits until reads show a change. */
-export async function waitForReads(context: Context, options: WaitValues, what: string, holds: () => Promise<boolean>): Promise<void> {
+export async function waitForReads(
+  context: Context,
+  options: Values<typeof waitOptions>,
+  what: string,
+  holds: () => Promise<boolean>,
+): Promise<void> {
   if (options.wait) await pollUntil(context, `reads show ${what}`, options.waitTimeout, holds);
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { LocalError } from '../base/errors.ts';
+import { ApiError, LocalError, unlessMissing } from '../base/errors.ts';
 
 /** A value with its object keys and its lists in an order of their own, so that two can be compared. */
 function toCanonical(value: unknown): unknown {
@@ -12,6 +12,34 @@ function toCanonical(value: unknown): unknown {
 /** Whether two readings of a resource say the same; the order of lists and the time of the last change do not count. */
 export function isSame(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(toCanonical(a), toCanonical(b));
+}
+
+/** Whether reads show a resource as a write answered it, both in the list and by itself. */
+export async function isShownAs<T extends { id: string }>(
+  written: T,
+  list: () => Promise<readonly T[]>,
+  get: () => Promise<T>,
+): Promise<boolean> {
+  const listed = (await list()).find(({ id }) => id === written.id);
+  return isSame(listed, written) && isSame(await unlessMissing(get()), written);
+}
+
+/**
+ * A resource as it is now. Reads may lag behind writes, and a list that is replaced must be worked out from what is there: the answer to a
+ * write is current (compute document, section 1, rule 6), also to one that changes nothing. Undefined when the resource is gone.
+ */
+export async function readCurrent<T extends { id: string }>(
+  id: string,
+  changeNothing: () => Promise<T>,
+  list: () => Promise<readonly T[]>,
+): Promise<T | undefined> {
+  try {
+    return await unlessMissing(changeNothing());
+  } catch (error) {
+    // Some services refuse a change without fields.
+    if (error instanceof ApiError && [400, 409].includes(error.status)) return (await list()).find((each) => each.id === id);
+    throw error;
+  }
 }
 
 /**

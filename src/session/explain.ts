@@ -5,6 +5,7 @@ import {
   isSystemError,
   LocalError,
   NotFoundError,
+  unlessMissing,
   UsageError,
   withHint,
 } from '../base/errors.ts';
@@ -118,13 +119,7 @@ export async function nameNearestDirectory(error: unknown, context: Pick<Context
 }
 
 async function isThere(storage: Context['storage'], account: string, path: string): Promise<boolean> {
-  try {
-    await storage.answer(operations.getObject, { account, path }, { head: true });
-    return true;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return false;
-    throw error;
-  }
+  return (await unlessMissing(storage.answer(operations.getObject, { account, path }, { head: true }))) !== undefined;
 }
 
 /** A local file that does not exist, with the one that was meant or the line that shows what is there. */

@@ -1,7 +1,7 @@
 import type { Headers } from '../api/message.ts';
 import { storage as operations } from '../api/storage.ts';
 import type { StorageClient } from '../client/client.ts';
-import { ApiError } from '../base/errors.ts';
+import { ApiError, unlessMissing } from '../base/errors.ts';
 import { lacks, noteLack } from './abilities.ts';
 import { closeBody } from './close-body.ts';
 import type { RemotePath } from './path.ts';
@@ -33,12 +33,8 @@ async function askHeaders(storage: StorageClient, { account, path }: RemotePath)
 
 /** What a path names; undefined when there is nothing. */
 export async function inspect(storage: StorageClient, path: RemotePath): Promise<Inspected | undefined> {
-  try {
-    const headers = await askHeaders(storage, path);
-    const isDirectory = /type=directory/.test(headers['content-type'] ?? '');
-    return { type: isDirectory ? 'directory' : 'object', headers };
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
+  const headers = await unlessMissing(askHeaders(storage, path));
+  if (headers === undefined) return undefined;
+  const isDirectory = /type=directory/.test(headers['content-type'] ?? '');
+  return { type: isDirectory ? 'directory' : 'object', headers };
 }

@@ -1,7 +1,7 @@
 import { compute as operations } from '../../api/compute.ts';
 import type { Context } from '../../cli/command.ts';
 import { readRecord } from '../../cli/from.ts';
-import { text, texts } from '../../cli/parameters.ts';
+import { text, texts, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { isUuid } from '../../lookup/find.ts';
 
@@ -25,15 +25,7 @@ export const imageOptions = {
   from: text('Fields from a JSON or YAML file; - for stdin; options win', { placeholder: 'FILE', values: 'file' }),
 };
 
-interface ImageValues {
-  name?: string | undefined;
-  version?: string | undefined;
-  description: string | undefined;
-  homepage: string | undefined;
-  eula: string | undefined;
-  tag: readonly string[];
-  from: string | undefined;
-}
+type ImageValues = Values<typeof imageOptions> & { readonly name?: string | undefined; readonly version?: string | undefined };
 
 /** What `images get` shows and no request takes. */
 const readOnly = ['id', 'os', 'type', 'requirements', 'files', 'published_at', 'owner', 'public', 'state', 'origin', 'error'];

@@ -1,7 +1,7 @@
 import type { Image } from '../../api/resources.ts';
 import { command, type Context, type Invocation } from '../../cli/command.ts';
 import { duration, flag, one, text } from '../../cli/parameters.ts';
-import { ApiError, checkInterrupted, LocalError, UsageError } from '../../base/errors.ts';
+import { checkInterrupted, isMissing, LocalError, unlessMissing, UsageError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import { isUuid } from '../../lookup/find.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
@@ -56,13 +56,7 @@ async function findMade(context: Context, name: string, version: string): Promis
 /** The image of an earlier run, as the journal knows it. */
 async function findBegun({ compute, account }: Context, entry: Entry): Promise<Image | undefined> {
   const { image } = entry.facts;
-  if (typeof image !== 'string') return undefined;
-  try {
-    return await compute.getImage({ account, id: image });
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
+  return typeof image === 'string' ? await unlessMissing(compute.getImage({ account, id: image })) : undefined;
 }
 
 function readExported({ facts }: Entry): Exported | undefined {
@@ -82,7 +76,7 @@ async function isVerified(context: Context, image: Image, exported: Exported): P
     await verify(context, image, exported);
     return true;
   } catch (error) {
-    if (error instanceof LocalError || (error instanceof ApiError && error.status === 404)) return false;
+    if (error instanceof LocalError || isMissing(error)) return false;
     throw error;
   }
 }

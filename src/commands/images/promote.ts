@@ -2,7 +2,7 @@ import type { Image } from '../../api/resources.ts';
 import { command, type Context } from '../../cli/command.ts';
 import { chooseDatacenters, type Datacenter } from '../../cli/datacenters.ts';
 import { flag, one, text } from '../../cli/parameters.ts';
-import { ApiError, checkInterrupted, InterruptedError, PartialError, UsageError } from '../../base/errors.ts';
+import { ApiError, checkInterrupted, InterruptedError, PartialError, unlessMissing, UsageError } from '../../base/errors.ts';
 import { findImage } from '../../lookup/images.ts';
 import { imageHelp } from './change.ts';
 import { waitForState } from './creation.ts';
@@ -40,13 +40,8 @@ async function collectChain({ compute, account }: Context, image: Image): Promis
   return chain;
 }
 
-async function findThere({ compute, account }: Context, id: string): Promise<Image | undefined> {
-  try {
-    return await compute.getImage({ account, id });
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
+function findThere({ compute, account }: Context, id: string): Promise<Image | undefined> {
+  return unlessMissing(compute.getImage({ account, id }));
 }
 
 /** Imports one image, unless another run was quicker. */

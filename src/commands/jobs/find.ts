@@ -6,7 +6,7 @@ import { checkShape } from '../../client/shape.ts';
 import type { Context } from '../../cli/command.ts';
 import { findNamed } from '../../cli/named.ts';
 import { isForbidden } from '../../cli/shapes.ts';
-import { ApiError, NetworkError, NotFoundError } from '../../base/errors.ts';
+import { ApiError, isMissing, NetworkError, NotFoundError, unlessMissing } from '../../base/errors.ts';
 import { runOrdered } from '../../base/parallel.ts';
 
 /** What work on jobs needs. */
@@ -17,18 +17,9 @@ const largestRecord = 16 * 1024 * 1024;
 /** Jobs whose records are asked for at once. */
 const width = 8;
 
-function isMissing(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.status === 404;
-}
-
 /** A file of a job's directory, which services write when the job is done; undefined when there is none. */
 export async function openArchive({ storage, account }: JobContext, id: string, file: string): Promise<ByteStream | undefined> {
-  try {
-    return (await storage.getObject({ account, path: `jobs/${id}/${file}` })).body;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+  return (await unlessMissing(storage.getObject({ account, path: `jobs/${id}/${file}` })))?.body;
 }
 
 /** A record that a service has kept as a file, held against its declaration like a reply. */

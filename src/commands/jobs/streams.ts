@@ -3,7 +3,7 @@ import { jobError, type JobError } from '../../api/objects.ts';
 import type { Listing } from '../../api/operation.ts';
 import { isTransient } from '../../http/network-error.ts';
 import { readLines } from '../../client/response.ts';
-import { ApiError, checkInterrupted } from '../../base/errors.ts';
+import { checkInterrupted, unlessMissing } from '../../base/errors.ts';
 import { pause } from '../../client/retry.ts';
 import { openArchive, readJob, readKept, type JobContext } from './find.ts';
 import { createProblemWarning } from './wait.ts';
@@ -70,16 +70,6 @@ export interface JobReader<T> {
   readonly hidden: number;
 }
 
-/** What the service tells of a stream now; undefined once the job is archived. */
-async function openLive<N extends StreamName>(context: JobContext, id: string, name: N): Promise<Listing<JobStreams[N]> | undefined> {
-  try {
-    return await calls[name](context, id);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
-}
-
 /** The records of a file, without those that were given already. */
 async function* readRest<N extends StreamName>(name: N, body: ByteStream, given: readonly string[]): AsyncGenerator<JobStreams[N]> {
   const seen = new Map<string, number>();
@@ -138,7 +128,8 @@ export function createReader<N extends StreamName>(context: JobContext, id: stri
   }
 
   async function* readNew(isDone: boolean): AsyncGenerator<T> {
-    const live = await openLive(context, id, name);
+    // There is none once the job is archived.
+    const live = await unlessMissing(calls[name](context, id));
     if (live === undefined) {
       const body = isDone ? await openArchive(context, id, files[name]) : undefined;
       if (body !== undefined) yield* readRest(name, body, early);

@@ -15,7 +15,7 @@ import { whoCan } from './who-can.ts';
 import { policyDocument } from '../../rbac/document.ts';
 import { editYaml } from '../rbac/editor.ts';
 import { findPolicy, isUuid, readUuid, requirePolicy } from '../../lookup/find.ts';
-import { isSame, requireUnchanged } from '../../rbac/settle.ts';
+import { isShownAs, readCurrent, requireUnchanged } from '../../rbac/settle.ts';
 
 const policyHelp = 'Name, id, or beginning of an id';
 const fromHelp = 'Name, description and rules from a JSON or YAML file; - for stdin; options win';
@@ -34,15 +34,12 @@ async function readPolicyFile({ world }: Context, file: string | undefined): Pro
 }
 
 /** Whether reads show a policy as a write answered it. */
-async function isShown({ compute, account }: Context, written: Policy): Promise<boolean> {
-  const listed = (await compute.listPolicies({ account })).find(({ id }) => id === written.id);
-  if (!isSame(listed, written)) return false;
-  try {
-    return isSame(await compute.getPolicy({ account, policy: written.id }), written);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return false;
-    throw error;
-  }
+function isShown({ compute, account }: Context, written: Policy): Promise<boolean> {
+  return isShownAs(
+    written,
+    () => compute.listPolicies({ account }),
+    () => compute.getPolicy({ account, policy: written.id }),
+  );
 }
 
 /** Adds to the refusal of rules the command that shows the place in the rule that the service names. */
@@ -137,27 +134,21 @@ const update = changeCommand({
   ],
 });
 
-/**
- * A policy as it is now. Reads may lag behind writes, and the list of rules is replaced as a whole: the answer to a write is current
- * (compute document, section 1, rule 6), also to one that changes nothing. Undefined when the policy is gone.
- */
-async function readCurrent({ compute, account }: Context, id: string): Promise<Policy | undefined> {
-  try {
-    return await compute.updatePolicy({ account, policy: id });
-  } catch (error) {
-    if (!(error instanceof ApiError) || ![400, 404, 409].includes(error.status)) throw error;
-    // Some services refuse a change without fields.
-    return error.status === 404 ? undefined : (await compute.listPolicies({ account })).find((policy) => policy.id === id);
-  }
+function readPolicy({ compute, account }: Context, id: string): Promise<Policy | undefined> {
+  return readCurrent(
+    id,
+    () => compute.updatePolicy({ account, policy: id }),
+    () => compute.listPolicies({ account }),
+  );
 }
 
 /** A policy as it is now, by what the user calls it. */
 async function openPolicy(context: Context, word: string): Promise<Policy> {
   // Who may change policies need not have the right to read them: an id is not looked up before.
-  const current = isUuid(word) ? await readCurrent(context, word) : undefined;
+  const current = isUuid(word) ? await readPolicy(context, word) : undefined;
   if (current) return current;
   const found = await findPolicy(context, word);
-  return (await readCurrent(context, found.id)) ?? found;
+  return (await readPolicy(context, found.id)) ?? found;
 }
 
 const edit = command({
@@ -176,7 +167,7 @@ const edit = command({
       save: async (file) => {
         const { name = before.name, description = '', rules = [] }: PolicyFields = await readRecord(world, file, fields);
         if (rules.length === 0) throw new UsageError('a policy needs a rule');
-        requireUnchanged(`policy ${before.name}`, before, await readCurrent(invocation, before.id));
+        requireUnchanged(`policy ${before.name}`, before, await readPolicy(invocation, before.id));
         return await compute.updatePolicy({ account, policy: before.id, name, description, rules });
       },
     });

@@ -1,8 +1,8 @@
 import { command, group, type Context } from '../../cli/command.ts';
-import { duration, flag, one, texts } from '../../cli/parameters.ts';
+import { duration, flag, one, texts, type Values } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { pollUntil } from '../../cli/wait.ts';
-import { ApiError, exitCodes, explain, LocalError, PartialError } from '../../base/errors.ts';
+import { ApiError, exitCodes, isMissing, LocalError, PartialError } from '../../base/errors.ts';
 import { bytes, record, records, text, type Output } from '../../output/kinds.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { RbacDocument } from '../../rbac/document.ts';
@@ -81,12 +81,19 @@ function isSamePlan(a: readonly Change[], b: readonly Change[]): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
+const applyOptions = {
+  prune: flag(pruneHelp),
+  dryRun: flag('Only show what would be done'),
+  yes: flag('Do not ask before deleting', { short: 'y' }),
+  waitTimeout: duration('Longest time to wait until reads show the changes; 60s when absent'),
+};
+
 /** What is done, and how to know whether reads show it. */
 interface Work {
   document: RbacDocument;
   changes: readonly Change[];
   executor: Executor;
-  options: ApplyOptions;
+  options: Values<typeof applyOptions>;
 }
 
 /** The refusal of a step, with what the step is about. */
@@ -127,20 +134,19 @@ async function waitForChanges(context: Context, { document, options }: Work, don
       return !changes.some((change) => labels.has(label(change)));
     } catch (error) {
       // A user that was just made or deleted is in one list and not in another.
-      if (explain(error).status === 404) return false;
+      if (isMissing(error)) return false;
       throw error;
     }
   });
 }
 
-interface ApplyOptions {
-  prune: boolean;
-  yes: boolean;
-  waitTimeout: number | undefined;
-}
-
 /** Asks before deleting, collects passwords, and makes sure that nothing changed while somebody was typing. */
-async function prepare(context: Context, document: RbacDocument, planned: Planned, options: ApplyOptions): Promise<Executor> {
+async function prepare(
+  context: Context,
+  document: RbacDocument,
+  planned: Planned,
+  options: Values<typeof applyOptions>,
+): Promise<Executor> {
   const { changes } = planned;
   const deletions = changes.filter(({ action }) => action === 'delete').map(({ kind, name }) => `${kind} ${name}`);
   const asks = deletions.length > 0 && !options.yes;
@@ -158,12 +164,7 @@ const apply = command({
   description:
     'Does what cloud rbac diff shows, in an order in which each step can be done, and waits until reads show it. Parts and fields that the document does not have are left alone; what a part does not mention is deleted with --prune only, after a question. Entries with an id are renamed, not made anew. Passwords of new users come from the environment variable that the document names, or are asked for. After a refusal the same command goes on.',
   arguments: { file: one(fileHelp, { values: 'file' }) },
-  options: {
-    prune: flag(pruneHelp),
-    dryRun: flag('Only show what would be done'),
-    yes: flag('Do not ask before deleting', { short: 'y' }),
-    waitTimeout: duration('Longest time to wait until reads show the changes; 60s when absent'),
-  },
+  options: applyOptions,
   run: async (invocation) => {
     const { args, options } = invocation;
     const document = await readDocument(invocation, args.file);

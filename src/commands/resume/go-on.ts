@@ -1,5 +1,5 @@
 import type { AnyCommand, Context, Invocation } from '../../cli/command.ts';
-import { ApiError, LocalError, UsageError } from '../../base/errors.ts';
+import { isMissing, LocalError, UsageError } from '../../base/errors.ts';
 import type { Entry, Unfinished } from '../../config/journal.ts';
 import { resumable } from './table.ts';
 
@@ -56,7 +56,7 @@ export async function goOn(
     entry.close(true);
   } catch (error) {
     // What the source was is gone: nothing is left to go on with, and the message says what is missing.
-    entry.close(error instanceof ApiError && error.status === 404);
+    entry.close(isMissing(error));
     throw error;
   }
 }

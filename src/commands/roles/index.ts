@@ -2,7 +2,7 @@ import { compute as operations } from '../../api/compute.ts';
 import { role as roleShape, type RoleMember } from '../../api/resources.ts';
 import { command, group, type Context } from '../../cli/command.ts';
 import { readRecord } from '../../cli/from.ts';
-import { maybe, one, text, texts } from '../../cli/parameters.ts';
+import { maybe, one, text, texts, type Values } from '../../cli/parameters.ts';
 import { changeCommand, deleteCommand, explainUnlisted, getCommand, isForbidden, listCommand } from '../../cli/shapes.ts';
 import { waitForReads, waitOptions } from '../../cli/wait.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -77,19 +77,21 @@ const create = changeCommand({
   ],
 });
 
+const updateOptions = {
+  name: text('New name', { placeholder: 'NAME' }),
+  addMember: texts(`Add a member, who may ask for the role: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+  addDefaultMember: texts(`Add a member that has the role active by default: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
+  removeMember: texts('Member to remove', { placeholder: 'LOGIN', values: 'user' }),
+  addPolicy: texts('Policy to add, by name or id', { placeholder: 'NAME', values: 'policy' }),
+  removePolicy: texts('Policy to remove, by name or id', { placeholder: 'NAME', values: 'policy' }),
+  from: text('Fields to replace from a JSON or YAML file; - for stdin', { placeholder: 'FILE', values: 'file' }),
+  ...waitOptions,
+};
+
 const update = changeCommand({
   summary: 'Change a role',
   arguments: { role: one(roleHelp, { values: 'role' }) },
-  options: {
-    name: text('New name', { placeholder: 'NAME' }),
-    addMember: texts(`Add a member, who may ask for the role: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
-    addDefaultMember: texts(`Add a member that has the role active by default: ${memberHelp}`, { placeholder: 'LOGIN', values: 'user' }),
-    removeMember: texts('Member to remove', { placeholder: 'LOGIN', values: 'user' }),
-    addPolicy: texts('Policy to add, by name or id', { placeholder: 'NAME', values: 'policy' }),
-    removePolicy: texts('Policy to remove, by name or id', { placeholder: 'NAME', values: 'policy' }),
-    from: text('Fields to replace from a JSON or YAML file; - for stdin', { placeholder: 'FILE', values: 'file' }),
-    ...waitOptions,
-  },
+  options: updateOptions,
   id: 'name',
   columns,
   change: async (invocation) => {
@@ -132,16 +134,8 @@ async function hasOldRoles(context: Context): Promise<boolean> {
   }
 }
 
-interface ListOptions {
-  addMember: string[];
-  addDefaultMember: string[];
-  removeMember: string[];
-  addPolicy: string[];
-  removePolicy: string[];
-}
-
 /** The whole lists that are to be sent, where options change them. */
-async function changeLists(context: Context, before: Role, held: RoleFields, options: ListOptions): Promise<RoleFields> {
+async function changeLists(context: Context, before: Role, held: RoleFields, options: Values<typeof updateOptions>): Promise<RoleFields> {
   const added = await resolveMembers(context, options.addMember, options.addDefaultMember);
   const members = held.members ?? before.members;
   return {

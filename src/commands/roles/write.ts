@@ -1,10 +1,9 @@
 import type { compute as operations } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Context } from '../../cli/command.ts';
-import { ApiError } from '../../base/errors.ts';
 import { isUuid, requirePolicy, requireUser } from '../../lookup/find.ts';
-import { listRoles, readRole, writeRole, type Role, type RoleFields } from '../../lookup/role.ts';
-import { isSame } from '../../rbac/settle.ts';
+import { askRole, listRoles, readRole, writeRole, type Role, type RoleFields } from '../../lookup/role.ts';
+import { isShownAs, readCurrent } from '../../rbac/settle.ts';
 
 type CreateInput = InputOf<typeof operations.createRole>;
 type UpdateInput = InputOf<typeof operations.updateRole>;
@@ -35,29 +34,24 @@ export async function updateRole(context: Context, id: string, fields: RoleField
   return readRole(await compute.updateRole(input));
 }
 
-/**
- * A role as it is now. Reads may lag behind writes, and a list that is replaced must be worked out from what is there: the answer to a
- * write is current (compute document, section 1, rule 6), also to one that changes nothing. Undefined when the role is gone.
- */
-export async function readCurrentRole(context: Context, id: string, isOld: boolean): Promise<Role | undefined> {
-  try {
-    return await updateRole(context, id, {}, isOld);
-  } catch (error) {
-    if (!(error instanceof ApiError) || ![400, 404, 409].includes(error.status)) throw error;
-    // Some services refuse a change without fields.
-    return error.status === 404 ? undefined : (await listRoles(context)).roles.find((role) => role.id === id);
-  }
+async function readRoles(context: Context): Promise<Role[]> {
+  return (await listRoles(context)).roles;
+}
+
+/** A role as it is now; undefined when it is gone. */
+export function readCurrentRole(context: Context, id: string, isOld: boolean): Promise<Role | undefined> {
+  return readCurrent(
+    id,
+    () => updateRole(context, id, {}, isOld),
+    () => readRoles(context),
+  );
 }
 
 /** Whether reads show a role as a write answered it. */
-export async function isRoleShown(context: Context, written: Role): Promise<boolean> {
-  const { compute, account } = context;
-  const listed = (await listRoles(context)).roles.find(({ id }) => id === written.id);
-  if (!isSame(listed, written)) return false;
-  try {
-    return isSame(readRole(await compute.getRole({ account, role: written.id })), written);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return false;
-    throw error;
-  }
+export function isRoleShown(context: Context, written: Role): Promise<boolean> {
+  return isShownAs(
+    written,
+    () => readRoles(context),
+    async () => (await askRole(context, written.id)).role,
+  );
 }

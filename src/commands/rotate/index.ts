@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Key } from '../../api/resources.ts';
 import { command, type Context } from '../../cli/command.ts';
-import { choice, flag, negatable, text } from '../../cli/parameters.ts';
+import { choice, flag, negatable, text, type Values } from '../../cli/parameters.ts';
 import { askSecret, confirm } from '../../cli/prompt.ts';
 import { record, type Output } from '../../output/kinds.ts';
 import { ApiError, CloudError, InterruptedError, KeyError, NetworkError, NotFoundError, UsageError } from '../../base/errors.ts';
@@ -155,12 +155,13 @@ async function retire(context: Context, own: OwnKeys, from: string, isSure: bool
   return true;
 }
 
-interface RotateOptions {
-  readonly yes: boolean;
-  readonly name: string | undefined;
-  readonly type: 'rsa' | 'ecdsa' | undefined;
-  readonly encrypt: boolean | undefined;
-}
+const rotateOptions = {
+  yes: flag('Remove the old key from the account without asking', { short: 'y' }),
+  dryRun: flag('Only show what would be done', { short: 'n' }),
+  name: text('Name of the new key; cloud-PROFILE-DATE when absent', { placeholder: 'NAME' }),
+  type: choice('Kind of key; that of the old one when absent', ['rsa', 'ecdsa']),
+  encrypt: negatable('Ask for a passphrase for the file of the new key; as the old key has it when absent'),
+};
 
 /** What is shown at the end; without a new key where there is none yet. */
 function showRotation({ name }: Profile, previous: string, key: Partial<NewKey>, switched: string[], removed: boolean): Output {
@@ -189,7 +190,7 @@ async function rehearse(context: Context, profile: Profile, own: OwnKeys, curren
 
 /** @param begun the new key of a run that was interrupted */
 async function replace(
-  context: Context & { readonly options: RotateOptions },
+  context: Context & { readonly options: Values<typeof rotateOptions> },
   profile: Profile,
   own: OwnKeys,
   current: OldKey,
@@ -236,13 +237,7 @@ export const rotate = command({
   summary: 'Replace the key of the profile by a new one',
   description:
     'Makes a key pair beside the old one, registers it with the role tags of the old one, waits until both services accept it, switches the profile and all profiles of the same account that have the old key, and removes the old key from the account, only after a yes. Until then both keys sign. After an interruption the same command goes on. Keys of an agent are replaced by files in ~/.ssh; where the old key had a passphrase, or was in an agent, the new one gets one too. Files of old keys are left.',
-  options: {
-    yes: flag('Remove the old key from the account without asking', { short: 'y' }),
-    dryRun: flag('Only show what would be done', { short: 'n' }),
-    name: text('Name of the new key; cloud-PROFILE-DATE when absent', { placeholder: 'NAME' }),
-    type: choice('Kind of key; that of the old one when absent', ['rsa', 'ecdsa']),
-    encrypt: negatable('Ask for a passphrase for the file of the new key; as the old key has it when absent'),
-  },
+  options: rotateOptions,
   run: async (invocation) => {
     const { options } = invocation;
     const profile = requireOwnProfile(invocation);

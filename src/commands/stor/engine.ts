@@ -1,8 +1,7 @@
 import type { Context } from '../../cli/command.ts';
-import { choice, duration, flag, number, size, withTopic } from '../../cli/parameters.ts';
+import { choice, duration, flag, number, size, type Values, withTopic } from '../../cli/parameters.ts';
 import { ClosedPipe, PartialError, SilentServiceError, UsageError } from '../../base/errors.ts';
 import { createThrottle, silent, type Engine, type Monitor } from '../../transfer/engine.ts';
-import type { ProgressMode } from '../../output/progress.ts';
 import { createHashing } from '../../transfer/hashing.ts';
 import { mayPass } from '../../transfer/retry.ts';
 import { checkPartSize } from '../../transfer/upload/multipart.ts';
@@ -31,15 +30,7 @@ export const transferOptions = withTopic('transfer', {
 /** Option of the commands that write files. */
 export const sparseOption = flag('Write files sparse: zeros become holes');
 
-/** Values of `transferOptions`. */
-export interface TransferValues {
-  readonly parallel: number | undefined;
-  readonly bwlimit: number | undefined;
-  readonly partSize: number | undefined;
-  readonly progress: ProgressMode | undefined;
-  readonly progressInterval: number | undefined;
-  readonly noProgress: boolean;
-}
+export type TransferValues = Values<typeof transferOptions>;
 
 const usualParallel = 16;
 

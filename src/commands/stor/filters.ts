@@ -1,6 +1,6 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
-import { text, texts, withTopic } from '../../cli/parameters.ts';
+import { text, texts, type Values, withTopic } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { baseName, type RemotePath } from '../../transfer/path.ts';
 import { createFilter, type Filter } from '../../transfer/sync/tree.ts';
@@ -15,14 +15,8 @@ export const filterOptions = withTopic('filters', {
   }),
 });
 
-/** Values of these options. */
-export interface FilterValues {
-  readonly include: string[];
-  readonly exclude: string[];
-  readonly excludeFrom: string | undefined;
-  /** A list that the command takes as well. */
-  readonly pathsFrom?: string | undefined;
-}
+/** Values of these options, and of a list that the command takes as well. */
+export type FilterValues = Values<typeof filterOptions> & { readonly pathsFrom?: string | undefined };
 
 /** The lines of a list of patterns. A pattern that is read as another one would not leave out what it names. @throws {UsageError} for what is not UTF-8 */
 async function readPatterns({ world }: Pick<Context, 'world'>, file: string): Promise<string[]> {

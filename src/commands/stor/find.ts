@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { command, type Context } from '../../cli/command.ts';
-import { choice, flag, number, some, text } from '../../cli/parameters.ts';
+import { choice, flag, number, some, text, type Values } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { createContradiction, ClosedPipe, InterruptedError, LocalError } from '../../base/errors.ts';
 import { escapeControl, quoteName } from '../../output/escape.ts';
@@ -39,15 +39,24 @@ function createSizeTest(given: string): Test {
   return ({ size }) => size !== undefined && (sign === '+' ? size > wanted : sign === '-' ? size < wanted : size === wanted);
 }
 
-interface Wanted {
-  readonly name: string | undefined;
-  readonly type: 'directory' | 'object' | 'd' | 'f' | undefined;
-  readonly size: string | undefined;
-  readonly newer: string | undefined;
-  readonly older: string | undefined;
-}
+const findOptions = {
+  name: text('Only names that match', { placeholder: 'PATTERN' }),
+  type: choice('Only of this type', ['object', 'directory', 'f', 'd'], { placeholder: 'TYPE' }),
+  size: text('Only objects of this size; +SIZE larger, -SIZE smaller', { placeholder: 'SIZE' }),
+  newer: text('Only what was changed after; a date, or how long ago', { placeholder: 'TIME' }),
+  older: text('Only what was changed before; a date, or how long ago', { placeholder: 'TIME' }),
+  maxdepth: number('Go no deeper; 0 is the path itself'),
+  exec: text('Run a line of the shell for each; the path is {} as an argument of its own, "$1" and $CLOUD_PATH', {
+    placeholder: 'COMMAND',
+  }),
+  delete: flag('Delete what is found'),
+  yes: flag('Do not ask before deleting', { short: 'y' }),
+  print0: flag('End paths with NUL instead of a newline', { short: '0' }),
+  ...filterOptions,
+  ...readingNames,
+};
 
-function listTests({ name, type, size, newer, older }: Wanted, now: number): Test[] {
+function listTests({ name, type, size, newer, older }: Values<typeof findOptions>, now: number): Test[] {
   const tests: Test[] = [];
   if (name !== undefined) {
     const matches = createMatcher(name);
@@ -159,22 +168,7 @@ function isPlain({ global }: Context): boolean {
 export const find = command({
   summary: 'Find directories and objects',
   arguments: { path: some('Where to look; your stor directory when absent', { values: 'path' }) },
-  options: {
-    name: text('Only names that match', { placeholder: 'PATTERN' }),
-    type: choice('Only of this type', ['object', 'directory', 'f', 'd'], { placeholder: 'TYPE' }),
-    size: text('Only objects of this size; +SIZE larger, -SIZE smaller', { placeholder: 'SIZE' }),
-    newer: text('Only what was changed after; a date, or how long ago', { placeholder: 'TIME' }),
-    older: text('Only what was changed before; a date, or how long ago', { placeholder: 'TIME' }),
-    maxdepth: number('Go no deeper; 0 is the path itself'),
-    exec: text('Run a line of the shell for each; the path is {} as an argument of its own, "$1" and $CLOUD_PATH', {
-      placeholder: 'COMMAND',
-    }),
-    delete: flag('Delete what is found'),
-    yes: flag('Do not ask before deleting', { short: 'y' }),
-    print0: flag('End paths with NUL instead of a newline', { short: '0' }),
-    ...filterOptions,
-    ...readingNames,
-  },
+  options: findOptions,
   run: async (invocation): Promise<Output | undefined> => {
     const { args, options, world, note } = invocation;
     if (options.delete && options.exec !== undefined) throw createContradiction('--delete', '--exec');

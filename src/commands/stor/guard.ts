@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import type { Context } from '../../cli/command.ts';
-import { flag, number } from '../../cli/parameters.ts';
+import { flag, number, type Values } from '../../cli/parameters.ts';
 import { canAsk, confirm } from '../../cli/prompt.ts';
 import { PartialError, UsageError } from '../../base/errors.ts';
 import type { Step } from '../../transfer/sync/steps.ts';
@@ -16,12 +16,7 @@ export const guardOptions = {
   allowEmptySource: flag('With --delete: also when the source is empty'),
 };
 
-interface GuardValues {
-  readonly delete: boolean;
-  readonly yes: boolean;
-  readonly maxDelete: number | undefined;
-  readonly allowEmptySource: boolean;
-}
+type GuardValues = Values<typeof guardOptions>;
 
 async function isEmpty(context: Context, side: Side): Promise<boolean> {
   if (side.kind === 'local') return readdirSync(side.root).length === 0;

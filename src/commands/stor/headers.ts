@@ -1,5 +1,5 @@
 import type { Headers } from '../../api/message.ts';
-import { number, text, texts } from '../../cli/parameters.ts';
+import { number, text, texts, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { isStoredHeader, printMode } from '../../transfer/tree/headers.ts';
 import { printTime } from '../../transfer/local/time.ts';
@@ -12,13 +12,7 @@ export const storeOptions = {
   copies: number('Number of copies', { range: [1, 6] }),
 };
 
-/** Values of `storeOptions`. */
-export interface StoreValues {
-  readonly type: string | undefined;
-  readonly meta: readonly string[];
-  readonly header: readonly string[];
-  readonly copies: number | undefined;
-}
+export type StoreValues = Values<typeof storeOptions>;
 
 /** A header given as `name: value` or `name=value`. */
 function readHeader(given: string, separator: string): [string, string] {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../../cli/command.ts';
-import { flag, number, withTopic } from '../../cli/parameters.ts';
+import { flag, number, type Values, withTopic } from '../../cli/parameters.ts';
 import { createContradiction } from '../../base/errors.ts';
 import type { Row } from '../../output/kinds.ts';
 import type { Engine } from '../../transfer/engine.ts';
@@ -24,12 +24,7 @@ export const compareOptions = withTopic('compare', {
   links: linksOption,
 });
 
-interface CompareValues extends FilterValues {
-  readonly checksum: boolean;
-  readonly sizeOnly: boolean;
-  readonly headers: boolean;
-  readonly links: 'follow' | 'skip' | undefined;
-}
+type CompareValues = Values<typeof compareOptions> & FilterValues;
 
 export function chooseComparison({ checksum, sizeOnly }: CompareValues): Comparison {
   if (checksum && sizeOnly) throw createContradiction('--checksum', '--size-only');
@@ -48,15 +43,7 @@ export const copyOptions = {
   copy: flag('Copy bytes where links are refused'),
 };
 
-interface CopyValues {
-  readonly copies: number | undefined;
-  readonly modes: boolean;
-  readonly sparse: boolean;
-  readonly resetHeaders: boolean;
-  readonly copy: boolean;
-}
-
-export function readCopyOptions(options: CopyValues, mayUseParts: boolean): CopyOptions {
+export function readCopyOptions(options: Values<typeof copyOptions>, mayUseParts: boolean): CopyOptions {
   return {
     describe: async (source) => ({ 'content-type': await guessType(source.file), ...keepProperties(source, options.modes) }),
     copies: options.copies,

@@ -6,12 +6,12 @@ import { flag, maybe, one, text } from '../../cli/parameters.ts';
 import { canAsk } from '../../cli/prompt.ts';
 import { changeCommand, deleteCommand, isForbidden, listCommand, listFieldNames } from '../../cli/shapes.ts';
 import { waitForReads, waitOptions } from '../../cli/wait.ts';
-import { ApiError, UsageError } from '../../base/errors.ts';
+import { UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { record } from '../../output/kinds.ts';
 import { contactOptions } from '../account.ts';
 import { findUser, identifyUser, isIdLike, readUuid, requireUser } from '../../lookup/find.ts';
-import { isSame } from '../../rbac/settle.ts';
+import { isShownAs } from '../../rbac/settle.ts';
 import { userKeys } from './keys.ts';
 import { passwordOptions, readPassword } from './password.ts';
 
@@ -37,15 +37,12 @@ async function readFields(
 }
 
 /** Whether reads show a user as a write answered it. */
-async function isShown({ compute, account }: Context, written: User): Promise<boolean> {
-  const listed = (await compute.listUsers({ account })).find(({ id }) => id === written.id);
-  if (!isSame(listed, written)) return false;
-  try {
-    return isSame(await compute.getUser({ account, user: written.id }), written);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return false;
-    throw error;
-  }
+function isShown({ compute, account }: Context, written: User): Promise<boolean> {
+  return isShownAs(
+    written,
+    () => compute.listUsers({ account }),
+    () => compute.getUser({ account, user: written.id }),
+  );
 }
 
 const create = changeCommand({

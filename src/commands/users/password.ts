@@ -1,6 +1,6 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
-import { flag, text } from '../../cli/parameters.ts';
+import { flag, text, type Values } from '../../cli/parameters.ts';
 import { askSecret } from '../../cli/prompt.ts';
 import { createContradiction, UsageError } from '../../base/errors.ts';
 
@@ -9,11 +9,6 @@ export const passwordOptions = {
   passwordStdin: flag('Read the password from stdin'),
   passwordFile: text('Read the password from a file', { placeholder: 'FILE', values: 'file' }),
 };
-
-interface PasswordSource {
-  passwordStdin: boolean;
-  passwordFile: string | undefined;
-}
 
 const hint = 'give it with --password-stdin or --password-file';
 
@@ -26,7 +21,11 @@ export async function askNewPassword({ world }: Pick<Context, 'world'>, login: s
 }
 
 /** Reads a new password from where the options say, or asks for it. @throws {UsageError} where nobody can answer */
-export async function readPassword(context: Pick<Context, 'world'>, options: PasswordSource, login: string): Promise<string> {
+export async function readPassword(
+  context: Pick<Context, 'world'>,
+  options: Values<typeof passwordOptions>,
+  login: string,
+): Promise<string> {
   const { passwordStdin, passwordFile } = options;
   if (passwordStdin && passwordFile !== undefined) throw createContradiction('--password-stdin', '--password-file');
   if (!passwordStdin && passwordFile === undefined) return await askNewPassword(context, login, hint);

@@ -1,5 +1,5 @@
 import { command, type Context } from '../../../cli/command.ts';
-import { duration, flag, many, number, one } from '../../../cli/parameters.ts';
+import { duration, flag, many, number, one, type Values } from '../../../cli/parameters.ts';
 import { confirm } from '../../../cli/prompt.ts';
 import { NotFoundError, UsageError } from '../../../base/errors.ts';
 import { records, type Output, type Row } from '../../../output/kinds.ts';
@@ -50,17 +50,12 @@ async function* removeAll(
   tally.finish();
 }
 
-interface Values {
-  readonly yes: boolean;
-  readonly dryRun: boolean;
-}
-
 async function finish(
   context: Context,
   engine: Engine,
   homes: readonly SnapshotHome[],
   doomed: readonly Doomed[],
-  { yes, dryRun }: Values,
+  { yes, dryRun }: Values<typeof commonOptions>,
 ): Promise<Output | undefined> {
   if (dryRun) {
     if (wantsRows(context))
