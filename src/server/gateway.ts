@@ -26,6 +26,7 @@ import { followTasks } from './operator/follow-tasks.ts';
 import type { GatewayState } from './operator/gateway-metrics.ts';
 import { openWatch, type Watch, type WatchOptions } from './operator/watch.ts';
 import type { OwnAddresses, ServiceSettings } from './settings.ts';
+import { skip } from './store/skip.ts';
 
 type SharedOptions = Pick<
   LocalOptions,
@@ -80,16 +81,8 @@ function listTlsNames({ host, publicUrl, storPublicUrl }: GatewayOptions): strin
 async function nameServices(store: LocalStore, { datacenters, services }: OwnAddresses): Promise<void> {
   const rows = (urls: Readonly<Record<string, string>>) => Object.entries(urls).map(([name, url]) => ({ name, url }));
   await store.write(async (transaction) => {
-    await transaction
-      .insertInto('datacenters')
-      .values(rows(datacenters))
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
-    await transaction
-      .insertInto('services')
-      .values(rows(services))
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
+    await transaction.insertInto('datacenters').values(rows(datacenters)).onConflict(skip).execute();
+    await transaction.insertInto('services').values(rows(services)).onConflict(skip).execute();
   });
 }
 

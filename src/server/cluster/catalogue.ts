@@ -4,6 +4,7 @@ import type { CatalogueState, CatalogueStep, ImageDocument, LimitDocument, Packa
 import { withDatabase } from '../cluster-accounts.ts';
 import { operator } from '../seed/operator.ts';
 import { releaseContents } from '../storage/contents.ts';
+import { emptyImage } from '../store/empty-image.ts';
 import type { ImageRow, PackageRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { storeFiles, type FileSource } from './catalogue-files.ts';
@@ -82,15 +83,20 @@ async function readState(db: Db): Promise<CatalogueState> {
   };
 }
 
-/** The columns that fields of a package set. */
+/** The columns that are given. */
+function dropUndefined<T extends object>(columns: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}
+
 function packageColumns({ disks, flexible_disk: flexible, default: isDefault, ...fields }: Partial<PackageDocument>): Partial<PackageRow> {
-  const columns = {
+  return dropUndefined({
     ...fields,
     ...(disks !== undefined && { disks: JSON.stringify(disks) }),
     ...(flexible !== undefined && { flexible_disk: flexible ? 1 : 0 }),
     ...(isDefault !== undefined && { is_default: isDefault ? 1 : 0 }),
-  };
-  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+  });
 }
 
 async function createPackage(transaction: Transaction<Schema>, fields: PackageDocument): Promise<void> {
@@ -101,16 +107,14 @@ async function createPackage(transaction: Transaction<Schema>, fields: PackageDo
   await transaction.insertInto('packages').values(row).execute();
 }
 
-/** The columns that fields of an image set. */
 function imageColumns({ requirements, tags, file, published_at: published, ...fields }: Partial<ImageDocument>): Partial<ImageRow> {
-  const columns = {
+  return dropUndefined({
     ...fields,
     ...(requirements && { requirements: JSON.stringify(requirements) }),
     ...(tags && { tags: JSON.stringify(tags) }),
     ...(file && { files: JSON.stringify([file]) }),
     ...(published !== undefined && { published_at: Date.parse(published) }),
-  };
-  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined));
+  });
 }
 
 /** Contents of files of images, by their paths in the document. */
@@ -124,10 +128,8 @@ async function createImage(
 ): Promise<void> {
   const { name, version, os, type } = fields;
   const content = upload === undefined ? null : (contents.get(upload.path) ?? null);
-  const absent = { description: null, homepage: null, eula: null, origin: null, error: null, content };
-  const empty = { requirements: '{}', files: '[]', tags: '{}', acl: '[]' };
   const usual = { id: randomUUID(), owner: operator, public: 1, state: 'active', published_at: now };
-  const row: ImageRow = { ...absent, ...empty, ...usual, name, version, os, type, ...imageColumns(fields) };
+  const row: ImageRow = { ...emptyImage, ...usual, content, name, version, os, type, ...imageColumns(fields) };
   await transaction.insertInto('images').values(row).execute();
 }
 
@@ -165,41 +167,30 @@ async function setLimit(transaction: Transaction<Schema>, limit: LimitDocument):
   await transaction.insertInto('limits').values({ account: id, by, value, check, os, image }).execute();
 }
 
-async function execute(transaction: Transaction<Schema>, step: CatalogueStep, contents: FileContents, now: number): Promise<void> {
+async function execute(transaction: Transaction<Schema>, step: CatalogueStep, contents: FileContents, now: number): Promise<unknown> {
   switch (step.do) {
-    case 'setUrl':
-      await transaction
-        .insertInto(step.table)
-        .values({ name: step.name, url: step.url })
-        .onConflict((conflict) => conflict.column('name').doUpdateSet({ url: step.url }))
-        .execute();
-      break;
+    case 'setUrl': {
+      const insert = transaction.insertInto(step.table).values({ name: step.name, url: step.url });
+      return insert.onConflict((conflict) => conflict.column('name').doUpdateSet({ url: step.url })).execute();
+    }
     case 'removeUrl':
-      await transaction.deleteFrom(step.table).where('name', '=', step.name).execute();
-      break;
+      return transaction.deleteFrom(step.table).where('name', '=', step.name).execute();
     case 'createPackage':
-      await createPackage(transaction, step.fields);
-      break;
+      return createPackage(transaction, step.fields);
     case 'updatePackage':
-      await transaction.updateTable('packages').set(packageColumns(step.fields)).where('id', '=', step.id).execute();
-      break;
+      return transaction.updateTable('packages').set(packageColumns(step.fields)).where('id', '=', step.id).execute();
     case 'deletePackage':
-      await transaction.deleteFrom('packages').where('id', '=', step.id).execute();
-      break;
+      return transaction.deleteFrom('packages').where('id', '=', step.id).execute();
     case 'createImage':
-      await createImage(transaction, step, contents, now);
-      break;
+      return createImage(transaction, step, contents, now);
     case 'updateImage':
-      await updateImage(transaction, step, contents);
-      break;
+      return updateImage(transaction, step, contents);
     case 'deleteImage':
-      await deleteImage(transaction, step.id);
-      break;
+      return deleteImage(transaction, step.id);
     case 'setLimit':
-      await setLimit(transaction, step.limit);
-      break;
+      return setLimit(transaction, step.limit);
     case 'removeLimit':
-      await removeLimit(transaction, step.limit);
+      return removeLimit(transaction, step.limit);
   }
 }
 

@@ -21,6 +21,12 @@ const columns = {
 
 const fields = Object.keys(columns) as (keyof typeof columns)[];
 
+/** The columns of contact fields that nobody has filled in. */
+export const emptyContact = Object.fromEntries(Object.values(columns).map((column) => [column, null])) as Record<
+  (typeof columns)[keyof typeof columns],
+  null
+>;
+
 /** Contact fields of an account or sub-user as the API shows them: empty ones are left out, dates are ISO 8601. */
 export function showContact(row: ContactRow): Contact & { email: string; created: string; updated: string } {
   const filled = fields.map((field) => [field, row[columns[field]]] as const).filter(([, value]) => value !== null && value !== '');

@@ -7,6 +7,7 @@ import { creationCodes } from '../faults/failure.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { isUuid } from '../http/match.ts';
 import type { ImageCreationRow, MachineRow } from '../store/compute-schema.ts';
+import { emptyImage } from '../store/empty-image.ts';
 import type { ImageRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { makeImageFile } from './image-file.ts';
@@ -52,11 +53,7 @@ function refuseAtOnce(failure: string | undefined): void {
 async function describeImage(machine: MachineRow, fields: Partial<ImageRow>, { account, store }: Call): Promise<ImageRow> {
   const origin = await store.db.selectFrom('images').selectAll().where('id', '=', machine.image).executeTakeFirst();
   return {
-    description: null,
-    homepage: null,
-    eula: null,
-    acl: '[]',
-    tags: '{}',
+    ...emptyImage,
     name: '',
     version: '',
     ...fields,
@@ -66,12 +63,7 @@ async function describeImage(machine: MachineRow, fields: Partial<ImageRow>, { a
     owner: account.id,
     public: 0,
     state: 'creating',
-    published_at: null,
-    origin: null,
     requirements: origin?.requirements ?? '{}',
-    files: '[]',
-    error: null,
-    content: null,
   };
 }
 

@@ -3,6 +3,7 @@ import type { compute } from '../../api/compute.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { Package } from '../../api/resources.ts';
 import { ApiError } from '../../base/errors.ts';
+import { matchesPattern } from '../../base/wildcards.ts';
 import type { Call } from '../http/handler.ts';
 import type { PackageRow, Schema } from '../store/schema.ts';
 
@@ -25,21 +26,6 @@ function showPackage(row: PackageRow): Package {
     ...(row.flexible_disk === 1 && { flexible_disk: true }),
     default: row.is_default === 1,
   };
-}
-
-/** Whether a text fits a pattern in which `*` stands for any number of characters. */
-export function matchesPattern(text: string, pattern: string): boolean {
-  const [first = '', ...others] = pattern.split('*');
-  const last = others.pop();
-  if (last === undefined) return text === pattern;
-  if (!text.startsWith(first)) return false;
-  let offset = first.length;
-  for (const piece of others) {
-    const found = text.indexOf(piece, offset);
-    if (found === -1) return false;
-    offset = found + piece.length;
-  }
-  return text.length - last.length >= offset && text.endsWith(last);
 }
 
 function fits(row: PackageRow, filter: Filter): boolean {

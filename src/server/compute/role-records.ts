@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
+import { groupBy } from '../../base/group-by.ts';
 import type { Call } from '../http/handler.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { noteChange } from './staleness.ts';
@@ -42,24 +43,15 @@ function listMemberRows(db: Db, account: AccountRow) {
     .orderBy('role_members.position');
 }
 
-function groupBy<T extends { role: string }>(rows: readonly T[]): ReadonlyMap<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const row of rows) {
-    const group = groups.get(row.role);
-    if (group === undefined) groups.set(row.role, [row]);
-    else group.push(row);
-  }
-  return groups;
-}
-
 /** The roles of an account, the oldest first; only one of them where its id is given. */
 export async function listRoleRecords(db: Db, account: AccountRow, only?: string): Promise<RoleRecord[]> {
   const all = db.selectFrom('roles').select(['id', 'name']).where('account', '=', account.id).orderBy('created').orderBy('name');
   const roles = await (only === undefined ? all : all.where('id', '=', only)).execute();
   const policyRows = listPolicyRows(db, account);
   const memberRows = listMemberRows(db, account);
-  const policies = groupBy(await (only === undefined ? policyRows : policyRows.where('role_policies.role', '=', only)).execute());
-  const members = groupBy(await (only === undefined ? memberRows : memberRows.where('role_members.role', '=', only)).execute());
+  const ofRole = ({ role }: { role: string }): string => role;
+  const policies = groupBy(await (only === undefined ? policyRows : policyRows.where('role_policies.role', '=', only)).execute(), ofRole);
+  const members = groupBy(await (only === undefined ? memberRows : memberRows.where('role_members.role', '=', only)).execute(), ofRole);
   return roles.map(({ id, name }) => ({
     id,
     name,

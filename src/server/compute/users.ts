@@ -8,7 +8,7 @@ import { nameFields, noteAudit } from '../access/audit.ts';
 import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { assertRoom } from '../limit.ts';
 import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
-import { checkEmail, readContact, showContact } from './contact.ts';
+import { checkEmail, emptyContact, readContact, showContact } from './contact.ts';
 import { refuseUnknown } from './names.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
 import { listRoleRecords, noteRoles, type RoleRecord } from './role-records.ts';
@@ -82,18 +82,6 @@ async function checkFree(db: Kysely<Schema>, account: AccountRow, login: string,
     .executeTakeFirst();
   if (same !== undefined) throw new ApiError(409, 'InvalidArgument', `login: the account has a user "${login}" already`);
 }
-
-const emptyContact = {
-  company_name: null,
-  first_name: null,
-  last_name: null,
-  address: null,
-  postal_code: null,
-  city: null,
-  state: null,
-  country: null,
-  phone: null,
-};
 
 /** CreateUser. Errors: 409 `InvalidArgument` for a login that is taken or malformed, an e-mail address or a password that is none. */
 export const createUser: Handler<typeof compute.createUser> = async (input, call) => {

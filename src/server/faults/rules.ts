@@ -4,6 +4,7 @@ import { compute } from '../../api/compute.ts';
 import { storage } from '../../api/storage.ts';
 import { nearest } from '../../base/nearest.ts';
 import { NotFoundError, UsageError } from '../../base/errors.ts';
+import { matchesPattern } from '../../base/wildcards.ts';
 import { imageCreation, readFailureOf, type Failure } from './failure.ts';
 
 /** What rules look at. */
@@ -74,21 +75,6 @@ function createRandom(seed: number): () => number {
   };
 }
 
-/** Whether a path has the parts of a pattern between its stars, in their order. */
-function fitsPattern(pattern: string, path: string): boolean {
-  const [first = '', ...rest] = pattern.split('*');
-  const last = rest.pop();
-  if (last === undefined) return path === pattern;
-  if (!path.startsWith(first)) return false;
-  let at = first.length;
-  for (const part of rest) {
-    const found = path.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return path.length - last.length >= at && path.endsWith(last);
-}
-
 function decodePath(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -144,7 +130,7 @@ function show({ id, words, injected, left }: Rule): FaultState {
 function fits({ words }: Rule, { action, account, path }: FaultSubject): boolean {
   if (words.operation !== action && !(words.operation === '*' && action !== imageCreation)) return false;
   if (words.account !== undefined && words.account !== account) return false;
-  return words.path === undefined || fitsPattern(words.path, decodePath(path));
+  return words.path === undefined || matchesPattern(decodePath(path), words.path);
 }
 
 /** One rule of a group is taken for a request: the first that is due. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { BodyTooLarge, readAll, type Request } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
+import { groupBy } from '../../base/group-by.ts';
 import { LimitReached } from '../limit.ts';
 
 /** Named values as a request carries them: text, lists of texts where a name came twice, or any JSON value. */
@@ -13,13 +14,8 @@ function refuse(message: string): ApiError {
 
 /** Pairs as an object; a name that comes twice has a list. */
 export function collectPairs(pairs: Iterable<readonly [string, unknown]>): Parameters {
-  const lists = new Map<string, unknown[]>();
-  for (const [name, value] of pairs) {
-    const list = lists.get(name);
-    if (list === undefined) lists.set(name, [value]);
-    else list.push(value);
-  }
-  return Object.fromEntries([...lists].map(([name, list]) => [name, list.length === 1 ? list[0] : list]));
+  const lists = [...groupBy(pairs, ([name]) => name)].map(([name, group]) => [name, group.map(([, value]) => value)] as const);
+  return Object.fromEntries(lists.map(([name, list]) => [name, list.length === 1 ? list[0] : list]));
 }
 
 function parseJson(text: string): Parameters {

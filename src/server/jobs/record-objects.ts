@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
 import { ApiError } from '../../base/errors.ts';
+import { groupBy } from '../../base/group-by.ts';
 import type { ServiceSettings } from '../settings.ts';
 import { releaseContents, type Garbage } from '../storage/contents.ts';
 import { ensureDirectory, findForWriting, findObstacle, putEntry, refuseDirectory, type Found } from '../storage/entries.ts';
@@ -15,17 +16,6 @@ import { failOutput } from './collect-outputs.ts';
 import { openOutputRoom, type OutputRoom, type Placed } from './output-room.ts';
 import type { Failure, NamedObject, NewObject } from './outcome.ts';
 import type { Result } from './result.ts';
-
-/** Items by what `keyOf` says of them, in their order. */
-export function groupBy<T, K>(list: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of list) {
-    const group = groups.get(keyOf(item));
-    if (group) group.push(item);
-    else groups.set(keyOf(item), [item]);
-  }
-  return groups;
-}
 
 /** Writes the contents of objects that stand in rows. */
 async function putRows(transaction: Transaction<Schema>, objects: readonly NewObject[]): Promise<void> {

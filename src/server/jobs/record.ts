@@ -1,4 +1,5 @@
 import { sql, type RawBuilder, type Transaction } from 'kysely';
+import { groupBy } from '../../base/group-by.ts';
 import type { ServiceSettings } from '../settings.ts';
 import { discardContents, removeGarbage, type Garbage } from '../storage/contents.ts';
 import { listRows, listValues } from '../store/list-rows.ts';
@@ -8,7 +9,7 @@ import type { ActiveJob } from './active-job.ts';
 import { describeFailure, fillTemplate, type Failed } from './error-record.ts';
 import { lockJob } from './find.ts';
 import { claimedState, isHeld } from './leases.ts';
-import { groupBy, listContents, putNamed, putObjects, settleObjects } from './record-objects.ts';
+import { listContents, putNamed, putObjects, settleObjects } from './record-objects.ts';
 import { addPhaseInputs, advancePhases, listPhases, updatePhase, type PhaseInput } from './progress.ts';
 import type { Result } from './result.ts';
 

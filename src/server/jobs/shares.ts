@@ -1,5 +1,5 @@
+import { groupBy } from '../../base/group-by.ts';
 import type { ActiveJob } from './active-job.ts';
-import { groupBy } from './record-objects.ts';
 
 /** Whose task comes next: accounts share the slots of an engine evenly, and the jobs of an account share what it gets. */
 

@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { streamOf, type Body, type Reply } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import { ApiError, isSystemError, UsageError } from '../../base/errors.ts';
+import { groupBy } from '../../base/group-by.ts';
 import { nearest } from '../../base/nearest.ts';
 import { ConnectionClosed } from '../faults/inject.ts';
 import type { Service } from '../http/serve.ts';
@@ -173,17 +174,6 @@ function readOrClose(file: string, descriptor: number): Index {
   }
 }
 
-function groupByKey(all: readonly Indexed[]): ReadonlyMap<string, readonly Indexed[]> {
-  const groups = new Map<string, Indexed[]>();
-  for (const each of all) {
-    const key = keyOf(each.key);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [each]);
-    else group.push(each);
-  }
-  return groups;
-}
-
 /** Of the exchanges that are alike but for their bodies, the first of this body that was not used. */
 function choose(alike: readonly Indexed[], { sha256, method }: RequestKey): Indexed | undefined {
   // The cloud may have answered before it had read the body.
@@ -201,7 +191,7 @@ const pingPath = '/--ping';
 export function openReplay(file: string): Replay {
   const descriptor = open(file);
   const { header, all } = readOrClose(file, descriptor);
-  const byKey = groupByKey(all);
+  const byKey = groupBy(all, ({ key }) => keyOf(key));
   const unmatched: string[] = [];
   const load = ({ at, length }: Indexed): Exchange => {
     const line = Buffer.alloc(length);

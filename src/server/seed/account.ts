@@ -6,6 +6,7 @@ import { UsageError } from '../../base/errors.ts';
 import { writePrivate } from '../../base/private-files.ts';
 import { listKeysOf, selectKeys } from '../access/accounts.ts';
 import { findWeakness } from '../access/key-strength.ts';
+import { emptyContact } from '../compute/contact.ts';
 import { createRoots } from '../storage/entries.ts';
 import type { AccountRow, KeyRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -37,15 +38,7 @@ function describeAccount({ login, now, email, id = randomUUID() }: AccountSeed):
     id,
     login,
     email: email ?? `${login}@example.com`,
-    company_name: null,
-    first_name: null,
-    last_name: null,
-    address: null,
-    postal_code: null,
-    city: null,
-    state: null,
-    country: null,
-    phone: null,
+    ...emptyContact,
     cns_enabled: 0,
     default_network: null,
     status: 'enabled',

@@ -1,4 +1,6 @@
 import type { Transaction } from 'kysely';
+import { emptyImage } from '../store/empty-image.ts';
+import { skip } from '../store/skip.ts';
 import { operator } from './operator.ts';
 import { ensureDirectory } from '../storage/entries.ts';
 import { placeOf } from '../storage/paths.ts';
@@ -7,12 +9,7 @@ import type { ImageRow, PackageRow, Schema } from '../store/schema.ts';
 const month = 30 * 24 * 60 * 60 * 1000;
 const firstPublished = Date.UTC(2025, 0, 15, 9, 30);
 
-interface ImageSample {
-  id: string;
-  name: string;
-  version: string;
-  os: string;
-  type: string;
+interface ImageSample extends Pick<ImageRow, 'id' | 'name' | 'version' | 'os' | 'type'> {
   description: string;
   /** Bytes of its file. */
   size: number;
@@ -21,13 +18,15 @@ interface ImageSample {
   tags?: object;
 }
 
+const container = { os: 'smartos', type: 'zone-dataset' };
+const linuxContainer = { os: 'linux', type: 'lx-dataset', requirements: { brand: 'lx' } };
+
 const imageSamples: readonly ImageSample[] = [
   {
     id: '61fd44f6-b986-44cb-ab14-31249df98718',
     name: 'base-64',
     version: '24.4.0',
-    os: 'smartos',
-    type: 'zone-dataset',
+    ...container,
     description: 'A 64-bit container with the most common packages.',
     size: 158_912_341,
     tags: { role: 'os', group: 'base-64' },
@@ -36,8 +35,7 @@ const imageSamples: readonly ImageSample[] = [
     id: '04f66d5e-0a32-4af3-a1f9-3bd80f95f0e1',
     name: 'base-64',
     version: '25.2.0',
-    os: 'smartos',
-    type: 'zone-dataset',
+    ...container,
     description: 'A 64-bit container with the most common packages.',
     size: 163_301_229,
     tags: { role: 'os', group: 'base-64' },
@@ -46,8 +44,7 @@ const imageSamples: readonly ImageSample[] = [
     id: '9e558b5d-047d-4d93-bdbb-844204233b3a',
     name: 'minimal-64',
     version: '25.2.0',
-    os: 'smartos',
-    type: 'zone-dataset',
+    ...container,
     description: 'A 64-bit container with next to nothing in it.',
     size: 41_233_870,
     tags: { role: 'os', group: 'minimal' },
@@ -56,33 +53,27 @@ const imageSamples: readonly ImageSample[] = [
     id: '6dde5688-3102-4ad6-90a9-72d91fe7d1e5',
     name: 'debian-12',
     version: '20250401',
-    os: 'linux',
-    type: 'lx-dataset',
+    ...linuxContainer,
     description: 'Debian 12 in a container.',
     size: 112_480_003,
-    requirements: { brand: 'lx' },
     tags: { role: 'os', kernel_version: '5.10.0' },
   },
   {
     id: '74afeca4-5dc6-4b6a-b6d3-b647a37ebf14',
     name: 'ubuntu-24.04',
     version: '20250611',
-    os: 'linux',
-    type: 'lx-dataset',
+    ...linuxContainer,
     description: 'Ubuntu 24.04 in a container.',
     size: 127_991_820,
-    requirements: { brand: 'lx' },
     tags: { role: 'os', kernel_version: '5.10.0' },
   },
   {
     id: 'e3a8212b-9556-4809-93a7-46ef9f127842',
     name: 'alpine-3',
     version: '3.21.0',
-    os: 'linux',
-    type: 'lx-dataset',
+    ...linuxContainer,
     description: 'Alpine 3 in a container.',
     size: 9_113_022,
-    requirements: { brand: 'lx' },
     tags: { role: 'os' },
   },
   {
@@ -91,9 +82,9 @@ const imageSamples: readonly ImageSample[] = [
     version: '20250615',
     os: 'linux',
     type: 'zvol',
+    requirements: { brand: 'bhyve', min_memory: 512 },
     description: 'Debian 12 in a virtual machine.',
     size: 302_188_456,
-    requirements: { brand: 'bhyve', min_memory: 512 },
     tags: { role: 'os' },
   },
   {
@@ -102,9 +93,9 @@ const imageSamples: readonly ImageSample[] = [
     version: '20250720',
     os: 'bsd',
     type: 'zvol',
+    requirements: { brand: 'bhyve', min_memory: 512 },
     description: 'FreeBSD 14 in a virtual machine.',
     size: 412_055_310,
-    requirements: { brand: 'bhyve', min_memory: 512 },
     tags: { role: 'os' },
   },
   {
@@ -113,27 +104,25 @@ const imageSamples: readonly ImageSample[] = [
     version: '20250801',
     os: 'windows',
     type: 'zvol',
+    requirements: { brand: 'kvm', min_memory: 4096, password: true },
     description: 'Windows Server 2022 in a virtual machine.',
     size: 4_912_660_480,
-    requirements: { brand: 'kvm', min_memory: 4096, password: true },
   },
   {
     id: 'dda1ff40-a30b-4d35-bc23-77c18aa56e55',
     name: 'postgres',
     version: '16.3.0',
-    os: 'smartos',
-    type: 'zone-dataset',
+    ...container,
+    requirements: { min_memory: 1024 },
     description: 'A database server, ready to run.',
     size: 231_745_120,
-    requirements: { min_memory: 1024 },
     tags: { role: 'database' },
   },
   {
     id: '2e98d44b-36c9-4115-bcd9-b66565a49aaf',
     name: 'base-32',
     version: '14.4.2',
-    os: 'smartos',
-    type: 'zone-dataset',
+    ...container,
     description: 'A 32-bit container, kept for instances that still use it.',
     size: 133_002_917,
     state: 'disabled',
@@ -145,6 +134,7 @@ function makeImage(sample: ImageSample, index: number): ImageRow {
   // Nobody downloads the file of a sample; its digest only has to look like one and stay the same.
   const sha1 = id.replaceAll('-', '').padEnd(40, '0');
   return {
+    ...emptyImage,
     id,
     name,
     version,
@@ -155,15 +145,9 @@ function makeImage(sample: ImageSample, index: number): ImageRow {
     owner: operator,
     public: 1,
     published_at: firstPublished + index * month,
-    homepage: null,
-    eula: null,
-    origin: null,
     requirements: JSON.stringify(requirements),
     files: JSON.stringify([{ compression: 'gzip', sha1, size }]),
     tags: JSON.stringify(tags),
-    acl: '[]',
-    error: null,
-    content: null,
   };
 }
 
@@ -207,9 +191,6 @@ const networks = [
   { id: '8a3ee67a-1a45-43ea-b686-4d3dc9b78a06', name: 'external' },
   { id: '62253da7-2df6-4d34-9308-7428572f2323', name: 'internal' },
 ];
-
-/** What is there stays as it is. */
-const skip = <T>(conflict: { doNothing(): T }): T => conflict.doNothing();
 
 /** Puts the sample images, packages and networks into a store that are not there. Their ids are the same in every store. */
 export async function seedCloud(transaction: Transaction<Schema>): Promise<void> {

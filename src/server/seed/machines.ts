@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { LimitRow, MachineRow } from '../store/compute-schema.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
+import { skip } from '../store/skip.ts';
 
 type Sample = readonly [id: string, name: string, image: string, os: string, brand: string, pkg: string, memory: number, disk: number];
 
@@ -38,11 +39,8 @@ function makeMachine([id, name, image, os, brand, pkg, memory, disk]: Sample, ac
  * where the plug-in is on.
  */
 export async function seedMachines(transaction: Transaction<Schema>, account: AccountRow, now: number): Promise<void> {
-  await transaction
-    .insertInto('machines')
-    .values(samples.map((sample) => makeMachine(sample, account, now)))
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+  const machines = samples.map((sample) => makeMachine(sample, account, now));
+  await transaction.insertInto('machines').values(machines).onConflict(skip).execute();
   const known = await transaction.selectFrom('limits').select('by').where('account', '=', account.id).executeTakeFirst();
   if (known) return;
   await transaction

@@ -3,6 +3,7 @@ import { sliceList } from '../../../base/batches.ts';
 import { ApiError, LocalError, UsageError } from '../../../base/errors.ts';
 import { countRows } from '../../store/count-rows.ts';
 import type { AccountRow, Schema } from '../../store/schema.ts';
+import { skip } from '../../store/skip.ts';
 import type { Store } from '../../store/store.ts';
 import { noteOperator } from '../note-operator.ts';
 
@@ -39,7 +40,7 @@ async function copyTable(from: Kysely<Schema>, to: Transaction<Schema>, table: (
   const rows = (await readRows(from, table, order)).map(({ sequence: _sequence, ...row }) => row);
   for (const batch of sliceList(rows, batchSize)) {
     const insert = to.insertInto(table as 'networks').values(batch as never[]);
-    await (shared.has(table) ? insert.onConflict((conflict) => conflict.doNothing()) : insert).execute();
+    await (shared.has(table) ? insert.onConflict(skip) : insert).execute();
   }
 }
 

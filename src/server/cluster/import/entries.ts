@@ -8,6 +8,7 @@ import { isCompressed } from '../../store/compressed-bytes.ts';
 import { isAmong } from '../../store/list-rows.ts';
 import { insertRow, type RowBytes } from '../../store/row-bytes.ts';
 import type { EntryRow, Schema } from '../../store/schema.ts';
+import { skip } from '../../store/skip.ts';
 import type { Store } from '../../store/store.ts';
 
 /** The entries of the object storage with their contents: links share one. */
@@ -144,12 +145,7 @@ async function copyContents(
 }
 
 async function insertEntries(transaction: Transaction<Schema>, rows: readonly EntryRow[]): Promise<void> {
-  const added = await transaction
-    .insertInto('entries')
-    .values(rows)
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('parent')
-    .execute();
+  const added = await transaction.insertInto('entries').values(rows).onConflict(skip).returning('parent').execute();
   if (added.length < rows.length) throw new LocalError('another import of the same data directory runs', { hint: 'let it end' });
   await countInParents(transaction, added, 1);
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { LocalError } from '../../../base/errors.ts';
 import { storeImageFile } from '../../compute/image-file.ts';
 import type { ImageRow } from '../../store/schema.ts';
+import { skip } from '../../store/skip.ts';
 import type { Store } from '../../store/store.ts';
 
 interface FileRecord {
@@ -47,22 +48,10 @@ export async function copyImages(from: Store, to: Store): Promise<CopiedImages> 
     if (content !== null && copied !== null) contents.set(content, copied);
     if (there) continue;
     const values = { ...row, content: copied };
-    await to.write((transaction) =>
-      transaction
-        .insertInto('images')
-        .values(values)
-        .onConflict((conflict) => conflict.doNothing())
-        .execute(),
-    );
+    await to.write((transaction) => transaction.insertInto('images').values(values).onConflict(skip).execute());
   }
   const creations = await from.db.selectFrom('image_creations').selectAll().execute();
   for (const creation of creations)
-    await to.write((transaction) =>
-      transaction
-        .insertInto('image_creations')
-        .values(creation)
-        .onConflict((conflict) => conflict.doNothing())
-        .execute(),
-    );
+    await to.write((transaction) => transaction.insertInto('image_creations').values(creation).onConflict(skip).execute());
   return { images: rows.length, contents };
 }

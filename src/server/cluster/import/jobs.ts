@@ -3,6 +3,7 @@ import { checkInterrupted } from '../../../base/errors.ts';
 import { jobTables } from '../../jobs/old-jobs.ts';
 import { countRows } from '../../store/count-rows.ts';
 import type { Schema } from '../../store/schema.ts';
+import { skip } from '../../store/skip.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Records of jobs that are done, and uploads: what is known of them beside the object storage. */
@@ -34,7 +35,7 @@ async function addRows({ to }: RecordCopy, table: keyof Schema, rows: readonly R
     transaction
       .insertInto(table as 'networks')
       .values(rows as never[])
-      .onConflict((conflict) => conflict.doNothing())
+      .onConflict(skip)
       .execute(),
   );
 }

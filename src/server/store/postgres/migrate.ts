@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely';
 import { LocalError } from '../../../base/errors.ts';
 import { steps, type StepTable } from '../migrations.ts';
 import type { Schema } from '../schema.ts';
+import { skip } from '../skip.ts';
 import { countEarlier } from '../usage.ts';
 import { createColumnTypes } from './column-types.ts';
 import { isRepeatable } from './errors.ts';
@@ -18,11 +19,7 @@ async function createStepTable(database: Kysely<StepTable>): Promise<void> {
     await sql`select pg_advisory_xact_lock(${tableLock})`.execute(db);
     await sql`create table if not exists steps (number bigint primary key, done bigint not null)`.execute(db);
     const row = { number: lockRow, done: 0 };
-    await db
-      .insertInto('steps')
-      .values(row)
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
+    await db.insertInto('steps').values(row).onConflict(skip).execute();
   });
 }
 

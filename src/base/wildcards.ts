@@ -1,0 +1,14 @@
+/** Whether a text fits a pattern in which `*` stands for any number of characters. */
+export function matchesPattern(text: string, pattern: string): boolean {
+  const [first = '', ...others] = pattern.split('*');
+  const last = others.pop();
+  if (last === undefined) return text === pattern;
+  if (!text.startsWith(first)) return false;
+  let offset = first.length;
+  for (const piece of others) {
+    const found = text.indexOf(piece, offset);
+    if (found === -1) return false;
+    offset = found + piece.length;
+  }
+  return text.length - last.length >= offset && text.endsWith(last);
+}
