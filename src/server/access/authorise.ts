@@ -4,6 +4,7 @@ import { ApiError } from '../../base/errors.ts';
 import { explainDecision } from '../../policy/explain.ts';
 import { isExhausted } from '../../policy/budget.ts';
 import { activateRoles, administratorRole, decide, type Decision, type DecisionInput, type DecisionResource } from '../../policy/decide.ts';
+import { showCaller } from '../http/request-log.ts';
 import { assertEnabled } from './account-status.ts';
 import { isPresigned } from './authenticate.ts';
 import { findRoleIds, findRoleNames, listMemberships, loadPolicies, splitNames } from './caller-roles.ts';
@@ -93,7 +94,7 @@ async function assertRolesNamed({ store, operation, account, caller, named }: At
   if (wrong === undefined) return;
   const problem = isAccount
     ? `the account ${account.login} has no role`
-    : `${nameCaller(caller)} is no member of a role of ${account.login} named`;
+    : `${showCaller(caller)} is no member of a role of ${account.login} named`;
   throw new ApiError(409, 'InvalidRole', `${problem} "${wrong}"`);
 }
 
@@ -145,16 +146,12 @@ function createDecisionError(
   limit: 'decisionSteps' | 'decisionBytes',
 ): LimitReached {
   const most = `${limitOf(settings, limit)} ${limit === 'decisionSteps' ? 'steps' : 'bytes of rules'}`;
-  const message = `${nameCaller(caller)} is not allowed to ${operation.action}: deciding by the rules of its roles takes more than ${most}`;
+  const message = `${showCaller(caller)} is not allowed to ${operation.action}: deciding by the rules of its roles takes more than ${most}`;
   return new LimitReached(403, operation.service === 'compute' ? 'NotAuthorized' : 'AuthorizationFailed', message, limit);
 }
 
 /** Whoever a signature proves. */
 type Signer = Exclude<Caller, { kind: 'anonymous' }>;
-
-function nameCaller(caller: Signer): string {
-  return caller.kind === 'account' ? caller.account.login : `${caller.account.login}/${caller.user.login}`;
-}
 
 /** The refusal of a request without a signature: the same for what is there, what is not, and accounts that are none. */
 export function createAnonymousError(path: string): ApiError {
@@ -173,7 +170,7 @@ function refuse({ caller, operation, path }: Attempt, judgement: Judgement | und
     return new ApiError(403, 'NotAuthorized', `You do not have permission to access ${path} (${operation.action})`, { hint });
   }
   const code = (judgement?.isTagged ?? true) ? 'AuthorizationFailed' : 'NoMatchingRoleTag';
-  return new ApiError(403, code, `${nameCaller(caller)} is not allowed to access ${path} (${operation.action})`, { hint });
+  return new ApiError(403, code, `${showCaller(caller)} is not allowed to access ${path} (${operation.action})`, { hint });
 }
 
 /**

@@ -1,5 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import type { ServiceName } from '../../api/operation.ts';
+import { setNewest } from '../../base/newest.ts';
+import { createBuckets, type Taken } from '../http/throttle.ts';
 import { LimitReached, limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
 import { isPostgres } from '../store/engine-of.ts';
@@ -11,13 +13,6 @@ import type { AccountRow, Schema } from '../store/schema.ts';
  * Where several gateways serve an account, the bucket is a row of the database, from which each takes tokens for a tenth of a second, so
  * that few requests wait for the database, and none that is refused. Tokens that a gateway has not used after a second are lost.
  */
-
-/** Tokens that were taken from the bucket of an account. */
-interface Taken {
-  readonly granted: number;
-  /** In the bucket, after that. */
-  readonly left: number;
-}
 
 /** Takes up to `want` tokens from the bucket of an account, which gets `rate` a second and holds that many. */
 export type TakeTokens = (account: string, rate: number, want: number) => Promise<Taken>;
@@ -58,23 +53,8 @@ function takeShared(db: Kysely<Schema>): TakeTokens {
 
 /** Takes tokens from buckets of this process. @param now milliseconds */
 export function takeOwn(now: () => number): TakeTokens {
-  const buckets = new Map<string, { left: number; at: number }>();
-  return async (account, rate, want) => {
-    const time = now();
-    const { left: before, at } = buckets.get(account) ?? { left: rate, at: time };
-    const filled = Math.min(rate, before + ((time - at) / 1000) * rate);
-    const granted = Math.min(want, Math.floor(filled));
-    forgetOldest(buckets, account);
-    buckets.set(account, { left: filled - granted, at: time });
-    return { granted, left: filled - granted };
-  };
-}
-
-/** Makes room for a key, which becomes the newest. */
-function forgetOldest(map: Map<string, unknown>, key: string): void {
-  map.delete(key);
-  const [oldest] = map.keys();
-  if (map.size >= mostShares && oldest !== undefined) map.delete(oldest);
+  const take = createBuckets(now);
+  return async (account, rate, want) => take(account, rate, want);
 }
 
 /** Lets a request of an account pass, or throws. */
@@ -97,8 +77,7 @@ export function createRateLimit(settings: ServiceSettings, take: TakeTokens, now
     const rate = own ?? limitOf(settings, 'accountRequests');
     if (rate === Infinity) return;
     const share = shares.get(id) ?? { tokens: 0, end: 0, emptyUntil: 0, taking: undefined };
-    forgetOldest(shares, id);
-    shares.set(id, share);
+    setNewest(shares, id, share, mostShares);
     for (;;) {
       const time = now();
       if (share.tokens >= 1 && time < share.end) {

@@ -189,7 +189,7 @@ async function execute(transaction: Transaction<Schema>, step: CatalogueStep, co
       return deleteImage(transaction, step.id);
     case 'setLimit':
       return setLimit(transaction, step.limit);
-    case 'removeLimit':
+    default:
       return removeLimit(transaction, step.limit);
   }
 }

@@ -1,10 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import type { PublicKey } from '../../auth/public-key.ts';
-import { ApiError } from '../../base/errors.ts';
+import type { ApiError } from '../../base/errors.ts';
 import type { Call } from '../http/handler.ts';
 import { isCheap } from '../access/key-strength.ts';
 import { assertWithinLimit } from '../limit.ts';
 import { readExtensions, type CertificateExtensions } from './certificate-extensions.ts';
+import { refuseField } from './names.ts';
 
 /** What is kept of an attestation: JSON of the certificates and, where the chain is believed, of the factors. */
 export interface Attestation {
@@ -18,9 +19,7 @@ interface Certified extends CertificateExtensions {
 }
 
 function refuse(message: string): ApiError {
-  return new ApiError(409, 'InvalidArgument', `attestation: ${message}`, {
-    errors: [{ field: 'attestation', code: 'InvalidArgument', message }],
-  });
+  return refuseField('attestation', message, `attestation: ${message}`);
 }
 
 function parseCertificate(pem: string, index: number): Certified {

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import { writeAliases } from '../../api/aliases.ts';
 import type { compute } from '../../api/compute.ts';
@@ -8,7 +8,7 @@ import { ApiError } from '../../base/errors.ts';
 import type { Call, Handler } from '../http/handler.ts';
 import { newestVersion } from '../http/version.ts';
 import { releaseContents, removeGarbage, type Garbage } from '../storage/contents.ts';
-import { findEntry, findForWriting, putEntry, refuseDirectory } from '../storage/entries.ts';
+import { describeStored, findEntry, findForWriting, putEntry, refuseDirectory } from '../storage/entries.ts';
 import { chooseObjectHeaders, defaultCopies } from '../storage/headers.ts';
 import { childOf, placeOf, placeOfAbsolute, parentOf, refuseRoot, refuseUploads, type Place } from '../storage/paths.ts';
 import { assertQuota, growthOf } from '../storage/quota.ts';
@@ -83,12 +83,7 @@ async function putFile(transaction: Transaction<Schema>, place: Place, bytes: St
   const { parent, entry } = await findForWriting(transaction, place);
   refuseDirectory(place, entry);
   await putEntry(transaction, place, entry, {
-    type: 'object',
-    etag: randomUUID(),
-    mtime: call.now(),
-    size: bytes.size,
-    md5: bytes.md5,
-    content: bytes.id,
+    ...describeStored(bytes, call.now()),
     copies: defaultCopies,
     headers: JSON.stringify(chooseObjectHeaders({ 'content-type': type }, place)),
     role_tags: entry?.role_tags ?? parent.role_tags,

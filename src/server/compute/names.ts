@@ -32,6 +32,11 @@ export async function checkFree(
   throw new ApiError(409, 'InvalidArgument', `name: the account has a ${kind} "${name}" already`);
 }
 
+/** The error for a field whose value cannot be. @param whole the message, where it is not that of the field with its name */
+export function refuseField(field: string, message: string, whole = `${field} ${message}`): ApiError {
+  return new ApiError(409, 'InvalidArgument', whole, { errors: [{ field, code: 'InvalidArgument', message }] });
+}
+
 /** The error for something that a path names and that is not there. */
 export function refuseUnknown(kind: string, name: string): ApiError {
   return new ApiError(404, 'ResourceNotFound', `${kind} ${name} does not exist`);

@@ -1,5 +1,5 @@
 import { randomBytes, scrypt } from 'node:crypto';
-import { ApiError } from '../../base/errors.ts';
+import { refuseField } from './names.ts';
 
 /** Cost, block size and parallelization of scrypt: some 50 ms and 16 MiB for each attempt at guessing. */
 const parameters = { N: 16_384, r: 8, p: 1 };
@@ -14,9 +14,7 @@ function derive(password: string, salt: Buffer): Promise<Buffer> {
 /** @throws {ApiError} 409 `InvalidArgument` for a password that is too short or has no letter or no digit. */
 export function checkPassword(password: string): void {
   if (Array.from(password).length >= 7 && /\p{L}/u.test(password) && /\d/u.test(password)) return;
-  throw new ApiError(409, 'InvalidArgument', 'password must have at least 7 characters, a letter and a digit among them', {
-    errors: [{ field: 'password', code: 'InvalidArgument', message: 'must have at least 7 characters, a letter and a digit among them' }],
-  });
+  throw refuseField('password', 'must have at least 7 characters, a letter and a digit among them');
 }
 
 /** A password as it is kept: `scrypt$N$r$p$salt$hash`, salt and hash in Base64. */

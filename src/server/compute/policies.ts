@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { compute } from '../../api/compute.ts';
 import type { Policy } from '../../api/resources.ts';
-import { ApiError } from '../../base/errors.ts';
+import type { ApiError } from '../../base/errors.ts';
 import { parseRule } from '../../policy/parser.ts';
 import { countComparisons } from '../../policy/rule.ts';
 import { PolicySyntaxError } from '../../policy/syntax-error.ts';
@@ -13,7 +13,7 @@ import { isUuid } from '../http/match.ts';
 import type { ServiceSettings } from '../settings.ts';
 import type { PolicyRow } from '../store/compute-schema.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
-import { checkFree, readName, refuseUnknown } from './names.ts';
+import { checkFree, readName, refuseField, refuseUnknown } from './names.ts';
 import { noteRoles } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
 import { clearTags } from './tags.ts';
@@ -47,7 +47,7 @@ export const getPolicy: Handler<typeof compute.getPolicy> = async ({ policy: nam
 };
 
 function refuseRules(message: string): ApiError {
-  return new ApiError(409, 'InvalidArgument', message, { errors: [{ field: 'rules', code: 'InvalidArgument', message }] });
+  return refuseField('rules', message, message);
 }
 
 function checkRule(rule: string, index: number, settings: ServiceSettings): void {

@@ -9,7 +9,7 @@ import { Answer, type Call, type Handler } from '../http/handler.ts';
 import { assertRoom } from '../limit.ts';
 import type { AccountRow, Schema, UserRow } from '../store/schema.ts';
 import { checkEmail, emptyContact, readContact, showContact } from './contact.ts';
-import { refuseUnknown } from './names.ts';
+import { refuseField, refuseUnknown } from './names.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
 import { listRoleRecords, noteRoles, type RoleRecord } from './role-records.ts';
 import { noteChange, showPast } from './staleness.ts';
@@ -67,9 +67,7 @@ export const getUser: Handler<typeof compute.getUser> = async ({ user: name, mem
 
 function checkLogin(login: string): void {
   if (/^[a-z][a-z0-9_.@-]{2,31}$/iu.test(login)) return;
-  throw new ApiError(409, 'InvalidArgument', 'login must be a letter, then letters, digits, _ . @ -, 3 to 32 characters', {
-    errors: [{ field: 'login', code: 'InvalidArgument', message: 'must be a letter, then letters, digits, _ . @ -, 3 to 32 characters' }],
-  });
+  throw refuseField('login', 'must be a letter, then letters, digits, _ . @ -, 3 to 32 characters');
 }
 
 async function checkFree(db: Kysely<Schema>, account: AccountRow, login: string, id: string): Promise<void> {

@@ -1,10 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { UsageError } from '../../base/errors.ts';
-
-/** IPv4 addresses that come in over an IPv6 socket as IPv4. */
-function unmap(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/u, '');
-}
+import { showAddress } from './request-log.ts';
 
 /**
  * Whether an address is in one of these ranges.
@@ -22,7 +18,7 @@ export function readAddressRanges(ranges: readonly string[]): (address: string) 
     list.addSubnet(address, Number(bits ?? most), family);
   }
   return (given) => {
-    const address = unmap(given);
+    const address = showAddress({ remoteAddress: given });
     return isIP(address) !== 0 && list.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
   };
 }

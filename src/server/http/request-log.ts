@@ -1,7 +1,7 @@
 import type { Request } from '../../api/message.ts';
 import type { ServiceName } from '../../api/operation.ts';
+import type { Exchange } from './exchange.ts';
 import type { Caller, Connection } from './handler.ts';
-import type { LimitReached } from '../limit.ts';
 import { redactTarget } from './redact-target.ts';
 import { createRepeatedLog } from './repeated-log.ts';
 
@@ -30,12 +30,7 @@ export function showCaller(caller: Caller | undefined): string {
 }
 
 /** What the log says of a request beside its first line. */
-interface Logged {
-  readonly requestId: string;
-  readonly connection: Connection;
-  readonly caller?: Caller;
-  readonly limit?: LimitReached;
-}
+type Logged = Pick<Exchange, 'requestId' | 'connection' | 'caller' | 'limit'>;
 
 /**
  * Makes the function that logs requests: service, method, target, status, request id, caller, address. Who has no valid signature cannot

@@ -1,9 +1,6 @@
 import type { ServiceName } from '../../api/operation.ts';
-import type { ApiError } from '../../base/errors.ts';
-import type { Request } from '../../api/message.ts';
-import type { Operation } from '../../api/operation.ts';
-import type { Caller, Connection } from './handler.ts';
-import type { LimitReached } from '../limit.ts';
+import type { Exchange } from './exchange.ts';
+import type { Caller } from './handler.ts';
 import { showAddress, showTarget } from './request-log.ts';
 
 /** A request whose response was sent, or whose client is gone. Nothing in it is secret. */
@@ -40,25 +37,14 @@ export interface RequestObserver {
   ended(request: FinishedRequest): void;
 }
 
-/** What a service knows of a request that it has answered. */
-interface Answered {
-  readonly request: Request;
-  readonly connection: Connection;
-  readonly requestId: string;
-  readonly caller?: Caller;
-  readonly limit?: LimitReached;
-  readonly operation?: Operation;
-  readonly refusal?: ApiError;
-}
-
 function nameCaller(caller: Caller | undefined): Pick<FinishedRequest, 'account' | 'user'> {
   if (caller === undefined || caller.kind === 'anonymous') return { account: undefined, user: undefined };
   return { account: caller.account.login, user: caller.kind === 'user' ? caller.user.login : undefined };
 }
 
 /** Tells an observer of a request as soon as its client has the response or is gone. @param started of the clock of `performance` */
-export function observeEnd(observer: RequestObserver, service: ServiceName, answered: Answered, status: number, started: number): void {
-  const { request, connection, requestId, caller, limit, operation, refusal } = answered;
+export function observeEnd(observer: RequestObserver, service: ServiceName, exchange: Exchange, status: number, started: number): void {
+  const { request, connection, requestId, caller, limit, operation, refusal } = exchange;
   const tell = (): void => {
     const { received = 0, sent = 0, isWhole = true } = connection.transferred?.() ?? {};
     observer.ended({

@@ -1,7 +1,29 @@
 import { ApiError } from '../../base/errors.ts';
+import { setNewest } from '../../base/newest.ts';
 
 /** Callers whose rate is remembered: those that have not asked for longest are forgotten, and begin anew. */
 const mostBuckets = 10_000;
+
+/** Tokens that were taken from a bucket. */
+export interface Taken {
+  readonly granted: number;
+  /** In the bucket, after that. */
+  readonly left: number;
+}
+
+/** Makes buckets that get `rate` tokens a second, and hold that many; up to `want` are taken. @param now milliseconds */
+export function createBuckets(now: () => number): (caller: string, rate: number, want: number) => Taken {
+  const buckets = new Map<string, { left: number; at: number }>();
+  return (caller, rate, want) => {
+    const time = now();
+    const { left: before, at } = buckets.get(caller) ?? { left: rate, at: time };
+    const filled = Math.min(rate, before + ((time - at) / 1000) * rate);
+    const granted = Math.min(want, Math.floor(filled));
+    const left = filled - granted;
+    setNewest(buckets, caller, { left, at: time }, mostBuckets);
+    return { granted, left };
+  };
+}
 
 /**
  * Makes the function that lets `rate` requests a second of each caller pass, that many at once, and throws 420 `RequestThrottled` for more.
@@ -9,16 +31,9 @@ const mostBuckets = 10_000;
  */
 export function createThrottle(rate: number | undefined): (caller: string) => void {
   if (rate === undefined) return () => undefined;
-  const buckets = new Map<string, { left: number; before: number }>();
+  const take = createBuckets(() => performance.now());
   return (caller) => {
-    const now = performance.now();
-    const { left, before } = buckets.get(caller) ?? { left: rate, before: now };
-    buckets.delete(caller);
-    const [oldest] = buckets.keys();
-    if (buckets.size >= mostBuckets && oldest !== undefined) buckets.delete(oldest);
-    const filled = Math.min(rate, left + ((now - before) / 1000) * rate);
-    buckets.set(caller, { left: filled < 1 ? filled : filled - 1, before: now });
-    if (filled < 1)
+    if (take(caller, rate, 1).granted < 1)
       throw new ApiError(420, 'RequestThrottled', `more than ${rate} requests a second: send fewer, or try again in a second`);
   };
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import { streamOf, type ByteStream } from '../../api/message.ts';
 import { joinLines } from '../http/response.ts';
@@ -8,7 +7,7 @@ import type { JobRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { releaseContents, removeGarbage, type Garbage } from '../storage/contents.ts';
-import { ensureDirectory, findEntry, findObstacle, putEntry, type EntryValues } from '../storage/entries.ts';
+import { describeStored, ensureDirectory, findEntry, findObstacle, putEntry, type EntryValues } from '../storage/entries.ts';
 import { defaultCopies } from '../storage/headers.ts';
 import type { archiveNames } from '../storage/job-places.ts';
 import { childOf, type Place } from '../storage/paths.ts';
@@ -76,8 +75,7 @@ async function putFiles(transaction: Transaction<Schema>, directory: Place, file
 }
 
 function describeFile({ type, bytes }: File, mtime: number): Omit<EntryValues, 'role_tags'> {
-  const headers = JSON.stringify({ 'content-type': type });
-  return { type: 'object', etag: randomUUID(), mtime, size: bytes.size, md5: bytes.md5, content: bytes.id, copies: defaultCopies, headers };
+  return { ...describeStored(bytes, mtime), copies: defaultCopies, headers: JSON.stringify({ 'content-type': type }) };
 }
 
 /** What came of writing the end of a job. */

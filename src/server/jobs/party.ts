@@ -5,6 +5,7 @@ import { assertEnabled } from '../access/account-status.ts';
 import { authorise } from '../access/authorise.ts';
 import { listMemberships } from '../access/caller-roles.ts';
 import type { Call, Caller } from '../http/handler.ts';
+import { showAddress } from '../http/request-log.ts';
 import type { Place } from '../storage/paths.ts';
 import type { JobAdderRow } from '../store/job-schema.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
@@ -41,7 +42,7 @@ export async function readParty(call: Call): Promise<StoredParty> {
   const access: Access = {
     named,
     roles: roles.map(({ name }) => name),
-    sourceip: connection.remoteAddress.replace(/^::ffff:(?=\d+\.)/u, ''),
+    sourceip: showAddress(connection),
     userAgent: headers['user-agent'],
   };
   return { account: caller.account.id, user: caller.kind === 'user' ? caller.user.id : null, access: JSON.stringify(access) };

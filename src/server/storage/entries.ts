@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { ApiError } from '../../base/errors.ts';
 import type { FoundAhead } from '../access/accounts.ts';
+import type { StoredBytes } from '../store/bytes.ts';
 import { changeCount, dropCounts, selectCount } from '../store/counts.ts';
 import { isPostgres } from '../store/engine-of.ts';
 import { prepareQuery } from '../store/prepared-query.ts';
@@ -167,6 +169,11 @@ export async function removeEntry(transaction: Transaction<Schema>, place: Place
 export async function removeDirectory(transaction: Transaction<Schema>, place: Place): Promise<void> {
   await removeEntry(transaction, place);
   await dropCounts(transaction, [place]);
+}
+
+/** What an entry of type object has of bytes that were stored. @param mtime milliseconds since the epoch */
+export function describeStored({ id, size, md5 }: StoredBytes, mtime: number) {
+  return { type: 'object' as const, etag: randomUUID(), mtime, size, md5, content: id };
 }
 
 /** What an entry of type directory consists of. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Headers } from '../../api/message.ts';
 import type { InputOf } from '../../api/operation.ts';
 import type { storage } from '../../api/storage.ts';
@@ -11,7 +10,16 @@ import { insertRow, type RowBytes } from '../store/row-bytes.ts';
 import type { Schema } from '../store/schema.ts';
 import { checkWrite, isConditional } from './conditions.ts';
 import { releaseContents, removeGarbage, storeBody, type Garbage } from './contents.ts';
-import { findForWriting, putEntry, refuseDirectory, removeEntry, requireEntry, uncountedChildren, type Found } from './entries.ts';
+import {
+  describeStored,
+  findForWriting,
+  putEntry,
+  refuseDirectory,
+  removeEntry,
+  requireEntry,
+  uncountedChildren,
+  type Found,
+} from './entries.ts';
 import { chooseObjectHeaders, describeVersion, isMd5, readCopies } from './headers.ts';
 import { refuseJobPlace } from './job-places.ts';
 import { placeOf, refuseRoot, refuseUploads, type Place } from './paths.ts';
@@ -47,16 +55,7 @@ export const putObject: Handler<typeof storage.putObject> = async (input, call) 
   const limit = readLimit(input.maxContentLength, input.length);
   await assertQuotaFor(store.db, call, input.length, before.entry);
   const bytes = await storeChecked(input, { limit, now: call.now() }, call);
-  const values = {
-    type: 'object' as const,
-    etag: randomUUID(),
-    mtime: call.now(),
-    size: bytes.size,
-    md5: bytes.md5,
-    content: bytes.id,
-    copies,
-    headers,
-  };
+  const values = { ...describeStored(bytes, call.now()), copies, headers };
   const answer = { ...describeVersion(values), 'computed-md5': bytes.md5 };
   const put = { place, found: before, isBound: isConditional(input), values: { ...values, role_tags: roleTags }, bytes };
   if (input.roleTag === undefined && (await putAtOnce(call, put))) return answer;

@@ -1,3 +1,4 @@
+import { setNewest } from '../../base/newest.ts';
 import type { EntryRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { mapForEachStore } from './for-each-store.ts';
@@ -26,13 +27,7 @@ function keyOf({ parent, name }: Pick<EntryRow, 'parent' | 'name'>): string {
 
 /** Remembers the last entry of a page in the order of modification times. */
 export function rememberPageEnd(store: Store, entry: Pick<EntryRow, 'parent' | 'name' | 'mtime'>, now: number): void {
-  const ends = findEnds(store);
-  const key = keyOf(entry);
-  // Behind all others: the oldest is forgotten first.
-  ends.delete(key);
-  ends.set(key, { mtime: entry.mtime, sent: now });
-  const [oldest] = ends.keys();
-  if (ends.size > mostPages && oldest !== undefined) ends.delete(oldest);
+  setNewest(findEnds(store), keyOf(entry), { mtime: entry.mtime, sent: now }, mostPages);
 }
 
 /** The modification time that an entry had when it ended a page. */

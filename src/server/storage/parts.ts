@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { storage } from '../../api/storage.ts';
 import type { Handler } from '../http/handler.ts';
 import { releaseContents } from './contents.ts';
 import { digestAhead } from './digests.ts';
-import { findForWriting, putEntry } from './entries.ts';
+import { describeStored, findForWriting, putEntry } from './entries.ts';
 import { describeVersion } from './headers.ts';
 import { keepBytes, readLimit, refuseEncoding, refusePartial, storeChecked } from './objects.ts';
 import { childOf } from './paths.ts';
@@ -29,15 +28,7 @@ export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call
   const place = childOf(directory, String(number));
   await assertQuotaFor(call.store.db, call, input.length, undefined);
   const bytes = await storeChecked(input, { limit: readLimit(undefined, input.length) }, call);
-  const values = {
-    type: 'object' as const,
-    etag: randomUUID(),
-    mtime: call.now(),
-    size: bytes.size,
-    md5: bytes.md5,
-    content: bytes.id,
-    copies: upload.copies,
-  };
+  const values = { ...describeStored(bytes, call.now()), copies: upload.copies };
   await keepBytes(call, bytes, async (transaction) => {
     const now = await findUpload(transaction, call, id, prefix, 'unchanged');
     if (now.state === 'done') throw refuseState(now, 'given a part');
