@@ -41,7 +41,7 @@ async function makeParents({ store, judge, account, now }: Collection, place: Pl
   const missing: Place[] = [];
   for (let above = parentOf(place); above && !(await findEntry(store.db, above)); above = parentOf(above)) missing.unshift(above);
   for (const directory of missing) {
-    await judge.demand(storage.putDirectory, account, directory);
+    await judge(storage.putDirectory, account, directory);
     await store.write((transaction) => ensureDirectory(transaction, directory, now()));
   }
 }
@@ -70,7 +70,7 @@ async function describeNamed(
   const headers = JSON.stringify(chooseObjectHeaders(emission.headers, place));
   const copies = readCopies(emission.copies);
   if (emission.parents) await makeParents({ store, judge, account, now }, place);
-  await judge.demand(storage.putObject, account, place);
+  await judge(storage.putObject, account, place);
   return { place, headers, copies };
 }
 

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { quietly } from './zone-usage.ts';
 
 /** Control groups that limit the memory of a zone as a whole, where this process may make some (cgroups(7)). */
 
@@ -27,11 +28,7 @@ const files = {
 } as const;
 
 function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
+  return quietly(() => readFileSync(file, 'utf8'), '');
 }
 
 /** Directories where a group could be made: below the group of this process, beside it, and at the top. */

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { execFile } from 'node:child_process';
 import { homedir } from 'node:os';
 import { promisify } from 'node:util';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import {
   createBubblewrap,
   createNamespaces,
   createOpenIsolation,
   findBash,
+  findProgram,
   type Isolation,
   type IsolationKind,
   type SandboxParts,
@@ -77,17 +78,6 @@ const trialFailures: Readonly<Record<number, string>> = {
   17: 'tasks could not write to their directory',
 };
 
-function findProgram(name: string, path: string): boolean {
-  return path.split(':').some((folder) => {
-    try {
-      accessSync(join(folder, name), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
-
 /** Why a zone with this isolation does not come up; undefined when it does. */
 async function tryIsolation(
   isolation: Isolation,
@@ -152,7 +142,7 @@ async function prepareCandidate(kind: IsolationKind, parts: SandboxParts, path: 
     namespaces: ['unshare', 'mount', 'setpriv', 'pivot_root'],
     none: [],
   };
-  const missing = needed[kind].find((program) => !findProgram(program, path));
+  const missing = needed[kind].find((program) => findProgram(program, path.split(delimiter)) === undefined);
   if (missing !== undefined) return { kind, hasFilter: false, reason: `${missing === 'bwrap' ? 'bubblewrap' : missing} is not installed` };
   if (kind === 'bubblewrap') {
     if (parts.filter === undefined) return { kind, hasFilter: false, reason: `there is no filter of system calls for ${process.arch}` };
@@ -180,7 +170,7 @@ const way = 'install bubblewrap, or start the service with --isolation none to r
 /** The strongest isolation that this machine allows, or the one that is wanted; never less than that without being asked. */
 export async function detectIsolation(options: DetectOptions): Promise<Detected> {
   const { wanted, log } = options;
-  const bash = await findBash(process.env['PATH']);
+  const bash = findBash(process.env['PATH']);
   if (bash === undefined) return { refusal: 'jobs are off: there is no bash on this machine' };
   if (wanted === 'none') {
     log('jobs: tasks run without a sandbox (--isolation none): they can use the network and the files of this user');

@@ -151,12 +151,8 @@ export function startJobEngine(options: EngineOptions): JobEngine {
   const isClosed = (): boolean => closing.signal.aborted;
   let isolation: Isolation | undefined;
 
-  const recorder = createRecorder({
-    store,
-    server: options.server,
-    settings: { serviceLimits: options.serviceLimits },
-    now,
-    log,
+  const recordNow = createRecorder({
+    ...options,
     isClosed,
     expectsMore: () =>
       [...jobs.values()].some(({ phases }) => phases.some((phase) => isQuick(phase) && [...phase.zones].some(({ load }) => load > 0))),
@@ -169,22 +165,22 @@ export function startJobEngine(options: EngineOptions): JobEngine {
       if (accountTasks !== Infinity) wakeAccounts(jobs.values(), results);
       if (results.some(hasFollowers)) store.notices?.send();
       for (const job of over) follow(ending.end(job), `ending job ${job.id}`);
-      scheduler.pump();
+      pump();
     },
   });
-  const record = (result: Result): Promise<void> => (isClosed() ? Promise.resolve() : recorder.record(result));
+  const record = (result: Result): Promise<void> => (isClosed() ? Promise.resolve() : recordNow(result));
 
   let isDraining = false;
   const isStopping = (): boolean => isDraining || isClosed();
   observer?.started(slots, () => loads.busy);
   const given = { store, now, log, jobs, leases, slots, accountTasks, loads, follow, record, isClosed: isStopping };
-  const scheduler = createScheduler({
+  const pump = createScheduler({
     ...given,
     isolation: () => isolation,
     openZone: createZoneMaker({ ...options, timeLimit }, zonesDir, isClosed),
   });
 
-  const look = createLook(options, jobs, { follow, isClosed, end: ending.end, pump: scheduler.pump });
+  const look = createLook(options, jobs, { follow, isClosed, end: ending.end, pump });
   const wake = (id: string): void => {
     look(id);
     store.notices?.send();
@@ -198,7 +194,7 @@ export function startJobEngine(options: EngineOptions): JobEngine {
     if ('refusal' in found) return;
     ({ isolation } = found);
     if (!leases.isShared) for (const id of await listRunningJobs(store)) look(id);
-    else await watchJobs({ ...given, observer, signal: closing.signal, onChange: look, onDone: forget, onTasks: scheduler.pump });
+    else await watchJobs({ ...given, observer, signal: closing.signal, onChange: look, onDone: forget, onTasks: pump });
   }
   follow(start(), 'starting');
 

@@ -13,11 +13,8 @@ export function hasQueue(phases: readonly ActivePhase[]): boolean {
   return phases.some(({ queue }) => queue.length > 0);
 }
 
-/** Gives tasks that were claimed to zones. */
-export interface Feeder {
-  /** Fills free slots with tasks of jobs that have some. */
-  feed(waiting: readonly ActiveJob[], isolation: Isolation): void;
-}
+/** Fills free slots with tasks of jobs that have some. */
+type Feed = (waiting: readonly ActiveJob[], isolation: Isolation) => void;
 
 interface FeederOptions {
   readonly jobs: ReadonlyMap<string, ActiveJob>;
@@ -30,8 +27,8 @@ interface FeederOptions {
   readonly open: (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => void;
 }
 
-/** Makes a feeder of the zones of the jobs in `jobs`. */
-export function createFeeder({ jobs, slots, accountTasks, loads, runner, open }: FeederOptions): Feeder {
+/** Makes what gives tasks that were claimed to zones of the jobs in `jobs`. */
+export function createFeeder({ jobs, slots, accountTasks, loads, runner, open }: FeederOptions): Feed {
   let turn = 0;
   const isFull = (): boolean => loads.busy >= slots || runner.running >= mostRunning;
 
@@ -79,11 +76,9 @@ export function createFeeder({ jobs, slots, accountTasks, loads, runner, open }:
     }
   }
 
-  return {
-    feed: (waiting, isolation) => {
-      const [only] = waiting;
-      if (only && waiting.length === 1) feedAlone(only, isolation);
-      else share(waiting, isolation);
-    },
+  return (waiting, isolation) => {
+    const [only] = waiting;
+    if (only && waiting.length === 1) feedAlone(only, isolation);
+    else share(waiting, isolation);
   };
 }

@@ -1,11 +1,11 @@
-import { access } from 'node:fs/promises';
-import { constants } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { writeBubblewrap, type BubblewrapOptions } from './bubblewrap.ts';
 import type { ControlGroups } from './control-groups.ts';
 import { writeNamespaces } from './namespaces.ts';
 import type { VisibleSystem } from './visible-system.ts';
 import { createIdentity, createPlace, createStagedPlace, entryPoint, type Identity, type ZonePlace } from './zone-place.ts';
+import { quietly } from './zone-usage.ts';
 
 /** How tasks can be kept from the rest of the machine, strongest first. */
 export const isolationKinds = ['bubblewrap', 'namespaces', 'none'] as const;
@@ -60,18 +60,15 @@ export function streamDirectory(directory: string): string {
 /** Where the tools of tasks are looked for; the service's own PATH is none of their business. */
 export const systemPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin', '/opt/homebrew/bin'];
 
+/** The file of a program in the first of some folders that has it; undefined when none has. */
+export function findProgram(name: string, folders: readonly string[]): string | undefined {
+  const files = folders.map((folder) => join(folder, name));
+  return files.find((file) => quietly(() => accessSync(file, constants.X_OK) === undefined, false));
+}
+
 /** The bash of this machine; undefined when there is none. */
-export async function findBash(path: string | undefined): Promise<string | undefined> {
-  const folders = [...systemPath, ...(path ?? '').split(delimiter).filter((folder) => folder.startsWith('/'))];
-  for (const folder of folders) {
-    const file = join(folder, 'bash');
-    const usable = await access(file, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (usable) return file;
-  }
-  return undefined;
+export function findBash(path = ''): string | undefined {
+  return findProgram('bash', [...systemPath, ...path.split(delimiter).filter((folder) => folder.startsWith('/'))]);
 }
 
 function joinPath(bash: string, programs: readonly string[]): string {

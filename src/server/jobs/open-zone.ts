@@ -48,8 +48,8 @@ async function failInit(
   });
   const isStored = await store.write(async (transaction) => {
     const objects = traces.objects ?? [];
-    const room = await openOutputRoom(transaction, { serviceLimits }, objects);
-    if (room.take(objects) !== undefined) return false;
+    const takeRoom = await openOutputRoom(transaction, { serviceLimits }, objects);
+    if (takeRoom(objects) !== undefined) return false;
     await putObjects(transaction, objects, now());
     return true;
   });

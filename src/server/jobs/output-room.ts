@@ -15,14 +15,8 @@ export interface Placed extends Pick<NewObject, 'place' | 'size'> {
   readonly replaced?: Replaced | undefined;
 }
 
-/** Room for the outcomes of tasks, one after the other. */
-export interface OutputRoom {
-  /** @returns why the objects of an outcome do not fit; they are counted when they do */
-  take(objects: readonly Placed[]): LimitReached | undefined;
-}
-
-/** Room that is there for whatever comes. */
-const unlimited: OutputRoom = { take: () => undefined };
+/** Takes room for the outcome of a task, one after the other. @returns why its objects do not fit; they are counted when they do */
+export type TakeOutputRoom = (objects: readonly Placed[]) => LimitReached | undefined;
 
 /**
  * The room for objects of a transaction. Those of other transactions under way are not seen.
@@ -32,24 +26,22 @@ export async function openOutputRoom(
   transaction: Kysely<Schema>,
   settings: ServiceSettings,
   objects: readonly Pick<NewObject, 'place'>[],
-): Promise<OutputRoom> {
+): Promise<TakeOutputRoom> {
   const logins = new Set(objects.map(({ place }) => place.login));
-  const room = logins.size === 0 ? undefined : await openRoom(transaction, settings, logins);
-  if (room === undefined) return unlimited;
+  const takeRoom = logins.size === 0 ? undefined : await openRoom(transaction, settings, logins);
+  if (takeRoom === undefined) return () => undefined;
   /** Sizes of objects that earlier outcomes of the transaction put in their places. */
   const put = new Map<string, Replaced>();
-  return {
-    take(objects) {
-      const growth = new Map<string, Usage>();
-      const own = new Map<string, Replaced>();
-      for (const { place, size, replaced } of objects) {
-        const before = own.get(place.path) ?? put.get(place.path) ?? replaced;
-        growth.set(place.login, addUsage(growth.get(place.login) ?? { bytes: 0, objects: 0 }, growthOf(before, size)));
-        own.set(place.path, { type: 'object', size });
-      }
-      const refusal = room.take(growth);
-      if (refusal === undefined) for (const [path, object] of own) put.set(path, object);
-      return refusal;
-    },
+  return (objects) => {
+    const growth = new Map<string, Usage>();
+    const own = new Map<string, Replaced>();
+    for (const { place, size, replaced } of objects) {
+      const before = own.get(place.path) ?? put.get(place.path) ?? replaced;
+      growth.set(place.login, addUsage(growth.get(place.login) ?? { bytes: 0, objects: 0 }, growthOf(before, size)));
+      own.set(place.path, { type: 'object', size });
+    }
+    const refusal = takeRoom(growth);
+    if (refusal === undefined) for (const [path, object] of own) put.set(path, object);
+    return refusal;
   };
 }

@@ -74,11 +74,8 @@ async function listRoles(store: Store, { caller, access }: Party, account: Accou
   return access.roles.filter((name) => held.has(name));
 }
 
-/** Decides for one party what a job may do at many places. */
-export interface Judge {
-  /** @throws {ApiError} as the operation itself would. */
-  demand(operation: Operation, account: AccountRow, place: Place): Promise<void>;
-}
+/** Decides for one party what a job may do at many places. @throws {ApiError} as the operation itself would */
+export type Judge = (operation: Operation, account: AccountRow, place: Place) => Promise<void>;
 
 /** @param job its account is the one whose job it is: of others the roles of the request say nothing. */
 export function createJudge(store: Store, party: Party, job: { readonly account: AccountRow; readonly now: () => number }): Judge {
@@ -87,14 +84,12 @@ export function createJudge(store: Store, party: Party, job: { readonly account:
   const { sourceip, userAgent } = access;
   let ownRoles: Promise<readonly string[] | undefined> | undefined;
   let enabled: Promise<void> | undefined;
-  return {
-    demand: async (operation, account, place) => {
-      await (enabled ??= assertStillEnabled(store, caller));
-      ownRoles ??= listRoles(store, party, owner);
-      const named = account.id === owner.id || access.roles === undefined ? await ownRoles : undefined;
-      const context = { now: now(), method: operation.method, sourceip, userAgent, conditions: { fromjob: true } };
-      const inputs = { account: place.login, path: place.parts.join('/') };
-      await authorise({ store, caller, account, operation, path: place.path, inputs, named, context });
-    },
+  return async (operation, account, place) => {
+    await (enabled ??= assertStillEnabled(store, caller));
+    ownRoles ??= listRoles(store, party, owner);
+    const named = account.id === owner.id || access.roles === undefined ? await ownRoles : undefined;
+    const context = { now: now(), method: operation.method, sourceip, userAgent, conditions: { fromjob: true } };
+    const inputs = { account: place.login, path: place.parts.join('/') };
+    await authorise({ store, caller, account, operation, path: place.path, inputs, named, context });
   };
 }

@@ -13,7 +13,7 @@ import { listRows } from '../store/list-rows.ts';
 import { insertRows } from '../store/row-bytes.ts';
 import type { Schema } from '../store/schema.ts';
 import { failOutput } from './collect-outputs.ts';
-import { openOutputRoom, type OutputRoom, type Placed } from './output-room.ts';
+import { openOutputRoom, type Placed, type TakeOutputRoom } from './output-room.ts';
 import type { Failure, NamedObject, NewObject } from './outcome.ts';
 import type { Result } from './result.ts';
 
@@ -85,10 +85,10 @@ async function checkNamed(transaction: Transaction<Schema>, result: Result): Pro
 }
 
 /** Why the objects of a result cannot be stored; undefined when they can, and their room is taken. */
-async function findFailure(transaction: Transaction<Schema>, room: OutputRoom, result: Result): Promise<Failure | undefined> {
+async function findFailure(transaction: Transaction<Schema>, takeRoom: TakeOutputRoom, result: Result): Promise<Failure | undefined> {
   const named = await checkNamed(transaction, result);
   if ('code' in named) return named;
-  const refusal = room.take([...listObjects(result), ...named]);
+  const refusal = takeRoom([...listObjects(result), ...named]);
   return refusal && failOutput(named[0]?.place.path, refusal);
 }
 
@@ -121,7 +121,7 @@ export async function settleObjects(
     if (obstacle !== undefined) obstacles.set(parent, obstacle);
   }
   const named = results.flatMap((result) => (result.kind === 'output' ? result.output.named : []));
-  const room = await openOutputRoom(transaction, settings, [...results.flatMap(listObjects), ...named]);
+  const takeRoom = await openOutputRoom(transaction, settings, [...results.flatMap(listObjects), ...named]);
   const unused: string[] = [];
   const settled: Result[] = [];
   for (const result of results) {
@@ -130,7 +130,7 @@ export async function settleObjects(
       .find((found) => found !== undefined);
     const failure =
       obstacle === undefined
-        ? await findFailure(transaction, room, result)
+        ? await findFailure(transaction, takeRoom, result)
         : { code: 'UserTaskError', message: `the output cannot be stored: ${obstacle}` };
     if (failure) unused.push(...listContents(result));
     settled.push(failure ? withoutObjects(result, failure) : result);

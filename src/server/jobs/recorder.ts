@@ -1,21 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServiceSettings } from '../settings.ts';
 import { isDiskFull } from '../store/disk-full.ts';
-import type { Store } from '../store/store.ts';
 import { StoreUnavailable } from '../store/unavailable.ts';
 import type { ActiveJob, Task } from './active-job.ts';
+import type { EngineOptions } from './engine-options.ts';
 import { describeProblem } from './problem.ts';
 import { recordResults } from './record.ts';
 import type { Result } from './result.ts';
 
-/** What a recorder works with. */
-export interface RecorderOptions {
-  readonly store: Store;
-  readonly server: string;
-  /** Limits of accounts that have none of their own. */
-  readonly settings: ServiceSettings;
-  readonly now: () => number;
-  readonly log: (line: string) => void;
+interface RecorderOptions extends Pick<EngineOptions, 'store' | 'server' | 'now' | 'log' | 'serviceLimits'> {
   /** Whether the service ends: what cannot be recorded then is done again after the next start. */
   isClosed(): boolean;
   /** Whether further outcomes will come within moments. */
@@ -24,12 +16,6 @@ export interface RecorderOptions {
   onGivenUp(tasks: readonly Task[]): void;
   /** Told after each transaction: what it was to record, the jobs that are over, and how many outcomes were refused. */
   onRecorded(results: readonly Result[], over: readonly ActiveJob[], refused: number): void;
-}
-
-/** Writes outcomes of tasks to the database, those that come while it is busy together. */
-export interface Recorder {
-  /** Resolves when the outcome is on disk. */
-  record(result: Result): Promise<void>;
 }
 
 /** Outcomes in one transaction. */
@@ -43,25 +29,19 @@ const longestWait = 200;
 const attempts = 10;
 const pause = 500;
 
-/** Makes a recorder. */
-export function createRecorder({
-  store,
-  server,
-  settings,
-  now,
-  log,
-  isClosed,
-  expectsMore,
-  onGivenUp,
-  onRecorded,
-}: RecorderOptions): Recorder {
+/**
+ * Makes what writes outcomes of tasks to the database, those that come while it is busy together. The function resolves when an outcome is on
+ * disk, or was given up.
+ */
+export function createRecorder(options: RecorderOptions): (result: Result) => Promise<void> {
+  const { store, server, serviceLimits, now, log, isClosed, expectsMore, onGivenUp, onRecorded } = options;
   const queue: { result: Result; done: () => void }[] = [];
   let isWriting = false;
 
   async function write(results: readonly Result[]): Promise<{ over: ActiveJob[]; refused: number }> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const { over, refused } = await recordResults(store, results, { now: now(), server, settings });
+        const { over, refused } = await recordResults(store, results, { now: now(), server, settings: { serviceLimits } });
         if (refused > 0) log(`jobs: outcomes of ${refused} tasks are refused: others have taken them meanwhile`);
         for (const { task } of results) task.job.problem = undefined;
         return { over, refused };
@@ -101,11 +81,9 @@ export function createRecorder({
     isWriting = false;
   }
 
-  return {
-    record: (result) =>
-      new Promise((resolve) => {
-        queue.push({ result, done: resolve });
-        if (!isWriting) void writeAll();
-      }),
-  };
+  return (result) =>
+    new Promise((resolve) => {
+      queue.push({ result, done: resolve });
+      if (!isWriting) void writeAll();
+    });
 }

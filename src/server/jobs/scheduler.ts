@@ -12,12 +12,6 @@ import { createTaskRunner, type TaskRunnerOptions } from './task-runner.ts';
 /** Milliseconds until tasks that could not be read are asked for again. */
 const pause = 1000;
 
-/** Gives work to zones. */
-export interface Scheduler {
-  /** Gives work to whatever is free. */
-  pump(): void;
-}
-
 interface SchedulerOptions extends Omit<TaskRunnerOptions, 'onFree'> {
   readonly jobs: ReadonlyMap<string, ActiveJob>;
   readonly leases: TaskLeases;
@@ -30,8 +24,8 @@ interface SchedulerOptions extends Omit<TaskRunnerOptions, 'onFree'> {
   readonly openZone: (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => Promise<ActiveZone | undefined>;
 }
 
-/** Makes a scheduler of the jobs in `jobs`. */
-export function createScheduler(options: SchedulerOptions): Scheduler {
+/** Makes the scheduler of the jobs in `jobs`: the function gives work to whatever is free. */
+export function createScheduler(options: SchedulerOptions): () => void {
   const { store, jobs, leases, slots, accountTasks, loads, follow, record, isClosed, openZone } = options;
   const runner = createTaskRunner({ ...options, onFree: pump });
   const { isShared } = leases;
@@ -84,7 +78,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     follow(opened, 'opening a zone');
   }
 
-  const feeder = createFeeder({ jobs, slots, accountTasks, loads, runner, open });
+  const feed = createFeeder({ jobs, slots, accountTasks, loads, runner, open });
 
   function pump(): void {
     const isolation = options.isolation();
@@ -97,9 +91,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         failBroken(phase);
       }
     }
-    const waiting = live.filter(({ phases }) => hasQueue(phases));
-    feeder.feed(waiting, isolation);
+    feed(
+      live.filter(({ phases }) => hasQueue(phases)),
+      isolation,
+    );
   }
 
-  return { pump };
+  return pump;
 }

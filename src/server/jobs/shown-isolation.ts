@@ -5,6 +5,7 @@ import { build } from '../../base/build.ts';
 import { readPrivate, writePrivate } from '../../base/private-files.ts';
 import type { Detected } from './detect-isolation.ts';
 import { isolationKinds, systemPath, type IsolationKind } from './isolation.ts';
+import { quietly } from './zone-usage.ts';
 
 /** What the user is shown of how tasks of jobs are kept from the rest of the machine. */
 export interface ShownIsolation {
@@ -39,11 +40,7 @@ const facts = [
 ];
 
 function readFact(path: string): string {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return '';
-  }
+  return quietly(() => readFileSync(path, 'latin1'), '');
 }
 
 function describeProgram(name: string): string {
@@ -55,11 +52,7 @@ function describeProgram(name: string): string {
 }
 
 function readNamespace(name: string): string {
-  try {
-    return readlinkSync(`/proc/self/ns/${name}`);
-  } catch {
-    return '';
-  }
+  return quietly(() => readlinkSync(`/proc/self/ns/${name}`), '');
 }
 
 /** The machine, this process and what is asked for: the outcome of a trial counts for the same ones only. */

@@ -82,8 +82,8 @@ function createReadingJudge(store: Store, job: ActiveJob): (place: Place, adder:
     if (!account) return failMissing(place.path);
     accounts.set(place.login, account);
     try {
-      await creator.demand(storage.getObject, account, place);
-      if (adder !== null) await (await findJudge(adder)).demand(storage.getObject, account, place);
+      await creator(storage.getObject, account, place);
+      if (adder !== null) await (await findJudge(adder))(storage.getObject, account, place);
       return undefined;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

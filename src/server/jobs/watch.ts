@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, Task } from './active-job.ts';
-import type { TaskObserver } from './engine-options.ts';
+import type { EngineOptions, TaskObserver } from './engine-options.ts';
 import { databaseTime, leaseTime, renewalTime, type TaskLeases } from './leases.ts';
 
 /** What other engines do to the jobs of a database, found by asking it again and again: a notice may be lost, an answer not. Notices only make the next question come sooner. */
@@ -14,12 +14,10 @@ const usualPollTime = 1000;
 const shortestPause = 100;
 
 /** What a watch works with. */
-export interface WatchOptions {
-  readonly store: Store;
+export interface WatchOptions extends Pick<EngineOptions, 'store' | 'log'> {
   readonly leases: TaskLeases;
   /** Jobs that the engine knows. */
   readonly jobs: ReadonlyMap<string, ActiveJob>;
-  readonly log: (line: string) => void;
   /** Milliseconds; one second when absent. */
   readonly pollTime?: number | undefined;
   readonly observer?: Pick<TaskObserver, 'takenOver'> | undefined;

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 
 /** What the processes of a zone use of the machine, as seen from outside. Processes come and go meanwhile: what is gone counts nothing. */
 
-function quietly<T>(read: () => T, otherwise: T): T {
+/** What is read, or something else where it cannot be read. */
+export function quietly<T>(read: () => T, otherwise: T): T {
   try {
     return read();
   } catch {

@@ -79,18 +79,18 @@ export async function assertQuota(transaction: Kysely<Schema>, call: Of, growth:
     if (used[kind] > most[kind]) throw refuse(call.account.login, kind, most[kind], used[kind] - growth[kind], growth[kind]);
 }
 
-/** What accounts may still store, as a transaction takes it before it writes. */
-export interface Room {
-  /** @returns the refusal of what does not fit, of which nothing is taken then; what does not grow always fits */
-  take(growth: ReadonlyMap<string, Usage>): LimitReached | undefined;
-}
+/**
+ * Takes room for what accounts are to store, as a transaction does before it writes.
+ * @returns the refusal of what does not fit, of which nothing is taken then; what does not grow always fits
+ */
+type TakeRoom = (growth: ReadonlyMap<string, Usage>) => LimitReached | undefined;
 
 /** The room of some accounts; undefined when none of them has a quota. */
 export async function openRoom(
   transaction: Kysely<Schema>,
   settings: Call['settings'],
   logins: Iterable<string>,
-): Promise<Room | undefined> {
+): Promise<TakeRoom | undefined> {
   const query = transaction.selectFrom('accounts').select(['login', 'most_bytes', 'most_objects']);
   const rows = await query.where('login', 'in', [...logins]).execute();
   const accounts = new Map<string, { most: Usage; used: Usage }>();
@@ -100,18 +100,16 @@ export async function openRoom(
     accounts.set(login, { most, used: await readUsage(transaction, login) });
   }
   if (accounts.size === 0) return undefined;
-  return {
-    take(growth) {
-      const limited = [...growth].flatMap(([login, more]) => ({ login, more, account: accounts.get(login) }));
-      for (const { login, more, account } of limited) {
-        if (!account) continue;
-        const { most, used } = account;
-        for (const kind of ['bytes', 'objects'] as const)
-          if (more[kind] > 0 && used[kind] + more[kind] > most[kind]) return refuse(login, kind, most[kind], used[kind], more[kind]);
-      }
-      for (const { more, account } of limited) if (account) account.used = addUsage(account.used, more);
-      return undefined;
-    },
+  return (growth) => {
+    const limited = [...growth].flatMap(([login, more]) => ({ login, more, account: accounts.get(login) }));
+    for (const { login, more, account } of limited) {
+      if (!account) continue;
+      const { most, used } = account;
+      for (const kind of ['bytes', 'objects'] as const)
+        if (more[kind] > 0 && used[kind] + more[kind] > most[kind]) return refuse(login, kind, most[kind], used[kind], more[kind]);
+    }
+    for (const { more, account } of limited) if (account) account.used = addUsage(account.used, more);
+    return undefined;
   };
 }
 
