@@ -59,7 +59,7 @@ export async function migrateCluster(database: string, now: number): Promise<{ f
 }
 
 /** Accounts by login; that of one login when it is given. */
-export async function describeAccounts({ db }: Pick<Store, 'db'>, login?: string): Promise<ListedAccount[]> {
+async function describeAccounts({ db }: Pick<Store, 'db'>, login?: string): Promise<ListedAccount[]> {
   let query = db
     .selectFrom('accounts')
     .select((of) => [
@@ -93,6 +93,13 @@ export async function describeAccounts({ db }: Pick<Store, 'db'>, login?: string
   }));
 }
 
+/** The account with a login, which is there. */
+export async function requireListed(store: Pick<Store, 'db'>, login: string): Promise<ListedAccount> {
+  const [account] = await describeAccounts(store, login);
+  if (account === undefined) throw new Error(`account ${login} was removed meanwhile`);
+  return account;
+}
+
 /** All accounts, by login. */
 export function listAccounts(database: string): Promise<ListedAccount[]> {
   return withDatabase(database, (store) => describeAccounts(store));
@@ -111,8 +118,6 @@ export function createAccount(
     if (await findAccount(store.db, 'storage', login)) throw new UsageError(`there is an account ${login} already`);
     const seed = { ...account, keyFile: '' };
     await seedAccount(store, seed, (transaction, { fingerprint }) => noteOperator(transaction, login, 'createAccount', { fingerprint }));
-    const [made] = await describeAccounts(store, login);
-    if (made === undefined) throw new Error(`account ${login} was removed meanwhile`);
-    return made;
+    return requireListed(store, login);
   });
 }

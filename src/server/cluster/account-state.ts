@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { NotFoundError, UsageError } from '../../base/errors.ts';
-import { describeAccounts, withDatabase, type ListedAccount } from '../cluster-accounts.ts';
+import { type ListedAccount, requireListed, withDatabase } from '../cluster-accounts.ts';
 import { cancelOfDisabled } from '../jobs/disabled-accounts.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { noteOperator } from './note-operator.ts';
@@ -62,10 +62,4 @@ export function setAccountLimits(database: string, login: string, limits: Accoun
     });
     return requireListed(store, login);
   });
-}
-
-async function requireListed(store: Parameters<typeof describeAccounts>[0], login: string): Promise<ListedAccount> {
-  const [account] = await describeAccounts(store, login);
-  if (account === undefined) throw new Error(`account ${login} was removed meanwhile`);
-  return account;
 }

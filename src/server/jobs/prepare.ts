@@ -1,6 +1,9 @@
 import { chmodSync, chownSync } from 'node:fs';
 import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { sql } from 'kysely';
+import type { JobReduceInputRow } from '../store/job-schema.ts';
+import { readPages } from '../store/read-pages.ts';
 import type { Store } from '../store/store.ts';
 import type { ActiveJob, Task } from './active-job.ts';
 import { inputDirectory, rootDirectory, type Isolation } from './isolation.ts';
@@ -57,22 +60,10 @@ async function prepareMap({ store, isolation, directory, slot }: Workshop, task:
 }
 
 async function* listReduceInputs({ db }: Store, { job, phase, number }: Task): AsyncGenerator<Wanted[]> {
-  for (let after = -1; ;) {
-    const rows = await db
-      .selectFrom('job_reduce_inputs')
-      .select(['number', 'input', 'adder', 'given'])
-      .where('job', '=', job.id)
-      .where('phase', '=', phase.number)
-      .where('reducer', '=', number)
-      .where('number', '>', after)
-      .orderBy('number')
-      .limit(batchSize)
-      .execute();
-    const last = rows.at(-1);
-    if (!last) return;
-    yield rows.map((row) => wantInput(phase.number, row));
-    after = last.number;
-  }
+  const where = sql`job = ${job.id} and phase = ${phase.number} and reducer = ${number}`;
+  const columns = ['number', 'input', 'adder', 'given'] as const;
+  const pages = readPages<JobReduceInputRow>(db, 'job_reduce_inputs', { key: ['number'], columns, where, size: batchSize });
+  for await (const rows of pages) yield rows.map((row) => wantInput(phase.number, row));
 }
 
 /** Puts all inputs of a reducer into its zone, and their list; what cannot be read is left out and complained about. */

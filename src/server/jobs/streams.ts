@@ -1,75 +1,42 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { JobError } from '../../api/objects.ts';
 import type { Listing } from '../../api/operation.ts';
 import type { storage } from '../../api/storage.ts';
 import type { Handler } from '../http/handler.ts';
+import { readPages } from '../store/read-pages.ts';
 import type { Schema } from '../store/schema.ts';
-import type { JobErrorRow } from '../store/job-schema.ts';
+import type { JobErrorRow, JobOutputRow, JobSchema, JobTaskRow } from '../store/job-schema.ts';
 import { fillTemplate, readRecord } from './error-record.ts';
 import { requireJob } from './find.ts';
 
 /** Rows in one query. */
 const pageSize = 1000;
 
-interface Numbered {
-  readonly number: number;
-}
-
-/** Rows page by page: memory stays the same however many there are. */
-async function* readPages<T extends Numbered>(readPage: (after: number) => Promise<T[]>): AsyncGenerator<T> {
-  for (let after = -1; ;) {
-    const page = await readPage(after);
-    yield* page;
-    const last = page.at(-1);
-    if (!last || page.length < pageSize) return;
-    after = last.number;
-  }
+/** Rows that belong to a job, in the order of their numbers. */
+async function* readRows<Row extends { readonly number: number }>(
+  db: Kysely<Schema>,
+  table: keyof JobSchema,
+  columns: readonly (keyof Row & string)[],
+  where: RawBuilder<unknown>,
+): AsyncGenerator<Row> {
+  for await (const rows of readPages<Row>(db, table, { key: ['number'], columns, where, size: pageSize })) yield* rows;
 }
 
 /** The inputs that a job was given, in their order. */
 export async function* readInputs(db: Kysely<Schema>, job: string): AsyncGenerator<string> {
   const first = await db.selectFrom('job_phases').select('reducers').where('job', '=', job).where('phase', '=', 0).executeTakeFirst();
   const table = (first?.reducers ?? 0) > 0 ? 'job_reduce_inputs' : 'job_tasks';
-  const rows = readPages((after) =>
-    db
-      .selectFrom(table)
-      .select(['number', 'input'])
-      .where('job', '=', job)
-      .where('phase', '=', 0)
-      .where('number', '>', after)
-      .orderBy('number')
-      .limit(pageSize)
-      .execute(),
-  );
+  const rows = readRows<Pick<JobTaskRow, 'number' | 'input'>>(db, table, ['number', 'input'], sql`job = ${job} and phase = 0`);
   for await (const { input } of rows) if (input !== null) yield input;
 }
 
 /** The outputs of the last phase, in the order in which they came. */
 export async function* readOutputs(db: Kysely<Schema>, job: string): AsyncGenerator<string> {
-  const rows = readPages((after) =>
-    db
-      .selectFrom('job_outputs')
-      .select(['number', 'output'])
-      .where('job', '=', job)
-      .where('number', '>', after)
-      .orderBy('number')
-      .limit(pageSize)
-      .execute(),
-  );
-  for await (const { output } of rows) yield output;
+  for await (const { output } of readRows<JobOutputRow>(db, 'job_outputs', ['number', 'output'], sql`job = ${job}`)) yield output;
 }
 
-function readErrorRows(db: Kysely<Schema>, job: string): AsyncGenerator<Pick<JobErrorRow, 'number' | 'record' | 'input' | 'cause'>> {
-  return readPages((after) =>
-    db
-      .selectFrom('job_errors')
-      .select(['number', 'record', 'input', 'cause'])
-      .where('job', '=', job)
-      .where('number', '>', after)
-      .orderBy('number')
-      .limit(pageSize)
-      .execute(),
-  );
+function readErrorRows(db: Kysely<Schema>, job: string): AsyncGenerator<JobErrorRow> {
+  return readRows<JobErrorRow>(db, 'job_errors', ['number', 'record', 'input', 'cause'], sql`job = ${job}`);
 }
 
 /** The inputs that failed. */

@@ -1,7 +1,8 @@
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { checkInterrupted } from '../../../base/errors.ts';
 import { jobTables } from '../../jobs/old-jobs.ts';
 import { countRows } from '../../store/count-rows.ts';
+import { readPages } from '../../store/read-pages.ts';
 import type { Schema } from '../../store/schema.ts';
 import { skip } from '../../store/skip.ts';
 import type { Store } from '../../store/store.ts';
@@ -31,31 +32,14 @@ export interface CopiedRecords {
 /** Adds rows; those of earlier runs stay. */
 async function addRows({ to }: RecordCopy, table: keyof Schema, rows: readonly Row[]): Promise<void> {
   if (rows.length === 0) return;
+  const values = rows as never[];
   await to.write((transaction) =>
     transaction
       .insertInto(table as 'networks')
-      .values(rows as never[])
+      .values(values)
       .onConflict(skip)
       .execute(),
   );
-}
-
-/** Rows of a table in the order of their key, a batch at a time. */
-async function* readBatches(
-  db: Kysely<Schema>,
-  table: keyof Schema,
-  key: readonly string[],
-  where = sql`true`,
-): AsyncGenerator<readonly Row[]> {
-  const columns = sql.join(key.map((name) => sql.ref(name)));
-  for (let after = sql`true`; ;) {
-    const { rows } = await sql<Row>`
-      select * from ${sql.table(table)} where ${where} and ${after} order by ${columns} limit ${batchSize}`.execute(db);
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    yield rows;
-    after = sql`(${columns}) > (${sql.join(key.map((name) => last[name]))})`;
-  }
 }
 
 /** A task that was never begun when its job was cancelled is one that nobody begins any more. */
@@ -66,7 +50,7 @@ function endTask(row: Row): Row {
 /** The job itself comes last, so that it is shown with all of its rows alone. */
 async function copyJob(copy: RecordCopy, job: Row & { readonly id: string }): Promise<void> {
   for (const [table, key] of jobTables) {
-    for await (const rows of readBatches(copy.from.db, table, key, sql`job = ${job.id}`)) {
+    for await (const rows of readPages<Row>(copy.from.db, table, { key, where: sql`job = ${job.id}`, size: batchSize })) {
       checkInterrupted(copy.signal);
       await addRows(copy, table, table === 'job_tasks' ? rows.map(endTask) : rows);
     }
@@ -78,15 +62,16 @@ async function copyJob(copy: RecordCopy, job: Row & { readonly id: string }): Pr
 export async function copyRecords(copy: RecordCopy): Promise<CopiedRecords> {
   let [jobs, uploads] = [0, 0];
   const isOwn = sql<boolean>`account in (${sql.join(copy.accounts)})`;
-  for await (const batch of readBatches(copy.from.db, 'jobs', ['id'], sql`state = 'done' and ${isOwn}`)) {
-    for (const job of batch as readonly (Row & { readonly id: string })[]) {
+  const done = { key: ['id'] as const, where: sql`state = 'done' and ${isOwn}`, size: batchSize };
+  for await (const batch of readPages<Row & { readonly id: string }>(copy.from.db, 'jobs', done)) {
+    for (const job of batch) {
       checkInterrupted(copy.signal);
       const there = await copy.to.db.selectFrom('jobs').select('id').where('id', '=', job.id).executeTakeFirst();
       if (!there) await copyJob(copy, job);
     }
     jobs += batch.length;
   }
-  for await (const batch of readBatches(copy.from.db, 'uploads', ['id'], isOwn)) {
+  for await (const batch of readPages<Row>(copy.from.db, 'uploads', { key: ['id'], where: isOwn, size: batchSize })) {
     checkInterrupted(copy.signal);
     await addRows(copy, 'uploads', batch);
     uploads += batch.length;
