@@ -6,10 +6,10 @@ import { readBlobName, readPublicBlob, type KeyLine, type PublicKey } from './pu
 import { chooseCurveHash, createIdleSigner, type HashName, type Signer } from './signer.ts';
 import { createWireReader, stripZeros, writeField, writeUint32, type WireReader } from './wire.ts';
 
-/** Message numbers of the agent's protocol (draft-miller-ssh-agent). */
+/** Message numbers of the SSH agent protocol (draft-miller-ssh-agent). */
 const messages = { failure: 5, listRequest: 11, listAnswer: 12, signRequest: 13, signAnswer: 14 } as const;
 
-/** Largest answer that is read; an agent's own limit is 256 KiB. */
+/** Largest response that is read, in bytes; an agent's own limit is 256 KiB. */
 const largest = 1024 * 1024;
 const listTime = 3_000;
 /** Long, because the agent may be waiting for its user to confirm. */
@@ -17,7 +17,10 @@ const signTime = 120_000;
 
 const hint = 'see whether the agent answers: ssh-add -l';
 
-/** Sends one message and gives the answer: its number and a reader of the rest. @throws {KeyError} when the agent does not answer in time */
+/**
+ * Sends one message; resolves to the number of the response and a reader of the rest. @throws {KeyError} when the agent does not respond in
+ * time
+ */
 function askAgent(socketPath: string, request: Uint8Array, time: number): Promise<{ number: number; reader: WireReader }> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
@@ -52,7 +55,7 @@ function describeFailure(error: NodeJS.ErrnoException, socketPath: string): stri
   return describeSystemError(Object.assign(error, { path: socketPath }));
 }
 
-/** Reads what a damaged answer may end too early. */
+/** Reads a response that may be truncated. @throws {KeyError} */
 function readAnswer<T>(read: () => T): T {
   try {
     return read();
@@ -62,7 +65,7 @@ function readAnswer<T>(read: () => T): T {
   }
 }
 
-/** The keys that the agent holds; certificates are left out. @throws {KeyError} when it does not answer within 3 s. */
+/** The keys that the agent holds, without certificates. @throws {KeyError} when it does not respond within 3 s. */
 export async function listAgentKeys(socketPath: string): Promise<KeyLine[]> {
   const { number, reader } = await askAgent(socketPath, Buffer.of(messages.listRequest), listTime);
   if (number !== messages.listAnswer)
@@ -76,7 +79,7 @@ export async function listAgentKeys(socketPath: string): Promise<KeyLine[]> {
   return lines.filter(({ name }) => !name.includes('-cert-v01@'));
 }
 
-/** How the agent is asked for a hash, and the name its signature then carries. */
+/** The flags that request a hash from the agent, and the algorithm name in its signature. */
 interface AgentAlgorithm {
   flags: number;
   name: string;
@@ -88,7 +91,7 @@ const rsaAlgorithms: Partial<Record<HashName, AgentAlgorithm>> = {
   sha512: { flags: 4, name: 'rsa-sha2-512' },
 };
 
-/** An agent chooses the hash of ECDSA and DSA keys itself, and knows two of SHA-2 for RSA. */
+/** An agent chooses the hash of ECDSA and DSA keys itself, and supports two SHA-2 hashes for RSA. */
 function chooseAgentAlgorithm({ type, bits }: PublicKey, hash: HashName): AgentAlgorithm {
   const ecdsa = type === 'ecdsa' && hash === chooseCurveHash(bits) ? { flags: 0, name: `ecdsa-sha2-nistp${bits}` } : undefined;
   const dsa = type === 'dsa' && hash === 'sha1' ? { flags: 0, name: 'ssh-dss' } : undefined;
@@ -100,7 +103,7 @@ function chooseAgentAlgorithm({ type, bits }: PublicKey, hash: HashName): AgentA
   return algorithm;
 }
 
-/** An SSH signature in the form that openssl verifies. */
+/** Converts an SSH signature to the form that openssl verifies. */
 function convertSignature(name: string, blob: Buffer): Buffer {
   if (name === 'ssh-dss') {
     if (blob.length !== 40) throw new RangeError('a DSA signature has 40 bytes');
@@ -131,7 +134,7 @@ async function signByAgent(socketPath: string, key: KeyLine, publicKey: PublicKe
   });
 }
 
-/** RSA signatures are as long as the modulus; agents may leave leading zeros out. */
+/** RSA signatures are as long as the modulus; agents may omit leading zeros. */
 function padSignature(blob: Buffer, { type, bits }: PublicKey): Buffer {
   const size = type === 'rsa' ? Math.ceil(bits / 8) : 0;
   return blob.length < size ? Buffer.concat([Buffer.alloc(size - blob.length), blob]) : blob;

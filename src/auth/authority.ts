@@ -12,24 +12,24 @@ export interface CertifiedKey {
 
 const day = 24 * 60 * 60 * 1000;
 
-/** From a day ago, for clocks that differ, to `days` from now. */
+/** From one day ago, for clocks that differ, to `days` from now. */
 function chooseValidity(days: number): { validFrom: Date; validUntil: Date } {
   const now = Date.now();
   return { validFrom: new Date(now - day), validUntil: new Date(now + days * day) };
 }
 
-/** Positive and unique: programs that remember certificates refuse two with one number. */
+/** Positive and unique: programs that store certificates reject two with the same serial number. */
 function chooseSerial(): Buffer {
   const serial = randomBytes(16);
   serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40;
   return serial;
 }
 
-/** Numbers of the extensions that this writes (RFC 5280, section 4.2.1). */
+/** Object identifiers of the extensions that certificates get (RFC 5280, section 4.2.1). */
 const extensions = {
   subjectKey: '2.5.29.14',
   keyUsage: '2.5.29.15',
-  // With a zero in front, by which sshpk does not know its own: that one writes no addresses.
+  // The leading zero hides the identifier from sshpk, whose own writer of this extension omits IP addresses.
   names: '2.5.29.017',
   constraints: '2.5.29.19',
   issuerKey: '2.5.29.35',
@@ -39,23 +39,22 @@ const extensions = {
 interface Extension {
   oid: string;
   critical?: boolean;
-  /** Content of those that sshpk does not write itself. */
+  /** Content of extensions that sshpk does not write itself. */
   data?: Buffer;
 }
 
-/** What a certificate calls a key, so that checkers find the way from it to its authority. */
+/** The key identifier, by which verifiers build the chain from a certificate to its authority. */
 function identifyKey(key: Key | PrivateKey): Buffer {
   return key.hash('sha256').subarray(0, 20);
 }
 
-/** A value of DER (X.690): tag, length, content. */
+/** A DER value (X.690): tag, length, content. */
 function writeDer(tag: number, content: Uint8Array): Buffer {
   const { length } = content;
   const size = length < 0x80 ? [length] : [0x82, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.from([tag, ...size]), content]);
 }
 
-/** The bytes of an IP address. */
 function writeAddress(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
   const { hostname } = new URL(`http://[${address}]`);
@@ -68,13 +67,13 @@ function writeAddress(address: string): Buffer {
   return Buffer.from(groups.flatMap((group) => [group >> 8, group & 0xff]));
 }
 
-/** The names that a server's certificate is good for (RFC 5280, section 4.2.1.6). */
+/** The subject alternative names of a server certificate (RFC 5280, section 4.2.1.6). */
 function writeNames(names: readonly string[]): Buffer {
   const written = names.map((name) => (isIP(name) === 0 ? writeDer(0x82, Buffer.from(name)) : writeDer(0x87, writeAddress(name))));
   return writeDer(0x30, Buffer.concat(written));
 }
 
-/** Extensions in sshpk's own choice lack the identifiers of the keys, and strict checkers (Python 3.13) refuse that. */
+/** The default extensions of sshpk lack key identifiers, and strict verifiers (Python 3.13) reject certificates without them. */
 function signStrictly(certificate: Certificate, issuerKey: PrivateKey, own: Extension): void {
   const exts: Extension[] = [
     own,
@@ -91,7 +90,7 @@ function writePem(certificate: Certificate, key: PrivateKey): CertifiedKey {
   return { certificate: certificate.toString('pem'), key: key.toString('pkcs8') };
 }
 
-/** Makes an authority for the TLS of the local service: ECDSA P-256, valid for ten years. @param name common name, shown by browsers */
+/** Creates an authority for the TLS of the local service: ECDSA P-256, valid for ten years. @param name common name, shown by browsers */
 export async function createAuthority(name: string): Promise<CertifiedKey> {
   const { default: sshpk } = await import('sshpk');
   const key = sshpk.generatePrivateKey('ecdsa', { curve: 'nistp256' });
@@ -99,14 +98,14 @@ export async function createAuthority(name: string): Promise<CertifiedKey> {
   const certificate = sshpk.createSelfSignedCertificate(subject, key, {
     ...chooseValidity(3650),
     serial: chooseSerial(),
-    // Node.js answers INVALID_PURPOSE for an authority that is not also allowed what its certificates are for.
+    // Node.js reports INVALID_PURPOSE when the authority itself does not have the purposes of the certificates that it issues.
     purposes: ['ca', 'crl', 'signature', 'keyAgreement', 'serverAuth'],
   });
   signStrictly(certificate, key, { oid: extensions.constraints, critical: true });
   return writePem(certificate, key);
 }
 
-/** Makes a server's certificate under an authority, valid for two years. @param names DNS names and IP addresses; the first one, a DNS name, in the subject */
+/** Issues a server certificate, valid for two years. @param names DNS names and IP addresses; the first, a DNS name, is the subject */
 export async function createServerCertificate(authority: CertifiedKey, names: readonly string[]): Promise<CertifiedKey> {
   const { default: sshpk } = await import('sshpk');
   const key = sshpk.generatePrivateKey('ecdsa', { curve: 'nistp256' });
@@ -124,7 +123,7 @@ export async function createServerCertificate(authority: CertifiedKey, names: re
   return writePem(certificate, key);
 }
 
-/** Makes an RSA key of 2048 bits: the private half as PKCS#8 PEM, the public half in OpenSSH format. */
+/** Generates an RSA key of 2048 bits: the private key as PKCS#8 PEM, the public key in OpenSSH format. */
 export async function generateKeyPair(comment = ''): Promise<{ privateKey: string; publicKey: string }> {
   const { privateKey } = await promisify(generate)('rsa', { modulusLength: 2048 });
   const { openssh } = await derivePublicKey(privateKey);

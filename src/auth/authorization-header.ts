@@ -1,29 +1,29 @@
 import type { ServiceName } from '../api/operation.ts';
 import type { AuthorizationForm } from './authorization.ts';
 
-/** An `Authorization` header taken apart; nothing is checked but its grammar. */
+/** A parsed `Authorization` header; only its grammar has been checked. */
 export interface ParsedSignature {
   keyId: string;
   /** In lower case. */
   algorithm: string;
-  /** Names of the signed headers in lower case; absent when the header does not say. */
+  /** Names of the signed headers in lower case; absent when the header does not list them. */
   headers?: string[];
   /** Base64. */
   signature: string;
-  /** `legacy`: the signature stands after the parameters; `draft`: it is one of them. */
+  /** `legacy`: the signature follows the parameters; `draft`: it is one of them. */
   form: AuthorizationForm;
 }
 
-/** Why a request's signature cannot be read. */
+/** The reason why a request's signature cannot be read. */
 export type SyntaxReason =
   /** Another scheme than `Signature`. */
   | 'scheme'
-  /** The header, or a header that it says is signed, is missing or malformed. */
+  /** The header, or a header that it lists as signed, is missing or malformed. */
   | 'syntax'
   /** A pre-signed URL that is incomplete, expired or for another method. */
   | 'presigned';
 
-/** An `Authorization` header or pre-signed URL that does not say what it must; the message is for the caller of the service. */
+/** An invalid `Authorization` header or pre-signed URL. The message is sent to the client. */
 export class AuthorizationSyntaxError extends Error {
   override readonly name = 'AuthorizationSyntaxError';
   readonly reason: SyntaxReason;
@@ -34,7 +34,7 @@ export class AuthorizationSyntaxError extends Error {
   }
 }
 
-/** What of a request a signature may cover. */
+/** The parts of a request that a signature may cover. */
 export interface SignableRequest {
   method: string;
   /** Path and query as in the request line. */
@@ -46,7 +46,7 @@ export interface SignableRequest {
 const parameter = /\s*([A-Za-z]+)=(?:"([^"]*)"|([^",\s]+))(,?)/y;
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** Reads `name="value"` pairs, quoted or not, and gives what follows the last of them. */
+/** Reads `name="value"` pairs, quoted or not, and returns the text that follows the last pair. */
 function readParameters(text: string): { parameters: Map<string, string>; rest: string } {
   const parameters = new Map<string, string>();
   let offset = 0;
@@ -66,7 +66,7 @@ function readParameters(text: string): { parameters: Map<string, string>; rest: 
 }
 
 /**
- * Reads an `Authorization` header in the forms of both services: `Signature keyId=...,algorithm="..." <base64>` and
+ * Parses an `Authorization` header in the forms of both services: `Signature keyId=...,algorithm="..." <base64>` and
  * `Signature keyId="...",algorithm="...",headers="...",signature="<base64>"`.
  * @throws {AuthorizationSyntaxError}
  */
@@ -82,7 +82,7 @@ export function parseAuthorization(header: string): ParsedSignature {
   const missing = ['keyId', 'algorithm'].find((name) => (parameters.get(name) ?? '') === '');
   if (missing !== undefined) throw new AuthorizationSyntaxError(`the Authorization header lacks ${missing}`);
   if (signature === '') throw new AuthorizationSyntaxError('the Authorization header lacks the signature');
-  // In the other form a signature that is not Base64 is a wrong one, which is judged after account, user and key.
+  // In the `draft` form, a signature that is not Base64 is an invalid signature, which is reported after errors of account, user and key.
   if (inside === undefined && !base64.test(signature)) throw new AuthorizationSyntaxError('the signature is not base64');
   const headers = (parameters.get('headers') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
   return {
@@ -94,7 +94,7 @@ export function parseAuthorization(header: string): ParsedSignature {
   };
 }
 
-/** Names of the signed headers; without a list `date`, or `x-date` where a browser could send no `Date`. */
+/** Names of the signed headers. The default is `date`, or `x-date` if only that was sent: browsers cannot set `Date`. */
 function listSigned(parsed: ParsedSignature, request: SignableRequest): string[] {
   const names = parsed.headers ?? [request.headers['date'] === undefined && request.headers['x-date'] !== undefined ? 'x-date' : 'date'];
   if (!names.includes('date') && !names.includes('x-date')) throw new AuthorizationSyntaxError('date must be among the signed headers');
@@ -108,13 +108,16 @@ function readSigned(name: string, { method, target, headers }: SignableRequest):
   return value;
 }
 
-/** The value of the signed `date` or `x-date` header: the one whose skew counts. @throws {AuthorizationSyntaxError} when it is missing. */
+/**
+ * The value of the signed `date` or `x-date` header, whose clock skew is checked. @throws {AuthorizationSyntaxError} when it is missing.
+ */
 export function signedDate(parsed: ParsedSignature, request: SignableRequest): string {
   return readSigned(listSigned(parsed, request).includes('date') ? 'date' : 'x-date', request);
 }
 
 /**
- * The text that the signature must be of. Compute's own form: bare values, one a line; the other form and storage: `name: value` lines.
+ * The text that must have been signed. The `legacy` form of compute: bare values, one a line; the `draft` form and storage: `name: value`
+ * lines.
  * @throws {AuthorizationSyntaxError} when a signed header is missing, or no date is signed
  */
 export function signedText(parsed: ParsedSignature, service: ServiceName, request: SignableRequest): string {

@@ -1,20 +1,20 @@
 import type { ServiceName } from '../api/operation.ts';
 import { chooseAlgorithm, type Signer } from './signer.ts';
 
-/** Headers that make a request a signed one. */
+/** The headers that authenticate a request. */
 export interface SignedHeaders {
   date: string;
   authorization: string;
 }
 
-/** Signs requests. The two services sign nothing but the time, so requests of the same second share one signature. */
+/** Signs requests. Both services sign only the date, so that requests of the same second share one signature. */
 export interface Authorizer {
   headers(): Promise<SignedHeaders>;
-  /** Operations of the private key so far. */
+  /** Number of private-key operations so far. */
   signatures(): number;
 }
 
-/** The specification's form of compute, or the later draft's, which storage has always used. */
+/** `legacy`: the form of the compute specification; `draft`: that of the later draft, which storage has always used. */
 export type AuthorizationForm = 'legacy' | 'draft';
 
 export interface AuthorizerOptions {
@@ -22,11 +22,11 @@ export interface AuthorizerOptions {
   service: ServiceName;
   /** Full path, as `writeKeyId` gives it. */
   keyId: string;
-  /** Milliseconds since the epoch; corrected by the caller when the service's clock is known to differ. */
+  /** Milliseconds since the epoch; the caller corrects it when the service's clock is known to differ. */
   now: () => number;
-  /** Seconds that a signature is kept for keys that want a touch or a PIN; 0: for the second that its date names. */
+  /** Seconds that a signature is reused, for keys that need a touch or a PIN; 0: only within the second of its date. */
   window?: number;
-  /** Of compute only; `legacy` when absent. */
+  /** For compute only; `legacy` when absent. */
   form?: AuthorizationForm;
 }
 
@@ -42,8 +42,8 @@ function createWriter({ signer, service, keyId, form = 'legacy' }: AuthorizerOpt
 }
 
 /**
- * Makes the `Date` and `Authorization` headers of requests (section 5 of both specifications).
- * @throws {KeyError} when the key's type signs for no service
+ * Creates the `Date` and `Authorization` headers of requests (section 5 of both specifications).
+ * @throws {KeyError} when no service accepts the key's type
  */
 export function createAuthorizer(options: AuthorizerOptions): Authorizer {
   const write = createWriter(options);
@@ -58,7 +58,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
     const entry = { second, headers };
     latest = entry;
     headers.catch(() => {
-      // A refusal is not remembered: the user may unlock the agent and try again.
+      // A failed signature is not cached: the user may unlock the agent and retry.
       if (latest === entry) latest = undefined;
     });
     return headers;

@@ -5,27 +5,29 @@ import { parsePresigned, presignedText, splitTarget, type PresignedParts, type P
 import type { PublicKey } from './public-key.ts';
 import { acceptedAlgorithms, isAcceptedAlgorithm, verifySignature } from './verify.ts';
 
-/** A public key at hand, and where its private half is. */
+/** A public key that is available locally, and the location of its private key. */
 export interface KnownKey {
   publicKey: PublicKey;
   /** Path of the key file, or `ssh-agent`. */
   source: string;
 }
 
-/** A pre-signed URL as a service would get it. */
+/** A pre-signed URL as a service would receive it. */
 export interface PresignedUrl {
   service: ServiceName;
   /** Path and query as in the request line. */
   target: string;
   /** As in the `Host` header. */
   host: string;
-  /** Method of the request; each is tried when absent, as only the signature of a URL without `method` says which it is for. */
+  /**
+   * Method of the request. When absent, each method is tried: only the signature of a URL without `method` tells which method it is for.
+   */
   method?: string | undefined;
-  /** Other names of the same service, one of which the signer may have written. */
+  /** Other names of the same service; the signer may have used one of them. */
   otherHosts: readonly string[];
 }
 
-/** A line of the text that was signed otherwise than the URL says. */
+/** A line of the signed text that differs from the URL. */
 export interface LineDifference {
   /** 1: methods, 2: host, 3: path, 4: query. */
   line: number;
@@ -33,30 +35,30 @@ export interface LineDifference {
   url: string;
 }
 
-/** What is known of a pre-signed URL without asking the service. */
+/** The result of checking a pre-signed URL without sending a request. */
 export interface PresignedCheck {
   keyId?: KeyId;
   /** As the URL names it. */
   algorithm?: string;
   /** Milliseconds since the epoch. */
   expires?: number;
-  /** Methods that it is for; empty when only a key that is not at hand could tell. */
+  /** Methods that the URL permits; empty when only the signature tells and no available key verifies it. */
   methods: string[];
-  /** The four lines that a service verifies; none when the URL is incomplete. */
+  /** The four lines that a service verifies; empty when the URL is incomplete. */
   lines: string[];
-  /** Whether the signature is that of these lines; `unknown` when the key is not at hand. */
+  /** `fits` if the signature is that of these lines; `unknown` when the key is not available. */
   result: 'fits' | 'differs' | 'unknown';
-  /** The key that the signature was compared with. */
+  /** The key that the signature was verified with. */
   key?: KnownKey;
   difference?: LineDifference;
-  /** Why a service would refuse it, whatever its signature is. */
+  /** Reasons for a service to reject the URL, whatever its signature is. */
   problems: string[];
 }
 
 const methodNames = ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'POST', 'PATCH'];
 const ownParameters = new Set(['algorithm', 'expires', 'keyId', 'signature', 'user', 'method', 'role', 'as-role']);
 
-/** What the function returns, and why not: a message for each reason. */
+/** The result of `read`; when it throws `AuthorizationSyntaxError`, undefined, and the message is added to `problems` once. */
 function attempt<T>(problems: string[], read: () => T): T | undefined {
   try {
     return read();
@@ -67,7 +69,9 @@ function attempt<T>(problems: string[], read: () => T): T | undefined {
   }
 }
 
-/** The keys that a `keyId` may mean: those with its fingerprint; all when it has a name, which only the service knows. */
+/**
+ * The keys that a `keyId` may refer to: those with its fingerprint; all keys when it contains a name, which only the service can resolve.
+ */
 function chooseKeys(keys: readonly KnownKey[], named: KeyId | undefined): readonly KnownKey[] {
   const word = named?.key.toLowerCase() ?? '';
   if (!/^(?:[\da-f]{2}:){15}[\da-f]{2}$/.test(word)) return named === undefined ? [] : keys;
@@ -82,7 +86,7 @@ function decodeOrKeep(text: string): string {
   }
 }
 
-/** Spellings of a path that programs sign by mistake: decoded, encoded otherwise, with or without slashes. */
+/** Variants of a path that programs sign by mistake: decoded, encoded differently, with or without slashes. */
 function listPaths(path: string): string[] {
   const decoded = decodeOrKeep(path);
   const bare = path.replace(/\/+$/, '');
@@ -96,7 +100,7 @@ function listPaths(path: string): string[] {
   ];
 }
 
-/** Queries that programs sign by mistake: as it stands, decoded, encoded otherwise; and without what somebody added on the way. */
+/** Variants of a query that programs sign by mistake: raw, decoded, encoded differently, or without parameters that were added later. */
 function listQueries(target: string, query: QueryPairs): string[] {
   const own = query.filter(([name]) => name !== 'signature');
   const raw = target
@@ -123,7 +127,7 @@ function listQueries(target: string, query: QueryPairs): string[] {
   ];
 }
 
-/** Finds the line that was signed otherwise, as far as one of the usual mistakes explains the signature. */
+/** Finds the line that was signed differently, if a common mistake explains the signature. */
 function findDifference(
   url: PresignedUrl,
   { methods, ...parts }: PresignedParts,
@@ -150,7 +154,7 @@ interface Reading {
   verifies: (text: string, key: KnownKey) => boolean;
 }
 
-/** What the URL's signature is compared with, for each method that it may be for. */
+/** The parsed signature, for each method that the URL may be for. */
 function readFor(url: PresignedUrl, query: QueryPairs, problems: string[]): Reading[] {
   const listed = query
     .find(([name]) => name === 'method')?.[1]
@@ -166,7 +170,7 @@ function readFor(url: PresignedUrl, query: QueryPairs, problems: string[]): Read
   });
 }
 
-/** Why the signature of a key is not the one in the URL, where no line explains it. */
+/** Explains a signature that does not verify and that differs in no line: made with another key, or with another algorithm. */
 function explainOtherwise(readings: readonly Reading[], chosen: readonly KnownKey[], keys: readonly KnownKey[]): string | undefined {
   for (const { parsed, verifies } of readings) {
     const other = keys.find((key) => parsed.texts.some((text) => verifies(text, key)));
@@ -181,7 +185,7 @@ function explainOtherwise(readings: readonly Reading[], chosen: readonly KnownKe
   return undefined;
 }
 
-/** What the parameters say by themselves, and what is wrong with them. */
+/** Reads the parameters and reports invalid ones. */
 function readParameters(url: PresignedUrl, query: QueryPairs, { parsed }: Reading, now: number, problems: string[]) {
   const { keyId: id, algorithm } = parsed;
   const keyId = parseKeyId(url.service, id);
@@ -195,7 +199,8 @@ function readParameters(url: PresignedUrl, query: QueryPairs, { parsed }: Readin
 }
 
 /**
- * Explains a pre-signed URL offline: the text of its signature, whether it is that of a key at hand, and what a service would refuse.
+ * Explains a pre-signed URL offline: the text that its signature covers, whether an available key made it, and why a service would reject
+ * it.
  * @param now milliseconds since the epoch
  */
 export function checkPresigned(url: PresignedUrl, keys: readonly KnownKey[], now: number): PresignedCheck {
@@ -222,7 +227,7 @@ export function checkPresigned(url: PresignedUrl, keys: readonly KnownKey[], now
   const facts = { ...known, ...describe(first), ...(isOpen && { methods: [] }) };
   const other = explainOtherwise(readings, chosen, keys);
   if (other !== undefined) problems.push(other);
-  // A key of some name may be one that is not at hand.
+  // A key that `keyId` names may be one that is not available.
   if (key === undefined || chosen.length > 1) return { ...facts, result: other === undefined ? 'unknown' : 'differs' };
   for (const reading of other === undefined ? readings : []) {
     const { methods, verifies } = reading;

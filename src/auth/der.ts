@@ -1,6 +1,6 @@
 import { padPositive } from './wire.ts';
 
-/** The few pieces of DER that signatures and DSA keys need. */
+/** The DER encodings that signatures and DSA keys need. */
 
 function writeElement(tag: number, content: Uint8Array): Buffer {
   const { length } = content;
@@ -24,7 +24,7 @@ export function writeDerBits(content: Uint8Array): Buffer {
   return writeElement(0x03, Buffer.concat([Buffer.of(0), content]));
 }
 
-/** Two numbers of a DSA or ECDSA signature in the form that `openssl dgst -verify` takes. */
+/** The two numbers of a DSA or ECDSA signature in the form that `openssl dgst -verify` reads. */
 export function writeDerSignature(r: Buffer, s: Buffer): Buffer {
   return writeDerSequence(writeDerInteger(r), writeDerInteger(s));
 }

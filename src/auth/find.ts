@@ -6,11 +6,11 @@ import { inspectKeyFile, unlockKeyFile, type AskPassphrase, type KeyFile } from 
 import { isHardwareType, type KeyLine, type PublicKey } from './public-key.ts';
 import { explainUnusable, type Signer } from './signer.ts';
 
-/** Which key is wanted, and where keys may be. */
+/** The key to find, and the places to search. */
 export interface KeySearch {
   /** MD5 fingerprint, with or without `MD5:`, or SHA256 fingerprint; absent: the default key. */
   keyId?: string | undefined;
-  /** Path of a private key; then nothing else is looked at, but an agent that can spare a passphrase. */
+  /** Path of a private key. No other place is searched, except that the agent may spare the user a passphrase. */
   keyFile?: string | undefined;
   /** Path of the ssh-agent's socket: `SSH_AUTH_SOCK`. */
   agentSocket?: string | undefined;
@@ -19,7 +19,7 @@ export interface KeySearch {
   askPassphrase?: AskPassphrase | undefined;
 }
 
-/** The agent's keys, or why there are none. */
+/** The agent's keys, or the reason why there are none. */
 interface AgentView {
   keys: KeyLine[];
   problem?: string;
@@ -47,7 +47,7 @@ async function makeAgentSigner(socket: string | undefined, key: KeyLine): Promis
   return createAgentSigner(socket ?? '', key);
 }
 
-/** Opens a file, by the agent when it holds the same key and the file would ask for a passphrase. */
+/** Opens a key file. Uses the agent instead when it holds the same key and the file needs a passphrase. */
 async function openKeyFile(file: KeyFile, { agentSocket, askPassphrase }: KeySearch, agent?: AgentView): Promise<Signer> {
   if (file.encrypted && file.publicKey !== undefined) {
     const { md5 } = file.publicKey.fingerprints;
@@ -73,7 +73,7 @@ async function findInFile(path: string, wanted: string | undefined, search: KeyS
   return signer;
 }
 
-/** What is in a file; when it is broken, that goes to `problems`. */
+/** Inspects a key file; adds the message to `problems` when the file is invalid. */
 async function inspectOrNote(path: string, problems: string[]): Promise<KeyFile | undefined> {
   try {
     return await inspectKeyFile(path);
@@ -84,7 +84,7 @@ async function inspectOrNote(path: string, problems: string[]): Promise<KeyFile 
   }
 }
 
-/** Opens the files that should hold the key until one does; what is wrong with the others goes to `problems`. */
+/** Opens the files that should hold the key until one does; reasons why the others do not are added to `problems`. */
 async function openStored(keys: readonly StoredKey[], wanted: string, search: KeySearch, problems: string[]): Promise<Signer | undefined> {
   for (const { path, name } of keys) {
     if (isHardwareType(name)) throw explainUnusable(name, path);
@@ -114,7 +114,6 @@ async function findByFingerprint(wanted: string, search: KeySearch): Promise<Sig
   throw new KeyError(`no private key with the fingerprint ${wanted} in the ssh-agent or in ${search.sshDir}${notes}`, { hint });
 }
 
-/** Which services take keys of a type. */
 function describeService(name: string): string {
   if (name === 'ssh-rsa') return 'serves both services';
   return name === 'ssh-dss' ? 'serves the object storage' : 'serves the compute service';
@@ -124,7 +123,7 @@ function describeHeld({ name, comment, fingerprints }: KeyLine): string {
   return `--key-id ${fingerprints.md5}: ${[name, comment].filter((word) => word !== '').join(' ')}, ${describeService(name)}`;
 }
 
-/** The default key files in order, then the agent's key when it holds just one that serves. */
+/** The first default key file that exists, else the agent's key when it holds exactly one usable key. */
 async function findDefault(search: KeySearch): Promise<Signer> {
   const problems: string[] = [];
   for (const name of defaultNames) {
@@ -146,8 +145,8 @@ async function findDefault(search: KeySearch): Promise<Signer> {
 }
 
 /**
- * Finds the key to sign with: the key file when one is named, else the ssh-agent, else the directory of key files.
- * @throws {KeyError} naming the fingerprint and the places looked at; {UsageError} when `keyId` is not a fingerprint
+ * Finds the key to sign with: the key file when one is named, else a key of the ssh-agent, else one in the directory of key files.
+ * @throws {KeyError} naming the fingerprint and the places searched; {UsageError} when `keyId` is not a fingerprint
  */
 export async function findSigner(search: KeySearch): Promise<Signer> {
   const wanted = search.keyId === undefined ? undefined : readFingerprint(search.keyId);

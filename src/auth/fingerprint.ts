@@ -9,7 +9,7 @@ export interface Fingerprints {
   sha256: string;
 }
 
-/** Fingerprints of a key in the binary form that OpenSSH hashes. The services know keys by the first; the second is worked out when asked for. */
+/** Fingerprints of a key in OpenSSH's binary form. The services identify keys by MD5, so SHA256 is computed only when it is read. */
 export function computeFingerprints(blob: Uint8Array): Fingerprints {
   return {
     md5: hash('md5', blob, 'hex').replace(/..(?!$)/g, '$&:'),
@@ -20,8 +20,9 @@ export function computeFingerprints(blob: Uint8Array): Fingerprints {
 }
 
 /**
- * A fingerprint as users write it, in the spelling of `Fingerprints`: MD5 with or without `MD5:`, with or without colons, in any case; SHA256 with
- * its prefix. @throws {UsageError} for anything else.
+ * Normalizes a fingerprint to the spelling of `Fingerprints`: MD5 with or without `MD5:`, with or without colons, in any case; SHA256 with
+ * its
+ * prefix. @throws {UsageError} for anything else.
  */
 export function readFingerprint(text: string): string {
   const trimmed = text.trim();
@@ -38,7 +39,7 @@ export function readFingerprint(text: string): string {
   });
 }
 
-/** Whether a fingerprint, as `readFingerprint` gives it, is one of these. */
+/** True if the fingerprint, as `readFingerprint` returns it, is one of these. */
 export function matchFingerprint(wanted: string, { md5, sha256 }: Fingerprints): boolean {
   return wanted === md5 || wanted === sha256;
 }

@@ -4,16 +4,16 @@ import { KeyError } from '../base/errors.ts';
 import { inspectKeyFile, readKeyText, type KeyFile } from './private-key.ts';
 import { readKeyLine, type KeyLine } from './public-key.ts';
 
-/** A key in a directory such as `~/.ssh`, known by its `.pub` file or by the private file itself. */
+/** A key in a directory such as `~/.ssh`, found by its `.pub` file or by the private key file itself. */
 export interface StoredKey extends KeyLine {
   /** Path of the private key. */
   path: string;
 }
 
-/** What a directory holds, and what in it could not be read. */
+/** The keys in a directory, and the key files that could not be read. */
 export interface KeyFolder {
   keys: StoredKey[];
-  /** One line for each file that is a key but cannot be looked into. */
+  /** One line for each key file that cannot be read. */
   problems: string[];
 }
 
@@ -56,7 +56,6 @@ function listNames(folder: string): string[] {
   }
 }
 
-/** Whether a file is there. */
 export function hasFile(path: string): boolean {
   try {
     return statSync(path).isFile();
@@ -65,7 +64,10 @@ export function hasFile(path: string): boolean {
   }
 }
 
-/** Looks through a directory: `.pub` files first, then private keys without one. Broken files are passed over, a missing directory is empty. */
+/**
+ * Reads the keys of a directory: `.pub` files first, then private keys without one. Invalid files are skipped; a missing directory is
+ * empty.
+ */
 export async function readKeyFolder(folder: string): Promise<KeyFolder> {
   const names = listNames(folder);
   const problems: string[] = [];

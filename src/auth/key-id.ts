@@ -1,16 +1,16 @@
 import type { ServiceName } from '../api/operation.ts';
 
-/** Whose key a request says it was signed with. */
+/** The key that a request claims to be signed with. */
 export interface KeyId {
-  /** Login of the account; compute also takes its UUID. */
+  /** Login of the account; compute also accepts its UUID. */
   account: string;
   /** Login of the sub-user. */
   user?: string;
-  /** MD5 fingerprint; compute also takes the key's name. */
+  /** MD5 fingerprint; compute also accepts the key's name. */
   key: string;
 }
 
-/** Percent-encodes what would break a path or a quoted parameter; colons of fingerprints stay. */
+/** Percent-encodes characters that are not valid in a path or a quoted parameter; the colons of fingerprints stay. */
 function encodePart(part: string): string {
   return part.replace(/[^\w.@:+-]+/gu, encodeURIComponent);
 }

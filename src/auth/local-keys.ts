@@ -6,9 +6,9 @@ import { inspectKeyFile } from './private-key.ts';
 import { readPublicBlob, type KeyLine } from './public-key.ts';
 import { listServices } from './signer.ts';
 
-/** A key that this machine can sign with, or could. */
+/** A private key that this machine has. */
 export interface LocalKey {
-  /** `rsa`, `ecdsa`, `dsa`, `ed25519`; keys in a security key: `ed25519-sk`, `ecdsa-sk`. */
+  /** `rsa`, `ecdsa`, `dsa`, `ed25519`; hardware keys: `ed25519-sk`, `ecdsa-sk`. */
   type: string;
   bits: number;
   /** `aa:bb:...` */
@@ -17,15 +17,15 @@ export interface LocalKey {
   sha256: string;
   /** Path of the private key, or `ssh-agent`. */
   source: string;
-  /** Signing asks for a passphrase. */
+  /** True if signing asks for a passphrase. */
   encrypted: boolean;
   comment: string;
   usableFor: ServiceName[];
-  /** Why the key cannot be used as it is: others can read its file, the file is damaged. */
+  /** The reason why the key cannot be used: other users can read its file, or the file is damaged. */
   problem?: string;
 }
 
-/** What a key's own type says of it. */
+/** The properties that follow from a key's type and its public key. */
 function describeType(name: string, blob: Buffer): Pick<LocalKey, 'type' | 'bits' | 'usableFor'> {
   if (name.startsWith('sk-')) return { type: name.includes('ed25519') ? 'ed25519-sk' : 'ecdsa-sk', bits: 256, usableFor: [] };
   try {
@@ -63,7 +63,7 @@ async function listAgent(socket: string | undefined): Promise<KeyLine[]> {
   }
 }
 
-/** The key of a file that the settings name; none where it cannot be read, or only its passphrase would show which it is. */
+/** The key in the file that the settings name; empty if the file cannot be read, or only its passphrase would show the public key. */
 async function describeKeyFile(path: string): Promise<LocalKey[]> {
   try {
     const { publicKey, encrypted, exposed } = await inspectKeyFile(path);
@@ -83,7 +83,10 @@ interface KeyPlaces {
   readonly keyFile?: string | undefined;
 }
 
-/** The private keys at hand, the agent's first (`cloud keys local`). An agent that does not answer has none; public halves alone do not count. */
+/**
+ * The private keys of this machine, the agent's first (`cloud keys local`). An agent that does not respond has none; a public key alone
+ * does not count.
+ */
 export async function listLocalKeys({ agentSocket, sshDir, keyFile }: KeyPlaces): Promise<LocalKey[]> {
   const [held, { keys }] = await Promise.all([listAgent(agentSocket), readKeyFolder(sshDir)]);
   const present = await Promise.all(keys.map(async (key) => (hasFile(key.path) ? [await describeStoredKey(key)] : [])));
@@ -92,8 +95,10 @@ export async function listLocalKeys({ agentSocket, sshDir, keyFile }: KeyPlaces)
 }
 
 /**
- * Fingerprints of the key that a profile names, in one spelling: two profiles have the same key when they share one. A SHA256 fingerprint alone does not
- * give the MD5 one: both are known of a key that is at hand. What is neither a fingerprint nor a key counts as it is written.
+ * Normalized fingerprints of the key that a profile names: two profiles have the same key when they share one. The MD5 fingerprint cannot
+ * be
+ * computed from SHA256, so both are listed when the key is available locally. Text that is neither a fingerprint nor a key is returned as
+ * written.
  */
 export async function listKeyNames(
   { keyId, keyFile }: { keyId?: string | undefined; keyFile?: string | undefined },

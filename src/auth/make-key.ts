@@ -2,21 +2,21 @@ import { generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { derivePublicKey } from './public-key.ts';
 
-/** What a key pair is made of. */
+/** The parameters of a new key pair. */
 export interface KeyWish {
   readonly type: 'rsa' | 'ecdsa';
   readonly comment: string;
-  /** Encrypts the private half; without one it is stored as it is. */
+  /** Encrypts the private key; when absent, the key is stored unencrypted. */
   readonly passphrase?: string | undefined;
 }
 
 /** A new key pair as OpenSSH writes it to files. */
 export interface KeyFiles {
-  /** The private half, in OpenSSH's own format: its public half is readable even when it is encrypted. */
+  /** The private key in OpenSSH's own format, whose public key is readable even when it is encrypted. */
   readonly privateText: string;
-  /** The line of the `.pub` file, without its end. */
+  /** The line of the `.pub` file, without a line end. */
   readonly publicLine: string;
-  /** MD5 fingerprint, by which the services know the key. */
+  /** MD5 fingerprint, by which the services identify the key. */
   readonly fingerprint: string;
 }
 
@@ -26,7 +26,7 @@ async function generate(type: KeyWish['type']): Promise<KeyObject> {
   return (await make('ec', { namedCurve: 'P-256' })).privateKey;
 }
 
-/** Makes an RSA key of 3072 bits or an ECDSA key on nistp256. A passphrase is stretched by bcrypt, the cipher is AES-256 in counter mode. */
+/** Generates an RSA key of 3072 bits or an ECDSA key on nistp256. A passphrase encrypts it by bcrypt and AES-256 in counter mode. */
 export async function makeKeyFiles({ type, comment, passphrase }: KeyWish): Promise<KeyFiles> {
   const keyObject = await generate(type);
   const { default: sshpk } = await import('sshpk');

@@ -2,12 +2,12 @@ import { createPrivateKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { findCurve, InvalidKeyError, readBlobName } from './public-key.ts';
 import { createWireReader, stripZeros, type WireReader } from './wire.ts';
 
-/** A private key file in OpenSSH's own format (`openssh-key-v1`): the public half is readable even when it is encrypted. */
+/** A private key file in OpenSSH's own format (`openssh-key-v1`), whose public key is readable even when the file is encrypted. */
 export interface OpensshFile {
   publicBlob: Buffer;
   /** `none` when the file is not encrypted. */
   cipher: string;
-  /** The private half, perhaps encrypted. */
+  /** The private key, possibly encrypted. */
   content: Buffer;
 }
 
@@ -18,7 +18,7 @@ export interface OpensshKey {
 
 const magic = 'openssh-key-v1\0';
 
-/** Takes the file apart. @throws {InvalidKeyError} when it is damaged. */
+/** Parses the file. @throws {InvalidKeyError} when it is damaged. */
 export function readOpensshFile(text: string): OpensshFile {
   const base64 = /-----BEGIN OPENSSH PRIVATE KEY-----([A-Za-z0-9+/=\s]+)-----END OPENSSH PRIVATE KEY-----/.exec(text)?.[1] ?? '';
   try {
@@ -36,10 +36,11 @@ export function readOpensshFile(text: string): OpensshFile {
 }
 
 /**
- * The private key of a file. Plain RSA and ECDSA keys, which most users have, are read here because loading sshpk takes
- * longer than a whole command may; sshpk reads the rest.
- * @param passphrase needed when the file is encrypted
- * @throws {Error} when the passphrase is wrong or the file damaged
+ * The private key of a file. Unencrypted RSA and ECDSA keys, which most users have, are parsed here because loading sshpk takes longer than
+ * a
+ * whole command may; sshpk parses the others.
+ * @param passphrase required when the file is encrypted
+ * @throws {Error} when the passphrase is wrong or the file is damaged
  */
 export async function openOpensshFile(file: OpensshFile, text: string, passphrase: string | undefined): Promise<OpensshKey> {
   const name = readBlobName(file.publicBlob);
@@ -63,7 +64,7 @@ function toNumber(bytes: Buffer): bigint {
   return BigInt(`0x${bytes.toString('hex')}`);
 }
 
-/** A number as JSON Web Keys write it, `size` bytes long when given. */
+/** A number in the encoding of JSON Web Keys, padded to `size` bytes. */
 function toText(number: bigint, size = 0): string {
   const digits = number.toString(16);
   return Buffer.from(digits.padStart(Math.max(digits.length + (digits.length % 2), size * 2), '0'), 'hex').toString('base64url');

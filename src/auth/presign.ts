@@ -2,10 +2,10 @@ import type { ServiceName } from '../api/operation.ts';
 import { AuthorizationSyntaxError } from './authorization-header.ts';
 import { chooseAlgorithm, type Signer } from './signer.ts';
 
-/** A query as decoded pairs; a name may come several times. */
+/** A query as decoded pairs; a name may occur several times. */
 export type QueryPairs = readonly (readonly [name: string, value: string])[];
 
-/** What the text of a pre-signed URL is made of. */
+/** The parts of the text that a pre-signed URL signs. */
 export interface PresignedParts {
   /** First line of the text: permitted methods, sorted when this program signs. */
   methods: readonly string[];
@@ -37,22 +37,24 @@ export interface PresignOptions {
   signer: Signer;
   /** Full path, as `writeKeyId` gives it. */
   keyId: string;
-  /** At least one; several go into the parameter `method`. */
+  /** At least one; several are listed in the parameter `method`. */
   methods: readonly string[];
-  /** As the `Host` header will be: with the port when it is not the scheme's own. */
+  /** As in the `Host` header: with the port unless it is the default port of the scheme. */
   host: string;
   /** Percent-encoded, without a query. */
   path: string;
   /** Login of the account: storage's `user` parameter. */
   user?: string | undefined;
-  /** Seconds since the epoch when the URL stops working. */
+  /** Expiry of the URL, in seconds since the epoch. */
   expires: number;
-  /** Parameters of the request itself, decoded. */
+  /** The request's own parameters, decoded. */
   query?: QueryPairs;
 }
 
 /**
- * Makes a pre-signed URL: path and query, to be put after the service's base address. Whoever has it can do what it says until it expires.
+ * Creates a pre-signed URL: path and query, to be appended to the service's base address. Anyone who has the URL can make the request until
+ * it
+ * expires.
  * @throws {KeyError} when the key cannot sign
  */
 export async function presign({ service, signer, keyId, methods, host, path, user, expires, query = [] }: PresignOptions): Promise<string> {
@@ -69,7 +71,7 @@ export async function presign({ service, signer, keyId, methods, host, path, use
   return `${path}?${writeQuery(pairs)}&signature=${encodeStrictly(Buffer.from(signature).toString('base64'))}`;
 }
 
-/** A request by pre-signed URL, taken apart for verifying. */
+/** The parts of a pre-signed request that are needed to verify it. */
 export interface PresignedSignature {
   keyId: string;
   /** In lower case. */
@@ -78,7 +80,7 @@ export interface PresignedSignature {
   signature: string;
   /** Storage's `user` parameter, when sent. */
   user?: string;
-  /** The texts that the signature may be of: the methods sorted, as signers of deployed services do, or as they were given. */
+  /** The texts that may have been signed: with the methods sorted, as signers of deployed services do, or as given. */
   texts: readonly string[];
 }
 
@@ -97,7 +99,7 @@ function readPair(text: string): readonly [string, string] {
 
 const required = ['keyId', 'algorithm', 'expires', 'signature'] as const;
 
-/** The value of a parameter that must be there once. */
+/** The value of a parameter that must occur exactly once. */
 function takeParameter(query: QueryPairs, name: string): string {
   const [value, ...more] = query.filter(([other]) => other === name).map(([, value]) => value);
   if (value === undefined || value === '') throw new AuthorizationSyntaxError(`the pre-signed URL lacks ${name}`, 'presigned');
@@ -121,7 +123,7 @@ function listMethods(query: QueryPairs, method: string): string[] {
   throw new AuthorizationSyntaxError(`the pre-signed URL is for ${methods.join(', ')}, not for ${method}`, 'presigned');
 }
 
-/** A request as far as a pre-signed URL covers it. */
+/** The parts of a request that a pre-signed URL covers. */
 export interface PresignedRequest {
   method: string;
   /** Path and query as in the request line. */
@@ -130,7 +132,7 @@ export interface PresignedRequest {
   host: string;
 }
 
-/** Whether a request target is a pre-signed URL: its query names a signature or a key, however the names are encoded. */
+/** True if a request target is a pre-signed URL: its query contains `signature` or `keyId`, however the names are encoded. */
 export function isPresignedTarget(target: string): boolean {
   const mark = target.indexOf('?');
   if (mark === -1) return false;
@@ -138,16 +140,16 @@ export function isPresignedTarget(target: string): boolean {
   return query.has('signature') || query.has('keyId');
 }
 
-/** Path and query pairs of a request target. @throws {AuthorizationSyntaxError} when the query is not percent-encoded UTF-8 */
+/** Splits a request target into path and query pairs. @throws {AuthorizationSyntaxError} when the query is not percent-encoded UTF-8 */
 export function splitTarget(target: string): { path: string; query: QueryPairs } {
   const [path = '', ...search] = target.split('?');
   return { path, query: search.join('?').split('&').filter(Boolean).map(readPair) };
 }
 
 /**
- * Reads a pre-signed URL; undefined when the request is not one (it has neither `signature` nor `keyId`).
+ * Parses a pre-signed URL; undefined when the request is not pre-signed (it has neither `signature` nor `keyId`).
  * @param now milliseconds since the epoch
- * @throws {AuthorizationSyntaxError} with the reason `presigned` when it is incomplete, expired or for another method
+ * @throws {AuthorizationSyntaxError} with the reason `presigned` when the URL is incomplete, expired or for another method
  */
 export function parsePresigned({ method, target, host }: PresignedRequest, now: number): PresignedSignature | undefined {
   if (!isPresignedTarget(target)) return undefined;

@@ -16,28 +16,29 @@ import { createIdleSigner, createKeySigner, explainUnusable, type Signer } from 
 /** Asks for the passphrase of a key file. @param attempt 1, 2 or 3 */
 export type AskPassphrase = (path: string, attempt: number) => Promise<string>;
 
-/** A private key file that was read but not opened: no passphrase was needed for what is here. */
+/** A private key file that was read without its passphrase. */
 export interface KeyFile {
   path: string;
   text: string;
   encrypted: boolean;
-  /** Users other than the owner can read it. */
+  /** True if users other than the owner can read the file. */
   exposed: boolean;
-  /** Absent when only the passphrase would show it: an encrypted PEM file without a `.pub` file beside it. */
+  /** Absent when reading it needs the passphrase: an encrypted PEM file without a `.pub` file beside it. */
   publicKey?: PublicKey;
-  /** The key itself, where reading the file has opened it. */
+  /** The key itself, when reading the file decoded it. */
   keyObject?: KeyObject;
   openssh?: OpensshFile;
 }
 
-/** No private key is larger; whatever is, is not read. */
+/** Bytes; no private key is larger, and larger files are not read. */
 const largest = 64 * 1024;
 
 const attempts = 3;
 
-/** Reads a small regular file; the mode tells whether others can read it. @throws {InvalidKeyError} for directories, sockets and large files. */
+/** Reads a small regular file; `exposed` if others can read it. @throws {InvalidKeyError} for directories, sockets and large files. */
 export function readKeyText(path: string): { text: string; exposed: boolean } {
-  // Small files, read at once: loading what reads them otherwise takes longer. A named pipe that nobody writes to must not be waited for.
+  // Synchronous, because the files are small and loading the asynchronous API takes longer. O_NONBLOCK: opening a named pipe must not
+  // block.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(file);
@@ -50,7 +51,7 @@ export function readKeyText(path: string): { text: string; exposed: boolean } {
   }
 }
 
-/** The `.pub` file beside a private key; undefined when there is none or it is broken. */
+/** The `.pub` file beside a private key; undefined when it is missing or invalid. */
 export function readPublicFile(path: string): PublicKey | undefined {
   try {
     return readPublicKey(readKeyText(path).text);
@@ -69,8 +70,8 @@ function refusePublicKey(path: string): KeyError {
 }
 
 /**
- * Reads a private key file (OpenSSH, PEM, PKCS#8) as far as that goes without a passphrase.
- * @throws {KeyError} when there is no private key in it, naming the file
+ * Reads a private key file (OpenSSH, PEM, PKCS#8) as far as is possible without a passphrase.
+ * @throws {KeyError} naming the file, when it contains no private key
  */
 export async function inspectKeyFile(path: string): Promise<KeyFile> {
   try {
@@ -128,7 +129,7 @@ function refuseExposed({ path, exposed }: KeyFile): void {
   if (exposed) throw new KeyError(`${path}: other users can read this private key, so it is not used`, { hint: `chmod 600 ${path}` });
 }
 
-/** Makes a signer of a file, asking for the passphrase when there is one. @throws {KeyError} */
+/** Creates a signer from a file and asks for a passphrase if it is encrypted. @throws {KeyError} */
 export async function unlockKeyFile(file: KeyFile, askPassphrase?: AskPassphrase): Promise<Signer> {
   refuseExposed(file);
   if (file.publicKey?.type === 'ed25519') return createIdleSigner(file.publicKey, file.path);
@@ -144,9 +145,9 @@ export async function unlockKeyFile(file: KeyFile, askPassphrase?: AskPassphrase
 }
 
 /**
- * A signer from a private key file: OpenSSH, PEM (PKCS#1, SEC1, DSA) and PKCS#8, plain or encrypted.
- * @param askPassphrase asked only when the file is encrypted, at most three times
- * @throws {KeyError} when it cannot be read, is readable by others, or the passphrase is wrong
+ * Creates a signer from a private key file: OpenSSH, PEM (PKCS#1, SEC1, DSA) or PKCS#8, plain or encrypted.
+ * @param askPassphrase called only when the file is encrypted, at most three times
+ * @throws {KeyError} when the file cannot be read, others can read it, or the passphrase is wrong
  */
 export async function loadPrivateKey(path: string, askPassphrase?: AskPassphrase): Promise<Signer> {
   return unlockKeyFile(await inspectKeyFile(path), askPassphrase);

@@ -5,7 +5,7 @@ import { createWireReader, writeField, writeInteger, type WireReader } from './w
 
 export type KeyType = 'rsa' | 'ecdsa' | 'dsa' | 'ed25519';
 
-/** A public key, read and checked. */
+/** A parsed and validated public key. */
 export interface PublicKey {
   type: KeyType;
   /** Length of the modulus or size of the curve. */
@@ -17,7 +17,7 @@ export interface PublicKey {
   keyObject: KeyObject;
 }
 
-/** A line in OpenSSH format taken apart; the key inside is not looked at yet. */
+/** The fields of a line in OpenSSH format; the key itself is not parsed yet. */
 export interface KeyLine {
   /** As written in the line: `ssh-rsa`, `sk-ssh-ed25519@openssh.com`. */
   name: string;
@@ -31,7 +31,7 @@ export class InvalidKeyError extends Error {
   override readonly name = 'InvalidKeyError';
 }
 
-/** The curves of ECDSA keys: SSH's name, JSON Web Key's name, bytes of a coordinate. */
+/** The curves of ECDSA keys: name in SSH, name in JSON Web Key, bytes of a coordinate. */
 const curves = [
   { ssh: 'nistp256', jwk: 'P-256', bits: 256, size: 32 },
   { ssh: 'nistp384', jwk: 'P-384', bits: 384, size: 48 },
@@ -40,7 +40,7 @@ const curves = [
 
 export type Curve = (typeof curves)[number];
 
-/** The curve of this name, in SSH's or JSON Web Key's spelling. @throws {InvalidKeyError} for other curves. */
+/** The curve of this name, as SSH or JSON Web Key spells it. @throws {InvalidKeyError} for other curves. */
 export function findCurve(name: string | undefined): Curve {
   const curve = curves.find(({ ssh, jwk }) => ssh === name || jwk === name);
   if (curve === undefined) throw new InvalidKeyError(`ECDSA keys are on nistp256, nistp384 or nistp521, not on ${name ?? 'another curve'}`);
@@ -50,7 +50,7 @@ export function findCurve(name: string | undefined): Curve {
 /** OID 1.2.840.10040.4.1. */
 const dsaIdentifier = Buffer.from('06072a8648ce380401', 'hex');
 
-/** Whether this is the name of a key type that lives in a security key (FIDO): such keys cannot make the signatures of the two services. */
+/** True for the name of a hardware key type (FIDO security key): such keys cannot make the signatures of the two services. */
 export function isHardwareType(name: string): boolean {
   return name.startsWith('sk-');
 }
@@ -60,12 +60,12 @@ function countBits(magnitude: Buffer): number {
   return magnitude.length * 8 - Math.clz32(magnitude[0] ?? 0) + 24;
 }
 
-/** Smaller and larger keys than these are refused, as OpenSSH refuses them. */
+/** Rejects key sizes that OpenSSH rejects. */
 function checkSize(bits: number): void {
   if (bits < 1024 || bits > 16_384) throw new InvalidKeyError(`a key of ${bits} bits is too ${bits < 1024 ? 'short' : 'long'}`);
 }
 
-/** What a key in binary form says, and how to make the key of it: that checks the numbers. */
+/** The parsed fields of a key in binary form; `makeKey` imports the key, which validates the numbers. */
 type Parts = Pick<PublicKey, 'type' | 'bits'> & { makeKey: () => KeyObject };
 
 function importJwk(key: JsonWebKey): KeyObject {
@@ -116,7 +116,7 @@ function readParts(name: string, reader: WireReader): Parts {
   throw new InvalidKeyError(`"${name}" is not a supported type of key`);
 }
 
-/** A public key from its binary form. @param known the same key, where somebody has made it already @throws {InvalidKeyError} */
+/** Parses a public key in binary form. @param known the same key, if it is already imported @throws {InvalidKeyError} */
 export function readPublicBlob(blob: Buffer, comment = '', known?: KeyObject): PublicKey {
   try {
     const reader = createWireReader(blob);
@@ -131,9 +131,9 @@ export function readPublicBlob(blob: Buffer, comment = '', known?: KeyObject): P
   }
 }
 
-/** Takes a line in OpenSSH format (`type base64 comment`) apart. @throws {InvalidKeyError} */
+/** Splits a line in OpenSSH format (`type base64 comment`) into its fields. @throws {InvalidKeyError} */
 export function readKeyLine(text: string): KeyLine {
-  // Each piece ends where the next can begin in one way only: however long the text, it is looked at once.
+  // No two parts of the expression can match at the same boundary, so there is no backtracking, however long the text is.
   const [, name, base64, comment = ''] = /^(\S+)[ \t]+([A-Za-z0-9+/]+={0,2})(?:[ \t]([^\r\n]*))?$/.exec(text.trim()) ?? [];
   if (name === undefined || base64 === undefined)
     throw new InvalidKeyError('not a public key in OpenSSH format (type, base64, comment) on one line');
@@ -159,13 +159,13 @@ export function readPublicKey(openssh: string): PublicKey {
   return readPublicBlob(blob, comment);
 }
 
-/** The binary form of a DSA key, which node:crypto does not take apart: sshpk does. */
+/** The binary form of a DSA key, by sshpk: node:crypto cannot export its numbers. */
 async function encodeDsa(keyObject: KeyObject): Promise<Buffer> {
   const { default: sshpk } = await import('sshpk');
   return sshpk.parseKey(keyObject.export({ type: 'spki', format: 'pem' }), 'pem').toBuffer('rfc4253');
 }
 
-/** The public half of a private or public key. @throws {InvalidKeyError} for key types that SSH does not have. */
+/** The public key of a private or public key. @throws {InvalidKeyError} for key types that SSH does not have. */
 export async function derivePublicKey(keyObject: KeyObject, comment = ''): Promise<PublicKey> {
   const publicObject = keyObject.type === 'private' ? createPublicKey(keyObject) : keyObject;
   return readPublicBlob(await encodePublicKey(publicObject), comment, publicObject);

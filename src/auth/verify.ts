@@ -1,9 +1,9 @@
 import { verify, type KeyObject } from 'node:crypto';
 import type { ServiceName } from '../api/operation.ts';
 
-/** What an algorithm's name on the wire means. */
+/** The meaning of an algorithm name on the wire. */
 interface Algorithm {
-  /** Type of key in node:crypto's words. */
+  /** Key type as node:crypto names it. */
   keyType: string;
   hash: string;
 }
@@ -25,18 +25,18 @@ const dsa: Readonly<Record<string, Algorithm>> = {
 
 const algorithms: ReadonlyMap<string, Algorithm> = new Map(Object.entries({ ...rsaAndEcdsa, ...dsa }));
 
-/** Names of the algorithms that each service takes, in lower case; another name is a different refusal than a wrong signature. */
+/** Names of the algorithms that each service accepts, in lower case. An unknown name and a wrong signature are different errors. */
 export const acceptedAlgorithms: Readonly<Record<ServiceName, readonly string[]>> = {
   compute: Object.keys(rsaAndEcdsa),
   storage: [...Object.keys(rsaAndEcdsa), ...Object.keys(dsa)],
 };
 
-/** Whether a service takes an algorithm of this name, in any case. */
+/** True if a service accepts the algorithm, in any case. */
 export function isAcceptedAlgorithm(service: ServiceName, name: string): boolean {
   return acceptedAlgorithms[service].includes(name.toLowerCase());
 }
 
-/** The bytes of a text in base64; undefined for other texts, of which `Buffer.from` reads the beginning. */
+/** Decodes base64; undefined for invalid text, of which `Buffer.from` would decode the beginning. */
 function decodeBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   const isWhole = bytes.toString('base64').replace(/=+$/u, '') === text.replace(/={0,2}$/u, '');
@@ -44,8 +44,8 @@ function decodeBase64(text: string): Buffer | undefined {
 }
 
 /**
- * Whether the signature (base64; ECDSA and DSA as DER) is the key's signature of the text. False for whatever is wrong: unknown
- * algorithms, a key of another type, damaged base64.
+ * True if `signature` (base64; ECDSA and DSA as DER) is the key's signature of the text. False for anything invalid: unknown algorithms,
+ * a key of another type, damaged base64.
  */
 export function verifySignature(publicKey: KeyObject, algorithm: string, text: string, signature: string): boolean {
   const known = algorithms.get(algorithm.toLowerCase());

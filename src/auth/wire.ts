@@ -1,6 +1,6 @@
-/** Data types of the SSH protocol (RFC 4251, section 5): what public keys, OpenSSH key files and the agent are made of. */
+/** Data types of the SSH protocol (RFC 4251, section 5), used in public keys, OpenSSH key files and agent messages. */
 
-/** Reads the fields of an SSH message in turn; each call throws `RangeError` when the message is too short for it. */
+/** Reads the fields of an SSH message in order; each method throws `RangeError` when the message is too short. */
 export interface WireReader {
   readByte(): number;
   readUint32(): number;
@@ -14,7 +14,6 @@ export interface WireReader {
   atEnd(): boolean;
 }
 
-/** A reader that starts at the first byte. */
 export function createWireReader(bytes: Uint8Array): WireReader {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let offset = 0;
@@ -43,13 +42,13 @@ export function createWireReader(bytes: Uint8Array): WireReader {
   };
 }
 
-/** A big-endian number without leading zero bytes. */
+/** Removes leading zero bytes of a big-endian number. */
 export function stripZeros(bytes: Buffer): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0);
   return first === -1 ? bytes.subarray(bytes.length) : bytes.subarray(first);
 }
 
-/** A magnitude as a positive two's complement number: one zero byte in front when its highest bit is set. */
+/** A magnitude as a positive two's complement number: with a leading zero byte when its highest bit is set. */
 export function padPositive(magnitude: Buffer): Buffer {
   const stripped = stripZeros(magnitude);
   return (stripped[0] ?? 0x80) >= 0x80 ? Buffer.concat([Buffer.of(0), stripped]) : stripped;

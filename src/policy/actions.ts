@@ -1,7 +1,9 @@
 import { compute } from '../api/compute.ts';
 import { storage } from '../api/storage.ts';
 
-/** Actions on instances, firewall rules and networks: words that policies use for endpoints that the compute document does not describe. */
+/**
+ * Actions on instances, firewall rules and networks. Policies use these words for endpoints that the compute document does not describe.
+ */
 const instanceActions = [
   'listmachines',
   'getmachine',
@@ -44,19 +46,19 @@ const instanceActions = [
   'getnetwork',
 ];
 
-/** What other vocabularies of this language call our actions. */
+/** Names of our actions in other vocabularies of this language. */
 const otherNames: ReadonlyMap<string, string> = new Map([
   ['setroletag', 'setroletags'],
   ['listinstances', 'listmachines'],
   ['getinstance', 'getmachine'],
 ]);
 
-/** The action that another vocabulary knows by this word. */
+/** The action that another vocabulary calls `word`, in any case. */
 export function findOtherName(word: string): string | undefined {
   return otherNames.get(word.toLowerCase());
 }
 
-/** Every word that is an action: the operations of both services in lower case, and those on instances. */
+/** Every known action: the operations of both services in lower case, and `instanceActions`. */
 export function knownActions(): Set<string> {
   const declared = [...Object.values(compute), ...Object.values(storage)].map((operation) => operation.action);
   return new Set([...declared, ...instanceActions]);

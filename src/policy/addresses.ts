@@ -1,9 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** An IP address as its bytes: 4 or 16. */
+/** The bytes of an IP address: 4 or 16. */
 export type Address = readonly number[];
 
-/** A network: the address and how many of its bits count. */
+/** A network: its address and the length of its prefix in bits. */
 export interface Network {
   address: Address;
   bits: number;
@@ -15,7 +15,7 @@ function readBytes4(text: string): number[] {
   return text.split('.').map(Number);
 }
 
-/** The groups of one half of an IPv6 address; its last may be in the form of an IPv4 address. */
+/** The bytes of one half of an IPv6 address; the last group may be an IPv4 address. */
 function readGroups(half: string): number[] {
   if (half === '') return [];
   return half.split(':').flatMap((group) => {
@@ -42,7 +42,7 @@ function isMapped(bytes: readonly number[]): boolean {
   return bytes.length === 16 && mappedPrefix.every((byte, index) => bytes[index] === byte);
 }
 
-/** Reads an IPv4 or IPv6 address; one of IPv4 mapped into IPv6 is the former, and a zone after `%` is left out. */
+/** Reads an IPv4 or IPv6 address. An IPv4-mapped IPv6 address is read as IPv4; a zone after `%` is ignored. */
 export function readAddress(text: string): Address | undefined {
   const bytes = readRaw(text.replace(/%[^%]*$/, ''));
   return bytes && isMapped(bytes) ? bytes.slice(12) : bytes;
@@ -58,7 +58,9 @@ export function readNetwork(text: string): Network | undefined {
   return isMapped(bytes) && bits >= 96 ? { address: bytes.slice(12), bits: bits - 96 } : { address: bytes, bits };
 }
 
-/** Whether an address is in a network. An IPv4 address is in IPv6 networks as `::ffff:a.b.c.d`; no IPv6 address is in an IPv4 network. */
+/**
+ * True if the network contains the address. IPv6 networks see IPv4 addresses as `::ffff:a.b.c.d`; IPv4 networks contain no IPv6 address.
+ */
 export function containsAddress({ address, bits }: Network, given: Address): boolean {
   const candidate = given.length === 4 && address.length === 16 ? [...mappedPrefix, ...given] : given;
   if (address.length !== candidate.length) return false;

@@ -1,17 +1,17 @@
 /**
- * Steps that one decision may still take: whoever may write policies chooses how much work each request is, and the service does it for
- * everybody. A step is about 15 ns. One that is negative is used up; what needed more is then not allowed.
+ * Steps that one decision may still take. The writer of a policy decides how much work each request costs a service that everybody shares,
+ * so
+ * the work is limited. A step takes about 15 ns. A negative budget is exhausted, and the request is denied.
  */
 export interface Budget {
   left: number;
 }
 
-/** For decisions that nobody else waits for, such as those of the command line. */
+/** For decisions on the command line, where no other user waits. */
 export function createUnlimitedBudget(): Budget {
   return { left: Infinity };
 }
 
-/** Whether steps were needed that are not there. */
 export function isExhausted({ left }: Budget): boolean {
   return left < 0;
 }

@@ -11,7 +11,6 @@ import { printRule } from './print.ts';
 import { PolicySyntaxError, quoteForMessage, type Place } from './syntax-error.ts';
 import type { Identifier } from './rule.ts';
 
-/** The first few names of a list, for a message. */
 function nameSome(names: readonly string[]): string {
   return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
 }
@@ -35,8 +34,7 @@ function checkExact(word: string, place: Place, known: ReadonlySet<string>): Pla
 }
 
 /**
- * Whether a deployed evaluator finds a fuzzy word in an action: they look for it anywhere in the action, and only the first star stands
- * for any letters.
+ * True if a deployed evaluator finds a fuzzy word in an action. It searches anywhere in the action, and only the first star is a wildcard.
  */
 function matchesLoosely(parts: readonly string[], word: string): boolean {
   const [first = '', ...rest] = parts;
@@ -117,7 +115,7 @@ function checkPlacedRule(text: string, placed: PlacedRule, known: ReadonlySet<st
   ];
 }
 
-/** A finding of the rule with this index. */
+/** A finding in the rule with this index. */
 function locate({ message, place, suggestion }: PlacedFinding, severity: Finding['severity'], rule: number): Finding {
   return { severity, message, place: { ...place, rule }, ...(suggestion !== undefined && { suggestion }) };
 }
@@ -135,8 +133,8 @@ function checkRule(text: string, index: number, known: ReadonlySet<string>): { f
 }
 
 /**
- * Looks through the rules of one policy: errors are what the service refuses (syntax, a rule twice), warnings what it accepts and what
- * grants nothing, or not everywhere the same, or everything. In the order of the rules.
+ * Checks the rules of one policy; findings are in the order of the rules. Errors are rules that the service rejects (invalid syntax,
+ * duplicates). Warnings are rules that it accepts but that grant nothing, grant everything, or mean different things in different services.
  */
 export function checkRules(rules: readonly string[], known: ReadonlySet<string>): Finding[] {
   const texts = new Map<string, number>();

@@ -9,7 +9,7 @@ type PlaceOf = (node: object) => Place;
 
 const usableNames = new Set([...suppliedNames, ...nameTypes.keys()]);
 
-/** Comparisons of names that no request has, so that the rule does not allow. */
+/** Comparisons of names that no request has; a rule with one never allows. */
 export function findUnsupplied(condition: Condition, placeOf: PlaceOf): PlacedFinding[] {
   return listComparisons(condition)
     .filter(({ name }) => !usableNames.has(name))
@@ -21,7 +21,7 @@ export function findUnsupplied(condition: Condition, placeOf: PlaceOf): PlacedFi
     });
 }
 
-/** What is left of a scale: the values that all comparisons so far allow. */
+/** The range of values that all comparisons so far allow. */
 interface Range {
   low: number | string | undefined;
   lowOpen: boolean;
@@ -50,7 +50,7 @@ function narrow(range: Range, { operator }: Comparison, value: number | string):
   return result;
 }
 
-/** Values of `requesttime` and of the names made from it are the same moment on different scales: they are told apart by type. */
+/** `requesttime` and the names derived from it are one moment on several scales, so they are told apart by type. */
 function nameScale(comparison: Comparison, type: TypeName): string {
   const moment = ['requesttime', 'date', 'day', 'time'].includes(comparison.name);
   return `${moment ? 'requesttime' : comparison.name}::${type}`;
@@ -76,7 +76,7 @@ function describeContradiction(comparison: Comparison, type: TypeName, placeOf: 
   return { message, place: placeOf(comparison) };
 }
 
-/** Comparisons joined by AND that cannot hold together: two values at once, or an end before the beginning. */
+/** Comparisons joined by AND that contradict each other: two different values, or an end before the beginning. */
 export function findContradictions(condition: Condition, placeOf: PlaceOf): PlacedFinding[] {
   if (condition.kind === 'and') {
     return [...checkTogether(condition.all, placeOf), ...condition.all.flatMap((part) => findContradictions(part, placeOf))];

@@ -6,10 +6,10 @@ import { quoteForMessage } from './syntax-error.ts';
 import { describeValues, fitsType, operatorsOf } from './values.ts';
 import type { Reader } from './reader.ts';
 
-/** Parentheses and NOTs that a condition may have in each other. */
+/** Deepest nesting of parentheses and NOTs in a condition. */
 export const deepestCondition = 100;
 
-/** Reads the condition behind IF, WHEN or WHERE, to the end of the rule. @throws {PolicySyntaxError} */
+/** Reads the condition that follows IF, WHEN or WHERE, up to the end of the rule. @throws {PolicySyntaxError} */
 export function parseCondition(reader: Reader, word: Token): Condition {
   if (reader.peek('name').kind === 'end') throw reader.fail(`a condition is missing after ${word.text.toUpperCase()}`, reader.peek('name'));
   const condition = readOr(reader, 0);
@@ -81,7 +81,7 @@ function readType(reader: Reader): TypeName | undefined {
   throw reader.fail(`${quoteForMessage(token.text)} is no type: ${hint}`, token);
 }
 
-/** Types that a name without one is most likely meant to have, for the hint. */
+/** The types most likely meant for a name without a type, for the hint. */
 const likelyTypes: ReadonlyMap<string, string> = new Map([
   ['requesttime', 'time, requesttime::day or requesttime::date'],
   ['ip', 'ip'],
@@ -135,7 +135,7 @@ function readValues(reader: Reader, type: TypeName): string[] {
   }
 }
 
-/** Slashes that stand bare inside an expression get their backslash, so that it can be written without quotation marks. */
+/** Escapes bare slashes in an expression, so that it can be written without quotation marks. */
 function escapeSlashes(body: string): string {
   let inClass = false;
   return body.replaceAll(/\\[^]|[[\]/\n\r]/g, (piece) => {

@@ -7,21 +7,21 @@ import type { Rule } from './rule.ts';
 /** The role whose members may do everything in the account. */
 export const administratorRole = 'administrator';
 
-/** A role of the account as it stands to the caller. */
+/** A role of the account, as seen by the caller. */
 export interface CallerRole {
   name: string;
-  /** Whether the caller is a member, and has the role active without asking for it. */
+  /** `default`: the caller is a member, and the role is active without being requested. */
   membership: 'none' | 'member' | 'default';
   policies: readonly { name: string; rules: readonly string[] }[];
 }
 
-/** Who asks: the account itself, one of its sub-users, or another account (which has only the roles that name it). */
+/** The caller: the account itself, one of its sub-users, or another account (which has only the roles that name it). */
 export interface DecisionCaller {
   kind: 'account' | 'user' | 'other-account';
   login: string;
 }
 
-/** What an operation is done to: for listing and creating the collection, else the member itself. */
+/** The target of an operation: the collection for listing and creating, else the member. */
 export interface DecisionResource {
   /** With the account's login: `/demo/keys`, `/demo/keys/laptop`, `/demo`. */
   path: string;
@@ -32,37 +32,37 @@ export interface DecisionResource {
 
 export interface DecisionInput {
   caller: DecisionCaller;
-  /** Roles of the account; those that the caller has nothing to do with may be left out unless they are named. */
+  /** Roles of the account. Roles without any tie to the caller may be left out unless the request names them. */
   roles: readonly CallerRole[];
-  /** Roles that the request names (`as-role`, `Role`); undefined when it names none. `*` stands for all of the caller's. */
+  /** Roles that the request names (`as-role`, `Role`); undefined if none. `*` means all roles of the caller. */
   named?: readonly string[] | undefined;
   resource: DecisionResource;
   /** Operation in lower case. */
   action: string;
-  /** Steps that the decision may take; any number when left out. */
+  /** Steps that the decision may take; unlimited when absent. */
   budget?: Budget | undefined;
-  /** What conditions look at. */
+  /** Request values that conditions compare. */
   context: Omit<RuleRequest, 'action' | 'resource' | 'activeRoles'>;
 }
 
-/** The path that led to a permission. */
+/** The reason for a permission. */
 export type Grant =
   | { kind: 'account' }
   | { kind: 'administrator'; role: string }
-  /** `tag` is the role tag that was needed; undefined where the rule's own resource `*` made it needless. */
+  /** `tag` is the role tag that the rule required; undefined when the rule's own resource `*` made it unnecessary. */
   | { kind: 'rule'; role: string; policy: string; rule: string; tag?: string };
 
-/** The first thing that was missing on the way through one role. */
+/** The first requirement that one role did not meet. */
 export type Missing = 'no-role' | 'unknown-role' | 'not-member' | 'no-policy' | 'broken-rule' | 'no-tag' | Exclude<Outcome, 'allows'>;
 
 export interface Reason {
   missing: Missing;
   /** The role; undefined only for `no-role`. */
   role?: string;
-  /** The rule that came nearest, and its policy. */
+  /** The rule that came closest to allowing the request, and its policy. */
   policy?: string;
   rule?: string;
-  /** As the evaluation says: a condition, a name; for `broken-rule` the parser's message. */
+  /** The `detail` of the evaluation: a condition or a name; for `broken-rule` the parser's message. */
   detail?: string;
 }
 
@@ -78,19 +78,19 @@ export type Decision =
   | {
       allowed: false;
       question: Question;
-      /** One for each role that was looked at. */
+      /** One for each role that was evaluated. */
       reasons: Reason[];
-      /** Roles of the caller that are not active and would allow the request. */
+      /** The caller's inactive roles that would allow the request. */
       inactive: string[];
     };
 
-/** The roles that are active for a request, and those that it names in vain. */
+/** The roles that are active for a request, and the requested roles that cannot be. */
 export interface Activation<R> {
   active: R[];
   refused: { role: string; missing: 'unknown-role' | 'not-member' }[];
 }
 
-/** The active roles (compute document, "Access-control rules", 3): the named ones, else the default ones. */
+/** The active roles (compute document, "Access-control rules", 3): the requested ones, else the default ones. */
 export function activateRoles<R extends Pick<CallerRole, 'name' | 'membership'>>(
   roles: readonly R[],
   named: readonly string[] | undefined,
@@ -109,7 +109,10 @@ export function activateRoles<R extends Pick<CallerRole, 'name' | 'membership'>>
 const mostCached = 2000;
 const cached = new Map<string, Rule | PolicySyntaxError>();
 
-/** Stored rules are few and asked at every request: each is parsed once, and the oldest forgotten when there are too many. Undefined: too many steps. */
+/**
+ * Parses a rule. Stored rules are few and evaluated at every request, so the latest `mostCached` are cached. Undefined: the budget is
+ * exhausted.
+ */
 function readRule(text: string, budget: Budget): Rule | PolicySyntaxError | undefined {
   const known = cached.get(text);
   if (known) return known;
@@ -132,7 +135,7 @@ function parseOrError(text: string): Rule | PolicySyntaxError {
   }
 }
 
-/** How far on the way to a permission something stopped: the reason that is shown is the one that came furthest. */
+/** How close each failure is to a permission: the failure with the highest number is reported. */
 const progress: Readonly<Record<Missing, number>> = {
   'no-role': 0,
   'unknown-role': 0,
@@ -166,7 +169,7 @@ function askRule(role: CallerRole, policy: string, text: string, input: Asked, a
   return input.resource.tags.includes(role.name) ? { kind: 'rule', ...place, tag: role.name } : { missing: 'no-tag', ...place };
 }
 
-/** One role's answer: a grant, or what was missing in the rule that came nearest. */
+/** The decision of one role: a grant, or the first unmet requirement of the rule that came closest. */
 function askRole(role: CallerRole, input: Asked, active: readonly string[]): Grant | Reason {
   if (role.name === administratorRole) return { kind: 'administrator', role: role.name };
   let nearest: Reason = { missing: 'no-policy', role: role.name };
@@ -187,10 +190,11 @@ function findInactive(input: Asked, active: readonly CallerRole[]): string[] {
 }
 
 /**
- * Whether a caller may do an action on a resource, and why: the one decision of both services and of `policies simulate`, in the order of
- * compute-decisions, "Roles, policies, tags, access". What is not allowed is denied. A named role that is not the caller's denies all.
- * A decision that takes more steps than its budget has denies too, whatever the rules that were not asked would say.
- * The resource's tags are those of the collection for listing and creating, and of the member alone for everything else.
+ * Decides whether a caller may do an action on a resource, and why. Both services and `policies simulate` decide here, in the order of
+ * compute-decisions, "Roles, policies, tags, access". The default is to deny. Requesting a role that the caller does not have denies
+ * everything.
+ * A decision that exceeds its budget denies too, whatever the remaining rules say.
+ * The tags that count are those of the collection for listing and creating, else those of the member alone.
  */
 export function decide(input: DecisionInput): Decision {
   const { caller, action, resource } = input;

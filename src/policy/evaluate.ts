@@ -14,13 +14,13 @@ import {
 } from './rule.ts';
 import { compileTest, type ValueTest } from './values.ts';
 
-/** What a rule is asked about. */
+/** The request that a rule is evaluated for. */
 export interface RuleRequest {
   /** Operation in lower case: `getkey`. */
   action: string;
   /** Path with the account's login: `/demo/keys/laptop`. */
   resource: string;
-  /** Milliseconds since the epoch; conditions on time, day and date look at it, in UTC. */
+  /** Milliseconds since the epoch; conditions on time, day and date use it, in UTC. */
   now: number;
   method?: string | undefined;
   /** Address of the client. */
@@ -29,11 +29,11 @@ export interface RuleRequest {
   /** Names of the roles that are active. */
   activeRoles?: readonly string[] | undefined;
   datacenter?: string | undefined;
-  /** Further names that conditions may use, such as `owner`, `overwrite`, `fromjob`; the ones above win. */
+  /** Further names that conditions may use, such as `owner`, `overwrite`, `fromjob`; the names above take precedence. */
   conditions?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Names that conditions can use at every request (compute-decisions, "The rule language"). */
+/** Names that conditions can use in every request (compute-decisions, "The rule language"). */
 export const suppliedNames: readonly string[] = [
   'requesttime',
   'date',
@@ -48,7 +48,7 @@ export const suppliedNames: readonly string[] = [
   'datacenter',
 ];
 
-/** What a rule says about a request. Only `allows` grants anything; nothing else denies what another rule grants. */
+/** The result of a rule for a request. Only `allows` grants anything; no outcome revokes a grant of another rule. */
 export type Outcome =
   | 'allows'
   | 'not-action'
@@ -57,12 +57,12 @@ export type Outcome =
   | 'negative'
   | 'condition-false'
   | 'missing-name'
-  /** The steps that may be taken do not suffice. */
+  /** The budget is exhausted. */
   | 'too-complex';
 
 export interface RuleResult {
   outcome: Outcome;
-  /** For `condition-false` the condition that does not hold, for `missing-name` the name; empty otherwise. */
+  /** For `condition-false` the condition that is false, for `missing-name` the name; empty otherwise. */
   detail: string;
 }
 
@@ -96,7 +96,7 @@ function findPattern(identifier: RegexIdentifier): Pattern {
   return pattern;
 }
 
-/** The values of a comparison; those of `method`, which is supplied in lower case, without regard to case. */
+/** The values of a comparison. `method` is supplied in lower case, so its values are compared without regard to case. */
 function readValues({ name, operator, values }: Comparison): readonly string[] {
   if (name !== 'method') return values;
   if (operator !== 'LIKE') return values.map((value) => value.toLowerCase());
@@ -111,7 +111,7 @@ function findTest(comparison: Comparison): ValueTest {
   return test;
 }
 
-/** Whether a text is the parts in order, with anything between them. */
+/** True if the text consists of the parts in order, with any text between them. */
 function matchesParts(parts: readonly string[], text: string): boolean {
   const last = parts.at(-1) ?? '';
   const [first = '', ...middle] = parts.slice(0, -1);
@@ -126,7 +126,9 @@ function matchesParts(parts: readonly string[], text: string): boolean {
   return true;
 }
 
-/** Whether an identifier names a word: a fuzzy word the whole of it, a regular expression any part of it, letters exactly. */
+/**
+ * True if an identifier matches a word: exact text equals it, a fuzzy word matches all of it, a regular expression any part. Case counts.
+ */
 export function matchesIdentifier(identifier: Identifier, word: string, budget: Budget = createUnlimitedBudget()): boolean {
   budget.left -= 1;
   if (identifier.kind === 'exact') return identifier.text === word;
@@ -138,13 +140,13 @@ function matchesAny(identifiers: Identifiers, word: string, budget: Budget): boo
   return identifiers.kind === 'all' || identifiers.items.some((item) => matchesIdentifier(item, word, budget));
 }
 
-/** Whether a word of existing policies, which is no operation's name, stood for this action. */
+/** True if a word of earlier policies that names no operation stood for this action. */
 function matchesFormerly(identifiers: Identifiers, action: string): boolean {
   if (identifiers.kind === 'all') return false;
   return identifiers.items.some((item) => item.kind === 'exact' && findFormerWord(item.text)?.includes(action) === true);
 }
 
-/** Names are `missing` also when the request's value does not fit the type, so that NOT does not turn nonsense into a permission. */
+/** `missing` also means that the request's value does not fit the type, so that NOT never turns an invalid value into a permission. */
 type Answer = { holds: boolean; because: Condition } | { missing: string };
 
 function evaluateComparison(comparison: Comparison, values: Values, budget: Budget): Answer {
@@ -153,7 +155,7 @@ function evaluateComparison(comparison: Comparison, values: Values, budget: Budg
   return holds === undefined ? { missing: comparison.name } : { holds, because: comparison };
 }
 
-/** The first part that decides, from left to right; the rest are not looked at. */
+/** The first part that decides, from left to right; later parts are not evaluated. */
 function evaluateParts(parts: readonly Condition[], deciding: boolean, whole: Condition, values: Values, budget: Budget): Answer {
   for (const part of parts) {
     const answer = evaluateCondition(part, values, budget);
@@ -172,8 +174,10 @@ function evaluateCondition(condition: Condition, values: Values, budget: Budget)
 }
 
 /**
- * What a rule says about a request. Conditions are evaluated from left to right and no further than needed; a name that is needed and
- * missing, or whose value does not fit, makes the rule not allow, whatever stands around it. So does a budget that is used up. Never throws.
+ * Evaluates a rule for a request. Conditions are evaluated from left to right, and only as far as needed. The rule does not allow the
+ * request
+ * when a name that is needed is missing or its value does not fit the type, whatever the rest of the condition is, nor when the budget is
+ * exhausted. Never throws.
  */
 export function evaluateRule(rule: Rule, request: RuleRequest, budget: Budget = createUnlimitedBudget()): RuleResult {
   const result = evaluateWithin(rule, request, budget);

@@ -40,7 +40,7 @@ const describeMissing: Readonly<Record<Missing, Words>> = {
   },
 };
 
-/** A decision in sentences for people, the answer first, then for each role what allowed it or what was missing first. */
+/** Explains a decision in sentences: first the decision, then for each role the grant or the first unmet requirement. */
 export function explainDecision(decision: Decision): string[] {
   const { action, path } = decision.question;
   const caller = describeCaller(decision);

@@ -1,16 +1,16 @@
 import type { Place } from './syntax-error.ts';
 
-/** Something that is wrong with a rule, or most likely not what its writer means. Errors are what the service refuses. */
+/** An error (a rule that the service rejects) or a warning (a rule that most likely does not mean what its author intended). */
 export interface Finding {
   severity: 'error' | 'warning';
   message: string;
   /** `rule` is the index of the rule in the list. */
   place: Place & { rule: number };
-  /** A text to put at the place instead of what stands there. */
+  /** Replacement for the text at the place. */
   suggestion?: string;
 }
 
-/** A finding before it is known in which rule it is. */
+/** A finding that does not name its rule yet. */
 export interface PlacedFinding {
   message: string;
   place: Place;

@@ -4,7 +4,7 @@ import { findType, listComparisons, type Comparison } from './rule.ts';
 import { quoteForMessage } from './syntax-error.ts';
 import type { PlacedFinding } from './finding.ts';
 
-/** A form that deployed services refuse or read in another way: what is wrong with it, and what to write. */
+/** A form that deployed services reject or interpret differently: the problem, and what to write instead. */
 interface Difference {
   readonly message: string;
   readonly suggestion?: string;
@@ -49,7 +49,7 @@ function checkForm(comparison: Comparison, source: string, offset: number): Plac
     if (at !== -1) from = at + value.length;
     if (difference === undefined) return [];
     const { message, suggestion } = difference;
-    // A suggestion takes the place of what is written, which an escape may hide.
+    // A suggestion replaces the text as written, which cannot be located when it contains an escape.
     if (at === -1 || suggestion === undefined) return [{ message, place }];
     const quotes = source[at - 1] === '"' && suggestion.startsWith('"') ? 1 : 0;
     return [{ message, place: { offset: offset + at - quotes, length: value.length + 2 * quotes }, suggestion }];
@@ -57,7 +57,7 @@ function checkForm(comparison: Comparison, source: string, offset: number): Plac
   return [...(tight === undefined ? [] : [{ message: tight.message, place }]), ...values];
 }
 
-/** Forms in a rule that this parser takes and deployed services do not. */
+/** Forms in a rule that this parser accepts and deployed services do not. */
 export function findForms(text: string, { rule, placeOf }: PlacedRule): PlacedFinding[] {
   const slice = (node: object): { source: string; offset: number } => {
     const { offset, length } = placeOf(node);

@@ -1,29 +1,30 @@
 const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
-/** Beginnings of two days each that stand for the earlier one, as `th` and `su` stand for the later ones. */
+/** Prefixes that two days share and that mean the earlier day; the other days of these pairs are `th` and `su`. */
 const shortDays: ReadonlyMap<string, number> = new Map([
   ['t', 2],
   ['s', 6],
 ]);
 
-/** Spellings of days that deployed services take too: the letters that tell them apart, three letters, the whole name. */
+/** True for spellings of days that deployed services accept too: the shortest unambiguous prefix, three letters, or the whole name. */
 export function isCommonDay(text: string): boolean {
   return /^(?:[1-7mtwfs]|tu|th|sa|su|mon|tue|wed|thu|fri|sat|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day)$/i.test(text);
 }
 
-/** The day of the week of a moment in milliseconds since the epoch, UTC. */
+/** Day of the week in UTC, 1 (Monday) to 7 (Sunday). @param moment milliseconds since the epoch */
 export function dayOf(moment: number): number {
   return ((new Date(moment).getUTCDay() + 6) % 7) + 1;
 }
 
-/** Seconds since midnight of a moment in milliseconds since the epoch, UTC. */
+/** Seconds since midnight, UTC. @param moment milliseconds since the epoch */
 export function timeOf(moment: number): number {
   return Math.floor((((moment % 86_400_000) + 86_400_000) % 86_400_000) / 1000);
 }
 
 /**
- * Reads a day of the week: 1 (Monday) to 7 (Sunday), a name in any case, as much of its beginning as tells it from the others, `t` for Tuesday,
- * `s` for Saturday, or a date with its time.
+ * Reads a day of the week: 1 (Monday) to 7 (Sunday), a name in any case or an unambiguous prefix of it, `t` for Tuesday, `s` for Saturday,
+ * or
+ * a date with its time.
  */
 export function readDay(text: string): number | undefined {
   if (/^[1-7]$/.test(text)) return Number(text);
@@ -38,7 +39,6 @@ export function readDay(text: string): number | undefined {
   return found.length === 1 ? days.indexOf(only) + 1 : undefined;
 }
 
-/** Whether a text could be a date with its time. */
 function hasTime(text: string): boolean {
   return /\d[T ]\d/i.test(text);
 }
@@ -56,20 +56,22 @@ const isoForm = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)
 const httpForm = /^[A-Za-z]{3}, (\d{2}) ([A-Za-z]{3}) (\d{4}) \d{2}:\d{2}:\d{2} (?:GMT|UTC)$/;
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
-/** Whether a month of this year has this day, which the engine's own reader does not mind. */
+/** True if the date exists. `Date.parse` accepts days that a month does not have. */
 function isInCalendar(year: number, month: number, day: number): boolean {
   const date = new Date(Date.UTC(2000, month - 1, day));
   date.setUTCFullYear(year, month - 1, day);
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }
 
-/** A year alone, and a date with slashes, as ISO 8601 has them. */
+/** Rewrites a year alone, or a date with slashes, as ISO 8601. */
 function writeIso(text: string): string {
   if (/^\d{4}$/.test(text)) return `${text}-01-01`;
   return text.replace(/^(\d{4})\/(\d{2})\/(\d{2})/, '$1-$2-$3');
 }
 
-/** Reads a year, an ISO 8601 date, also with slashes, with or without time and zone (UTC unless said), or an HTTP date, as milliseconds since the epoch. */
+/**
+ * Reads a year, an ISO 8601 date (slashes allowed; time and zone optional, default UTC) or an HTTP date, as milliseconds since the epoch.
+ */
 export function readDate(written: string): number | undefined {
   const text = writeIso(written);
   const iso = isoForm.exec(text);

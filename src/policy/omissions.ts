@@ -17,8 +17,8 @@ function grants({ rule: { actions, negative } }: PlacedRule, action: string): bo
 }
 
 /**
- * Warns of rules of one policy that name `putobject` where none grants `putmetadata`: policies of deployed services mean both by the one word,
- * which here grants the operation of its name alone (compute specification, section 2).
+ * Warns about rules that name `putobject` in a policy that does not grant `putmetadata`: policies of deployed services mean both by that
+ * word, which here grants only the operation of its name (compute specification, section 2).
  */
 export function findOmissions(rules: readonly string[]): Finding[] {
   const placed = rules.map(readRule);

@@ -1,4 +1,4 @@
-/** The parser of the access-policy language: recursive descent over a scanner that is told what it reads next. */
+/** The parser of the access-policy language: recursive descent over a scanner that is passed the mode of the next token. */
 import { parseCondition } from './condition-parser.ts';
 import { findPatternProblem } from './pattern.ts';
 import { Reader } from './reader.ts';
@@ -9,16 +9,16 @@ import type { Token } from './scanner.ts';
 const everything: ReadonlySet<string> = new Set(['ALL', 'EVERYTHING', 'ANYTHING']);
 const conditionWords: ReadonlySet<string> = new Set(['IF', 'WHEN', 'WHERE']);
 
-/** A rule together with where its identifiers, comparisons and comparison values stand. */
+/** A rule and the places of its identifiers and comparisons in the text. */
 export interface PlacedRule {
   rule: Rule;
-  /** The place of an identifier, a list of identifiers or a comparison of this rule; of other objects the start. */
+  /** The place of an identifier, a list of identifiers or a comparison of this rule; offset 0 for any other object. */
   readonly placeOf: (node: object) => Place;
   /** The place of the words `CAN` or `CAN NOT`. */
   can: Place;
 }
 
-/** A bare word taken apart at its stars; `\*` is a star that stands for itself. */
+/** Splits a bare word at its stars; `\*` is a literal star. */
 function readFuzzy(text: string): Identifier {
   const parts = [''];
   for (let at = 0; at < text.length; at++) {
@@ -31,7 +31,7 @@ function readFuzzy(text: string): Identifier {
   return parts.length === 1 ? { kind: 'exact', text: only } : { kind: 'fuzzy', parts };
 }
 
-/** What a list of identifiers is for: which words its errors use, and whether a word with a slash in front may be a path. */
+/** The kind of a list of identifiers: the words for its error messages, and whether a word that begins with a slash may be a path. */
 interface ListRole {
   one: string;
   example: string;
@@ -42,7 +42,7 @@ const principalList: ListRole = { one: 'a principal', example: 'a, b AND c', pat
 const actionList: ListRole = { one: 'an action', example: 'getkey, listkeys AND createkey', paths: false };
 const resourceList: ListRole = { one: 'a resource', example: '/a, /b AND /c', paths: true };
 
-/** Reads `::regex` directly behind an expression, as deployed policies have it; an expression without it means the same here. */
+/** Reads `::regex` directly after an expression, as deployed policies write it. The suffix is optional here. */
 function readRegexType(reader: Reader): void {
   const { end } = reader;
   const next = reader.peek('identifier');
@@ -75,12 +75,12 @@ function readIdentifier(reader: Reader, role: ListRole): Identifier {
   return readFuzzy(token.text);
 }
 
-/** Why a word with a slash in front is no regular expression. */
+/** The error for a word that begins with a slash but is not a regular expression. */
 function failRegex(reader: Reader, token: Token): PolicySyntaxError {
   return reader.fail('a regular expression is written /expression/flags::regex, with the flags g, i, m, s, u', token);
 }
 
-/** Reads `a`, `a AND b`, `a, b AND c`, `a, b, AND c`, or everything. */
+/** Reads `a`, `a AND b`, `a, b AND c`, `a, b, AND c`, `*` or a word for everything. */
 function readIdentifiers(reader: Reader, role: ListRole): Identifiers {
   const first = reader.peek('identifier');
   if (first.kind === 'word' && (first.text === '*' || everything.has(first.text.toUpperCase()))) {
@@ -101,7 +101,7 @@ function readFurther(reader: Reader, role: ListRole, items: Identifier[]): void 
     const next = reader.peek('identifier');
     if (next.kind === ',') {
       comma = reader.read('identifier');
-      // The comma before AND, where the list has two entries or more.
+      // A comma before AND, in a list of two or more entries.
       if (!(reader.isWord(reader.peek('identifier'), 'AND') && items.length > 1)) readOne();
       continue;
     }
@@ -171,14 +171,14 @@ function readRule(reader: Reader): { rule: Rule; can: Place } {
   return { rule, can: place };
 }
 
-/** Parses one rule and keeps the places of its parts, for `check`. @throws {PolicySyntaxError} and nothing else. */
+/** Parses one rule and keeps the places of its parts, for `checkRules`. @throws {PolicySyntaxError} and nothing else. */
 export function parsePlacedRule(text: string): PlacedRule {
   const reader = new Reader(text);
   const { rule, can } = readRule(reader);
   return { rule, can, placeOf: (node) => reader.placeOf(node) };
 }
 
-/** Parses one rule of the access-policy language. Takes time in proportion to the text. @throws {PolicySyntaxError} and nothing else. */
+/** Parses one rule of the access-policy language, in time proportional to its length. @throws {PolicySyntaxError} and nothing else. */
 export function parseRule(text: string): Rule {
   return parsePlacedRule(text).rule;
 }

@@ -1,4 +1,4 @@
-/** A regular expression taken apart: what it reads one after the other, in which choices, how often. */
+/** The syntax tree of a regular expression. */
 export type Node =
   | { kind: 'letter'; source: string }
   | { kind: 'border'; sign: string }
@@ -10,7 +10,7 @@ const deepest = 50;
 
 class Unsupported extends Error {}
 
-/** Reads an expression whose syntax the engine has already accepted. */
+/** Parses an expression whose syntax JavaScript's RegExp has already accepted. */
 class PatternReader {
   readonly #body: string;
   readonly #unicode: boolean;
@@ -49,7 +49,7 @@ class PatternReader {
     if (letter === '[') return this.#readClass();
     if (letter === '\\') return this.#readEscape();
     const whole = this.#unicode ? String.fromCodePoint(this.#body.codePointAt(this.#at) ?? 0) : letter;
-    // A brace or bracket that stands for itself needs its backslash once it stands alone.
+    // A brace, bracket or slash that is literal in the whole expression must be escaped in an expression of its own.
     this.#at += whole.length;
     return { kind: 'letter', source: /^[{}\]/]$/.test(whole) ? `\\${whole}` : whole };
   }
@@ -104,7 +104,7 @@ class PatternReader {
   }
 }
 
-/** Takes apart an expression that the engine accepts, or says what this language leaves out. */
+/** Parses an expression that JavaScript's RegExp accepts, or names the feature that this language does not support. */
 export function parsePattern(body: string, flags: string): Node | { problem: string } {
   try {
     return new PatternReader(body, flags.includes('u')).readChoice();

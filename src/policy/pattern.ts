@@ -1,20 +1,22 @@
 /**
- * Regular expressions of rules, matched without backtracking: time grows with the subject times the pattern, whatever the pattern is,
- * because anybody who may write a policy chooses it and the service runs it at each request. The syntax is JavaScript's without what needs
- * backtracking (back references, looking ahead and behind). Single characters and classes are left to the engine's own expressions.
+ * Regular expressions of rules, matched without backtracking: the time is proportional to the length of the text times the size of the
+ * pattern, whatever the pattern is. Anyone who may write a policy chooses the pattern, and the service runs it at each request. The syntax
+ * is
+ * JavaScript's without the features that need backtracking (back references, lookahead, lookbehind). JavaScript's RegExp tests single
+ * characters and classes.
  */
 import { createUnlimitedBudget, isExhausted, type Budget } from './budget.ts';
 import { parsePattern, type Node } from './pattern-parser.ts';
 
-/** Tests texts against one regular expression; undefined for texts that are too long to try, and when the budget does not suffice. */
+/** Tests a text against one regular expression; undefined when the text is longer than `longestSubject` or the budget is exhausted. */
 export type Pattern = (text: string, budget?: Budget) => boolean | undefined;
 
-/** Characters of the longest text that a pattern is tried on. */
+/** Characters of the longest text that a pattern is matched against. */
 export const longestSubject = 2048;
 const longestBody = 512;
 const mostSteps = 500;
 
-/** One step of a compiled pattern: read a character, go on at one or two places, stand at a border, or done. */
+/** One instruction of a compiled pattern: read a character, continue at one or two places, check an anchor, or finish. */
 type Step =
   | { kind: 'read'; test: (letter: string) => boolean }
   | { kind: 'fork'; first: number; second: number }
@@ -25,7 +27,7 @@ function isWordLetter(letter: string | undefined): boolean {
   return letter !== undefined && /^\w$/.test(letter);
 }
 
-/** A character test made of the engine's expression, which remembers some answers. */
+/** Tests single characters with JavaScript's RegExp; caches up to 256 results. */
 function testLetters(source: string, flags: string): (letter: string) => boolean {
   if (/^[\w-]$/.test(source) && !flags.includes('i')) return (letter) => letter === source;
   const single = new RegExp(`^(?:${source})$`, flags.replaceAll(/[gm]/g, ''));
@@ -48,7 +50,6 @@ function findBorder(sign: string, multiline: boolean): (before: string | undefin
   return (before, after) => (isWordLetter(before) !== isWordLetter(after)) === wanted;
 }
 
-/** Writes the steps of a node behind those there are. */
 function addSteps(steps: Step[], node: Node, flags: string): void {
   switch (node.kind) {
     case 'letter':
@@ -103,7 +104,7 @@ function addRepeat(steps: Step[], { part, least, most }: Extract<Node, { kind: '
   for (const exit of exits) exit.second = steps.length;
 }
 
-/** How many steps a node takes at most; each is counted as one at least, so that repeating nothing counts too. */
+/** The highest number of steps that a node compiles to. Each node counts as at least one, so that repeating nothing counts too. */
 function countSteps(node: Node): number {
   if (node.kind === 'sequence') return node.parts.reduce((sum, part) => sum + countSteps(part), 1);
   if (node.kind === 'choice') return node.options.reduce((sum, option) => sum + countSteps(option) + 2, 0);
@@ -111,7 +112,7 @@ function countSteps(node: Node): number {
   return (countSteps(node.part) + 2) * Math.max(1, node.least, node.most === Infinity ? 1 : node.most);
 }
 
-/** Runs all ways through the steps side by side. */
+/** Follows all paths through the steps in parallel. */
 function runSteps(steps: readonly Step[], letters: readonly string[], budget: Budget): boolean | undefined {
   const seen = new Int32Array(steps.length).fill(-1);
   let reading: number[] = [];
@@ -145,17 +146,14 @@ function runSteps(steps: readonly Step[], letters: readonly string[], budget: Bu
   return false;
 }
 
-/** What the engine says of a broken expression, without the expression itself. */
+/** The reason in JavaScript's error for an invalid expression, without the expression itself. */
 function describeBroken(error: unknown): string {
   const words = error instanceof Error ? error.message : String(error);
   const reason = words.slice(words.lastIndexOf(': ') + 2);
   return `the regular expression is not valid: ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`;
 }
 
-/**
- * Says what keeps `/body/flags` from being used in a rule, in words; undefined when nothing does. The flags are g, i, m, s, u.
- * Nothing is run here.
- */
+/** Describes why a rule cannot use `/body/flags`; undefined when it can. The flags are g, i, m, s, u. Matches nothing. */
 export function findPatternProblem(body: string, flags: string): string | undefined {
   if (body.length > longestBody) return `the regular expression is longer than ${longestBody} characters`;
   try {
@@ -168,7 +166,7 @@ export function findPatternProblem(body: string, flags: string): string | undefi
   return countSteps(parsed) > mostSteps ? 'the regular expression repeats too much: use smaller numbers in braces' : undefined;
 }
 
-/** Compiles a regular expression that has no problem; like JavaScript's it matches anywhere in a text. */
+/** Compiles a regular expression that has no problem; as in JavaScript, it matches anywhere in a text. */
 export function compilePattern(body: string, flags: string): Pattern {
   const parsed = parsePattern(body, flags);
   if ('problem' in parsed || findPatternProblem(body, flags) !== undefined) return () => undefined;

@@ -1,7 +1,7 @@
 import { matchesIdentifier } from './evaluate.ts';
 import type { Rule } from './rule.ts';
 
-/** Actions whose right amounts to the right to everything in the account, and how. */
+/** Actions whose grant amounts to a grant of everything in the account, with the reason. */
 const powers: ReadonlyMap<string, string> = new Map([
   ['createkey', 'registers keys that sign as the account itself'],
   ['createuserkey', 'registers keys that sign as any user, administrators too'],
@@ -11,14 +11,14 @@ const powers: ReadonlyMap<string, string> = new Map([
   ['setroletags', 'puts role tags on anything, so that rules of the own roles hold there'],
 ]);
 
-/** The actions of a rule whose right amounts to everything. */
+/** The actions in a rule whose grant amounts to a grant of everything. */
 function listPowers({ actions, negative }: Rule): string[] {
   if (negative) return [];
   const names = [...powers.keys()];
   return actions.kind === 'all' ? names : names.filter((name) => actions.items.some((item) => matchesIdentifier(item, name)));
 }
 
-/** What the rights of a rule amount to, for a message; undefined for a rule that grants none of these. */
+/** Describes the rights that a rule amounts to, for a message; undefined for a rule that grants none of these actions. */
 export function describePowers(rule: Rule): string | undefined {
   const [first, ...others] = listPowers(rule);
   if (first === undefined) return undefined;

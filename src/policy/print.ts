@@ -18,13 +18,13 @@ function quote(text: string): string {
   return `"${escaped}"`;
 }
 
-/** Bare where every reader of the language takes it as one word. */
+/** Without quotation marks where every implementation of the language reads the text as one word. */
 function printWord(text: string): string {
   const bare = /^[^\s,():"*\\/=<>!][^\s,()"*\\=<>!]*$/.test(text) && !text.includes('::') && !text.endsWith(':');
   return bare && !reservedWords.has(text.toUpperCase()) ? text : quote(text);
 }
 
-/** A path is bare unless it could be taken for a regular expression. */
+/** Without quotation marks for words, numbers, dates, addresses and paths. */
 function printValue(text: string): string {
   return /^[\w./:+-]+$/.test(text) && !text.includes('::') && !reservedWords.has(text.toUpperCase()) ? text : quote(text);
 }
@@ -49,7 +49,7 @@ function printComparison({ name, type, operator, values }: Comparison): string {
   return `${left} ${operator} ${operator === 'IN' ? `(${right})` : right}`;
 }
 
-/** How tightly a condition holds together: a looser one inside a tighter one needs parentheses. */
+/** Binding strength of a condition: a weaker condition inside a stronger one needs parentheses. */
 const tightness: Readonly<Record<Condition['kind'], number>> = { or: 0, and: 1, not: 2, comparison: 3 };
 
 function printPart(condition: Condition, outer: number): string {
@@ -64,7 +64,7 @@ export function printCondition(condition: Condition): string {
   return condition.kind === 'not' ? `NOT ${printPart(condition.condition, 2)}` : printComparison(condition);
 }
 
-/** Prints a rule in its canonical form, which parses to the same rule: words of the language in capitals, WHEN before the condition. */
+/** Prints a rule in its canonical form, which parses to the same rule: keywords in capitals, WHEN before the condition. */
 export function printRule({ principals, negative, actions, resources, condition }: Rule): string {
   const words = [
     ...(principals ? [printIdentifiers(principals)] : []),

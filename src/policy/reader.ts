@@ -2,19 +2,19 @@ import { Scanner, type Mode, type Token } from './scanner.ts';
 import { reservedWords } from './rule.ts';
 import { quoteForMessage, type Place, type PolicySyntaxError } from './syntax-error.ts';
 
-/** Reads a rule piece by piece, one piece ahead, and remembers the places of what was made of them. */
+/** Reads a rule token by token, with one token of lookahead, and records the places of the nodes that the parser makes. */
 export class Reader {
   readonly #scanner: Scanner;
   readonly #places = new Map<object, Place>();
   #ahead: { mode: Mode; token: Token; after: number } | undefined;
-  /** Where the last piece that was read ended. */
+  /** Offset of the end of the last token that was read. */
   end = 0;
 
   constructor(text: string) {
     this.#scanner = new Scanner(text);
   }
 
-  /** The next piece, left where it is. */
+  /** The next token, without consuming it. */
   peek(mode: Mode): Token {
     if (this.#ahead?.mode === mode) return this.#ahead.token;
     const before = this.#scanner.position;
@@ -24,7 +24,7 @@ export class Reader {
     return token;
   }
 
-  /** The next piece, which is then done with. */
+  /** Consumes the next token. */
   read(mode: Mode): Token {
     const token = this.peek(mode);
     this.#scanner.position = this.#ahead?.after ?? this.#scanner.position;
@@ -33,13 +33,13 @@ export class Reader {
     return token;
   }
 
-  /** Remembers where a part of the rule stands. */
+  /** Records the place of a node. */
   place<T extends object>(node: T, { offset, length }: Place): T {
     this.#places.set(node, { offset, length });
     return node;
   }
 
-  /** Reads a part and remembers that it stands from `start` to where the reading ended. */
+  /** Reads a node and records that it extends from `start` to the end of the last token. */
   placed<T extends object>(start: Place, read: () => T): T {
     const node = read();
     return this.place(node, { offset: start.offset, length: this.end - start.offset });
@@ -49,7 +49,7 @@ export class Reader {
     return this.#places.get(node) ?? { offset: 0, length: 0 };
   }
 
-  /** Whether a piece is this word, in any case and not between quotation marks. */
+  /** True if the token is this word, in any case and without quotation marks. */
   isWord(token: Token, word: string): boolean {
     return token.kind === 'word' && token.text.toUpperCase() === word;
   }
@@ -58,7 +58,7 @@ export class Reader {
     return this.#scanner.fail(problem, place);
   }
 
-  /** An error that says what should stand where something else or nothing does. */
+  /** An error that names what is missing before the token that was found. */
   failMissing(wanted: string, found: Token): PolicySyntaxError {
     if (found.kind === 'end') return this.fail(`${wanted} is missing at the end of the rule`, found);
     if (found.kind === '::')
@@ -71,7 +71,7 @@ export class Reader {
     return this.fail(`${problem}: ${form}`, found);
   }
 
-  /** Refuses a word of the language where a name of the user's is wanted. */
+  /** Rejects a reserved word where a name is expected. */
   refuseReserved(token: Token, wanted: string): void {
     const word = token.text.toUpperCase();
     if (token.kind !== 'word' || !reservedWords.has(word)) return;

@@ -1,4 +1,6 @@
-/** What a rule of the access-policy language consists of (compute document, section 2, "Policy"). Plain data without places in the text. */
+/**
+ * The syntax tree of a rule of the access-policy language (compute document, section 2, "Policy"). Plain data without places in the text.
+ */
 
 /** The types that a condition's name can have. */
 export const typeNames = ['array', 'boolean', 'date', 'day', 'ip', 'number', 'string', 'time'] as const;
@@ -15,15 +17,15 @@ export interface RegexIdentifier {
   flags: string;
 }
 
-/** What a rule names: one word as it is, a fuzzy word (the texts between its stars, at least two), or a regular expression. */
+/** What a rule names: one exact word, a fuzzy word (the texts between its stars, at least two), or a regular expression. */
 export type Identifier = { kind: 'exact'; text: string } | { kind: 'fuzzy'; parts: string[] } | RegexIdentifier;
 
 /** A list of identifiers in order, or everything (`*`, `ALL`). */
 export type Identifiers = { kind: 'all' } | { kind: 'list'; items: Identifier[] };
 
 /**
- * One comparison: `name[::type] operator value`. `values` holds the values as written, without quotation marks: several for `IN`,
- * the whole `/body/flags` for `LIKE`, else one. `type` is left out where the rule leaves it out.
+ * One comparison: `name[::type] operator value`. `values` holds the values as written, without quotation marks: one or more for `IN`,
+ * the whole `/body/flags` for `LIKE`, else one. `type` is absent when the rule does not write it.
  */
 export interface Comparison {
   kind: 'comparison';
@@ -33,7 +35,7 @@ export interface Comparison {
   values: string[];
 }
 
-/** What must hold for a rule to allow. `and` and `or` have two or more entries. */
+/** The condition under which a rule allows. `and` and `or` have two or more entries. */
 export type Condition =
   | { kind: 'or'; any: Condition[] }
   | { kind: 'and'; all: Condition[] }
@@ -50,14 +52,14 @@ export interface Rule {
   condition?: Condition;
 }
 
-/** The comparisons of a condition, in the order in which they stand. */
+/** The comparisons of a condition, in source order. */
 export function listComparisons(condition: Condition): Comparison[] {
   if (condition.kind === 'and') return condition.all.flatMap(listComparisons);
   if (condition.kind === 'or') return condition.any.flatMap(listComparisons);
   return condition.kind === 'not' ? listComparisons(condition.condition) : [condition];
 }
 
-/** How many comparisons a condition has; values of IN count as one each. */
+/** Number of comparisons in a condition; each value of IN counts as one. */
 export function countComparisons(condition: Condition | undefined): number {
   if (condition === undefined) return 0;
   if (condition.kind === 'comparison') return condition.values.length;
@@ -66,7 +68,7 @@ export function countComparisons(condition: Condition | undefined): number {
   return parts.reduce((sum, part) => sum + countComparisons(part), 0);
 }
 
-/** Words that are identifiers only between double quotation marks, in any case. */
+/** Words that, in any case, are identifiers only between double quotation marks. */
 export const reservedWords: ReadonlySet<string> = new Set([
   'AND',
   'OR',
@@ -82,7 +84,7 @@ export const reservedWords: ReadonlySet<string> = new Set([
   'IN',
 ]);
 
-/** Names that need no type in a rule, with the type they have. */
+/** Names that need no type in a rule, with their types. */
 export const nameTypes: ReadonlyMap<string, TypeName> = new Map<string, TypeName>([
   ['activeroles', 'array'],
   ['activeRoles', 'array'],
@@ -97,12 +99,12 @@ export const nameTypes: ReadonlyMap<string, TypeName> = new Map<string, TypeName
   ['user-agent', 'string'],
 ]);
 
-/** The type of a comparison's name: the one written, else the one the name is known for. */
+/** The type of a comparison's name: the one written, else the known type of the name. */
 export function findType(comparison: Pick<Comparison, 'name' | 'type'>): TypeName | undefined {
   return comparison.type ?? nameTypes.get(comparison.name);
 }
 
-/** Takes `/body/flags` apart at its last slash. */
+/** Splits `/body/flags` at its last slash. */
 export function splitRegex(source: string): { body: string; flags: string } {
   const last = source.lastIndexOf('/');
   return { body: source.slice(1, last), flags: source.slice(last + 1) };

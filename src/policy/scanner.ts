@@ -1,14 +1,14 @@
 import { PolicySyntaxError, type Place } from './syntax-error.ts';
 
-/** One piece of a rule. `text` is what it says: a quoted text without its marks and escapes. */
+/** One token of a rule. `text` is its value: for quoted text, without quotation marks and escapes. */
 export interface Token extends Place {
   kind: 'word' | 'quoted' | 'regex' | '(' | ')' | ',' | '::' | 'end';
   text: string;
 }
 
 /**
- * Where in a rule a piece is read: an identifier may be a regular expression; a condition's name ends at an operator;
- * a value may hold `::`, as IPv6 addresses do.
+ * The position of a token in a rule. An identifier may be a regular expression; a condition's name ends at an operator; a value may contain
+ * `::`, as IPv6 addresses do.
  */
 export type Mode = 'identifier' | 'name' | 'operator' | 'value' | 'pattern';
 
@@ -24,15 +24,15 @@ const blanks = /\s*/y;
 const regexTail = /([A-Za-z]{0,8})(?=[\s,()]|::|$)/y;
 const escapes: Readonly<Record<string, string>> = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
-/** Whether these letters are flags that a regular expression may have, each at most once. */
+/** True if all letters are flags of regular expressions, each at most once. */
 export function areFlags(letters: string): boolean {
   return /^[gimsu]*$/.test(letters) && !/(.).*\1/.test(letters);
 }
 
 /**
- * For each place in a text, where a regular expression that is open there is closed by a slash (-1: nowhere); once for places outside of
- * a bracketed class and once for places inside. Computed from the end, so that many open slashes do not each read the rest of the text.
- * `stops` are the letters that no expression contains.
+ * For each position in a text, the slash that closes a regular expression open there (-1: none), computed for positions outside and inside
+ * a bracketed class. Computed from the end, so that many open slashes do not each scan the rest of the text. `stops` matches the characters
+ * that no expression contains.
  */
 function findClosings(text: string, stops: RegExp): Int32Array {
   const outside = new Int32Array(text.length + 2).fill(-1);
@@ -48,10 +48,10 @@ function findClosings(text: string, stops: RegExp): Int32Array {
   return outside;
 }
 
-/** An identifier's expression has no blanks, so that paths in a list are not taken for one. */
+/** Expressions of identifiers contain no white space, so that two paths in a list are not read as one expression. */
 const regexStops = { identifier: /\s/, pattern: /[\n\r]/ };
 
-/** Reads the pieces of one rule in a single pass. */
+/** Scans the tokens of one rule in a single pass. */
 export class Scanner {
   readonly text: string;
   position = 0;
@@ -61,7 +61,7 @@ export class Scanner {
     this.text = text;
   }
 
-  /** The piece at the position, which moves behind it. @throws {PolicySyntaxError} for a quoted text that is not whole. */
+  /** Reads the token at `position` and advances past it. @throws {PolicySyntaxError} for unterminated quoted text or an unknown escape. */
   read(mode: Mode): Token {
     this.#skip(blanks);
     const offset = this.position;
@@ -75,7 +75,6 @@ export class Scanner {
     return regex ?? this.#readWord(mode);
   }
 
-  /** An error at a place of this rule. */
   fail(problem: string, place: Place): PolicySyntaxError {
     return new PolicySyntaxError(problem, this.text, { offset: place.offset, length: place.length });
   }
@@ -100,7 +99,7 @@ export class Scanner {
     const end = ends.exec(this.text)?.index ?? this.text.length;
     if (this.text[end] === '"')
       throw this.fail('a quotation mark stands inside a word: put the whole word between quotation marks', { offset: end, length: 1 });
-    // A name that begins with an operator's sign would otherwise be read as nothing, again and again.
+    // Otherwise a name that begins with an operator sign would be an empty word, and the position would never advance.
     const length = Math.max(1, end - this.position);
     return this.#take('word', this.text.slice(this.position, this.position + length), length);
   }
@@ -143,7 +142,7 @@ export class Scanner {
     });
   }
 
-  /** A whole `/body/flags`; undefined where the slash begins a path or the expression is broken. */
+  /** A whole `/body/flags`; undefined if the slash begins a path or the expression is incomplete. */
   #readRegex(mode: 'identifier' | 'pattern'): Token | undefined {
     const offset = this.position;
     const closings = this.#closings.get(mode) ?? findClosings(this.text, regexStops[mode]);

@@ -1,17 +1,17 @@
 import { CloudError, exitCodes } from '../base/errors.ts';
 
-/** A stretch of a rule's text, in UTF-16 units. */
+/** A range of a rule's text, in UTF-16 units. */
 export interface Place {
   offset: number;
   length: number;
 }
 
-/** A rule that is not of the access-policy language. The message is one line and ends with the place, counted from 1. */
+/** A rule that does not conform to the access-policy language. The message is one line and ends with the position, counted from 1. */
 export class PolicySyntaxError extends CloudError {
   override readonly name = 'PolicySyntaxError';
   readonly code = 'PolicySyntaxError';
   readonly exitCode = exitCodes.usage;
-  /** What is wrong, without the place. */
+  /** The problem, without the place. */
   readonly problem: string;
   /** The text of the whole rule. */
   readonly rule: string;
@@ -30,19 +30,21 @@ export class PolicySyntaxError extends CloudError {
 
 const shownAround = 60;
 
-/** Control characters and line ends as one space each, so that text stays on its line and the caret under its place. */
+/**
+ * Replaces each control character and line end by one space, so that the text stays on one line and the carets point to the right place.
+ */
 function flatten(text: string): string {
   // oxlint-disable-next-line no-control-regex
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ');
 }
 
-/** Words of a rule for a message: in quotation marks, on one line, cut after 40 characters. */
+/** Quotes text of a rule for a message: between quotation marks, on one line, cut after 40 characters. */
 export function quoteForMessage(text: string): string {
   const shown = flatten(text);
   return shown.length > 40 ? `"${shown.slice(0, 40)}..."` : `"${shown}"`;
 }
 
-/** The part of a rule around a place, and the carets under the place: two lines, for a fixed-width font. */
+/** The part of a rule around a place, and carets under the place: two lines for a fixed-width font. */
 export function pointAt(rule: string, { offset, length }: Place): [string, string] {
   const start = Math.max(0, offset - shownAround);
   const end = Math.min(rule.length, offset + Math.min(length, shownAround) + shownAround);
@@ -53,7 +55,7 @@ export function pointAt(rule: string, { offset, length }: Place): [string, strin
   return [line, `${' '.repeat(before.length + offset - start)}${carets}`];
 }
 
-/** A syntax error for people: the rule, carets under the place, and what is wrong. */
+/** A syntax error for the terminal: the rule, carets under the place, and the problem. */
 export function renderSyntaxError(error: PolicySyntaxError): string[] {
   return [...pointAt(error.rule, error), error.problem];
 }

@@ -7,10 +7,10 @@ import { splitRegex, type Operator, type TypeName } from './rule.ts';
 /** Tests a value of the request; undefined when the value does not fit the type. */
 export type ValueTest = (value: unknown, budget: Budget) => boolean | undefined;
 
-/** A type of the rule language: how it reads what a rule says, and how it compares what a request has. */
+/** A type of the rule language: parses values of rules and compares values of requests. */
 interface ValueType {
   readonly operators: readonly Operator[];
-  /** What a value must look like, for messages. */
+  /** Description of valid values, for messages. */
   readonly expects: string;
   /** The test `operator text`; undefined when the text does not fit. */
   compile(operator: Operator, text: string): ValueTest | undefined;
@@ -27,7 +27,7 @@ function compare<T extends number | string>(operator: Operator, left: T, right: 
   return left === right;
 }
 
-/** A type whose values are ordered: `read` takes what the rule says, `take` what the request has. */
+/** A type whose values are ordered: `read` parses a value of a rule, `take` converts a value of a request. */
 function orderedType<T extends number | string>(
   expects: string,
   read: (text: string) => T | undefined,
@@ -90,7 +90,7 @@ function takeTime(value: unknown): number | undefined {
   return date === undefined ? undefined : timeOf(date);
 }
 
-/** A list of texts; several in one text are separated by commas, as in the headers that carry them. */
+/** A list of texts; a single text is split at commas, as in the headers that carry lists. */
 function takeList(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;
   return typeof value === 'string' ? value.split(',').map((part) => part.trim()) : undefined;
@@ -141,22 +141,21 @@ const types: Readonly<Record<TypeName, ValueType>> = {
   time: orderedType('a time, hh:mm or hh:mm:ss, 00:00 to 23:59:59', readTime, takeTime),
 };
 
-/** The operators that a type has. */
 export function operatorsOf(type: TypeName): readonly Operator[] {
   return types[type].operators;
 }
 
-/** What a value of a type looks like, for messages. */
+/** Describes valid values of a type, for messages. */
 export function describeValues(type: TypeName): string {
   return types[type].expects;
 }
 
-/** Whether a rule may say this text where a value of the type stands. Patterns of LIKE are checked when they are parsed. */
+/** True if a rule may use this text as a value of the type. Patterns of LIKE are checked by the parser. */
 export function fitsType(type: TypeName, text: string): boolean {
   return type === 'array' || types[type].compile('=', text) !== undefined;
 }
 
-/** Makes the test for `operator values`; several values (of IN) are alternatives. */
+/** Compiles the test for `operator values`; several values (of IN) are alternatives. */
 export function compileTest(type: TypeName, operator: Operator, values: readonly string[]): ValueTest {
   const tests = values.map((text) => types[type].compile(operator === 'IN' ? '=' : operator, text));
   return (value, budget) => {
@@ -177,7 +176,7 @@ const scales: Readonly<Partial<Record<TypeName, (text: string) => number | undef
   time: readTime,
 };
 
-/** The place of a written value on the scale of its type (a number, or a text for `string`); undefined for types without order. */
+/** A value of a rule as a number (for `string` the text itself) that can be ordered; undefined for types without order. */
 export function readScale(type: TypeName, text: string): number | string | undefined {
   return type === 'string' ? text : scales[type]?.(text);
 }
