@@ -2,7 +2,7 @@ import { ApiError } from '../../base/errors.ts';
 import type { AccountRow } from '../store/schema.ts';
 
 /**
- * Lets nobody use an account that the operator disabled, nor what is in it, whether it is public or not.
+ * Denies every access to an account that the operator disabled and to its data, public or not.
  * @throws {ApiError} 403 `NotAuthorized`, on both services.
  */
 export function assertEnabled({ login, status }: Pick<AccountRow, 'login' | 'status'>): void {

@@ -7,7 +7,7 @@ import { prepareQuery } from '../store/prepared-query.ts';
 import { rememberQuery } from '../store/remembered-query.ts';
 import type { AccountRow, EntryRow, KeyRow, Schema, UserRow } from '../store/schema.ts';
 
-/** A registered key as the database has it. */
+/** A registered key, as its row in the database. */
 export type Key = Selectable<KeyRow>;
 
 const selectAccount = rememberQuery(
@@ -27,7 +27,7 @@ const selectUser = rememberQuery(
   ),
 );
 
-/** Whose keys: `user` is null for those of the account itself. */
+/** The owner of keys: `user` is null for keys of the account itself. */
 interface KeyOwner {
   readonly account: string;
   readonly user: string | null;
@@ -48,7 +48,9 @@ const selectByName = prepareQuery((db, { name, most, ...owner }: KeyOwner & { na
   keysOf(db, owner).where('name', '=', name).orderBy('sequence').limit(most).compile(),
 );
 
-/** What a request names before it is known who sent it: a key of an account itself, by its fingerprint, and where an entry may be. */
+/**
+ * What a request names before its sender is known: a key of an account (not of a sub-user) by its fingerprint, and the place of an entry.
+ */
 interface Named extends DirectoryKey {
   readonly login: string;
   readonly fingerprint: string;
@@ -56,21 +58,21 @@ interface Named extends DirectoryKey {
   readonly above: DirectoryKey;
 }
 
-/** What is looked up beside the entry. */
+/** What to look up in addition to the entry. */
 type Wanted = 'entry' | 'bytes' | 'directory';
 
-/** What is found at a place by one query, as it was at one moment. */
+/** What one query finds at a place, all at the same moment. */
 export interface FoundAhead {
   readonly entry: EntryRow | undefined;
-  /** The directory that holds it, where it is there and was asked for. */
+  /** The directory that holds the entry, if it exists and was requested. */
   readonly directory?: EntryRow | undefined;
-  /** All bytes of its content, where they stand in a row and were asked for. */
+  /** The whole content, if it is kept in a row and was requested. */
   readonly bytes?: Uint8Array | undefined;
 }
 
 type Values = Omit<Named, 'above'> & { readonly aboveParent: string; readonly aboveName: string };
 
-/** Rows as JSON have what they have otherwise: texts, numbers and null. */
+/** `row_to_json` gives the same values as a plain select: strings, numbers and null. */
 function prepareAhead(wanted: Wanted) {
   const nothing = sql<null>`null`;
   return prepareQuery((db, { login, fingerprint, parent, name, aboveParent, aboveName }: Values) =>
@@ -100,8 +102,8 @@ function prepareAhead(wanted: Wanted) {
 const selectAhead = { entry: prepareAhead('entry'), bytes: prepareAhead('bytes'), directory: prepareAhead('directory') } as const;
 
 /**
- * The account with this login, its own key with this fingerprint and the entry at a place, by one query: on PostgreSQL, where nothing is
- * kept in memory, another round trip takes longer than all of it. Undefined where the account or the key is not there.
+ * Finds the account with this login, its own key with this fingerprint and the entry at a place in one query: on PostgreSQL, where nothing
+ * is cached in memory, a second round trip takes longer than the whole query. Undefined if the account or the key does not exist.
  */
 export async function findAhead(
   db: Kysely<Schema>,
@@ -116,20 +118,20 @@ export async function findAhead(
   return { account, key, found };
 }
 
-/** The account with this login; for the compute service also with this UUID. */
+/** Finds the account with this login or, for the compute service, with this UUID. */
 export async function findAccount(db: Kysely<Schema>, service: ServiceName, name: string): Promise<AccountRow | undefined> {
   const [byLogin] = await selectAccount(db, { login: name });
   if (byLogin !== undefined || service === 'storage' || !isUuid(name)) return byLogin;
   return db.selectFrom('accounts').selectAll().where('id', '=', name.toLowerCase()).executeTakeFirst();
 }
 
-/** The sub-user of an account with this login, in any case, or with this UUID. */
+/** Finds the sub-user of an account by login (case-insensitive) or UUID. */
 export async function findUser(db: Kysely<Schema>, account: AccountRow, name: string): Promise<UserRow | undefined> {
   const [user] = await selectUser(db, { account: account.id, loginKey: name.toLowerCase(), id: name });
   return user;
 }
 
-/** The keys of an account, or of one of its sub-users, in the order in which they were registered. */
+/** The keys of an account, or of one of its sub-users, in order of registration. */
 export function listKeysOf(db: Kysely<Schema>, account: Pick<AccountRow, 'id'>, user: UserRow | undefined): Promise<Key[]> {
   return db
     .selectFrom('keys')
@@ -141,8 +143,9 @@ export function listKeysOf(db: Kysely<Schema>, account: Pick<AccountRow, 'id'>, 
 }
 
 /**
- * The keys of an account, or of one of its sub-users, that a signature may be of: that with this fingerprint, else the oldest with this name.
- * @param most keys that are given
+ * The keys of an account, or of one of its sub-users, that a signature may belong to: the one with this fingerprint, otherwise those with
+ * this name, oldest first.
+ * @param most maximum number of keys returned
  */
 export async function findKeys(
   db: Kysely<Schema>,
@@ -156,7 +159,7 @@ export async function findKeys(
   return byFingerprint.length > 0 ? byFingerprint : selectByName(db, { ...owner, name, most });
 }
 
-/** Those of these keys that have this fingerprint, or this name where that is allowed; names may repeat. */
+/** The key with this fingerprint; otherwise all keys with this name. Names may repeat. */
 export function selectKeys(keys: readonly Key[], name: string): Key[] {
   const byFingerprint = keys.filter((key) => key.fingerprint === name.toLowerCase());
   return byFingerprint.length > 0 ? byFingerprint : keys.filter((key) => key.name === name);

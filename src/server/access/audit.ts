@@ -4,13 +4,13 @@ import type { Call } from '../http/handler.ts';
 import { isPostgres } from '../store/engine-of.ts';
 import type { Schema } from '../store/schema.ts';
 
-/** What something has after a change: values that are chosen one by one, so that no password or text of a request gets in. */
+/** State of a resource after a change. Each value is chosen explicitly, so that no password or text of a request gets in. */
 export type AuditDetails = Readonly<Record<string, unknown>>;
 
 /**
- * Notes who changed what decides about access, in the transaction of the change: the note is there exactly when the change is. A service
+ * Records who changed what decides about access, in the transaction of the change: the record exists exactly if the change does. A service
  * with a directory of its own keeps no such log.
- * @param resource below the account, with ids: `users/UUID/keys/FINGERPRINT`; empty for the account itself
+ * @param resource path below the account, with ids: `users/UUID/keys/FINGERPRINT`; empty for the account itself
  */
 export async function noteAudit(transaction: Transaction<Schema>, call: Call, resource: string, details: AuditDetails = {}): Promise<void> {
   if (!isPostgres(transaction)) return;
@@ -28,7 +28,7 @@ export async function noteAudit(transaction: Transaction<Schema>, call: Call, re
   await transaction.insertInto('audit').values(row).execute();
 }
 
-/** The names of the fields that a change gives, for fields whose values say more of a person than of access. */
+/** The names of the changed fields, for fields whose values reveal more about a person than about access. */
 export function nameFields(changes: object): string[] {
   return Object.keys(changes).filter((name) => name !== 'updated' && name !== 'login_key');
 }

@@ -19,27 +19,27 @@ import type { DirectoryKey } from '../store/counts.ts';
 import type { AccountRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
-/** Seconds by which the date of a request may differ from the service's clock. */
+/** Maximum difference in seconds between the date of a request and the service's clock. */
 const allowedSkew = 300;
 
 /** Compiled keys; compiling one costs more than verifying a signature. */
 const compiledKeys = new Map<string, KeyObject>();
 const compiledLimit = 1000;
 
-/** A signature that was verified: everything that its verification looked at. */
+/** A verified signature: everything that its verification depends on. */
 interface Verified {
   readonly key: KeyObject;
   readonly algorithm: string;
   readonly text: string;
 }
 
-/** By signature. Clients sign once for all requests of the same second, and verifying costs as much as several queries. */
+/** By signature. Clients sign once for all requests of the same second, and verifying a signature costs as much as several queries. */
 const verifiedSignatures = new Map<string, Verified>();
 const verifiedLimits = { signatures: 1000, characters: 2048 } as const;
 
 /**
- * The key that signed last, by its keyId. It proves nothing, as it may have been revoked: whoever signs by it is likely to be let in, so
- * that more is looked up for them together with the key; what others send without being let in costs no more than the key.
+ * The key that signed last, by its keyId. This proves nothing, as the key may have been revoked since. But a request signed by it is likely
+ * to be allowed, so more is looked up together with the key. For any other request, only the key is looked up.
  */
 const likelyKeys = new Map<string, KeyObject>();
 
@@ -49,7 +49,7 @@ function rememberLikely(keyId: string, key: KeyObject): void {
   likelyKeys.set(keyId, key);
 }
 
-/** The same as `verifySignature`, which is not asked again about the same key, algorithm, text and signature. */
+/** True if the key signed one of the texts. Results of `verifySignature` are cached by key, algorithm, text and signature. */
 function isSignedBy(key: KeyObject, { algorithm, texts, signature }: Claim): boolean {
   return texts.some((text) => isSignatureOf(key, { algorithm, text, signature }));
 }
@@ -63,16 +63,16 @@ function isSignatureOf(key: KeyObject, { algorithm, text, signature }: Omit<Clai
   return true;
 }
 
-/** What a request says about who sent it, before anything is verified. */
+/** What a request claims about its sender, before anything is verified. */
 interface Claim {
   readonly keyId: string;
   readonly algorithm: string;
   readonly signature: string;
-  /** The texts that the signature may be of. */
+  /** The texts that the signature may cover. */
   readonly texts: readonly string[];
 }
 
-/** Whether a request is authenticated by its query: a pre-signed URL. */
+/** True if a request is authenticated by its query: a pre-signed URL. */
 export function isPresigned({ target }: Request): boolean {
   return isPresignedTarget(target);
 }
@@ -86,13 +86,13 @@ function compileKey({ key }: Key): KeyObject {
   return keyObject;
 }
 
-/** A date of HTTP, or of ISO 8601. `Date.parse` alone finds dates in almost any text, such as one that was signed to say something else. */
+/** An HTTP date or ISO 8601 date. `Date.parse` alone finds dates in almost any text, such as one that was signed for another purpose. */
 const dateForm = /^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? |\d{4}-)/u;
 
 function checkDate(date: string, now: number, refusals: SignatureRefusals): void {
   const time = dateForm.test(date) ? Date.parse(date) : NaN;
   if (Number.isNaN(time)) throw refusals.syntax(`the date "${date}" is not a date`);
-  // Dates of requests have whole seconds; so has the clock that they are compared with.
+  // Dates of requests have whole seconds, so the clock is rounded down to whole seconds too.
   const skew = Math.floor(time / 1000) - Math.floor(now / 1000);
   if (Math.abs(skew) <= allowedSkew) return;
   const direction = skew > 0 ? 'ahead of' : 'behind';
@@ -108,7 +108,7 @@ function readHeaderClaim(service: ServiceName, request: Request, header: string,
   return { keyId: parsed.keyId, algorithm: parsed.algorithm, signature: parsed.signature, texts: [text] };
 }
 
-/** Milliseconds since the epoch: of the service, and what the date of a request is compared with. */
+/** Milliseconds since the epoch: the time of the service, and the time with which the date of a request is compared. */
 interface Times {
   readonly now: number;
   readonly requestTime: number;
@@ -128,29 +128,32 @@ function readClaim(service: ServiceName, request: Request, { now, requestTime }:
   }
 }
 
-/** The same refusal with the reason, which the client is not told: it would learn which accounts and keys there are. */
+/**
+ * The same error with the reason as a hint. The hint is not sent to the client, which could otherwise find out which accounts and keys
+ * exist.
+ */
 function withReason({ status, code, message }: ApiError, reason: string): ApiError {
   return new ApiError(status, code, message, { hint: reason });
 }
 
-/** What should have been signed, and by which key. */
+/** Describes which text should have been signed, and with which key. */
 function explainSignature({ texts, algorithm, keyId }: Claim): string {
   const [text = '', ...others] = texts.map((each) => JSON.stringify(each));
   const either = others.length === 0 ? '' : ` or ${others.join(' or ')}`;
   return `the signature is not one of ${text}${either} by ${algorithm} with the private key of ${keyId}`;
 }
 
-/** An entry that a request is likely to be about, and what was at its place when the sender was looked up. */
+/** The entry that a request is likely to be about, and what was found at its place when the sender was looked up. */
 export interface EntryAhead {
   readonly place: DirectoryKey & { readonly login: string };
   /** The directory that holds it. */
   readonly above: DirectoryKey;
   readonly method: string;
-  /** Undefined where nobody looked. */
+  /** Undefined if no lookup took place. */
   found?: FoundAhead | undefined;
 }
 
-/** The sender of a request and what it is likely to be about, where one query for both is worth it. */
+/** Finds the sender of a request and its likely entry together, if one query for both is worthwhile. */
 async function lookAhead(
   store: Store,
   { account: login, user, key }: KeyId,
@@ -166,7 +169,7 @@ async function lookAhead(
   return looked;
 }
 
-/** Says whether keys signed a request; none is tried twice. */
+/** Returns a function that checks whether a key signed a request; each key is tried at most once. */
 function createVerifier(claim: Claim): (key: KeyObject) => boolean {
   const tried = new Map<KeyObject, boolean>();
   return (key) => {
@@ -200,17 +203,17 @@ async function verifyClaim(
   const signer = keys.find((key) => hasSigned(compileKey(key)));
   if (signer === undefined) throw withReason(refusals.signature(), explainSignature(claim));
   if (known !== undefined) rememberLikely(keyId, compileKey(signer));
-  // Last: only who has a key of the account learns that it is disabled.
+  // Checked last: only someone who has a key of the account may learn that it is disabled.
   assertEnabled(account);
   const { fingerprint: key } = signer;
   return user === undefined ? { kind: 'account', account, key } : { kind: 'user', account, user, key };
 }
 
 /**
- * Finds out who sent a request by its signature, in the header or in the URL (section 5 of both specifications).
- * @param settings those of the service: how many keys of one name are tried
- * @param ahead storage: what may be looked up together with the key
- * @throws {ApiError} as the service's document says; a storage request without a signature is anonymous, not refused.
+ * Identifies the sender of a request by the signature in its header or URL (section 5 of both specifications).
+ * @param settings of the service: how many keys with the same name are tried
+ * @param ahead storage only: the entry that may be looked up together with the key
+ * @throws {ApiError} as the service's document says; a storage request without a signature is anonymous, not an error.
  */
 export async function authenticate(
   service: ServiceName,

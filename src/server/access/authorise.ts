@@ -17,27 +17,27 @@ import type { ServiceSettings } from '../settings.ts';
 import type { AccountRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
-/** Who wants to do what to which account's resources, and what rules can ask about it. */
+/** Who wants to do what with the resources of which account, and the context that rules can test. */
 export interface Attempt {
   readonly store: Store;
   readonly caller: Caller;
   readonly operation: Operation;
   /** The account that the path names. */
   readonly account: AccountRow;
-  /** Path as sent. */
+  /** The path as sent. */
   readonly path: string;
-  /** Inputs of the path. */
+  /** Inputs taken from the path. */
   readonly inputs: Readonly<Record<string, string>>;
-  /** Roles that the request names; undefined when it names none. */
+  /** Roles that the request names; undefined if it names none. */
   readonly named: readonly string[] | undefined;
   readonly context: DecisionInput['context'];
-  /** Limits of decisions; the defaults when left out. */
+  /** Limits on decisions; the defaults if omitted. */
   readonly settings?: ServiceSettings | undefined;
 }
 
 /**
- * Roles that a request wants to act under: `as-role` of the compute service; of the object storage the header `Role`, or `role` in the query
- * of a pre-signed URL, whose signature covers no header.
+ * The roles that a request wants to act under: `as-role` for the compute service; for the object storage the header `Role`, or `role` in
+ * the query of a pre-signed URL, whose signature covers no header.
  */
 export function readNamedRoles(service: ServiceName, query: URLSearchParams, request: Request): string[] | undefined {
   const inQuery = service === 'compute' ? query.getAll('as-role') : query.getAll('role');
@@ -46,17 +46,17 @@ export function readNamedRoles(service: ServiceName, query: URLSearchParams, req
   return names.length === 0 ? undefined : names;
 }
 
-/** Whether a path below an account is open to everybody for reading. */
+/** True if everybody may read this path below an account. */
 export function isPublic(entryPath: string | undefined): boolean {
   return entryPath === 'public' || entryPath?.startsWith('public/') === true;
 }
 
-/** Whether an operation reads what is open to everybody. */
+/** True if the operation reads something that everybody may read. */
 export function readsPublic({ operation, inputs }: Pick<Attempt, 'operation' | 'inputs'>): boolean {
   return operation.service === 'storage' && operation.method === 'GET' && isPublic(inputs['path']);
 }
 
-/** What kind of caller this is to the account; undefined for those that no role can have as a member. */
+/** The kind of the caller in relation to the account; undefined for callers that cannot be members of a role. */
 function describeCaller({ caller, account }: Pick<Attempt, 'caller' | 'account'>): DecisionInput['caller'] | undefined {
   if (caller.kind === 'anonymous') return undefined;
   const isOwn = caller.account.id === account.id;
@@ -64,7 +64,10 @@ function describeCaller({ caller, account }: Pick<Attempt, 'caller' | 'account'>
   return { kind: isOwn ? 'account' : 'other-account', login: caller.account.login };
 }
 
-/** Below a collection that permits the action, it may be known that a member is missing; elsewhere it has no tags. */
+/**
+ * If the collection permits the action, the caller may learn that a member does not exist; in all other cases a missing resource has no
+ * tags.
+ */
 async function describeComputeResource({ store, operation, account, inputs }: Attempt): Promise<DecisionResource> {
   const parts = locateResource(operation, inputs);
   const resource = await findResource(store.db, account, parts);
@@ -81,8 +84,8 @@ async function describeEntry({ store, operation, account, inputs }: Attempt): Pr
 }
 
 /**
- * Storage: a role that is named must be the caller's own; the account itself may name any that exists. One answer for others, so that nobody
- * learns which roles there are.
+ * Storage: a sub-user or another account may only name its own roles; the account itself may name any role that exists. All other names get
+ * the same response, so that nobody learns which roles exist.
  * @throws {ApiError} 409 `InvalidRole`.
  */
 async function assertRolesNamed({ store, operation, account, caller, named }: Attempt): Promise<void> {
@@ -100,11 +103,11 @@ async function assertRolesNamed({ store, operation, account, caller, named }: At
 
 interface Judgement {
   readonly decision: Decision;
-  /** Whether an active role is among the tags of the resource. */
+  /** True if an active role is among the tags of the resource. */
   readonly isTagged: boolean;
 }
 
-/** The decision, as `policies simulate` makes it from the same function; undefined for callers that it is not about. */
+/** Decides by the same function as `policies simulate`; undefined for callers that the policy language does not cover. */
 async function judge(attempt: Attempt): Promise<Judgement | undefined> {
   const { store, account, caller, operation, named, context, settings = {} } = attempt;
   const { action, service } = operation;
@@ -125,12 +128,12 @@ async function judge(attempt: Attempt): Promise<Judgement | undefined> {
   const budget = { left: limitOf(settings, 'decisionSteps') };
   const decision = decide({ caller: described, roles, named, resource, action, context, budget });
   if (isExhausted(budget)) throw createDecisionError(attempt, caller, 'decisionSteps');
-  // Another account without any role here has nothing to do with tags.
+  // Tags are irrelevant to another account that has no role here.
   const isStranger = described.kind === 'other-account' && memberships.length === 0;
   return { decision, isTagged: isStranger || active.some(({ name }) => resource.tags.includes(name)) };
 }
 
-/** Whether a caller may do everything in the account: as the account itself, or by the role for that, where it is active. */
+/** True if a caller may do everything in the account: the account itself, or a caller whose administrator role is active. */
 export async function isAdministrator(attempt: Omit<Attempt, 'operation' | 'inputs'>): Promise<boolean> {
   const { store, account, caller, named } = attempt;
   const described = describeCaller(attempt);
@@ -139,7 +142,7 @@ export async function isAdministrator(attempt: Omit<Attempt, 'operation' | 'inpu
   return active.some(({ name }) => name === administratorRole);
 }
 
-/** The refusal of a request whose rules take too much work: what they would say is not known, so it is not allowed. */
+/** The error for a request whose rules take too much work to evaluate: the result is unknown, so the request is denied. */
 function createDecisionError(
   { operation, settings = {} }: Attempt,
   caller: Signer,
@@ -150,10 +153,10 @@ function createDecisionError(
   return new LimitReached(403, operation.service === 'compute' ? 'NotAuthorized' : 'AuthorizationFailed', message, limit);
 }
 
-/** Whoever a signature proves. */
+/** A caller authenticated by a signature. */
 type Signer = Exclude<Caller, { kind: 'anonymous' }>;
 
-/** The refusal of a request without a signature: the same for what is there, what is not, and accounts that are none. */
+/** The error for a request without a signature: the same whether the resource exists or not, and whether the account exists or not. */
 export function createAnonymousError(path: string): ApiError {
   return new ApiError(
     403,
@@ -162,7 +165,7 @@ export function createAnonymousError(path: string): ApiError {
   );
 }
 
-/** Tags are named before rules, as deployed services do. */
+/** A missing role tag takes precedence over a missing rule, as in deployed services. */
 function refuse({ caller, operation, path }: Attempt, judgement: Judgement | undefined): ApiError {
   const hint = judgement && explainDecision(judgement.decision).slice(1).join(' ');
   if (caller.kind === 'anonymous') return createAnonymousError(path);
@@ -174,9 +177,9 @@ function refuse({ caller, operation, path }: Attempt, judgement: Judgement | und
 }
 
 /**
- * The one place that decides, for both services, whether a caller may do what the request asks; what nothing allows is denied.
- * @throws {ApiError} 403 `NotAuthorized` (compute), `NoMatchingRoleTag` or `AuthorizationFailed` (storage); 404 where nothing is; 403
- * `NotAuthorized` (both) when either account is disabled.
+ * The only place that decides, for both services, whether a caller may do what a request asks for. What nothing allows is denied.
+ * @throws {ApiError} 403 `NotAuthorized` (compute), `NoMatchingRoleTag` or `AuthorizationFailed` (storage); 404 if the resource does not
+ * exist; 403 `NotAuthorized` (both) if either account is disabled.
  */
 export async function authorise(attempt: Attempt): Promise<void> {
   if (attempt.caller.kind !== 'anonymous') assertEnabled(attempt.caller.account);
@@ -188,7 +191,7 @@ export async function authorise(attempt: Attempt): Promise<void> {
 }
 
 /**
- * Refuses storage requests that TLS does not protect: the one exception is GET by signed URL (specification, sections 1 and 5).
+ * Rejects storage requests without TLS. The one exception is GET by signed URL (specification, sections 1 and 5).
  * @throws {ApiError} 403 `SecureTransportRequired`.
  */
 export function requireSecure(connection: Connection, method: string, presigned: boolean): void {

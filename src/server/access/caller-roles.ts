@@ -7,14 +7,14 @@ import type { AccountRow, Schema } from '../store/schema.ts';
 type Db = Kysely<Schema>;
 type Policies = CallerRole['policies'][number][];
 
-/** A role of an account that has a caller as a member. */
+/** A role of an account of which the caller is a member. */
 export interface Membership extends Pick<CallerRole, 'name' | 'membership'> {
   readonly id: string;
 }
 
 /**
- * Roles with their policies; undefined when these have more than `most` bytes.
- * @param roles those whose rules are to be asked
+ * Loads roles with their policies; undefined if the policies have more than `most` bytes.
+ * @param roles the roles whose rules are to be evaluated
  */
 export async function loadPolicies(db: Db, roles: readonly Membership[], most: number): Promise<CallerRole[] | undefined> {
   if (roles.length === 0) return [];
@@ -29,7 +29,7 @@ export async function loadPolicies(db: Db, roles: readonly Membership[], most: n
     .where(size, '<=', most)
     .orderBy('role_policies.position')
     .execute();
-  // No rows: there are none, or too many bytes.
+  // No rows: either there are no policies, or they have too many bytes.
   if (rows.length === 0 && (await size.executeTakeFirstOrThrow()).size > most) return undefined;
   const found = new Map(ids.map((id): [string, Policies] => [id, []]));
   for (const { role, name, rules } of rows) found.get(role)?.push({ name, rules: JSON.parse(rules) as string[] });
@@ -46,7 +46,7 @@ const selectMemberships = prepareQuery((db, { member, account }: { member: strin
     .compile(),
 );
 
-/** The roles of an account that have the caller, a sub-user or another account, as a member. */
+/** The roles of an account of which the caller (a sub-user or another account) is a member. */
 export async function listMemberships(db: Db, account: AccountRow, caller: Caller): Promise<Membership[]> {
   if (caller.kind === 'anonymous') return [];
   const member = caller.kind === 'user' ? caller.user.id : caller.account.id;
@@ -54,7 +54,7 @@ export async function listMemberships(db: Db, account: AccountRow, caller: Calle
   return rows.map(({ id, name, is_default: active }) => ({ id, name, membership: active === 1 ? 'default' : 'member' }));
 }
 
-/** The ids of roles of an account by their names, in the order of the names; `unknown` is the first name that no role has. */
+/** Finds the ids of roles of an account by name, in the order of the names; `unknown` is the first name without a role. */
 export async function findRoleIds(
   db: Db,
   account: AccountRow,
@@ -66,7 +66,7 @@ export async function findRoleIds(
   return { ids: [...new Set(names)].flatMap((name) => ids.get(name) ?? []), unknown: names.find((name) => !ids.has(name)) };
 }
 
-/** The names of roles of an account by their ids, in the order of the ids; those that are gone are left out. */
+/** Finds the names of roles of an account by id, in the order of the ids; roles that no longer exist are left out. */
 export async function findRoleNames(db: Db, account: AccountRow, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return [];
   const rows = await db.selectFrom('roles').select(['id', 'name']).where('account', '=', account.id).where('id', 'in', ids).execute();
@@ -74,7 +74,7 @@ export async function findRoleNames(db: Db, account: AccountRow, ids: readonly s
   return ids.flatMap((id) => names.get(id) ?? []);
 }
 
-/** Names separated by commas, as headers and `as-role` have them. */
+/** Splits comma-separated names, as in headers and `as-role`. */
 export function splitNames(text: string): string[] {
   return text
     .split(',')

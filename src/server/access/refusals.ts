@@ -1,19 +1,19 @@
 import type { Operation } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 
-/** Status and codes for wrong input of an operation. */
+/** Status and error codes for invalid input of an operation. */
 interface Refusal {
   readonly status: number;
   readonly missing: string;
   readonly invalid: string;
-  /** True when input that the operation does not know is wrong too. */
+  /** True if input that the operation does not define is an error too. */
   readonly refusesUnknown?: boolean;
 }
 
 const computeRefusal: Refusal = { status: 409, missing: 'MissingParameter', invalid: 'InvalidArgument' };
 const storageRefusal: Refusal = { status: 400, missing: 'InvalidArgumentError', invalid: 'InvalidArgumentError' };
 
-/** Operations of the storage service with codes of their own. */
+/** Storage operations with their own error codes. */
 const ownRefusals: Readonly<Record<string, Refusal>> = {
   createJob: { status: 400, missing: 'InvalidJob', invalid: 'InvalidJob', refusesUnknown: true },
   listJobs: { status: 400, missing: 'InvalidParameter', invalid: 'InvalidParameter' },
@@ -25,7 +25,7 @@ function findRefusal({ service, name }: Operation): Refusal {
   return service === 'compute' ? computeRefusal : (ownRefusals[name] ?? storageRefusal);
 }
 
-/** The error for input that is not there: all missing names in one message. */
+/** The error for missing input: one message with all missing names. */
 export function refuseMissing(operation: Operation, names: readonly string[]): ApiError {
   const { status, missing } = findRefusal(operation);
   const errors = names.map((field) => ({ field, code: 'MissingParameter', message: `${field} is required` }));
@@ -39,7 +39,7 @@ export function refuseInvalid(operation: Operation, field: string, message: stri
   return new ApiError(status, invalid, `${field} ${message}`, { errors: [{ field, code: 'InvalidArgument', message }] });
 }
 
-/** Whether input that the operation does not know is refused rather than ignored. */
+/** True if input that the operation does not define is rejected rather than ignored. */
 export function refusesUnknown(operation: Operation): boolean {
   return findRefusal(operation).refusesUnknown === true;
 }

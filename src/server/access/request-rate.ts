@@ -8,32 +8,32 @@ import { isPostgres } from '../store/engine-of.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 
 /**
- * Requests a second of an account, over both services: a token bucket that holds as many as a second gives.
+ * Rate limit of an account in requests per second, over both services: a token bucket that holds the tokens of one second.
  *
- * Where several gateways serve an account, the bucket is a row of the database, from which each takes tokens for a tenth of a second, so
- * that few requests wait for the database, and none that is refused. Tokens that a gateway has not used after a second are lost.
+ * If several gateways serve an account, the bucket is a row of the database. Each gateway takes tokens for a tenth of a second from it, so
+ * that few requests wait for the database, and rejected requests never do. Tokens that a gateway has not used after a second are lost.
  */
 
-/** Takes up to `want` tokens from the bucket of an account, which gets `rate` a second and holds that many. */
+/** Takes up to `want` tokens from the bucket of an account, which holds at most `rate` tokens and gets `rate` per second. */
 export type TakeTokens = (account: string, rate: number, want: number) => Promise<Taken>;
 
-/** Tokens that this process has of an account. */
+/** The tokens of an account that this process holds. */
 interface Share {
   tokens: number;
-  /** When they are lost, and until when there are none to be had. */
+  /** When the tokens expire, and until when the bucket is known to be empty. */
   end: number;
   emptyUntil: number;
   taking: Promise<void> | undefined;
 }
 
-/** Accounts of which a process remembers tokens: those that have not asked for longest begin anew. */
+/** Maximum number of accounts whose tokens a process remembers. The one without requests for longest is forgotten, and starts anew. */
 const mostShares = 10_000;
 
-/** Part of a second for which tokens are taken at once, and milliseconds after which they are lost. */
+/** How many seconds' worth of tokens are taken in one query, and milliseconds after which they expire. */
 const leaseSeconds = 0.1;
 const leaseLife = 1000;
 
-/** Takes tokens from rows that all gateways share. Nothing of them survives a crash of the database: buckets begin full. */
+/** Takes tokens from rows that all gateways share. The rows do not survive a crash of the database: buckets are full again afterwards. */
 function takeShared(db: Kysely<Schema>): TakeTokens {
   return async (account, rate, want) => {
     const most = Math.min(want, rate);
@@ -51,19 +51,20 @@ function takeShared(db: Kysely<Schema>): TakeTokens {
   };
 }
 
-/** Takes tokens from buckets of this process. @param now milliseconds */
+/** Takes tokens from buckets in the memory of this process. @param now current time in milliseconds */
 export function takeOwn(now: () => number): TakeTokens {
   const take = createBuckets(now);
   return async (account, rate, want) => take(account, rate, want);
 }
 
-/** Lets a request of an account pass, or throws. */
+/** Resolves if a request of an account is within its rate; otherwise throws. */
 export type AdmitAccount = (service: ServiceName, account: Pick<AccountRow, 'id' | 'login' | 'most_requests'>) => Promise<void>;
 
 /**
- * Makes the function that refuses requests of accounts beyond their rates.
- * @param now milliseconds
- * @returns throws {LimitReached} 429 `RequestThrottled`, of the compute service 420 as its specification has it, with `Retry-After`
+ * Creates the function that rejects requests of accounts beyond their rate.
+ * @param now current time in milliseconds
+ * @returns a function that throws {LimitReached} 429 `RequestThrottled` with `Retry-After`; for the compute service 420, as its
+ * specification says
  */
 export function createRateLimit(settings: ServiceSettings, take: TakeTokens, now: () => number): AdmitAccount {
   const shares = new Map<string, Share>();
@@ -89,7 +90,7 @@ export function createRateLimit(settings: ServiceSettings, take: TakeTokens, now
         const again = Math.max(1, Math.ceil((share.emptyUntil - time) / 1000));
         throw new LimitReached(service === 'compute' ? 420 : 429, 'RequestThrottled', message, 'accountRequests', { retryAfter: again });
       }
-      // All that wait share one answer.
+      // All waiting requests share one query.
       share.taking ??= refill(id, rate, share).finally(() => {
         share.taking = undefined;
       });
@@ -100,7 +101,7 @@ export function createRateLimit(settings: ServiceSettings, take: TakeTokens, now
 
 const limitsOf = new WeakMap<Kysely<Schema>, AdmitAccount>();
 
-/** The rates of accounts over both services of a process, which have the same database. */
+/** The rate limits of accounts, shared by both services of a process, which have the same database. */
 export function limitRates(db: Kysely<Schema>, settings: ServiceSettings): AdmitAccount {
   const now = (): number => performance.now();
   const made = limitsOf.get(db) ?? createRateLimit(settings, isPostgres(db) ? takeShared(db) : takeOwn(now), now);

@@ -2,11 +2,11 @@ import { acceptedAlgorithms } from '../../auth/verify.ts';
 import type { ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 
-/** What a service answers to each way in which a request can fail to prove who sent it. */
+/** The error of a service for each way in which authentication can fail. */
 export interface SignatureRefusals {
-  /** Another scheme than `Signature`. */
+  /** A scheme other than `Signature`. */
   scheme(message: string): ApiError;
-  /** A header that cannot be read, or a signed header that is not there. */
+  /** A header that cannot be parsed, or a signed header that is missing. */
   syntax(message: string): ApiError;
   /** A pre-signed URL that is incomplete, expired or for another method. */
   presigned(message: string): ApiError;
@@ -23,7 +23,7 @@ function refuseCredentials(message: string): ApiError {
   return new ApiError(401, 'InvalidCredentials', message);
 }
 
-/** The same for all of these, so that nobody learns which accounts and keys there are. */
+/** The same error for all of these, so that nobody learns which accounts and keys exist. */
 function refuseUnknown(): ApiError {
   return refuseCredentials('the signature is not one of a known key');
 }
@@ -62,10 +62,10 @@ const storage: SignatureRefusals = {
   signature: () => new ApiError(403, 'InvalidSignature', 'the signature does not match the request'),
 };
 
-/** The refusals of each service, as the decisions' sections on authentication have them. */
+/** The authentication errors of each service, as the authentication sections of the decisions define them. */
 export const signatureRefusals: Readonly<Record<ServiceName, SignatureRefusals>> = { compute, storage };
 
-/** The compute service's answer to a request without any signature. */
+/** The compute service's response to a request without any signature. */
 export function refuseAnonymous(): ApiError {
   return refuseCredentials('the request has no Authorization header; sign it with a key of the account');
 }

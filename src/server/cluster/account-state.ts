@@ -5,10 +5,10 @@ import { cancelOfDisabled } from '../jobs/disabled-accounts.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import { noteOperator } from './note-operator.ts';
 
-/** What an operator did to an account. */
+/** The result of enabling or disabling an account. */
 export interface StateChange {
   readonly account: ListedAccount;
-  /** False when it was so before. */
+  /** False if the account already had this state. */
   readonly isChanged: boolean;
   /** Jobs that were cancelled. */
   readonly cancelled: number;
@@ -22,8 +22,8 @@ export async function requireLogin(db: Kysely<Schema>, login: string): Promise<A
 }
 
 /**
- * Disables an account or enables it again; every gateway knows with the next request. Disabled, its jobs are cancelled, and its data stay.
- * @throws {NotFoundError} {UsageError} when its removal was begun.
+ * Disables or enables an account, which takes effect on every gateway with the next request. Disabling cancels its jobs and keeps its data.
+ * @throws {NotFoundError} {UsageError} when its removal has begun.
  */
 export function setAccountState(database: string, login: string, status: 'enabled' | 'disabled'): Promise<StateChange> {
   return withDatabase(database, async (store) => {
@@ -48,10 +48,10 @@ export function setAccountState(database: string, login: string, status: 'enable
   });
 }
 
-/** Limits of an account; null takes one away, and what is absent stays. */
+/** Limits of an account: null removes a limit, an absent field leaves it unchanged. */
 export type AccountLimits = Readonly<Partial<Record<'most_bytes' | 'most_objects' | 'most_requests', number | null>>>;
 
-/** Sets limits of an account; every gateway knows with the next request. @throws {NotFoundError} */
+/** Sets limits of an account, which take effect on every gateway with the next request. @throws {NotFoundError} */
 export function setAccountLimits(database: string, login: string, limits: AccountLimits): Promise<ListedAccount> {
   return withDatabase(database, async (store) => {
     await store.write(async (transaction) => {

@@ -3,7 +3,7 @@ import { assertMigrated } from '../store/postgres/migrate.ts';
 import { openPostgres } from '../store/postgres/open.ts';
 import type { Schema } from '../store/schema.ts';
 
-/** A change of what decides about access, as operators read it. */
+/** A change that affects access, as operators read it. */
 export interface AuditRecord {
   /** ISO 8601, of the clock of the database. */
   readonly time: string;
@@ -11,9 +11,9 @@ export interface AuditRecord {
   /** `alice`, `alice/bob`, or `operator`. */
   readonly actor: string;
   readonly action: string;
-  /** Path of what was changed. */
+  /** Path of the changed resource. */
   readonly subject?: string;
-  /** What it has now. */
+  /** Its state after the change. */
   readonly details: unknown;
   readonly address: string;
   /** Fingerprint of the key that signed. */
@@ -22,7 +22,7 @@ export interface AuditRecord {
   readonly request?: string;
 }
 
-/** Which changes are read. */
+/** Selects the changes to read. */
 export interface AuditFilter {
   /** Login of the account that was changed. */
   readonly account?: string | undefined;
@@ -30,10 +30,10 @@ export interface AuditFilter {
   readonly since?: number | undefined;
 }
 
-/** Rows in one query. */
+/** Rows per query. */
 const pageSize = 500;
 
-/** Seconds for which a transaction may go on after it has noted its change. Others that began later may be there before. */
+/** Maximum duration in seconds of a transaction after it has recorded its change. Transactions that began later may commit first. */
 const longestWrite = 60;
 
 type Row = Awaited<ReturnType<typeof readRows>>[number];
@@ -59,7 +59,7 @@ function show({ at, account, actor, action, subject, details, address, key, requ
   };
 }
 
-/** The last number before changes that may still be joined by earlier ones. */
+/** The highest sequence number before which no transaction can still add a row. */
 async function findSettled(db: Kysely<Schema>, after: number): Promise<number> {
   const { last } = await db
     .selectFrom('audit')
@@ -80,9 +80,9 @@ async function* readPages(db: Kysely<Schema>, filter: AuditFilter, after: number
 }
 
 /**
- * Reads the audit log, the oldest change first.
- * @param wait resolves when it is to be looked at again, with false when that is over; without it the log is read once. Of changes that are
- * made at the same time one with an earlier number may be there later, so that the last minute is looked at again, and told once.
+ * Reads the audit log, oldest change first.
+ * @param wait resolves when the log is to be read again, with false to stop; without it the log is read once. Among concurrent changes, one
+ * with a lower number may appear later. The last minute is therefore read again each time, and each row is yielded once.
  * @throws {LocalError} when the database cannot be reached
  */
 export async function* readAudit(database: string, filter: AuditFilter, wait?: () => Promise<boolean>): AsyncGenerator<AuditRecord> {

@@ -7,20 +7,20 @@ import { discardContents } from '../storage/contents.ts';
 import type { Store } from '../store/store.ts';
 import { workUnderLease } from './under-lease.ts';
 
-/** Files of images, which `cloud server apply` puts among the contents of a cluster. */
+/** Stores files of images among the contents of a cluster, for `cloud server apply`. */
 
-/** Files, and where they are to go. */
+/** Files, and where to store them. */
 export interface FileSource {
   readonly bytes: ClusterPlace['bytes'];
   /** Each path once. */
   readonly uploads: readonly ImageUpload[];
-  /** The bytes of one of them. */
+  /** Opens the bytes of one of them. */
   readonly read: (upload: ImageUpload) => ByteStream;
-  /** Of this process, by which others are told of it. */
+  /** Id of this process, under which other members see it. */
   readonly pid: number;
 }
 
-/** @throws {UsageError} when the file became another since it was looked at; nothing is kept of it then */
+/** @throws {UsageError} when the file has changed since it was inspected; nothing of it is kept then */
 async function storeFile(store: Store, { read }: FileSource, upload: ImageUpload): Promise<string> {
   const { path, compression, sha1, size } = upload;
   const { content, files } = await storeImageFile(store, read(upload), compression);
@@ -30,7 +30,7 @@ async function storeFile(store: Store, { read }: FileSource, upload: ImageUpload
   throw new UsageError(`${path} was changed while it was read: nothing was done`, { hint: 'run the command again' });
 }
 
-/** Stores all files, or none. @returns contents by paths */
+/** Stores all files or none. @returns contents by path */
 async function storeAll(store: Store, source: FileSource): Promise<Map<string, string>> {
   const contents = new Map<string, string>();
   try {
@@ -42,13 +42,14 @@ async function storeAll(store: Store, source: FileSource): Promise<Map<string, s
   }
 }
 
-/** Stores files, then does work with the contents that they became, by their paths. */
+/** Stores files, then calls `work` with their contents by path. */
 export function storeFiles(
   database: string,
   source: FileSource,
   work: (store: Store, contents: ReadonlyMap<string, string>) => Promise<void>,
 ): Promise<void> {
   assertContents(source.bytes);
-  // What the work refuses to use is left to collectors: of a commit whose answer was lost nobody knows here.
+  // Contents that `work` does not use are left to the collector: if the response to a commit was lost, nobody here knows whether it took
+  // place.
   return workUnderLease('apply', { database, ...source }, async (store) => work(store, await storeAll(store, source)));
 }

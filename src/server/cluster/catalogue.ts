@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { storeFiles, type FileSource } from './catalogue-files.ts';
 import { noteOperator } from './note-operator.ts';
 
-/** What a cloud offers beside accounts, as an operator reads and writes it: addresses, packages, public images, limits. */
+/** What a cloud offers besides accounts, as operators read and write it: service addresses, packages, public images, limits. */
 
 type Db = Kysely<Schema>;
 
@@ -117,7 +117,7 @@ function imageColumns({ requirements, tags, file, published_at: published, ...fi
   });
 }
 
-/** Contents of files of images, by their paths in the document. */
+/** Contents of image files, by their paths in the document. */
 type FileContents = ReadonlyMap<string, string>;
 
 async function createImage(
@@ -133,7 +133,7 @@ async function createImage(
   await transaction.insertInto('images').values(row).execute();
 }
 
-/** Where something else is said of its file than before, it has the file that is given, or none: that of before is not what is said. */
+/** If the document describes another file than before, the old content no longer matches: the image gets the uploaded file, or none. */
 async function updateImage(
   transaction: Transaction<Schema>,
   { id, fields, upload }: Extract<CatalogueStep, { do: 'updateImage' }>,
@@ -194,7 +194,7 @@ async function execute(transaction: Transaction<Schema>, step: CatalogueStep, co
   }
 }
 
-/** Notes a step in the audit log: of what is created or changed its name and the names of its fields. */
+/** Records a step in the audit log: for a created or changed item, its name and the names of its fields. */
 async function noteStep(transaction: Transaction<Schema>, step: CatalogueStep): Promise<void> {
   switch (step.do) {
     case 'setUrl':
@@ -217,24 +217,23 @@ async function noteStep(transaction: Transaction<Schema>, step: CatalogueStep): 
   }
 }
 
-/** What there is. */
 export function readCatalogueState(database: string): Promise<CatalogueState> {
   return withDatabase(database, ({ db }) => readState(db));
 }
 
-/** Where and when a catalogue is changed. */
+/** Where and when to change a catalogue. */
 export interface ChangeOptions {
   readonly database: string;
-  /** Files that the changes need, and where contents are kept; none when absent. */
+  /** Files that the changes need, and where contents are kept; absent if the changes need none. */
   readonly files?: FileSource | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /**
- * Changes what there is, all at once or not at all.
- * @param plan gives the steps for what there is when they are done, and throws where they are not wanted then
- * @throws {UsageError} when a file is not what is said of it
+ * Changes the catalogue in one transaction.
+ * @param plan returns the steps for the current state, read in the same transaction, and throws if they are no longer wanted
+ * @throws {UsageError} when a file does not match its description
  */
 export function changeCatalogue(
   { database, files, now }: ChangeOptions,

@@ -6,13 +6,13 @@ import { giveUpOld } from '../storage/uploads.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
-/** Changes removed by one statement, and rows of jobs at once. */
+/** Number of audit records, and of rows of jobs, removed by one statement. */
 const batchSize = 1000;
 
-/** What was removed because it was old. */
+/** What was removed because of its age. */
 export interface Removed {
   readonly uploads: number;
-  /** Rows. */
+  /** Number of rows. */
   readonly jobs: number;
   readonly changes: number;
 }
@@ -25,9 +25,10 @@ async function forgetChanges(db: Kysely<Schema>, days: number): Promise<number> 
 }
 
 /**
- * Removes what has become older than its limit, of all accounts: uploads that nobody has ended, jobs that are done, and changes in the audit
- * log. Requests for uploads and jobs do the same for what they meet; this is for what nobody asks for any more.
- * @param now milliseconds since the epoch, for what has times of gateways
+ * Removes everything that is older than its limit, for all accounts: uploads that were never committed or aborted, completed jobs, and
+ * records of the audit log. Requests for uploads and jobs also remove those they come across; this function removes those that nobody
+ * requests any more.
+ * @param now milliseconds since the epoch, for records that have times of gateways
  */
 export async function removeOld(store: Store, settings: ServiceSettings, now: number, signal?: AbortSignal): Promise<Removed> {
   const removeAll = async (remove: () => Promise<number>): Promise<number> => {

@@ -3,19 +3,19 @@ import type { Transaction } from 'kysely';
 import type { AuditDetails } from '../access/audit.ts';
 import type { Schema } from '../store/schema.ts';
 
-/** The user of this machine by whom the command runs. */
+/** The name of the user who runs the command. */
 function nameUser(): string {
   try {
     return userInfo().username;
   } catch {
-    // Without an entry in the list of users, as in many containers.
+    // No entry in the user database, as in many containers.
     return 'unknown';
   }
 }
 
 /**
- * Notes in the audit log what a command of an operator did, in the transaction in which it does it.
- * @param login of the account that is changed; undefined for what belongs to none
+ * Records in the audit log what a command of an operator changes, in the transaction of the change.
+ * @param login of the account that is changed; undefined if the change affects no single account
  */
 export async function noteOperator(
   transaction: Transaction<Schema>,

@@ -13,23 +13,23 @@ import { requireLogin } from './account-state.ts';
 import { noteOperator } from './note-operator.ts';
 
 /**
- * Removes an account with everything that belongs to it, a few rows at a time: none of its transactions keeps others waiting, and after a
- * kill the next run goes on. Contents are left to the collector: only gateways know which of them are being read.
+ * Removes an account with everything that belongs to it, a few rows at a time: no transaction makes others wait for long, and after a kill
+ * the next run resumes. Contents are left to the collector: only gateways know which of them are being read.
  */
 
-/** Rows in one transaction. */
+/** Rows per transaction. */
 const batchSize = 500;
 
-/** Milliseconds for which the jobs of the account may take to end, and between two looks. */
+/** Milliseconds to wait for the jobs of the account to end, and between two checks. */
 const patience = 30_000;
 const pause = 200;
 
 type Db = Pick<Store, 'db' | 'write'>;
 type Account = Pick<AccountRow, 'id' | 'login'>;
-/** Removes some rows. @returns how many; none when all are gone */
+/** Removes some rows. @returns how many; 0 if all are gone */
 type Remove = (transaction: Transaction<Schema>, account: Account) => Promise<number>;
 
-/** What was removed by this run. */
+/** What this run removed. */
 export interface Removal {
   readonly login: string;
   readonly entries: number;
@@ -41,7 +41,7 @@ const removeJobRows: Remove = async (transaction, { id }) => {
   return job ? removeRowsOf(transaction, job.id) : 0;
 };
 
-/** Removes entries, the deepest first: what is left is a tree at any time. */
+/** Removes entries, deepest first: the rest is a tree at any time. */
 async function removeSome(transaction: Transaction<Schema>, where: RawBuilder<unknown>): Promise<number> {
   const { rows } = await sql<Pick<EntryRow, 'parent' | 'name' | 'type' | 'content'>>`
     delete from entries where (parent, name) in
@@ -63,7 +63,7 @@ const removeDeepEntries: Remove = (transaction, { login }) =>
 const removeTopEntries: Remove = (transaction, { login }) => removeSome(transaction, sql`parent = ${`/${login}`}`);
 const removeRootEntry: Remove = (transaction, { login }) => removeSome(transaction, sql`parent = '' and name = ${`/${login}`}`);
 
-/** Of a table from whose rows nothing else has to be removed. @param key primary key of the table */
+/** Removes rows of a table that no other removal depends on. @param key primary key of the table */
 function removeFrom(table: 'uploads' | 'roles' | 'policies' | 'changes', key: 'id' | 'sequence' = 'id'): Remove {
   return async (transaction, { id }) => {
     const { numAffectedRows = 0n } = await sql`
@@ -83,7 +83,7 @@ const removeImages: Remove = async (transaction, { id }) => {
   return rows.length;
 };
 
-/** Users with their keys, and with what made them members of roles, of whichever account. */
+/** Removes users with their keys and their memberships in roles of any account. */
 const removeUsers: Remove = async (transaction, { id }) => {
   const some = await transaction.selectFrom('users').select('id').where('account', '=', id).limit(batchSize).execute();
   if (some.length === 0) return 0;
@@ -92,7 +92,7 @@ const removeUsers: Remove = async (transaction, { id }) => {
   return countDeleted(transaction.deleteFrom('users').where('id', 'in', ids));
 };
 
-/** Members of roles of others, then the account itself: keys, limits and instances go with it. */
+/** Removes memberships in roles of other accounts, then the account itself: keys, limits and instances are deleted by cascade. */
 const removeRow: Remove = async (transaction, { id }) => {
   await transaction.deleteFrom('role_members').where('member', '=', id).execute();
   return countDeleted(transaction.deleteFrom('accounts').where('id', '=', id));
@@ -115,7 +115,7 @@ export function checkRemoval(database: string, login: string): Promise<{ state: 
   return withDatabase(database, async ({ db }) => ({ state: (await requireDisabled(db, login)).status }));
 }
 
-/** From here on nothing gives the account back. */
+/** Marks an account for deletion, which cannot be undone. */
 function begin(store: Db, login: string): Promise<AccountRow> {
   return store.write(async (transaction) => {
     const account = await requireDisabled(transaction, login);
@@ -126,7 +126,9 @@ function begin(store: Db, login: string): Promise<AccountRow> {
   });
 }
 
-/** Lets gateways end its jobs, which store files of their own then. Where none runs, nothing ends them. */
+/**
+ * Waits until gateways have ended the account's jobs, which store files while they end. If no gateway runs, there is nothing to wait for.
+ */
 async function awaitJobs({ db }: Db, { id }: Account, signal: AbortSignal): Promise<void> {
   const query = db.selectFrom('jobs').select('id').where('account', '=', id).where('state', '=', 'running').limit(1);
   const isServed = db
@@ -145,8 +147,8 @@ function checkStopped(signal: AbortSignal): void {
 }
 
 /**
- * Removes a disabled account and everything of it; goes on where an earlier run was interrupted.
- * @param signal ends it between two transactions
+ * Removes a disabled account and everything that belongs to it; resumes where an earlier run was interrupted.
+ * @param signal stops the removal between two transactions
  * @throws {NotFoundError} {UsageError} when the account is enabled; {InterruptedError}
  */
 export function removeAccount(database: string, login: string, signal: AbortSignal): Promise<Removal> {

@@ -6,30 +6,33 @@ import { openPostgres } from '../store/postgres/open.ts';
 import { usualLifetime } from '../store/postgres/lease.ts';
 import type { Schema } from '../store/schema.ts';
 
-/** What has a lease. */
+/** A kind of process that holds a lease. */
 type MemberItem = 'gateway' | 'worker' | 'command';
 
-/** One thing of a cluster, and whether it is as it should be. */
+/** The status of one part of a cluster. */
 export interface StatusRow {
-  /** A `command` is one of operators that stores contents. */
+  /** A `command` is a command of an operator that stores contents. */
   readonly item: 'schema' | MemberItem | 'collector' | 'garbage' | 'jobs' | 'tasks';
-  /** `ok`, or what is wrong: `old` and `newer` schema, `lost` member, `none` that serves or does tasks which wait. */
+  /** `ok`, or the problem: `old` or `newer` schema, `lost` member, `none` if no member serves or runs the waiting tasks. */
   readonly state: 'ok' | 'old' | 'newer' | 'lost' | 'none';
   /** In words. */
   readonly detail: string;
-  /** Version of the tables, contents that wait for removal, jobs that run, tasks that are not done. */
+  /** Version of the tables, contents that wait for removal, running jobs, or unfinished tasks. */
   readonly count?: number;
-  /** Of the lease of a member, or of the one that collects. */
+  /** Id of the lease of a member, or of the collecting gateway. */
   readonly id?: string;
   /** Role, process and host of a member. */
   readonly address?: string;
   readonly host?: string;
-  /** Tasks that a member does at once, and how many of these places are taken; absent where its release does not tell. */
+  /** Tasks that a member runs concurrently, and how many of these slots are in use; absent if its release does not report them. */
   readonly slots?: number;
   readonly used?: number;
   /** Release of the program. */
   readonly version?: string;
-  /** ISO 8601, of the clock of the database: when a member started, when it last said that it is alive, until when it is taken for that, the start of its oldest request. */
+  /**
+   * ISO 8601, by the clock of the database: when a member started, last renewed its lease, when its lease ends, and when its oldest request
+   * began.
+   */
   readonly started?: string;
   readonly renewed?: string;
   readonly until?: string;
@@ -41,7 +44,7 @@ interface MemberRow {
   readonly address: string;
   readonly version: string | null;
   readonly slots: number | null;
-  /** Tasks that it has claimed, some of which may wait there for a slot. */
+  /** Tasks that the member has claimed; some may still wait there for a slot. */
   readonly claimed: number;
   readonly started: number;
   readonly until: number;
@@ -67,7 +70,7 @@ function describeSchema(done: number): StatusRow {
   return { item: 'schema', state, count: done, detail: `version ${done}, this release has ${steps.length}${todo}` };
 }
 
-/** Members by the first word of their address. */
+/** Kinds of members by the first word of their address. */
 const items: Readonly<Record<string, MemberItem>> = { process: 'gateway', worker: 'worker' };
 
 function describeMember({ id, address, version, slots, claimed, started, until, oldest, now }: MemberRow): StatusRow {
@@ -93,7 +96,7 @@ function describeMember({ id, address, version, slots, claimed, started, until, 
   };
 }
 
-/** What is there at all: somebody has to serve, and to do tasks that wait. @param left tasks that are not done */
+/** Reports missing kinds of members: some member has to serve, and some member has to run waiting tasks. @param left unfinished tasks */
 function findAbsent(members: readonly StatusRow[], left: number): StatusRow[] {
   const alive = members.filter(({ state }) => state === 'ok');
   const canWork = alive.some(({ item, slots = 1 }) => item !== 'command' && slots > 0);
@@ -142,8 +145,8 @@ async function describeJobs(db: Kysely<Schema>): Promise<StatusRow[]> {
 }
 
 /**
- * What a database tells of those who serve it. Nothing is changed.
- * @throws {LocalError} when it cannot be reached
+ * Reads the status of a cluster from its database. Nothing is changed.
+ * @throws {LocalError} when the database cannot be reached
  */
 export async function readStatus(database: string): Promise<StatusRow[]> {
   const db = await openPostgres(database, 1);
@@ -151,7 +154,7 @@ export async function readStatus(database: string): Promise<StatusRow[]> {
     const { rows } = await sql<{ known: boolean }>`select to_regclass('steps') is not null as known`.execute(db);
     const done = rows[0]?.known === true ? await readVersion(db as unknown as Kysely<StepTable>) : 0;
     const schema = describeSchema(done);
-    // Tables of an older version may lack what is asked for; those of a newer one have it.
+    // Tables of an older version may lack columns that are queried below; those of a newer version have them.
     if (schema.state === 'old') return [schema];
     const members = await describeMembers(db);
     const jobs = await describeJobs(db);

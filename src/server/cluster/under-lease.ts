@@ -1,13 +1,13 @@
 import { openUnderLease, type LeasedOptions } from '../cluster-member.ts';
 import type { LocalStore } from '../store/open.ts';
 
-/** Where a command of operators stores contents. */
+/** Where a command of an operator stores contents. */
 export type StoringOptions = Omit<LeasedOptions, 'log' | 'slots'>;
 
 /**
- * Does work that stores contents beside gateways, under a lease of its own as they have: it keeps collectors from what no row names yet,
- * however long the work takes, and where it was lost nothing more is written.
- * @param role what others are told that this process is
+ * Runs work that stores contents alongside gateways, under a lease of its own, as gateways have. The lease keeps collectors from removing
+ * contents that no row names yet, however long the work takes; if the lease is lost, nothing more is written.
+ * @param role how this process is shown to others
  */
 export async function workUnderLease<T>(
   role: 'apply' | 'import',

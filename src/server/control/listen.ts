@@ -5,7 +5,7 @@ import { controlOperations, type ControlInput, type ControlName, type ControlRes
 import { controlFolderOf, controlSocketOf, shortenSocketPath } from '../../base/control-socket.ts';
 import { CloudError, NotFoundError, UsageError } from '../../base/errors.ts';
 
-/** Does the operations of the control interface. What is thrown reaches the client with its message and hint. */
+/** Handlers of the operations of the control interface. Errors they throw are sent to the client with message and hint. */
 export type ControlHandlers = {
   readonly [N in ControlName]: (input: ControlInput<N>) => Promise<ControlResult<N>> | ControlResult<N>;
 };
@@ -15,10 +15,10 @@ export interface ControlListener {
   close(): Promise<void>;
 }
 
-/** Most bytes of an input. */
+/** Maximum size of an input in bytes. */
 const largestInput = 1024 * 1024;
 
-/** Kinds of input by what `typeof` says of them. */
+/** Kinds of input by their `typeof`. */
 const types: Readonly<Record<InputKind, string>> = { text: 'string', number: 'number', flag: 'boolean' };
 
 async function readInput(incoming: IncomingMessage): Promise<unknown> {
@@ -37,7 +37,7 @@ async function readInput(incoming: IncomingMessage): Promise<unknown> {
   }
 }
 
-/** @throws {UsageError} for what the operation does not declare */
+/** @throws {UsageError} for input that the operation does not declare */
 function checkInput(name: ControlName, input: unknown): Readonly<Record<string, unknown>> {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) throw new UsageError('the input must be a JSON object');
   const declared: Readonly<Record<string, InputKind>> = controlOperations[name].input;
@@ -90,7 +90,10 @@ async function answer(
   }
 }
 
-/** A folder that nobody else can look into, and in it no socket of a service that was killed: this process has the data directory to itself. */
+/**
+ * Creates the control folder with access for this user only, and removes the socket of a service that was killed: no other process uses the
+ * data directory.
+ */
 function prepareFolder(dataDir: string): void {
   const control = controlFolderOf(dataDir);
   if (lstatSync(control, { throwIfNoEntry: false })?.isDirectory() === true) chmodSync(control, 0o700);
@@ -105,8 +108,8 @@ async function bind(server: ReturnType<typeof createServer>, dataDir: string): P
 }
 
 /**
- * Lets programs of the same user change how the service behaves, by a socket in its data directory. Where none can be made the services go on
- * without it, and the log says why.
+ * Lets programs of the same user change the behaviour of the service through a socket in its data directory. If the socket cannot be
+ * created, the services run without it, and the log says why.
  */
 export async function listenForControl(
   dataDir: string,

@@ -5,14 +5,16 @@ import { UsageError } from '../../base/errors.ts';
 import type { LiveState } from '../foundation.ts';
 import type { ControlHandlers } from './listen.ts';
 
-/** @throws {UsageError} for what is no empty directory of this user */
+/** @throws {UsageError} unless the folder is an empty directory of this user */
 function assertTarget(folder: string): void {
   assertOwnDataDirectory(folder);
   if (isAbsolute(folder) && existsSync(folder) && readdirSync(folder).length === 0) return;
   throw new UsageError(`${folder} is not an empty directory`);
 }
 
-/** Operations on all that the services hold, one after the other. @param now milliseconds since the epoch, of the machine */
+/**
+ * Operations on the whole state of the services, one after the other. @param now milliseconds since the epoch, by the clock of the machine
+ */
 export function createStateHandlers(live: LiveState, now: () => number): Pick<ControlHandlers, 'snapshot' | 'copyState' | 'restore'> {
   return {
     snapshot: ({ name = '' }) => live.snapshot(name, now()),

@@ -3,7 +3,7 @@ import { UsageError } from '../../base/errors.ts';
 import { showAddress } from './request-log.ts';
 
 /**
- * Whether an address is in one of these ranges.
+ * Returns a function that checks whether an address is in one of these ranges.
  * @param ranges addresses, or `ADDRESS/BITS`
  * @throws {UsageError} for any other text
  */

@@ -7,12 +7,12 @@ import { createAuthority, createServerCertificate, type CertifiedKey } from '../
 import { isSystemError } from '../../base/errors.ts';
 import { removeQuietly, withLock, writePrivate } from '../../base/private-files.ts';
 
-/** Certificates are renewed this long before they end: 7 days. */
+/** Certificates are renewed this many milliseconds before they expire: 7 days. */
 const renewal = 7 * 24 * 60 * 60 * 1000;
 
-/** TLS of the local service. */
+/** TLS certificate and key of the local service. */
 export interface LocalTls extends CertifiedKey {
-  /** Certificate of the authority, for clients to trust, PEM. */
+  /** PEM file with the certificate of the authority, which clients have to trust. */
   readonly caFile: string;
 }
 
@@ -27,7 +27,7 @@ function readOptional(file: string): string | undefined {
   }
 }
 
-/** A key and its certificate: from the file of the key, or from both files, as earlier releases and others write them. */
+/** Reads a key and its certificate: both from the key file, or from two files, as earlier releases and other tools write them. */
 function readPair(certificateFile: string, keyFile: string): CertifiedKey | undefined {
   const text = readOptional(keyFile);
   const mark = text?.indexOf(certificateMark) ?? -1;
@@ -37,12 +37,12 @@ function readPair(certificateFile: string, keyFile: string): CertifiedKey | unde
   return certificate === undefined ? undefined : { key: text, certificate };
 }
 
-/** Key and certificate as one text: of two processes that write the same folder, nobody reads halves. */
+/** Key and certificate in one text: if two processes write to the same folder, no reader gets a key and a certificate that do not match. */
 function joinPair({ certificate, key }: CertifiedKey): string {
   return key.endsWith('\n') ? key + certificate : `${key}\n${certificate}`;
 }
 
-/** Makes a file where there is none. @returns false when another process was quicker */
+/** Creates a file if it does not exist. @returns false when another process created it first */
 function claimFile(file: string, text: string): boolean {
   const temporary = `${file}.${randomUUID()}`;
   writePrivate(temporary, text);
@@ -59,17 +59,17 @@ function claimFile(file: string, text: string): boolean {
   }
 }
 
-/** The authority of a folder; of several processes that make one, all get the same. */
+/** The authority of a folder; processes that create one concurrently all get the same. */
 async function openAuthority(caFile: string, keyFile: string): Promise<CertifiedKey> {
   const kept = readPair(caFile, keyFile);
   if (kept !== undefined) {
-    // Who made it may have been killed before this.
+    // The process that created it may have been killed before writing this file.
     if (readOptional(caFile) === undefined) writePrivate(caFile, kept.certificate);
     return kept;
   }
   const made = await createAuthority('cloud local');
   const authority = claimFile(keyFile, joinPair(made)) ? made : readPair(caFile, keyFile);
-  // What another process has left there is half a pair.
+  // The key file that another process left there has no certificate.
   if (authority === undefined) writePrivate(keyFile, joinPair(made));
   const used = authority ?? made;
   writePrivate(caFile, used.certificate);
@@ -86,24 +86,24 @@ function isUsable({ certificate, key }: CertifiedKey, authority: CertifiedKey, n
   );
 }
 
-/** The names that a certificate is good for. */
+/** The names for which a certificate is valid. */
 function readNames({ certificate }: CertifiedKey): string[] {
   const { subjectAltName = '' } = new X509Certificate(certificate);
   return subjectAltName.split(', ').flatMap((name) => /^(?:DNS|IP Address):(.+)$/u.exec(name)?.[1] ?? []);
 }
 
-/** The names by which what listens at an address is reached on this machine, and that address. */
+/** The names under which a service listening at `host` is reached on this machine, and that address itself. */
 export function listNames(host = '127.0.0.1'): string[] {
-  // An address of the link has the name of its interface after it, which no certificate holds.
+  // A link-local address ends with the name of its interface, which no certificate contains.
   const [reached = host] = host.split('%');
   const isEverywhere = ['0.0.0.0', '::'].includes(reached);
   return [...new Set(['localhost', '127.0.0.1', '::1', ...(isEverywhere ? [] : [reached])])];
 }
 
 /**
- * The certificate of the local service under an authority of its own; both are kept in `dir` and made when missing. Any number of processes
- * may share the folder: they have one authority, and a certificate that is made anew keeps the names of the one before.
- * @param names DNS names and IP addresses that the certificate must be good for
+ * The certificate of the local service, issued by its own authority; both are kept in `dir` and created if missing. Any number of processes
+ * may share the folder: they have one authority, and a renewed certificate keeps the names of the previous one.
+ * @param names DNS names and IP addresses for which the certificate must be valid
  * @param now milliseconds since the epoch
  */
 export async function prepareTls(dir: string, names: readonly string[], now: number): Promise<LocalTls> {
@@ -115,7 +115,7 @@ export async function prepareTls(dir: string, names: readonly string[], now: num
   if (kept !== undefined && isUsable(kept, authority, names, now)) return { ...kept, caFile };
   const before = kept === undefined ? [] : readNames(kept);
   const made = await createServerCertificate(authority, [...new Set([...names, ...before])]);
-  // A lock is one of this machine: those of others may each make a certificate, under the same authority.
+  // A lock works on one machine only: processes on several machines may each create a certificate, issued by the same authority.
   return withLock(join(dir, 'lock'), () => {
     const other = readPair(certificateFile, keyFile);
     if (other !== undefined && isUsable(other, authority, names, now)) return { ...other, caFile };

@@ -1,8 +1,8 @@
 import type { Field } from '../../api/fields.ts';
 
-/** Thrown inside this folder when a value does not fit its field; the message completes "`name` ...". */
+/** Thrown inside this folder when a value does not fit its field. The message continues "`name` ...". */
 export class ValueError extends Error {
-  /** Where inside the value: `[0].login`, or nothing for the value itself. */
+  /** Position inside the value: `[0].login`; empty for the value itself. */
   readonly place: string;
 
   constructor(message: string, place = '') {
@@ -11,13 +11,15 @@ export class ValueError extends Error {
   }
 }
 
-/** The database ends a text at NUL, and writes half of a surrogate pair as another character: neither would come back as it was sent. */
+/**
+ * The database ends a text at NUL and replaces half of a surrogate pair by another character: neither could be read back as it was sent.
+ */
 function assertStorable(text: string): void {
   if (text.includes('\0')) throw new ValueError('must not have a NUL character');
   if (/\p{Surrogate}/u.test(text)) throw new ValueError('must not have half of a surrogate pair');
 }
 
-/** The same for every text, and every name, inside of a value that has no declared form. */
+/** The same check for every string and every name inside a value that has no declared fields. */
 function assertAllStorable(value: unknown): void {
   if (typeof value === 'string') assertStorable(value);
   else if (Array.isArray(value)) value.forEach(assertAllStorable);
@@ -32,7 +34,7 @@ function coerceText(value: unknown, { choices }: Field): string {
 }
 
 function coerceNumber(value: unknown): number {
-  // Number() takes 0x10, 1e2 and blanks too.
+  // Number() also accepts 0x10, 1e2 and blanks.
   const number = typeof value === 'string' && /^-?\d{1,15}$/u.test(value) ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isFinite(number)) throw new ValueError('must be a whole number in decimal digits');
   return number;
@@ -44,15 +46,15 @@ function coerceBoolean(value: unknown, { isExact }: Field): boolean {
   throw new ValueError('must be true or false');
 }
 
-/** How values are read. */
+/** Options for reading values. */
 export interface Coercion {
-  /** True when what an object has beyond its fields is wrong rather than ignored. */
+  /** True if unknown fields of an object are an error rather than ignored. */
   readonly refusesUnknown?: boolean;
-  /** True when a list must be one: a single value is no list of one. */
+  /** True if a single value is not accepted as a list with one entry. */
   readonly refusesSingle?: boolean;
 }
 
-/** Lists and objects may come as JSON text, for that is all a query string or a form can carry. */
+/** Lists and objects may be sent as JSON text, because query strings and forms can carry only text. */
 function parseText(value: unknown, opening: string): unknown {
   if (typeof value !== 'string' || !value.startsWith(opening)) return value;
   try {
@@ -70,7 +72,7 @@ function coerceInner(value: unknown, field: Field, place: string, coercion: Coer
   }
 }
 
-/** Most entries of a list: above what any operation can use, and below what one query of the database can name. */
+/** Maximum number of list entries: more than any operation can use, and less than one query of the database accepts. */
 const mostEntries = 20_000;
 
 function coerceList(value: unknown, { item }: Field, coercion: Coercion): unknown[] {
@@ -99,8 +101,8 @@ function coerceObject(value: unknown, { fields, isExact }: Field, coercion: Coer
 }
 
 /**
- * A value as the kind of its field, whatever the request's encoding made of it: numbers and booleans also from text.
- * @throws {ValueError} when it does not fit.
+ * Converts a value to the kind of its field, however the request encoded it: numbers and booleans are also read from text.
+ * @throws {ValueError} when the value does not fit
  */
 export function coerceValue(value: unknown, field: Field, coercion: Coercion = {}): unknown {
   switch (field.kind) {

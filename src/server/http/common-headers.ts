@@ -9,7 +9,7 @@ function writeBoth(name: string, value: string): Headers {
   return deployed === undefined ? { [name]: value } : { [name]: value, [deployed]: value };
 }
 
-/** What lets pages of other origins read compute responses; their requests are signed one by one, so that no cookie is at stake. */
+/** Lets pages of other origins read compute responses. Their requests are signed one by one, so no cookie can be abused. */
 const crossOrigin: Headers = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
   'access-control-allow-headers':
@@ -21,7 +21,7 @@ function allowOrigin(origin: string | undefined): Headers {
   return origin === undefined ? { 'access-control-allow-origin': '*' } : { 'access-control-allow-origin': origin, vary: 'origin' };
 }
 
-/** What the headers of every response of a service are made of. */
+/** What the headers of every response depend on. */
 interface Common {
   readonly service: ServiceName;
   readonly datacenter: string;
@@ -29,10 +29,10 @@ interface Common {
   readonly requestTime?: () => number;
 }
 
-/** The headers that every response has, whatever it says. @param started when the request came, by `performance.now()` */
+/** The headers of every response. @param started when the request arrived, by `performance.now()` */
 export function writeCommonHeaders(options: Common, { requestId, version, request }: Exchange, started: number): Headers {
   const duration = String(Math.round(performance.now() - started));
-  // Clients learn from it how far their own clock is off.
+  // Clients use it to find out how far their own clock is off.
   const date = new Date((options.requestTime ?? options.now ?? Date.now)()).toUTCString();
   if (options.service === 'storage') {
     return {

@@ -4,50 +4,50 @@ import { limitOf } from '../limit.ts';
 import { createRepeatedLog } from './repeated-log.ts';
 import type { ServiceSettings } from '../settings.ts';
 
-/** Descriptors that are left for the database, listeners, logs and the zones of jobs. */
+/** File descriptors reserved for the database, listeners, logs and the zones of jobs. */
 const reservedDescriptors = 64;
 
-/** Connections that are accepted however low the descriptor limit is. */
+/** Minimum number of connections, however low the descriptor limit is. */
 const fewestConnections = 16;
 
-/** The part of all connections that one address may have. */
+/** Maximum share of all connections for one address. */
 const addressShare = 0.75;
 
-/** Milliseconds without a byte after which an anonymous request under way counts as idle. */
+/** Milliseconds without a byte after which an anonymous request in progress counts as idle. */
 const stallLimit = 10_000;
 
-/** A connection that was accepted, before the TLS handshake as well. */
+/** An accepted connection, including one whose TLS handshake is not complete. */
 export interface PooledConnection {
   readonly socket: Socket;
-  /** Of the client: not of the balancer that passes the connection on. */
+  /** Address of the client, not of the load balancer that forwards the connection. */
   readonly address: string;
   /** True once a request over it had a valid signature. */
   authenticated: boolean;
   /** True while a request is being answered. */
   busy: boolean;
-  /** Bytes in both directions when they were last looked at, and when they last changed. */
+  /** Bytes transferred in both directions at the last check, and when that number last changed. */
   bytes: number;
   changed: number;
 }
 
-/** How many connections the services of a process accept. */
+/** Maximum numbers of connections that the services of a process accept. */
 export interface PoolLimits {
   readonly connections: number;
   readonly perAddress: number;
 }
 
-/** The connections of all listeners of a process: they share its descriptors. */
+/** The connections of all listeners of a process, which share its descriptors. */
 export interface ConnectionPool {
   readonly limits: PoolLimits;
-  /** Connections that are open. */
+  /** Number of open connections. */
   count(): number;
-  /** Takes a new connection of a client; undefined when there is no room and the connection was destroyed. */
+  /** Adds a new connection of a client; undefined if there was no room and the connection was destroyed. */
   add(socket: Socket, address?: string): PooledConnection | undefined;
 }
 
 /**
- * As many connections as the settings allow, but no more than half of the descriptors that are not reserved: each request may have a file
- * open beside its connection.
+ * As many connections as the settings allow, but at most half of the unreserved descriptors: each request may have a file open in addition
+ * to its connection.
  */
 export function computePoolLimits(settings: ServiceSettings, descriptors = readDescriptorLimit()): PoolLimits {
   const half = Math.max(fewestConnections, Math.floor((descriptors - reservedDescriptors) / 2));
@@ -55,7 +55,7 @@ export function computePoolLimits(settings: ServiceSettings, descriptors = readD
   return { connections, perAddress: Math.ceil(connections * addressShare) };
 }
 
-/** True when nobody loses an answer by the end of a connection: nothing is under way, or nothing moves for long. */
+/** True if closing the connection loses no response: no request is in progress, or an anonymous one has stalled. */
 function isIdle(connection: PooledConnection, now: number): boolean {
   if (!connection.busy) return true;
   if (connection.authenticated) return false;
@@ -66,7 +66,7 @@ function isIdle(connection: PooledConnection, now: number): boolean {
   return false;
 }
 
-/** The connection that makes room: the oldest idle one without a valid signature, else the oldest idle one. */
+/** The connection that is closed to make room: the oldest idle one without a valid signature, otherwise the oldest idle one. */
 function chooseVictim(connections: Iterable<PooledConnection>, now: number): PooledConnection | undefined {
   let authenticated: PooledConnection | undefined;
   for (const connection of connections) {
@@ -78,11 +78,11 @@ function chooseVictim(connections: Iterable<PooledConnection>, now: number): Poo
 }
 
 /**
- * Makes the pool. When it is full, or one address has its share, an idle connection makes room for a new one; where none is idle, the new
- * one is refused. Both are logged, counted.
+ * Creates the pool. When the pool is full, or one address has used up its share, an idle connection is closed for a new one; if none is
+ * idle, the new connection is refused. The log gets the number of both.
  */
 export function createConnectionPool(log: (line: string) => void, limits: PoolLimits = computePoolLimits({})): ConnectionPool {
-  // Both in the order in which the connections were accepted.
+  // Both are in the order in which the connections were accepted.
   const all = new Set<PooledConnection>();
   const byAddress = new Map<string, Set<PooledConnection>>();
   const { connections: most, perAddress } = limits;
@@ -97,7 +97,7 @@ export function createConnectionPool(log: (line: string) => void, limits: PoolLi
     if (same?.size === 0) byAddress.delete(connection.address);
   }
 
-  /** True when there is room for one more of these connections. */
+  /** True if one more connection fits into this set, if necessary after closing an idle one. */
   function makeRoom(connections: ReadonlySet<PooledConnection>, limit: number): boolean {
     if (connections.size < limit) return true;
     const victim = chooseVictim(connections, Date.now());

@@ -5,20 +5,21 @@ import type { PooledConnection } from './connection-pool.ts';
 import { LimitReached } from '../limit.ts';
 import type { SocketError, WriteMalformed } from './malformed.ts';
 
-/** Milliseconds that a client has to read the refusal of something that is not HTTP. */
+/** Milliseconds that a client has to read the error response to something that is not HTTP. */
 const lingerTime = 2000;
 
-/** A request and its response, on their way. */
+/** A request in progress and its response. */
 interface Exchange {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
-  /** Begins to answer. */
+  /** Starts handling the request; with `refusal`, responds with that error. */
   readonly begin: (refusal?: ApiError) => void;
 }
 
 /**
- * The requests of one connection. One is answered at a time: a request that was sent before the answer to an earlier one (pipelining)
- * begins when that answer is written. Node.js would begin all of them, and never end those whose turn does not come.
+ * The requests of one connection, handled one at a time: a request that was sent before the response to an earlier one (pipelining) starts
+ * when that response has been written. Node.js would start all of them, and never close those that are still waiting when the connection
+ * ends.
  */
 export class HttpConnection {
   readonly pooled: PooledConnection;
@@ -27,12 +28,12 @@ export class HttpConnection {
   readonly #writeMalformed: WriteMalformed;
   readonly #waiting: Exchange[] = [];
   #current: Exchange | undefined;
-  /** The one that was parsed last; its body may still be on the way when it is answered. */
+  /** The request that was parsed last; its body may still be arriving while it is handled. */
   #latest: Exchange | undefined;
-  /** What could not be parsed behind the requests that wait. */
+  /** The parse error that follows the waiting requests. */
   #malformed: SocketError | undefined;
 
-  /** @param mostWaiting requests that may wait for the answer to an earlier one */
+  /** @param mostWaiting maximum number of requests waiting for the response to an earlier one */
   constructor(socket: Socket, pooled: PooledConnection, mostWaiting: number, writeMalformed: WriteMalformed) {
     this.#socket = socket;
     this.#writeMalformed = writeMalformed;
@@ -40,25 +41,25 @@ export class HttpConnection {
     this.#mostWaiting = mostWaiting;
   }
 
-  /** Answers a request when its turn comes. */
+  /** Handles a request when its turn comes. */
   add(exchange: Exchange): void {
     this.#latest = exchange;
     if (this.#current === undefined) {
       this.#begin(exchange);
       return;
     }
-    // What was read together with this request is parsed in any case; nothing more is read.
+    // Everything read together with this request is still parsed; nothing more is read.
     this.#socket.pause();
     const { length } = this.#waiting;
     if (length < this.#mostWaiting) this.#waiting.push(exchange);
     if (length !== this.#mostWaiting) return;
-    // This one is refused in its turn, which ends the connection; those behind it are dropped.
+    // This request gets an error response in its turn, which ends the connection; those after it are dropped.
     const message = `at most ${this.#mostWaiting} requests may wait for the answer to an earlier one of their connection`;
     const refusal = new LimitReached(400, 'BadRequest', message, 'pipelinedRequests');
     this.#waiting.push({ ...exchange, begin: () => exchange.begin(refusal) });
   }
 
-  /** Answers what is not HTTP, or too slow or too large to be, as far as the socket still takes an answer. */
+  /** Responds to something that is not HTTP, or that is too slow or too large, if the socket is still writable. */
   refuse(error: SocketError): void {
     if (!this.#socket.writable || error.code === 'ECONNRESET') {
       this.#socket.destroy();
@@ -71,14 +72,14 @@ export class HttpConnection {
       return;
     }
     this.#malformed = error;
-    // A request whose body is malformed gets the refusal for its answer.
+    // A request whose body is malformed gets the error as its response.
     if (isOfBody) this.#waiting.pop();
   }
 
-  /** Answers what is no request, or the malformed body of one, and ends the connection. */
+  /** Responds to something that is not a request, or to the malformed body of a request, and ends the connection. */
   async #endMalformed(error: SocketError, exchange?: Exchange): Promise<void> {
     const text = await this.#writeMalformed(error);
-    // Another answer would stand in the middle of the one under way, or be taken for that of another request.
+    // A second response would appear in the middle of the one in progress, or be taken for the response to another request.
     endSoon(this.#socket, exchange?.response.headersSent === true ? '' : text);
   }
 
@@ -99,12 +100,12 @@ export class HttpConnection {
       return;
     }
     this.#begin(next);
-    // Its body, and further requests.
+    // Reads its body and further requests.
     if (this.#waiting.length === 0) this.#socket.resume();
   }
 }
 
-/** Writes the last bytes of a connection. A client that does not end its side does not keep the connection. */
+/** Writes the last bytes of a connection, and closes the connection even if the client does not end its side. */
 function endSoon(socket: Socket, text: string): void {
   const timer = setTimeout(() => socket.destroy(), lingerTime).unref();
   socket.once('close', () => clearTimeout(timer)).end(text);

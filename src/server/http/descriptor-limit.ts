@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What is assumed where the system does not tell: the usual soft limit of a shell. */
+/** Assumed if the system does not report a limit: the usual soft limit of a shell. */
 const assumedLimit = 1024;
 
 /** The number of file descriptors that this process may have open. */

@@ -9,34 +9,34 @@ import type { Caller, Connection } from './handler.ts';
 import { isUuid } from './match.ts';
 import { apiVersions, chooseVersion } from './version.ts';
 
-/** What is known of a request from its beginning to its end. */
+/** State of a request from its beginning to its end. */
 export interface Exchange {
   readonly request: Request;
   readonly connection: Connection;
   readonly requestId: string;
-  /** API version; the newest where the request chose none. */
+  /** API version; the newest if the request selects none. */
   readonly version: string;
-  /** Why the version that the request asks for cannot be served. */
+  /** The error if the requested version cannot be served. */
   readonly versionRefusal: ApiError | undefined;
-  /** Who sent it, once that is known. */
+  /** The caller, once authenticated. */
   caller?: Caller;
-  /** The limit that refused it. */
+  /** The limit that the request exceeded. */
   limit?: LimitReached;
   operation?: Operation;
-  /** Why it was refused. */
+  /** The error that the request got. */
   refusal?: ApiError;
-  /** The failures that the service was told to have for it. */
+  /** The simulated failures that apply to the request. */
   injection?: Injection;
 }
 
 const newestVersion = apiVersions[apiVersions.length - 1] ?? '';
 
-/** An id that the client chose, so that it can find its request in the log, or a new one. */
+/** The id that the client chose, which lets it find its request in the log, or a new one. */
 function chooseRequestId({ 'x-request-id': first, 'request-id': second }: Headers): string {
   return [first, second].find((id) => id !== undefined && isUuid(id)) ?? randomUUID();
 }
 
-/** What is known of a request when it comes. Without an API version that can be served it goes on with the newest, and is refused later. */
+/** Creates the state of a new request. If its API version cannot be served, the newest one is used until the request is rejected. */
 export function beginExchange(service: ServiceName, request: Request, connection: Connection): Exchange {
   const begun = { request, connection, requestId: chooseRequestId(request.headers) };
   const range = request.headers['accept-version'] ?? request.headers['api-version'];

@@ -1,10 +1,10 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** First byte of a TLS handshake record; no method of HTTP begins with it. */
+/** First byte of a TLS handshake record; no HTTP method begins with it. */
 const handshakeRecord = 0x16;
 
-/** Where the connections to a TLS port go, once their first byte is known. */
+/** Receivers of the connections to a TLS port, chosen by the first byte. */
 interface Destinations {
   readonly acceptTls: (socket: Socket) => void;
   readonly acceptPlain: (socket: Socket) => void;
@@ -12,11 +12,11 @@ interface Destinations {
   readonly patienceMs: number;
 }
 
-/** Waits for the first bytes of a connection and hands it on with these bytes unread; one that sends none is ended. */
+/** Waits for the first bytes of a connection, and passes it on with these bytes unread; a connection that sends none is closed. */
 function sortConnection(socket: Socket, { acceptTls, acceptPlain, patienceMs }: Destinations): void {
   const timer = setTimeout(() => socket.destroy(), patienceMs);
   const ignoreError = (): void => undefined;
-  // Without a listener an abrupt end of the connection would end the process; whoever takes the connection has its own.
+  // Without a listener, an abrupt end of the connection would end the process; the receiver of the connection has its own.
   socket.on('error', ignoreError);
   socket.once('close', () => clearTimeout(timer));
   socket.once('readable', () => {
@@ -32,8 +32,8 @@ function sortConnection(socket: Socket, { acceptTls, acceptPlain, patienceMs }: 
 }
 
 /**
- * Lets a TLS server pass on connections that speak plain HTTP. Its own listener for connections is called for those that begin a handshake.
- * @param server before anything else listens for its connections
+ * Makes a TLS server pass on connections that speak plain HTTP. Its own connection listener is called for those that begin a handshake.
+ * @param server a server without other listeners for connections
  */
 export function splitPlainHttp(server: Server, acceptPlain: (socket: Socket) => void, patienceMs: number): void {
   const accept = server.listeners('connection') as ((this: Server, socket: Socket) => void)[];

@@ -3,28 +3,30 @@ import { ApiError } from '../../base/errors.ts';
 import { LimitReached, limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
 
-/** How often a header stands in a request, joined or not. */
+/** Counts the occurrences of a header in a request, before Node.js joins or drops them. */
 function countHeader({ rawHeaders }: IncomingMessage, name: string): number {
   return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
 }
 
-/** Which limit the first line or the header lines of a request are beyond. */
+/** The limit that the request line or the header lines exceed. */
 function findOversize({ url = '', rawHeaders }: IncomingMessage, settings: ServiceSettings): LimitReached | undefined {
   const longest = limitOf(settings, 'targetBytes');
-  // Node.js gives what came as one character for each byte.
+  // Node.js gives one character for each byte received.
   if (url.length > longest)
     return new LimitReached(414, 'RequestURITooLong', `path and query of a request have at most ${longest} bytes`, 'targetBytes');
   const most = limitOf(settings, 'headerLines');
   if (rawHeaders.length / 2 > most)
     return new LimitReached(431, 'RequestHeaderFieldsTooLarge', `a request has at most ${most} header lines`, 'headerLines');
   const largest = limitOf(settings, 'headerBytes');
-  // A colon, a blank and the end of the line belong to each name with its value.
+  // Each name and value has a colon, a blank and an end of line.
   const size = rawHeaders.reduce((sum, { length }) => sum + length + 2, 0);
   if (size <= largest) return undefined;
   return new LimitReached(431, 'RequestHeaderFieldsTooLarge', `the header lines of a request have at most ${largest} bytes`, 'headerBytes');
 }
 
-/** Why a request that could be parsed is refused: two readers of it could understand two different requests. */
+/**
+ * The error for a request that can be parsed, but is too large, ambiguous (two parsers could see two different requests) or not supported.
+ */
 export function findFramingError(incoming: IncomingMessage, expects: boolean, settings: ServiceSettings): ApiError | undefined {
   const { headers } = incoming;
   const oversize = findOversize(incoming, settings);
@@ -38,7 +40,7 @@ export function findFramingError(incoming: IncomingMessage, expects: boolean, se
   return undefined;
 }
 
-/** True for a request that asks for another protocol: the parser drops what stands behind it, so the connection ends with its answer. */
+/** True if the request asks for another protocol: the parser drops what follows it, so the connection ends after its response. */
 export function asksForUpgrade({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined && /\bupgrade\b/iu.test(headers.connection ?? '');
 }

@@ -6,42 +6,42 @@ import type { AccountRow, UserRow } from '../store/schema.ts';
 import type { ServiceSettings } from '../settings.ts';
 import type { Store } from '../store/store.ts';
 
-/** Who sent a request, as the signature says; `key` is the fingerprint of the key that signed it. */
+/** The sender of a request, by its signature; `key` is the fingerprint of the key that signed. */
 export type Caller =
   | { kind: 'anonymous' }
   | { kind: 'account'; account: AccountRow; key?: string }
   | { kind: 'user'; account: AccountRow; user: UserRow; key?: string };
 
-/** Where a request came in. */
+/** The connection of a request. */
 export interface Connection {
   remoteAddress: string;
-  /** True when TLS protected the request, or when the service was told to do without. */
+  /** True if TLS protected the request, or if the service was configured to trust plain HTTP. */
   secure: boolean;
-  /** Why the request cannot be answered, whatever it asks for. */
+  /** The error that the request gets, whatever it asks for. */
   refusal?: ApiError | undefined;
   /** Called when the signature of the request is valid. */
   authenticated?: () => void;
-  /** Calls the listener when the client is gone or has its response; at once where that has been. */
+  /** Calls the listener when the client has disconnected or has its response; immediately if that has already happened. */
   onGone?: (listener: () => void) => void;
-  /** Bytes of the bodies so far, and whether the client was sent all of the response. */
+  /** Bytes of the bodies so far, and whether the client was sent the whole response. */
   transferred?: () => { readonly received: number; readonly sent: number; readonly isWhole: boolean };
 }
 
-/** What a handler knows beside its input. */
+/** The context of a handler, in addition to its input. */
 export interface Call {
   readonly operation: Operation;
   readonly caller: Caller;
-  /** Roles that the request names; undefined when it names none, so that the default ones are active. */
+  /** Roles that the request names; undefined if it names none, so that the default ones are active. */
   readonly named: readonly string[] | undefined;
   /** The account that the path names. */
   readonly account: AccountRow;
   readonly store: Store;
   readonly requestId: string;
   readonly method: string;
-  /** Path as sent, percent-encoded. */
+  /** The path as sent, percent-encoded. */
   readonly path: string;
   readonly connection: Connection;
-  /** All headers of the request, for the few things that no operation declares as a field (`origin`, the length of a body that may not be there). */
+  /** All headers of the request, for the few that no operation declares as a field (`origin`, the length of an optional body). */
   readonly headers: Headers;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -50,19 +50,19 @@ export interface Call {
   /** Name of the datacenter. */
   readonly datacenter: string;
   readonly settings: ServiceSettings;
-  /** Storage: what was at the path when the request began, where it was looked up together with who sent it. */
+  /** Storage: the entry at the path when the request began, if it was looked up together with the caller. */
   readonly ahead?: FoundAhead | undefined;
   /** True for the account itself, and for a caller whose role `administrator` is active. */
   readonly isAdministrator: () => Promise<boolean>;
   /**
-   * Demands that the caller may do another operation too, at another path of the same account: what a multipart upload makes, what a
-   * link or a job reads. Throws the refusal that the operation itself would get.
-   * @param inputs inputs of the operation's path
+   * Requires that the caller is also allowed to perform another operation, at another path of the same account: the object that a multipart
+   * upload creates, or what a link or a job reads. Throws the error that the other operation itself would throw.
+   * @param inputs inputs of the other operation's path
    */
   readonly requireAccess: (operation: Operation, inputs: Readonly<Record<string, string>>) => Promise<void>;
 }
 
-/** A result with a status or headers of its own. */
+/** A result with its own status or headers. */
 export class Answer<R> {
   readonly value: R;
   readonly status: number | undefined;
@@ -75,8 +75,8 @@ export class Answer<R> {
   }
 }
 
-/** Does one operation. Refusals are thrown as `ApiError`. */
+/** Performs one operation. Errors for the client are thrown as `ApiError`. */
 export type Handler<O> = (input: InputOf<O>, call: Call) => Promise<ResultOf<O> | Answer<ResultOf<O>>>;
 
-/** A handler for every operation of a table; leaving one out does not compile. */
+/** A handler for every operation of a table; a missing one is a compile error. */
 export type Handlers<T extends Operations> = { readonly [K in keyof T]: Handler<T[K]> };

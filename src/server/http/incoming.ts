@@ -5,19 +5,19 @@ import { ApiError } from '../../base/errors.ts';
 import { LimitReached, limitOf } from '../limit.ts';
 import type { ServiceSettings } from '../settings.ts';
 
-/** Milliseconds a body may pause. */
+/** Milliseconds that a body may pause. */
 const idleLimit = 45_000;
 
 /** Milliseconds of waiting over which the rate of a body is measured. */
 const rateTime = 60_000;
 
-/** Bytes and milliseconds that are spent on the rest of a body nobody wants, so that the client gets to read the reply. */
+/** Maximum bytes and milliseconds for draining an unwanted body, so that the client can read the response. */
 const drainLimit = { bytes: 64 * 1024 * 1024, time: 10_000 };
 
-/** A body of this length is read to its end rather than have its connection closed. */
+/** An unread body of up to this many bytes is drained; for a larger one, the connection is closed. */
 const smallBody = 64 * 1024;
 
-/** Header fields as one text each. */
+/** Joins repeated header fields into one string each. */
 function joinHeaders(incoming: IncomingMessage): Headers {
   const joined: Record<string, string> = Object.create(null) as Record<string, string>;
   const { headers } = incoming;
@@ -32,7 +32,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-/** The next piece of a body. @throws {ApiError} 408 when none comes in time. */
+/** The next chunk of a body. @throws {ApiError} 408 when none arrives in time. */
 function readNext(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
   return new Promise((resolve, reject) => {
     const refuse = (): void => reject(new ApiError(408, 'UploadTimeout', `no byte of the body came for ${idleLimit / 1000} seconds`));
@@ -44,7 +44,7 @@ function readNext(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uin
   });
 }
 
-/** The body as it arrives; asking for its first piece tells a client that waits for it to go on. */
+/** The body as it arrives; requesting its first chunk sends `100 Continue` if the client waits for it. */
 async function* readBody(
   incoming: IncomingMessage,
   { proceed, onBytes }: { proceed: () => void; onBytes: (size: number) => void },
@@ -65,8 +65,8 @@ async function* readBody(
 }
 
 /**
- * Makes a function that takes each chunk of a body and how long it was waited for; the time that the service needs for it does not count.
- * @param slowest bytes a second
+ * Creates a function that receives the size of each chunk and the milliseconds spent waiting for it; time spent processing does not count.
+ * @param slowest minimum rate in bytes per second
  */
 function createRateCheck(slowest: number): (size: number, waited: number) => void {
   let [received, elapsed] = [0, 0];
@@ -82,20 +82,20 @@ function createRateCheck(slowest: number): (size: number, waited: number) => voi
   };
 }
 
-/** A request from a socket as the services take it, and where its body is. */
+/** A request from a socket in the form that the services use, and the state of its body. */
 export interface Incoming {
   readonly request: Request;
-  /** Bytes of the body that were read so far. */
+  /** Bytes of the body read so far. */
   readonly received: () => number;
-  /** Whether the client still waits for `100 Continue` with the body. */
+  /** True while the client waits for `100 Continue` before it sends the body. */
   readonly isWaiting: () => boolean;
-  /** Whether a reply now comes before the body has, so that the connection cannot serve another request. */
+  /** True if a response sent now would precede the end of the body, so that the connection cannot serve another request. */
   readonly isEarly: () => boolean;
-  /** Reads and drops the rest of the body. */
+  /** Reads and discards the rest of the body. */
   readonly drain: () => Promise<void>;
 }
 
-/** Takes a request from a socket. `expects`: the client wants `100 Continue` before it sends the body. */
+/** Reads a request from a socket. `expects`: the client wants `100 Continue` before it sends the body. */
 export function readRequest(
   incoming: IncomingMessage,
   response: ServerResponse,
@@ -123,7 +123,10 @@ export function readRequest(
   };
 }
 
-/** Reads and drops what is left of a body, within limits; a client that is still sending cannot read the reply if it is cut off. */
+/**
+ * Reads and discards the rest of a body, within limits: a client that is still sending could not read the response if the connection were
+ * closed.
+ */
 export async function drainBody(incoming: IncomingMessage): Promise<void> {
   if (incoming.complete || incoming.destroyed) return;
   let size = 0;

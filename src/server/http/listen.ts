@@ -5,15 +5,15 @@ import { isSystemError, LocalError } from '../../base/errors.ts';
 import { createConnectionPool, type ConnectionPool } from './connection-pool.ts';
 import { closeServer, createSocketServer, type ListenOptions, type Watched } from './socket-server.ts';
 
-/** A service that can be reached at a socket. */
+/** A service that listens on a socket. */
 export interface Listener {
   readonly url: string;
   readonly port: number;
-  /** Uses another certificate for handshakes from now on. @throws when it cannot be used */
+  /** Uses another certificate for new handshakes. @throws when it cannot be used */
   renewTls(tls: { readonly certificate: string; readonly key: string }): void;
-  /** Ends each connection after its next response, and goes on accepting. */
+  /** Ends each connection after its next response; new connections are still accepted. */
   drain(): void;
-  /** Stops accepting, lets requests finish for up to `patience` milliseconds, then cuts them. */
+  /** Stops accepting, lets requests finish for up to `patience` milliseconds, then destroys their connections. */
   close(patience?: number): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ async function bind({ server }: Watched, host: string, port: number): Promise<nu
   return (server.address() as AddressInfo).port;
 }
 
-/** Errors of a machine that does not have the address. */
+/** Error codes of a machine that does not have the address. */
 const noAddress = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 function isInUse(error: unknown): boolean {
@@ -37,14 +37,14 @@ function explainBinding(error: unknown, host: string, port: number): unknown {
   return new LocalError(`cannot listen on port ${port} of ${host}: ${error.message}`, { cause: error });
 }
 
-/** Servers that listen at the same port, and the name in the URL by which this machine reaches them. */
+/** Servers that listen on the same port, and the name in the URL by which this machine reaches them. */
 interface Bound {
   readonly servers: Watched[];
   readonly port: number;
   readonly name: string;
 }
 
-/** Binds the same port of the IPv6 loopback too, where there is one: `localhost` may mean either. Without IPv4 it is the only one. */
+/** Also binds the same port of the IPv6 loopback, if there is one: `localhost` may mean either. Without IPv4, binds IPv6 only. */
 async function bindBoth(options: ListenOptions, pool: ConnectionPool, port: number): Promise<Bound> {
   const server = createSocketServer(options, pool);
   const bound = await bind(server, '127.0.0.1', port).catch((error: unknown) => {
@@ -76,15 +76,15 @@ async function bindLoopback(options: ListenOptions, pool: ConnectionPool): Promi
 async function bindOne(options: ListenOptions, pool: ConnectionPool): Promise<Bound> {
   const { host } = options;
   const server = createSocketServer(options, pool);
-  // Who listens everywhere is reached on this machine too, under the name that the certificate has.
+  // A service that listens on all addresses is also reached on this machine, under the name that its certificate has.
   const isEverywhere = ['0.0.0.0', '::'].includes(host);
   const name = isEverywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   return { servers: [server], port: await bind(server, host, options.port), name };
 }
 
 /**
- * Makes a service reachable at a port. Where this machine reaches it as `localhost`, the URL says so.
- * @throws {LocalError} when the port is taken or cannot be used.
+ * Makes a service reachable on a port. If this machine reaches it as `localhost`, the URL has that name.
+ * @throws {LocalError} when the port is in use or cannot be bound
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { host, tls, pool = createConnectionPool(options.log) } = options;

@@ -3,23 +3,25 @@ import { readAll } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Service } from './serve.ts';
 
-/** An error of the parser or of TLS. */
+/** An error of the HTTP parser or of TLS. */
 export type SocketError = Error & { code?: string };
 
-/** Writes the response to bytes that are no request, as it goes over the connection. */
+/** Writes the raw response to bytes that are not a valid request. */
 export type WriteMalformed = (error: SocketError) => Promise<string>;
 
-/** Reason phrases of statuses that the specification has and HTTP has not. */
+/** Reason phrases of statuses that the specification defines and HTTP does not. */
 const ownReasons: Readonly<Record<number, string>> = { 420: 'Request Throttled', 449: 'Invalid Version' };
 
-/** The reason phrase of a status. */
 export function writeReason(status: number): string {
   return ownReasons[status] ?? STATUS_CODES[status] ?? 'Unknown';
 }
 
 const statuses: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
-/** Makes what answers malformed requests of one connection: the service writes the refusal, so that it has the headers of every response. */
+/**
+ * Creates the writer of responses to malformed requests of one connection. The service produces the error, so that it has the headers of
+ * every response.
+ */
 export function createMalformedWriter(
   handle: Service,
   { remoteAddress, secure }: { remoteAddress: string; secure: boolean },

@@ -4,23 +4,22 @@ import type { Operation, Operations, Segment } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 import type { Target } from './target.ts';
 
-/** An operation that fits a request, and what its path inputs are. */
+/** An operation that matches a request, and its path inputs. */
 export interface Match {
   readonly operation: Operation;
   readonly inputs: Readonly<Record<string, string>>;
 }
 
-/** What a request names: one operation, or several that differ in what the path stands for in the store. */
+/** The operation of a request, or several that differ in the type of the entry at the path. */
 export interface Matches {
-  /** The first one fits best. */
+  /** The first one is the best match. */
   readonly candidates: readonly [Match, ...Match[]];
-  /** Compute: the parameter that would tell operations of this path apart and that the query lacks; the body may have it. */
+  /** Compute: the parameter that selects one of several operations of this path and is missing in the query; the body may have it. */
   readonly selector?: string;
 }
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/iu;
 
-/** Whether a text looks like a UUID. */
 export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
@@ -44,7 +43,7 @@ function matchPath({ segments }: Operation, parts: readonly string[]): Record<st
   return segments.every((segment, index) => takePart(segment, index, parts, inputs)) ? inputs : undefined;
 }
 
-/** A GET answers HEAD too, and a redirection answers whatever its target would. */
+/** A GET operation also serves HEAD, and a redirect serves the methods of its target. */
 function servesMethod(operation: Operation, method: string): boolean {
   if (operation.method === method) return true;
   if (operation.method !== 'GET') return false;
@@ -56,7 +55,7 @@ function readTypeParameter(headers: Headers): string | undefined {
   return /;\s*type="?([^";\s]+)"?/iu.exec(headers['content-type'] ?? '')?.[1]?.toLowerCase();
 }
 
-/** Conditions that can be told from the request alone. */
+/** Checks the conditions that depend on the request alone. */
 function meetsConditions({ when }: Operation, inputs: Record<string, string>, query: URLSearchParams, headers: Headers): boolean {
   if (when.uuid !== undefined && !isUuid(inputs[when.uuid] ?? '')) return false;
   if (when.contentType !== undefined && readTypeParameter(headers) !== when.contentType) return false;
@@ -67,7 +66,7 @@ function isValue(given: string | null, value: string): boolean {
   return given === value || actionAliases.some(({ specified, deployed }) => specified === value && deployed === given);
 }
 
-/** Compares as text: the more specific pattern comes first, then the one with more conditions; query conditions weigh most. */
+/** A string to sort by: the more specific pattern comes first, then the one with more conditions; query conditions count double. */
 function rankOperation({ segments, when }: Operation): string {
   const ranks: Readonly<Record<Segment['kind'], string>> = { literal: '0', input: '1', rest: '2' };
   const path = segments.map((segment) => ranks[segment.kind]).join('');
@@ -76,7 +75,7 @@ function rankOperation({ segments, when }: Operation): string {
   return `${path.padEnd(8, '0')}${9 - conditions}`;
 }
 
-/** Whether the pattern says anything about the path; `PUT /*resource` does not. */
+/** True if the pattern restricts the path; `PUT /*resource` does not. */
 function isSpecific({ segments }: Operation): boolean {
   return segments[0]?.kind !== 'rest';
 }
@@ -87,18 +86,18 @@ function listMethods(found: readonly Operation[]): string {
   return [...methods].sort().join(', ');
 }
 
-/** Whether an operation is a step of something that its path names, such as the commit of an upload. */
+/** True if an operation is a step of a resource that its path names, such as the commit of an upload. */
 function isStep({ segments }: Operation): boolean {
   return segments.length > 3 && segments.at(-1)?.kind === 'literal';
 }
 
-/** Steps of this path that a read asks for as if they could be read. */
+/** Steps at this path, for a read request that treats them as resources. */
 function rivalSteps(method: string, ranked: readonly { operation: Operation }[], parts: readonly string[]): Operation[] {
   if (method !== 'GET' && method !== 'HEAD') return [];
   return ranked.flatMap(({ operation }) => (isStep(operation) && matchPath(operation, parts) !== undefined ? [operation] : []));
 }
 
-/** Thrown for a path that exists but does not take the method; the reply needs the list of those that it takes. */
+/** Thrown for a path that exists but does not support the method; the response lists the methods that it supports. */
 export class MethodNotAllowed extends ApiError {
   readonly allow: string;
 
@@ -108,12 +107,12 @@ export class MethodNotAllowed extends ApiError {
   }
 }
 
-/** Compute: operations that share a path and a method are told apart by a query parameter; its conditions. */
+/** Compute: the query conditions that select one of several operations with the same path and method. */
 function listSelections(rivals: readonly Operation[]): [string, string][] {
   return rivals.filter(({ service }) => service === 'compute').flatMap(({ when }) => Object.entries(when.query ?? {}));
 }
 
-/** The error for a request whose parameter has none of its values, or has one where the path alone is another operation. */
+/** The error for a selecting parameter with an unknown value, or with any value if the path alone is another operation. */
 function refuseQuery(rivals: readonly Operation[], found: Operation | undefined, query: URLSearchParams): ApiError | undefined {
   const conditions = listSelections(rivals);
   const [name] = conditions[0] ?? [];
@@ -123,15 +122,15 @@ function refuseQuery(rivals: readonly Operation[], found: Operation | undefined,
   return new ApiError(409, 'InvalidArgument', `${name} is "${value}": it must be one of ${known}`);
 }
 
-/** The parameter that the query lacks and the body may have (compute specification, section 1.2). */
+/** The selecting parameter that the query lacks and the body may have (compute specification, section 1.2). */
 function findSelector(rivals: readonly Operation[], query: URLSearchParams): string | undefined {
   const [name] = listSelections(rivals)[0] ?? [];
   return name === undefined || (query.get(name) ?? '') !== '' ? undefined : name;
 }
 
 /**
- * Storage: a query parameter that makes another operation of a PUT, misspelled. Without it the request would be the other operation, and
- * `?metadata=1` would empty the object whose headers it is to change.
+ * Storage: the error for a misspelled query parameter that would turn a PUT into another operation. Without this check, `?metadata=1` would
+ * empty the object whose headers it is meant to change.
  */
 function refuseMisspelled(found: Operation | undefined, query: URLSearchParams): ApiError | undefined {
   if (found?.service !== 'storage' || found.method !== 'PUT' || !found.creates) return undefined;
@@ -141,9 +140,10 @@ function refuseMisspelled(found: Operation | undefined, query: URLSearchParams):
 }
 
 /**
- * Makes the function that finds the operation of a request: the most specific pattern wins (literal, then input, then
- * rest), then the one with more conditions met.
- * @throws {ApiError} 404 when no operation has such a path, 405 when none of those that have takes the method, 409 for an unknown `action`.
+ * Creates the function that finds the operation of a request: the most specific pattern wins (literal, then input, then rest), then the one
+ * with more conditions met.
+ * @throws {ApiError} 404 if no operation has such a path, 405 if none of those with this path supports the method, 409 for an unknown
+ * `action`.
  */
 export function createMatcher(operations: Operations): (method: string, target: Target, headers: Headers) => Matches {
   const ranked = Object.values(operations)
@@ -167,7 +167,7 @@ export function createMatcher(operations: Operations): (method: string, target: 
     }
     const rivals = rivalMatches.map(({ operation }) => operation);
     const selector = findSelector(rivals, query);
-    // Where the path alone is no operation, any of them stands for the one that the body selects.
+    // If the path alone is not an operation, any of its operations stands for the one that the body selects.
     const steps = rivalSteps(method, ranked, parts);
     const [first, ...others] = sameRank.length > 0 || selector === undefined ? sameRank : rivalMatches;
     const refusal = refuseQuery(rivals, first?.operation, query) ?? refuseMisspelled(first?.operation, query);
@@ -179,12 +179,12 @@ export function createMatcher(operations: Operations): (method: string, target: 
   };
 }
 
-/** The error for a parameter that selects the operation and stands neither in the query nor in the body. */
+/** The error for a parameter that selects the operation and is in neither query nor body. */
 export function createSelectorError(name: string): ApiError {
   return new ApiError(409, 'MissingParameter', `${name} is a required parameter`);
 }
 
-/** Of operations that differ in what the path names in the store, the one that fits; an object when there is nothing. */
+/** Chooses among operations that differ in the type of the entry at the path; a missing entry counts as an object. */
 export function chooseByEntry({ candidates }: Matches, entry: 'directory' | 'object' | undefined): Match {
   return candidates.find(({ operation }) => operation.when.entry === (entry ?? 'object')) ?? candidates[0];
 }

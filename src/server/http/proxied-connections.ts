@@ -3,21 +3,21 @@ import type { Socket } from 'node:net';
 import { InvalidProxyHeader, readProxyHeader } from './proxy-header.ts';
 import { createRepeatedLog } from './repeated-log.ts';
 
-/** Addresses of clients that balancers have told. */
+/** Client addresses received from load balancers, by connection. */
 export type ClientAddresses = WeakMap<Socket, string>;
 
-/** Which connections have a header, and how it is waited for. */
+/** Which connections have a header, and how to wait for it. */
 export interface ProxyOptions {
-  /** True for addresses of balancers. */
+  /** True for addresses of load balancers. */
   readonly isBalancer: (address: string) => boolean;
-  /** Milliseconds that a balancer has for its header. */
+  /** Milliseconds that a load balancer has to send its header. */
   readonly patienceMs: number;
-  /** Most connections whose header is waited for. */
+  /** Maximum number of connections waiting for their header. */
   readonly mostWaiting: number;
   readonly log: (line: string) => void;
 }
 
-/** Waits for the header at the beginning of a connection, and puts back what follows it. A connection without one is ended. */
+/** Waits for the header at the beginning of a connection, and puts back what follows it. A connection without a header is closed. */
 function awaitHeader(socket: Socket, patienceMs: number, take: (address: string | undefined) => void, refuse: () => void): void {
   let received: Buffer = Buffer.alloc(0);
   const end = (): void => {
@@ -29,7 +29,7 @@ function awaitHeader(socket: Socket, patienceMs: number, take: (address: string 
   }, patienceMs);
   function read(): void {
     const bytes = socket.read() as Buffer | null;
-    // The end of the connection.
+    // The connection has ended.
     if (bytes === null) return end();
     received = Buffer.concat([received, bytes]);
     try {
@@ -46,17 +46,17 @@ function awaitHeader(socket: Socket, patienceMs: number, take: (address: string 
       return end();
     }
   }
-  // Without a listener an abrupt end of the connection would end the process; whoever takes the connection has its own.
+  // Without a listener, an abrupt end of the connection would end the process; the receiver of the connection has its own.
   socket.on('error', () => undefined);
   socket.on('readable', read).once('close', () => clearTimeout(timer));
 }
 
 /**
- * Lets a server take the addresses of clients from balancers. All that listens for its connections gets those of balancers when their
- * header has come, with the bytes behind it unread. From other addresses nothing is taken for a header.
- * @param server when everything else listens for its connections
- * @param addresses where the addresses are put
- * @returns ends the connections whose header has not come
+ * Makes a server take client addresses from load balancers. Its connection listeners get a load balancer's connection when its header has
+ * arrived, with the bytes after the header unread. Headers from other addresses are not interpreted.
+ * @param server a server that already has all its connection listeners
+ * @param addresses receives the client addresses
+ * @returns a function that closes the connections whose header has not arrived
  */
 export function acceptProxied(
   server: Server,

@@ -1,40 +1,40 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**
- * The header by which a balancer tells whose connection it passes on: PROXY protocol, versions 1 and 2, of HAProxy's `proxy-protocol.txt`.
- * Strict: what a receiver may refuse is refused.
+ * The header in which a load balancer sends the address of its client: PROXY protocol, versions 1 and 2, of HAProxy's `proxy-protocol.txt`.
+ * Parsing is strict: everything that a receiver may reject is rejected.
  */
 
-/** What a header says. */
+/** A parsed header. */
 export interface ProxyHeader {
-  /** Bytes of the header. */
+  /** Length of the header in bytes. */
   readonly length: number;
-  /** IP address of the client; undefined when the connection is the balancer's own, or the balancer does not know whose it is. */
+  /** IP address of the client; undefined if the connection is the load balancer's own, or if the load balancer does not know the client. */
   readonly address: string | undefined;
 }
 
-/** A header that is none. */
+/** Thrown for an invalid header. */
 export class InvalidProxyHeader extends Error {}
 
 const firstPrefix = Buffer.from('PROXY ');
 const firstEnd = Buffer.from('\r\n');
-/** Longest header of version 1 (section 2.1). */
+/** Maximum length of a version 1 header in bytes (section 2.1). */
 const firstLimit = 107;
 
 const secondPrefix = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 const secondHead = 16;
-/** Most bytes of addresses and further fields in version 2. Balancers send certificates' names at most. */
+/** Maximum size in bytes of addresses and further fields in version 2. Load balancers send certificate names at most. */
 const secondLimit = 4096;
 
 const commands = { local: 0x20, proxy: 0x21 } as const;
-/** Family and transport (section 2.2), and the bytes of two addresses and two ports. */
+/** Address family and transport (section 2.2), and the size of two addresses and two ports in bytes. */
 const unspecified = 0x00;
 const tcpFamilies: ReadonlyMap<number, { readonly addressBytes: number; readonly total: number }> = new Map([
   [0x11, { addressBytes: 4, total: 12 }],
   [0x21, { addressBytes: 16, total: 36 }],
 ]);
 
-/** The one form of an address by which policies and logs know it. */
+/** The canonical form of an address, as used in policies and logs. */
 function normalise(address: string): string {
   if (isIPv4(address)) return address;
   const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
@@ -66,7 +66,7 @@ function readFirst(bytes: Buffer): ProxyHeader | undefined {
   return { length, address: normalise(source) };
 }
 
-/** Throws unless the fields behind the addresses fill them to the end (section 2.2: type, length, value). */
+/** Throws unless the fields after the addresses end exactly at the end of the header (section 2.2: type, length, value). */
 function checkFields(fields: Buffer): void {
   let at = 0;
   while (at < fields.length) {
@@ -98,7 +98,7 @@ function readSecond(bytes: Buffer): ProxyHeader | undefined {
   return { length, address: writeAddress(bytes.subarray(secondHead, secondHead + known.addressBytes)) };
 }
 
-/** Whether the bytes so far may be, or begin with, a prefix. */
+/** True if the bytes so far are the start of the prefix, or begin with it. */
 function mayBegin(bytes: Buffer, prefix: Buffer): boolean {
   const size = Math.min(bytes.length, prefix.length);
   return bytes.subarray(0, size).equals(prefix.subarray(0, size));
@@ -107,7 +107,7 @@ function mayBegin(bytes: Buffer, prefix: Buffer): boolean {
 /**
  * Reads the header at the beginning of a connection.
  * @returns undefined while more bytes are needed
- * @throws {InvalidProxyHeader} as soon as the bytes cannot be one
+ * @throws {InvalidProxyHeader} as soon as the bytes cannot be a header
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeader | undefined {
   if (mayBegin(bytes, firstPrefix)) return readFirst(bytes);

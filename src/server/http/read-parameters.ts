@@ -5,14 +5,14 @@ import { ApiError } from '../../base/errors.ts';
 import { groupBy } from '../../base/group-by.ts';
 import { LimitReached } from '../limit.ts';
 
-/** Named values as a request carries them: text, lists of texts where a name came twice, or any JSON value. */
+/** Named values of a request: strings, lists of strings for repeated names, or any JSON values. */
 export type Parameters = Readonly<Record<string, unknown>>;
 
 function refuse(message: string): ApiError {
   return new ApiError(400, 'BadRequest', message);
 }
 
-/** Pairs as an object; a name that comes twice has a list. */
+/** Converts pairs to an object; a repeated name gets a list. */
 export function collectPairs(pairs: Iterable<readonly [string, unknown]>): Parameters {
   const lists = [...groupBy(pairs, ([name]) => name)].map(([name, group]) => [name, group.map(([, value]) => value)] as const);
   return Object.fromEntries(lists.map(([name, list]) => [name, list.length === 1 ? list[0] : list]));
@@ -66,7 +66,7 @@ async function readBody(request: Request, service: ServiceName, bodyLimit: numbe
   }
 }
 
-/** A request whose body is read, so that it can be read again. @throws {ApiError} 413. */
+/** Reads the body of a request into memory, so that it can be read again. @throws {ApiError} 413. */
 export async function bufferBody(request: Request, service: ServiceName, bodyLimit: number): Promise<Request> {
   return { ...request, body: await readBody(request, service, bodyLimit) };
 }
@@ -80,8 +80,8 @@ function checkEncoding({ 'content-encoding': encoding = 'identity', 'content-typ
 }
 
 /**
- * The parameters in a request's body: JSON, urlencoded or multipart/form-data (compute specification, section 1).
- * @param bodyLimit bytes
+ * Reads the parameters in a request's body: JSON, urlencoded or multipart/form-data (compute specification, section 1).
+ * @param bodyLimit maximum size in bytes
  * @throws {ApiError} 400 `BadRequest`, 413, 415 `UnsupportedMediaType`.
  */
 export async function readBodyParameters(request: Request, service: ServiceName, bodyLimit: number): Promise<Parameters> {

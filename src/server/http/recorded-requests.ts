@@ -8,20 +8,20 @@ import type { Connection } from './handler.ts';
 import { showAddress } from './request-log.ts';
 
 /**
- * What a service remembers of a request: one object of what is there anyway, so that it costs next to nothing; words are made when somebody asks.
- * It holds neither bodies, connections nor rows of the database: what is held on to is what the garbage collector has to move.
+ * The record of a request: one object of values that exist anyway, so that it costs next to nothing; text is formatted when it is
+ * requested. The record holds no bodies, connections or database rows: everything it references has to be moved by the garbage collector.
  */
 interface Remembered {
   readonly at: number;
   readonly service: ServiceName;
   readonly method: string;
   readonly target: string;
-  /** None of a request that was refused for its size, so that memory has a bound: the limits of target and headers for each request. */
+  /** Empty for a request that was rejected for its size, so that memory is bounded by the limits of target and headers for each request. */
   readonly headers: Headers;
   readonly hasBody: boolean;
   readonly remoteAddress: Connection['remoteAddress'];
   readonly operation: Operation | undefined;
-  /** As `showCaller` writes it. */
+  /** In the format of `showCaller`. */
   readonly caller: string;
   readonly requestId: string;
   readonly status: number;
@@ -33,14 +33,14 @@ interface Remembered {
 /** The latest requests of both services. */
 export interface RequestMemory {
   add(request: Remembered): void;
-  /** @param after the number of a request: only later ones @param urls of the services, for curl */
+  /** @param after list only requests with a higher number @param urls of the services, for curl commands */
   list(after: number, failedOnly: boolean, urls: Readonly<Record<ServiceName, string>>): { requests: RecordedRequest[]; latest: number };
 }
 
-/** Most requests that are remembered. */
+/** Maximum number of recorded requests. */
 const mostRequests = 1000;
 
-/** Headers that curl makes itself. */
+/** Headers that curl sets itself. */
 const ownHeaders = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'expect']);
 
 function writeCurl({ method, target, headers, service, hasBody }: Remembered, urls: Readonly<Record<ServiceName, string>>): string {
@@ -71,7 +71,7 @@ function show(id: number, remembered: Remembered, urls: Readonly<Record<ServiceN
   };
 }
 
-/** The beginning of a long target, as a text of its own: a part of another text would hold on to all of it. */
+/** The beginning of a long target, copied: a substring would keep the whole target in memory. */
 function shorten(target: string): string {
   return Buffer.from(target.slice(0, 1024)).toString();
 }

@@ -1,4 +1,4 @@
-/** Parameters whose values let somebody in: with the signature of a pre-signed URL, whoever reads it can use it. */
+/** Parameters whose values grant access: whoever reads the signature of a pre-signed URL can use it. */
 const secrets: ReadonlySet<string> = new Set(['signature', 'password', 'password_confirmation']);
 
 function isSecret(name: string): boolean {
@@ -14,7 +14,10 @@ function redactPair(pair: string): string {
   return value.length > 0 && isSecret(name) ? `${name}=...` : pair;
 }
 
-/** A request target for the log, without secrets, however their names are encoded. Bytes that a terminal may obey are percent-encoded. */
+/**
+ * A request target for the log, without secrets, however their names are encoded. Bytes that a terminal could interpret are
+ * percent-encoded.
+ */
 export function redactTarget(target: string): string {
   const shown = target.replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent);
   const mark = shown.indexOf('?');

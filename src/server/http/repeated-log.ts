@@ -2,9 +2,9 @@
 const defaultPeriod = 10_000;
 
 /**
- * Makes a function that counts events of one kind, which a client can cause as often as it likes, and logs the count at most once in a
- * period: the log stays readable, and its size does not depend on who attacks.
- * @param describe the line for so many events
+ * Creates a function that counts events of one kind, which clients can cause as often as they like, and logs the count at most once per
+ * period: the log stays readable, and an attacker cannot make it grow.
+ * @param describe formats the line for this many events
  */
 export function createRepeatedLog(log: (line: string) => void, describe: (count: number) => string, period = defaultPeriod): () => void {
   let count = 0;

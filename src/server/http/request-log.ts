@@ -5,19 +5,19 @@ import type { Caller, Connection } from './handler.ts';
 import { redactTarget } from './redact-target.ts';
 import { createRepeatedLog } from './repeated-log.ts';
 
-/** Most characters of a target in the log. */
+/** Maximum length of a target in the log, in characters. */
 const targetLimit = 1024;
 
-/** Refusals of anonymous callers that are logged one by one in a period; the others are counted. */
+/** Number of rejected anonymous requests that are logged individually per period; further ones are counted. */
 const anonymousLines = 20;
 const period = 10_000;
 
-/** The remote address; IPv4 addresses that come in over an IPv6 socket as IPv4. */
+/** The remote address; IPv4-mapped IPv6 addresses are shown as IPv4. */
 export function showAddress({ remoteAddress }: Pick<Connection, 'remoteAddress'>): string {
   return remoteAddress.replace(/^::ffff:(?=\d+\.)/u, '');
 }
 
-/** A target without secrets, cut where it is long. */
+/** A target without secrets, truncated if it is long. */
 export function showTarget(target: string): string {
   const shown = redactTarget(target);
   return shown.length > targetLimit ? `${shown.slice(0, targetLimit)}...` : shown;
@@ -29,12 +29,12 @@ export function showCaller(caller: Caller | undefined): string {
   return caller.kind === 'user' ? `${caller.account.login}/${caller.user.login}` : caller.account.login;
 }
 
-/** What the log says of a request beside its first line. */
+/** What the log shows of a request in addition to its first line. */
 type Logged = Pick<Exchange, 'requestId' | 'connection' | 'caller' | 'limit'>;
 
 /**
- * Makes the function that logs requests: service, method, target, status, request id, caller, address. Who has no valid signature cannot
- * fill the log: in each period some of their refusals are logged, the others are counted.
+ * Creates the function that logs requests: service, method, target, status, request id, caller, address. Callers without a valid signature
+ * cannot fill the log: in each period some of their rejected requests are logged, and the rest are counted.
  */
 export function createRequestLog(
   service: ServiceName,
@@ -43,7 +43,7 @@ export function createRequestLog(
   let [begun, lines] = [0, 0];
   const count = createRepeatedLog(log, (refusals) => `${service} ${refusals} more requests without a valid signature were refused`, period);
 
-  /** True when a refusal is one too many for its period. */
+  /** True if the limit of lines for this period is exceeded. */
   function isTooMany(): boolean {
     const now = performance.now();
     if (now - begun > period) [begun, lines] = [now, 0];

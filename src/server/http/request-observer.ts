@@ -3,27 +3,27 @@ import type { Exchange } from './exchange.ts';
 import type { Caller } from './handler.ts';
 import { showAddress, showTarget } from './request-log.ts';
 
-/** A request whose response was sent, or whose client is gone. Nothing in it is secret. */
+/** A request whose response has been sent, or whose client has disconnected. Contains no secrets. */
 export interface FinishedRequest {
   readonly requestId: string;
   readonly service: ServiceName;
-  /** Action of the operation; undefined where the request named none or was refused before that was known. */
+  /** Action of the operation; undefined if the request named none, or was rejected before the operation was known. */
   readonly operation: string | undefined;
   readonly method: string;
-  /** Path and query as sent, without the values of secret parameters, cut where it is long. */
+  /** Path and query as sent, without the values of secret parameters, truncated if long. */
   readonly path: string;
-  /** 0 when the connection was closed instead of a response. */
+  /** 0 if the connection was closed instead of a response. */
   readonly status: number;
-  /** Code of the error in the response. */
+  /** Error code of the response. */
   readonly code: string | undefined;
-  /** Name of the limit that refused the request. */
+  /** Name of the limit that the request exceeded. */
   readonly limit: string | undefined;
   /** Milliseconds from the headers of the request to the last byte of the response. */
   readonly ms: number;
-  /** Bytes of the bodies. */
+  /** Size of the bodies in bytes. */
   readonly bytesIn: number;
   readonly bytesOut: number;
-  /** True when the client went away before it had the whole response. */
+  /** True if the client disconnected before it had the whole response. */
   readonly aborted: boolean;
   readonly address: string;
   readonly account: string | undefined;
@@ -31,7 +31,7 @@ export interface FinishedRequest {
   readonly user: string | undefined;
 }
 
-/** Is told of every request of a service. */
+/** Receives every request of a service. */
 export interface RequestObserver {
   begun(service: ServiceName): void;
   ended(request: FinishedRequest): void;
@@ -42,7 +42,7 @@ function nameCaller(caller: Caller | undefined): Pick<FinishedRequest, 'account'
   return { account: caller.account.login, user: caller.kind === 'user' ? caller.user.login : undefined };
 }
 
-/** Tells an observer of a request as soon as its client has the response or is gone. @param started of the clock of `performance` */
+/** Notifies an observer when the client has the response or has disconnected. @param started by the clock of `performance` */
 export function observeEnd(observer: RequestObserver, service: ServiceName, exchange: Exchange, status: number, started: number): void {
   const { request, connection, requestId, caller, limit, operation, refusal } = exchange;
   const tell = (): void => {

@@ -7,7 +7,7 @@ import { LimitReached } from '../limit.ts';
 import { Answer } from './handler.ts';
 import { MethodNotAllowed } from './match.ts';
 
-/** Records are sent in pieces of about this many characters: one piece a record would cost more than the record. */
+/** Records are sent in chunks of about this many characters: one chunk per record would cost more than the record. */
 const pieceSize = 64 * 1024;
 
 function writeJson(status: number, value: unknown, headers: Headers = {}): Reply {
@@ -24,7 +24,7 @@ function writeJson(status: number, value: unknown, headers: Headers = {}): Reply
   };
 }
 
-/** Records that somebody has written already: UTF-8, one JSON a line. */
+/** Records that are already serialised: UTF-8, one JSON value per line. */
 export class WrittenRecords<T> implements AsyncIterable<T> {
   readonly bytes: Uint8Array;
 
@@ -37,7 +37,7 @@ export class WrittenRecords<T> implements AsyncIterable<T> {
   }
 }
 
-/** Lines of text or JSON as a body. */
+/** Joins records into a body, one line each. */
 export async function* joinLines<T>(records: AsyncIterable<T>, write: (record: T) => string): ByteStream & AsyncGenerator<Uint8Array> {
   let text = '';
   for await (const record of records) {
@@ -49,13 +49,12 @@ export async function* joinLines<T>(records: AsyncIterable<T>, write: (record: T
   if (text !== '') yield Buffer.from(text);
 }
 
-/** A reply without a body. */
 export function writeEmpty(status: number, headers: Headers = {}): Reply {
   const length = status === 204 || status === 304 ? {} : { 'content-length': '0' };
   return { status, headers: { ...length, ...headers }, body: streamOf() };
 }
 
-/** A handler's result as a reply. */
+/** Converts a handler's result to a response. */
 export function writeResult(operation: Operation, result: unknown): Reply {
   const answer = result instanceof Answer ? result : new Answer(result);
   const value: unknown = answer.value;
@@ -83,12 +82,15 @@ export function writeResult(operation: Operation, result: unknown): Reply {
   }
 }
 
-/** Most characters of input that a message repeats: of a path as many as a name may have, of anything else enough to recognise it. */
+/**
+ * Maximum characters of input that a message repeats: for a path the maximum length of a name, otherwise enough to recognise the input; and
+ * the maximum length of a message.
+ */
 const inputLimit = 100;
 const pathLimit = 1024;
 const messageLimit = 2000;
 
-/** A message whose long words and quotations, which are input, are cut. */
+/** Truncates long words and quotations of a message, which come from input. */
 function cutInput(message: string): string {
   const cut = message.slice(0, 1_000_000).replaceAll(/"[^"]*"|[^\s"]+/gu, (input) => {
     const limit = input.startsWith('/') ? pathLimit : inputLimit;
@@ -97,7 +99,7 @@ function cutInput(message: string): string {
   return cut.length > messageLimit ? `${cut.slice(0, messageLimit)}...` : cut;
 }
 
-/** Refusal of a request that cannot be served just now, and can be repeated. */
+/** The error for a request that cannot be served at the moment and may be retried. */
 export class ServiceUnavailable extends ApiError {
   /** Seconds. */
   readonly retryAfter = 1;
@@ -107,7 +109,7 @@ export class ServiceUnavailable extends ApiError {
   }
 }
 
-/** A refusal as a reply: `{code, message}`, and what some errors add. */
+/** Converts an error to a response: `{code, message}`, and the extra fields or headers of some errors. */
 export function writeError(error: ApiError): Reply {
   const { status, code } = error;
   const message = cutInput(error.message);
@@ -118,18 +120,17 @@ export function writeError(error: ApiError): Reply {
   return writeJson(status, { code, message, ...(errors.length > 0 && { errors }) }, { ...allow, ...again });
 }
 
-/** The same reply with further headers. */
 export function addHeaders(reply: Reply, headers: Headers): Reply {
   return { ...reply, headers: { ...reply.headers, ...headers } };
 }
 
-/** Frees what a body that nobody will read holds, an open file for one. */
+/** Releases the resources of a body that will not be read, such as an open file. */
 export function discardBody(body: ByteStream): void {
   if (body instanceof Readable) body.destroy();
   else void body[Symbol.asyncIterator]().return?.();
 }
 
-/** The same reply without its body, for HEAD. */
+/** The response without its body, for HEAD. */
 export function dropBody(reply: Reply): Reply {
   discardBody(reply.body);
   return { ...reply, body: streamOf() };

@@ -39,41 +39,41 @@ import { parseTarget, type Target } from './target.ts';
 import { createThrottle } from './throttle.ts';
 import { validate } from './validate.ts';
 
-/** One of the two services, as a function; a socket is one way to reach it. It throws nothing but `ConnectionClosed`. */
+/** One of the two services as a function; a socket is one way to reach it. It throws nothing but `ConnectionClosed`. */
 export type Service = (request: Request, connection: Connection) => Promise<Reply>;
 
-/** What a service consists of. */
+/** Configuration of a service. */
 export interface ServiceOptions<T extends Operations> {
   readonly service: ServiceName;
   readonly operations: T;
   readonly handlers: Handlers<T>;
   readonly store: Store;
-  /** Name of the datacenter, shown in a header of every compute reply. */
+  /** Name of the datacenter, sent in a header of every compute response. */
   readonly datacenter: string;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
-  /** The clock that dates of requests are compared with, and that the services' own dates are of; `now` when absent. */
+  /** The clock with which dates of requests are compared and which dates responses; `now` if absent. */
   readonly requestTime?: () => number;
-  /** Takes a line for each request, and the details of internal errors. */
+  /** Receives a line for each request, and the details of internal errors. */
   readonly log?: (line: string) => void;
   readonly settings?: ServiceSettings;
-  /** Remembers requests, for who controls the service. */
+  /** Records requests for the control interface. */
   readonly memory?: RequestMemory;
-  /** Is told of every request, in place of the lines in the log. */
+  /** Receives every request, and replaces the lines in the log. */
   readonly observer?: RequestObserver | undefined;
-  /** Why the request that has just begun cannot be served, whatever it is. */
+  /** The error that every request gets at the moment, if there is one. */
   readonly refusal?: (() => ApiError | undefined) | undefined;
-  /** Storage: what is at a path below an account. */
+  /** Storage: the type of the entry at a path below an account. */
   readonly entryAt?: (store: Store, login: string, path: string) => Promise<EntryRow['type'] | undefined>;
-  /** Storage: where the entry is that a path names, and its directory; undefined for a path that has none. */
+  /** Storage: the place of the entry that a path names, and of its directory; undefined for a path without an entry. */
   readonly placeAt?: (inputs: Match['inputs']) => Pick<EntryAhead, 'place' | 'above'> | undefined;
-  /** Storage: throws 404 when the account has no multipart upload of the id in a path. */
+  /** Storage: throws 404 if the account has no multipart upload with the id in the path. */
   readonly assertUpload?: (store: Store, account: AccountRow, inputs: Match['inputs']) => Promise<void>;
-  /** Storage: answers `OPTIONS`, which browsers send before a request of a page of another origin, without a signature. */
+  /** Storage: handles `OPTIONS`, which browsers send unsigned before a cross-origin request. */
   readonly answerPreflight?: (store: Store, login: string, path: string, headers: Headers) => Promise<Reply>;
 }
 
-/** Compute replies are JSON only; storage replies are what was stored, which the handler compares. */
+/** Compute responses are always JSON; storage responses have the stored type, which the handler checks. */
 function checkAccept({ accept }: Headers): void {
   if (accept === undefined || accept.trim() === '') return;
   const types = accept.split(',').map((type) => type.trim().toLowerCase());
@@ -81,7 +81,7 @@ function checkAccept({ accept }: Headers): void {
   if (!accepts) throw new ApiError(406, 'NotAcceptable', `replies are application/json, which Accept: ${accept} excludes`);
 }
 
-/** The account that the path names; the caller's own where it names none, or `my`. */
+/** The account that the path names; the caller's own if it names none, or `my`. */
 async function resolveAccount(
   service: ServiceName,
   store: Store,
@@ -93,14 +93,14 @@ async function resolveAccount(
   const account = login === undefined ? undefined : await findAccount(store.db, service, login);
   const missing = caller.kind === 'anonymous' ? path : `the account ${login ?? ''}`;
   if (account === undefined) throw new ApiError(404, 'ResourceNotFound', `${missing} does not exist`);
-  // Before anything of it is looked up.
+  // Before anything in the account is looked up.
   assertEnabled(account);
   return account;
 }
 
 /**
- * The operation of a compute request whose body has the parameter that selects it, and the request with the body as it was read.
- * @throws {ApiError} 409 for a parameter that is required and stands nowhere, or has none of its values.
+ * Finds the operation of a compute request whose body has the selecting parameter, and returns the request with its buffered body.
+ * @throws {ApiError} 409 if the required parameter is missing or has an unknown value.
  */
 async function selectByBody(
   match: ReturnType<typeof createMatcher>,
@@ -120,7 +120,7 @@ async function selectByBody(
   return { matches: match(request.method, { ...target, query }, request.headers), request: buffered };
 }
 
-/** Which operation it is, when that depends on what the path stands for in the store. */
+/** Finds the operation if it depends on the type of the entry at the path. */
 async function resolveEntry<T extends Operations>(
   { store, entryAt }: ServiceOptions<T>,
   matches: Matches,
@@ -132,12 +132,12 @@ async function resolveEntry<T extends Operations>(
   return chooseByEntry(matches, ahead?.found?.entry?.type ?? (await entryAt(store, account.login, inputs['path'] ?? '')));
 }
 
-/** The login that the path of a request names; what is to be tagged is named with its account in front. */
+/** The login that the path of a request names; the path of a resource to be tagged begins with it. */
 function nameAccount({ inputs }: Match): string | undefined {
   return inputs['account'] ?? inputs['resource']?.split('/', 1)[0];
 }
 
-/** Who asks for what, as rules look at it. */
+/** The attempt that rules are evaluated against. */
 function beginAttempt<T extends Operations>(
   { service, store, datacenter, now = Date.now, settings }: ServiceOptions<T>,
   { request, connection }: Exchange,
@@ -162,16 +162,16 @@ function findHandler<T extends Operations>({ handlers }: ServiceOptions<T>, { na
   throw new Error(`no handler for ${name}`);
 }
 
-/** What a service makes once and uses for every request. */
+/** Objects that a service creates once and uses for every request. */
 interface Tools {
   readonly match: ReturnType<typeof createMatcher>;
-  /** Throws for a caller, an account or an address, that sends too many requests. */
+  /** Throws if a caller (an account or an address) sends too many requests. */
   readonly admit: (caller: string) => void;
-  /** Throws for an account that sends more than it may to both services. */
+  /** Throws if an account exceeds its rate over both services. */
   readonly admitAccount: AdmitAccount;
 }
 
-/** The order of work on every request: match, authenticate, authorise, validate, handler, reply. */
+/** The steps of every request, in order: match, authenticate, authorise, validate, call the handler, respond. */
 async function answer<T extends Operations>(
   options: ServiceOptions<T>,
   { match, admit, admitAccount }: Tools,
@@ -204,7 +204,7 @@ async function answer<T extends Operations>(
     admit(caller.account.id);
     await admitAccount(service, caller.account);
   }
-  // Before anything is looked up: the refusal says nothing of what is there.
+  // Before anything is looked up: the error does not reveal what exists.
   if (caller.kind === 'anonymous' && !readsPublic(matches.candidates[0])) throw createAnonymousError(target.path);
   const { selector } = matches;
   if (selector !== undefined) ({ matches, request } = await selectByBody(match, target, request, { matches, selector, settings }));
@@ -249,7 +249,7 @@ async function answer<T extends Operations>(
   return addHeaders(writeResult(operation, answered.result), answered.headers);
 }
 
-/** Any error as a refusal; what nobody foresaw is logged and shown without its details. */
+/** Converts any error to an `ApiError`; unexpected errors are logged, and reported without details. */
 function explainFailure(error: unknown, requestId: string, log: (line: string) => void): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof Error && 'code' in error && error.code === 'ECONNRESET')
@@ -263,7 +263,7 @@ function explainFailure(error: unknown, requestId: string, log: (line: string) =
   return new ApiError(500, 'InternalError', `an internal error occurred; the log of the service has more under ${requestId}`);
 }
 
-/** What a request without a valid signature is answered: the error, or that its address sends too many. */
+/** The error for a request without a valid signature: the original one, or that its address sends too many requests. */
 function throttleStranger(admit: Tools['admit'], connection: Connection, error: unknown): unknown {
   try {
     admit(showAddress(connection));
@@ -273,7 +273,7 @@ function throttleStranger(admit: Tools['admit'], connection: Connection, error: 
   }
 }
 
-/** Keeps what is known of a request for who controls the service. */
+/** Records a request for the control interface. */
 function remember<T extends Operations>(
   { memory, service, now = Date.now }: ServiceOptions<T>,
   exchange: Exchange,
@@ -301,7 +301,7 @@ function remember<T extends Operations>(
   });
 }
 
-/** Makes a service of its operations and their handlers. */
+/** Creates a service from its operations and their handlers. */
 export function createService<T extends Operations>(options: ServiceOptions<T>): Service {
   const { service, observer, log = () => undefined } = options;
   const { throttle, latency = 0 } = options.settings ?? {};

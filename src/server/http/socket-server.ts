@@ -18,7 +18,7 @@ import type { Service } from './serve.ts';
 import type { ServiceSettings } from '../settings.ts';
 import { flush, writeReply } from './write-reply.ts';
 
-/** What to listen with. */
+/** Options of a listener. */
 export interface ListenOptions {
   readonly handle: Service;
   /** Certificate and key, PEM; plain HTTP without them. */
@@ -26,13 +26,13 @@ export interface ListenOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** True when plain HTTP is to be treated as if TLS protected it. */
+  /** True if plain HTTP is treated as if TLS protected it. */
   readonly trusted?: boolean;
   readonly log: (line: string) => void;
-  /** Shared by all listeners of the process; one of its own when absent. */
+  /** Shared by all listeners of the process; if absent, the listener has its own. */
   readonly pool?: ConnectionPool | undefined;
   readonly settings?: ServiceSettings | undefined;
-  /** True for addresses of balancers, which tell the client's address in a PROXY header; no address when absent. */
+  /** True for addresses of load balancers, which send the client's address in a PROXY header; if absent, there are none. */
   readonly isBalancer?: ((address: string) => boolean) | undefined;
 }
 
@@ -44,28 +44,28 @@ const serverOptions: ServerOptions = {
   keepAlive: true,
   keepAliveTimeout: keepAliveTime,
   headersTimeout: 30_000,
-  // How often that is looked at.
+  // How often the timeouts are checked.
   connectionsCheckingInterval: 5000,
-  // Bodies may take as long as they keep coming; a pause is noticed where they are read.
+  // Bodies may take any time as long as data arrives; pauses are detected where bodies are read.
   requestTimeout: 0,
   highWaterMark: largePieces,
 };
 
-/** Options of a server that reads twice the bytes that may come: what is too long is refused by the name of its limit. */
+/** Options of a server that reads up to twice the permitted bytes, so that longer headers get an error that names the limit. */
 function limitHeads(settings: ServiceSettings): ServerOptions {
   return { ...serverOptions, maxHeaderSize: 2 * (limitOf(settings, 'targetBytes') + limitOf(settings, 'headerBytes')) };
 }
 
-/** What a listener knows of the connections to it. */
+/** The connections of a listener. */
 interface Connections {
-  /** By the socket that requests come from: over TLS, the one of the decrypted side. */
+  /** By the socket that requests come from: for TLS, the decrypted side. */
   readonly http: WeakMap<Socket, HttpConnection>;
   readonly open: Set<PooledConnection>;
-  /** True when each response is to be the last one of its connection. */
+  /** True if each response is to be the last one of its connection. */
   isDraining: boolean;
 }
 
-/** Whether TLS protects a connection: a port of TLS also takes plain HTTP. */
+/** True if TLS protects a connection; a TLS port also accepts plain HTTP. */
 function isEncrypted(socket: Socket): boolean {
   return socket instanceof TLSSocket;
 }
@@ -94,7 +94,7 @@ function createHandler({ handle, trusted = false, log, settings = {} }: ListenOp
       if (reply !== undefined) discardBody(reply.body);
       if (response.destroyed) return;
       if (error instanceof ConnectionClosed) await flush(response);
-      // The head is gone: a broken connection is the only way left to say that the body is not whole.
+      // The headers have been sent: breaking the connection is the only way left to signal that the body is incomplete.
       response.destroy();
       if (!(error instanceof ConnectionClosed))
         log(`reply to ${incoming.method ?? ''} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
@@ -102,7 +102,7 @@ function createHandler({ handle, trusted = false, log, settings = {} }: ListenOp
   };
   return (expects: boolean) =>
     (incoming: IncomingMessage, response: ServerResponse): void => {
-      // Without a listener an abrupt end of the connection would end the process.
+      // Without a listener, an abrupt end of the connection would end the process.
       incoming.on('error', () => undefined);
       response.on('error', () => undefined);
       const begin = (refusal = findFramingError(incoming, expects, settings)): void => void exchange(incoming, response, expects, refusal);
@@ -110,12 +110,12 @@ function createHandler({ handle, trusted = false, log, settings = {} }: ListenOp
     };
 }
 
-/** The same for both sides of TLS. */
+/** Identifies a connection by its peer, which is the same for both sides of TLS. */
 function describePeer({ remoteAddress = '', remotePort = 0 }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** Takes the connections of a server into the pool, and knows them from their beginning to their end. */
+/** Adds the connections of a server to the pool, and tracks them until they end. */
 function watchConnections(
   server: Server,
   pool: ConnectionPool,
@@ -154,17 +154,17 @@ function watchConnections(
   return Object.assign(connections, { takePlain });
 }
 
-/** A server, and what it knows of its connections. */
+/** A server and its connections. */
 export interface Watched {
   readonly server: Server;
-  /** What answers plain HTTP at a port of TLS; it does not listen. */
+  /** The server for plain HTTP on a TLS port; it does not listen itself. */
   readonly plain: Server | undefined;
   readonly connections: Connections;
-  /** Ends connections of balancers that have not told whose they are. */
+  /** Closes connections of load balancers that have not sent their header. */
   readonly endWaiting?: (() => void) | undefined;
 }
 
-/** A server for both kinds of HTTP at one port of TLS, or for plain HTTP; it does not listen yet. */
+/** Creates a server for HTTPS and plain HTTP on one TLS port, or for plain HTTP only; it does not listen yet. */
 export function createSocketServer(options: ListenOptions, pool: ConnectionPool): Watched {
   const { isBalancer, log, settings = {} } = options;
   const addresses: ClientAddresses = new WeakMap();
@@ -196,13 +196,13 @@ function createAnsweringServer(options: ListenOptions, pool: ConnectionPool, add
   );
   const connections = watchConnections(server, pool, addresses, options);
   for (const each of [server, plain]) answerRequests(each, options, connections);
-  // Its limits of time are kept from then on.
+  // From then on the server enforces its timeouts.
   server.once('listening', () => plain.emit('listening'));
   return { server, plain, connections };
 }
 
 function answerRequests(server: Server, options: ListenOptions, connections: Connections): void {
-  // All lines are read, so that too many are refused: Node.js drops those beyond its limit without a word.
+  // Reads all header lines, so that too many are an error: Node.js silently drops those beyond its limit.
   server.maxHeadersCount = 0;
   const handler = createHandler(options, connections);
   server.on('request', handler(false));
@@ -210,18 +210,18 @@ function answerRequests(server: Server, options: ListenOptions, connections: Con
   server.on('checkExpectation', handler(false));
   server.on('clientError', (error: Error, socket: Socket) => {
     const connection = connections.http.get(socket);
-    // Before the end of the handshake nothing can be answered, and an orderly end would wait for the client.
+    // Before the end of the handshake no response is possible, and an orderly end would wait for the client.
     if (connection === undefined) socket.destroy();
     else connection.refuse(error);
   });
 }
 
-/** Stops accepting, lets requests finish for up to `patience` milliseconds, then cuts them. */
+/** Stops accepting, lets requests finish for up to `patience` milliseconds, then destroys their connections. */
 export function closeServer({ server, plain, connections: { open }, endWaiting }: Watched, patience: number): Promise<void> {
   return new Promise((resolve) => {
     const destroyAll = (): void => open.forEach(({ socket }) => socket.destroy());
     const cut = setTimeout(destroyAll, patience);
-    // Connections fall idle one by one as their requests finish; nothing tells when.
+    // Connections become idle one by one as their requests finish, without an event.
     const sweep = setInterval(() => open.forEach(({ busy, socket }) => (busy ? undefined : socket.destroy())), 20);
     plain?.close();
     endWaiting?.();

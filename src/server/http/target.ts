@@ -1,9 +1,9 @@
 import type { ServiceName } from '../../api/operation.ts';
 import { ApiError } from '../../base/errors.ts';
 
-/** A request's target taken apart. */
+/** The parsed target of a request. */
 export interface Target {
-  /** Path as sent, without the query. */
+  /** The path as sent, without the query. */
   readonly path: string;
   /** Components of the path, percent-decoded; empty ones (duplicate and trailing slashes) are dropped. */
   readonly parts: readonly string[];
@@ -20,14 +20,14 @@ function decodePart(service: ServiceName, part: string): string {
     const decoded = decodeURIComponent(part);
     if (!decoded.includes('/') && !(service === 'compute' && decoded.includes('\0'))) return decoded;
   } catch {
-    // Reported below, as a slash in a name is.
+    // Reported below, like a slash in a name.
   }
   throw refusePath(service, part);
 }
 
 /**
- * Takes path and query of a request line apart.
- * @throws {ApiError} 400 when the path is not percent-encoded UTF-8, or has a NUL character, at which the database ends a text.
+ * Parses path and query of a request line.
+ * @throws {ApiError} 400 if the path is not percent-encoded UTF-8, or has a NUL character, at which the database ends a text.
  */
 export function parseTarget(service: ServiceName, target: string): Target {
   // Proxies may send the absolute form.

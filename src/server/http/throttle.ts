@@ -1,7 +1,7 @@
 import { ApiError } from '../../base/errors.ts';
 import { setNewest } from '../../base/newest.ts';
 
-/** Callers whose rate is remembered: those that have not asked for longest are forgotten, and begin anew. */
+/** Maximum number of callers whose rate is remembered: the one without requests for longest is forgotten, and starts anew. */
 const mostBuckets = 10_000;
 
 /** Tokens that were taken from a bucket. */
@@ -26,8 +26,9 @@ export function createBuckets(now: () => number): (caller: string, rate: number,
 }
 
 /**
- * Makes the function that lets `rate` requests a second of each caller pass, that many at once, and throws 420 `RequestThrottled` for more.
- * A caller is an account, or the address that requests without a valid signature come from: nobody uses up what others may send.
+ * Creates the function that admits `rate` requests per second of each caller, with bursts of the same number, and throws 420
+ * `RequestThrottled` for more. A caller is an account, or the address of requests without a valid signature: no caller can use up the rate
+ * of another.
  */
 export function createThrottle(rate: number | undefined): (caller: string) => void {
   if (rate === undefined) return () => undefined;

@@ -3,20 +3,20 @@ import { readFile } from 'node:fs/promises';
 import { LocalError } from '../../base/errors.ts';
 import { prepareTls } from './certificates.ts';
 
-/** Where certificate and key come from: files in PEM, or a folder where both are made. */
+/** Where certificate and key come from: PEM files, or a folder in which both are created. */
 export type TlsPlace = { readonly certificate: string; readonly key: string } | { readonly dir: string };
 
-/** A certificate that can be used now. */
+/** A certificate that is valid now. */
 export interface TlsPair {
   readonly certificate: string;
   readonly key: string;
-  /** Certificate of the authority to trust, where it was made here. */
+  /** Certificate file of the authority that clients have to trust, if it was created here. */
   readonly caFile?: string;
-  /** When the certificate ends, milliseconds since the epoch. */
+  /** When the certificate expires, milliseconds since the epoch. */
   readonly end: number;
 }
 
-/** Milliseconds after which the files are looked at again. */
+/** Milliseconds between two reads of the files. */
 const usualPeriod = 5000;
 
 async function readPem(file: string): Promise<string> {
@@ -37,8 +37,8 @@ function parse<T>(name: string, read: () => T): T {
 
 /**
  * Reads certificate and key.
- * @param names that a certificate which is made here must be good for
- * @throws {LocalError} when they cannot be read, do not belong together, or the certificate has ended
+ * @param names for which a certificate that is created here must be valid
+ * @throws {LocalError} when they cannot be read, do not belong together, or the certificate has expired
  */
 export async function readTls(place: TlsPlace, names: readonly string[], now: number): Promise<TlsPair> {
   const made = 'dir' in place ? await prepareTls(place.dir, names, now) : undefined;
@@ -53,17 +53,18 @@ export async function readTls(place: TlsPlace, names: readonly string[], now: nu
   return { certificate, key, end, ...(made !== undefined && { caFile: made.caFile }) };
 }
 
-/** A pair that follows its files. */
+/** A certificate and key that follow the changes of their files. */
 export interface TlsSource {
   current(): TlsPair;
-  /** Looks at the files now. */
+  /** Reads the files immediately. */
   reload(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Reads a pair again and again, and hands on each new one. One that cannot be used changes nothing but the log, which names each once.
- * @param use begins to use a pair; what it throws counts as a pair that cannot be used
+ * Reads a certificate and key periodically, and passes each new pair on. A pair that cannot be used is only logged; the same problem is
+ * logged once.
+ * @param use starts using a pair; if it throws, the pair cannot be used
  */
 export function followTls(
   read: () => Promise<TlsPair>,

@@ -63,7 +63,7 @@ function pickFields(operation: Operation, parameters: Parameters, headers: Heade
   return Object.fromEntries(present.map(({ name, field, value }) => [name, coerceField(operation, name, field, value)]));
 }
 
-/** A boolean that stands in the query without a value, `?membership` or `?membership=`, is true where it asks for more to be shown. */
+/** A boolean in the query without a value, `?membership` or `?membership=`, is true for a GET, where it asks to show more. */
 function readFlags({ method, fields }: Operation, query: Parameters): Parameters {
   if (method !== 'GET') return query;
   return Object.fromEntries(
@@ -82,7 +82,7 @@ async function hasContent({ body, headers }: Request): Promise<boolean> {
   return false;
 }
 
-/** @throws {ApiError} 400 `BadRequest` when something is created that has no content, and a body comes with it. */
+/** @throws {ApiError} 400 `BadRequest` when a request with a body creates something that has no content. */
 async function checkNoBody({ creates, body }: Operation, request: Request): Promise<void> {
   if (!creates || body !== 'none' || !(await hasContent(request))) return;
   throw new ApiError(400, 'BadRequest', 'a directory or a link has no content: send it without a body');
@@ -96,8 +96,9 @@ function passBody(operation: Operation, { body, headers }: Request): Record<stri
 }
 
 /**
- * The input of an operation, from path, query, body and headers, in the forms of its API version. What stands in the path is never overridden.
- * @throws {ApiError} naming all missing fields at once, or the first one whose value does not fit.
+ * Collects the input of an operation from path, query, body and headers, in the form of its API version. Inputs of the path are never
+ * overridden.
+ * @throws {ApiError} for all missing fields together, or for the first one whose value does not fit.
  */
 export async function validate(
   { operation, inputs }: Match,

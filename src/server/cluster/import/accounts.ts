@@ -7,12 +7,12 @@ import { skip } from '../../store/skip.ts';
 import type { Store } from '../../store/store.ts';
 import { noteOperator } from '../note-operator.ts';
 
-/** Accounts with everything of them that is neither an image nor in the object storage. */
+/** Imports accounts with everything that belongs to them except images and the object storage. */
 
-/** Rows in one statement. */
+/** Rows per statement. */
 const batchSize = 500;
 
-/** Tables that are copied as they are, in an order in which each row finds what it refers to, with the order of their rows. */
+/** Tables that are copied unchanged, each after the tables it refers to, with the column that orders their rows. */
 const tables = [
   ['networks', 'id'],
   ['packages', 'id'],
@@ -27,7 +27,7 @@ const tables = [
   ['machines', 'id'],
 ] as const satisfies readonly (readonly [keyof Schema, string])[];
 
-/** Tables whose rows may be there before: they belong to the cloud, and have the same ids everywhere. */
+/** Tables whose rows may already exist: they belong to the cloud, and have the same ids everywhere. */
 const shared = new Set<string>(['networks', 'packages']);
 
 type Row = Readonly<Record<string, unknown>>;
@@ -51,7 +51,7 @@ export async function listAccounts(db: Kysely<Schema>): Promise<AccountRow[]> {
   return accounts;
 }
 
-/** @throws {UsageError} when accounts have the same logins or ids, unless they were begun by an import of the same data */
+/** @throws {UsageError} when accounts have the same logins or ids, unless an earlier import of the same data created them */
 function assertOwn(accounts: readonly AccountRow[], there: readonly AccountRow[]): void {
   const isOwn = ({ id, login, status }: AccountRow): boolean =>
     status === 'importing' && accounts.some((account) => account.id === id && account.login === login);
@@ -77,9 +77,9 @@ function explain(error: unknown): unknown {
 }
 
 /**
- * Makes the accounts of a data directory, which nobody can use until the import is over; finds those that an earlier run has made.
- * @returns whether an earlier run had made them
- * @throws {UsageError} when there are others of the same login or id
+ * Creates the accounts of a data directory, which nobody can use until the import is complete, or finds those that an earlier run created.
+ * @returns true if an earlier run created them
+ * @throws {UsageError} when other accounts have the same login or id
  */
 export async function beginAccounts(from: Store, to: Store, accounts: readonly AccountRow[]): Promise<boolean> {
   const [ids, logins] = [accounts.map(({ id }) => id), accounts.map(({ login }) => login)];
@@ -106,7 +106,7 @@ export async function beginAccounts(from: Store, to: Store, accounts: readonly A
   }
 }
 
-/** From here on the accounts are used. */
+/** Makes imported accounts usable. */
 export async function enableAccounts(to: Store, accounts: readonly AccountRow[]): Promise<void> {
   await to.write(async (transaction) => {
     for (const { id, login, status } of accounts) {
@@ -116,13 +116,12 @@ export async function enableAccounts(to: Store, accounts: readonly AccountRow[])
   });
 }
 
-/** Tables of accounts, whose rows are compared by number. */
+/** Tables of accounts that are verified by their number of rows. */
 const counted = ['users', 'keys', 'policies', 'roles', 'role_tags'] as const;
 
-/** How many rows of each kind accounts have. */
+/** Number of rows of accounts in each table. */
 export type AccountCounts = Readonly<Record<(typeof counted)[number], number>>;
 
-/** Counts what accounts have. */
 export async function countParts(db: Kysely<Schema>, accounts: readonly AccountRow[]): Promise<AccountCounts> {
   const ids = accounts.map(({ id }) => id);
   const counts: Partial<Record<keyof AccountCounts, number>> = {};

@@ -11,9 +11,9 @@ import type { EntryRow, Schema } from '../../store/schema.ts';
 import { skip } from '../../store/skip.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The entries of the object storage with their contents: links share one. */
+/** Imports the entries of the object storage with their contents; links share a content. */
 
-/** Entries in one transaction, and contents that are copied at once. */
+/** Entries per transaction, and contents that are copied concurrently. */
 const batchSize = 200;
 const copiesAtOnce = 8;
 
@@ -21,17 +21,17 @@ const copiesAtOnce = 8;
 export interface EntryCopy {
   readonly from: Store;
   readonly to: Store;
-  /** Contents of images, in the cluster, by those in the data directory. */
+  /** Contents of images: ids in the cluster by ids in the data directory. */
   readonly images: ReadonlyMap<string, string>;
-  /** Paths whose entries, with all below them, are left out. */
+  /** Paths that are left out, with all entries below them. */
   readonly leftOut: ReadonlySet<string>;
-  /** Told after each transaction: entries so far. */
+  /** Called after each transaction with the number of entries so far. */
   readonly onProgress: (entries: number) => void;
   readonly now: number;
   readonly signal: AbortSignal;
 }
 
-/** What there was. */
+/** Totals of the copied entries. */
 export interface CopiedEntries {
   readonly entries: number;
   readonly objects: number;
@@ -45,7 +45,7 @@ function pathOf({ parent, name }: Key): string {
   return parent === '' ? name : `${parent}/${name}`;
 }
 
-/** Whether an entry is left out: it is in one of the paths. */
+/** True if an entry is at or below one of the paths. */
 function isLeftOut({ parent, name }: Key, paths: ReadonlySet<string>): boolean {
   const [, login = '', root = '', id = ''] = pathOf({ parent, name }).split('/');
   return paths.has(`/${login}/${root}/${id}`);
@@ -66,7 +66,7 @@ async function findThere({ to: { db } }: EntryCopy, keys: readonly Key[]): Promi
   return new Map(rows.map((row) => [pathOf(row), row]));
 }
 
-/** @throws {LocalError} when an entry of an earlier run is not what it is now */
+/** @throws {LocalError} when an entry of an earlier run differs from the source */
 function assertSame(row: EntryRow, there: EntryRow): void {
   const columns = ['type', 'etag', 'size', 'md5', 'headers', 'role_tags'] as const;
   if (columns.every((column) => row[column] === there[column])) return;
@@ -76,7 +76,7 @@ function assertSame(row: EntryRow, there: EntryRow): void {
   });
 }
 
-/** The first entry that has a content: the others are links to it. */
+/** The first entry that has a content; the others are links to it. */
 async function findFirst({ from, leftOut }: EntryCopy, content: string): Promise<Key | undefined> {
   const rows = await from.db
     .selectFrom('entries')
@@ -95,7 +95,7 @@ function refuseDamaged(row: EntryRow, why: string, cause?: unknown): LocalError 
   });
 }
 
-/** Copies a content, and compares what was read with the record. @throws {LocalError} */
+/** Copies a content, and compares size and MD5 of what was read with the record. @throws {LocalError} */
 async function copyContent({ from, to, now }: EntryCopy, row: EntryRow & { content: string }): Promise<StoredBytes | RowBytes> {
   const { content, md5 } = row;
   const size = row.size ?? 0;
@@ -117,7 +117,7 @@ async function copyContent({ from, to, now }: EntryCopy, row: EntryRow & { conte
   }
 }
 
-/** Finds or copies the contents of objects, in their order, several at once. */
+/** Finds or copies the contents of objects, in their order, several concurrently. */
 async function copyContents(
   copy: EntryCopy,
   rows: readonly EntryRow[],
@@ -128,7 +128,7 @@ async function copyContents(
     if (content === null || of.has(content)) continue;
     const image = copy.images.get(content);
     const first = image === undefined ? await findFirst(copy, content) : undefined;
-    // Those of earlier batches and runs.
+    // Contents of earlier batches and runs.
     const there = first && (await findThere(copy, [first])).values().next().value;
     const known = image ?? there?.content ?? undefined;
     of.set(content, known ?? '');
@@ -150,7 +150,7 @@ async function insertEntries(transaction: Transaction<Schema>, rows: readonly En
   await countInParents(transaction, added, 1);
 }
 
-/** Copies the entries that are not there yet, all of them in one transaction. */
+/** Copies the entries that do not exist yet, in one transaction. */
 async function copyBatch(copy: EntryCopy, rows: readonly EntryRow[]): Promise<void> {
   const there = await findThere(copy, rows);
   for (const row of rows) {
@@ -168,9 +168,9 @@ async function copyBatch(copy: EntryCopy, rows: readonly EntryRow[]): Promise<vo
 }
 
 /**
- * Copies all entries but those that are left out, in the order of their paths, so that each finds its directory and each link its source.
- * Entries of earlier runs are compared and stay.
- * @throws {LocalError} when a content is not what its record says; {InterruptedError}
+ * Copies all entries that are not left out, in the order of their paths, so that each finds its directory and each link its source. Entries
+ * of earlier runs are compared and kept.
+ * @throws {LocalError} when a content differs from its record; {InterruptedError}
  */
 export async function copyEntries(copy: EntryCopy): Promise<CopiedEntries> {
   const total = { entries: 0, objects: 0, bytes: 0 };
@@ -189,7 +189,7 @@ export async function copyEntries(copy: EntryCopy): Promise<CopiedEntries> {
   }
 }
 
-/** What the entries of accounts amount to in a cluster. */
+/** Totals of the entries of accounts in a cluster. */
 export async function measureEntries({ db }: Store, logins: readonly string[]): Promise<CopiedEntries> {
   const total = { entries: 0, objects: 0, bytes: 0 };
   for (const login of logins) {

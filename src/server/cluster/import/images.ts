@@ -22,17 +22,17 @@ async function copyFile(from: Store, to: Store, { id, name, content, files }: Im
   });
 }
 
-/** What was found of images. */
+/** Result of copying images. */
 export interface CopiedImages {
-  /** Images that there were. */
+  /** Number of images in the data directory. */
   readonly images: number;
-  /** Contents in the cluster by those in the data directory. */
+  /** Contents: ids in the cluster by ids in the data directory. */
   readonly contents: ReadonlyMap<string, string>;
 }
 
 /**
- * Copies images with their files. Those of earlier runs stay, and so do those of the operator that the cluster has.
- * @throws {LocalError} when a file is not what its record says
+ * Copies images with their files. Images of earlier runs are kept, and so are images of the operator that the cluster already has.
+ * @throws {LocalError} when a file differs from its record
  */
 export async function copyImages(from: Store, to: Store): Promise<CopiedImages> {
   const rows = await from.db.selectFrom('images').selectAll().orderBy('id').execute();

@@ -9,30 +9,30 @@ import { copyImages } from './images.ts';
 import { copyRecords, countRecords, type CopiedRecords } from './jobs.ts';
 import { openSource } from './source.ts';
 
-/** What is brought where. */
+/** Source and target of an import. */
 export interface ImportOptions extends StoringOptions {
   readonly dataDir: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly signal: AbortSignal;
-  /** Told of each step. */
+  /** Receives a line about each step. */
   readonly note: (line: string) => void;
-  /** Told how many of how many entries are copied. */
+  /** Receives the number of copied entries and the total. */
   readonly onProgress: (entries: number, of: number) => void;
 }
 
-/** What was brought. */
+/** Result of an import. */
 export interface Imported extends AccountCounts, CopiedEntries, CopiedRecords {
   readonly accounts: readonly string[];
   readonly images: number;
-  /** Jobs that were not done. */
+  /** Number of jobs left out because they were still running. */
   readonly jobsLeftOut: number;
 }
 
-/** Connections of an import; its transactions come one after the other. */
+/** Database connections of an import; its transactions run one after the other. */
 const connections = 4;
 
-/** The directories of jobs that are not done, which are left out, each with a line. */
+/** Finds the directories of running jobs, which are left out, and reports each. */
 async function findLeftOut(from: Store, note: ImportOptions['note']): Promise<Set<string>> {
   const running = await from.db
     .selectFrom('jobs')
@@ -45,7 +45,7 @@ async function findLeftOut(from: Store, note: ImportOptions['note']): Promise<Se
   return new Set(running.map(({ id, login }) => `/${login}/jobs/${id}`));
 }
 
-/** @throws {LocalError} when the cluster has not what was read */
+/** @throws {LocalError} when the cluster differs from what was read */
 function assertEqual(what: string, read: object, there: object): void {
   if (isDeepStrictEqual(read, there)) return;
   throw new LocalError(
@@ -57,11 +57,11 @@ function assertEqual(what: string, read: object, there: object): void {
 }
 
 /**
- * Brings the accounts of an embedded service, with all that belongs to them, into a cluster: users, keys, roles, policies, role tags,
- * limits, images with their files, packages, the object storage with open uploads, and records of jobs that are done. Nobody can use them
- * before all of it is there and was compared: every content by size and MD5, everything else by number. The data directory is not written.
- * Interrupted or killed, the same goes on.
- * @throws {UsageError} when accounts of the same login are there; {LocalError} when something is damaged; {InterruptedError}
+ * Imports the accounts of an embedded service, with everything that belongs to them, into a cluster: users, keys, roles, policies, role
+ * tags, limits, images with their files, packages, the object storage with open uploads, and records of completed jobs. Nobody can use the
+ * accounts before everything has been copied and verified: each content by size and MD5, everything else by number. The data directory is
+ * not changed. After an interruption or kill, running the same command again resumes the import.
+ * @throws {UsageError} when accounts with the same login exist; {LocalError} when something is damaged; {InterruptedError}
  */
 export async function importData({ dataDir, now, signal, note, onProgress, ...places }: ImportOptions): Promise<Imported> {
   const source = await openSource(dataDir);

@@ -7,29 +7,29 @@ import type { Schema } from '../../store/schema.ts';
 import { skip } from '../../store/skip.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Records of jobs that are done, and uploads: what is known of them beside the object storage. */
+/** Imports records of completed jobs, and uploads: what is known of them outside the object storage. */
 
-/** Rows in one transaction. */
+/** Rows per transaction. */
 const batchSize = 500;
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** What is copied, and what ends it between two transactions. */
+/** What to copy, and the signal that stops copying between two transactions. */
 export interface RecordCopy {
   readonly from: Store;
   readonly to: Store;
-  /** Ids of those whose records are copied. */
+  /** Ids of the accounts whose records are copied. */
   readonly accounts: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** How many there were. */
+/** Number of copied records. */
 export interface CopiedRecords {
   readonly jobs: number;
   readonly uploads: number;
 }
 
-/** Adds rows; those of earlier runs stay. */
+/** Adds rows; rows of earlier runs are kept. */
 async function addRows({ to }: RecordCopy, table: keyof Schema, rows: readonly Row[]): Promise<void> {
   if (rows.length === 0) return;
   const values = rows as never[];
@@ -42,12 +42,12 @@ async function addRows({ to }: RecordCopy, table: keyof Schema, rows: readonly R
   );
 }
 
-/** A task that was never begun when its job was cancelled is one that nobody begins any more. */
+/** Marks a task as failed that was not finished when its job was cancelled: nobody will run it any more. */
 function endTask(row: Row): Row {
   return row['state'] === 'waiting' || row['state'] === 'running' ? { ...row, state: 'failed', owner: null, lease: null } : row;
 }
 
-/** The job itself comes last, so that it is shown with all of its rows alone. */
+/** Copies the job itself last, so that it is never visible without all of its rows. */
 async function copyJob(copy: RecordCopy, job: Row & { readonly id: string }): Promise<void> {
   for (const [table, key] of jobTables) {
     for await (const rows of readPages<Row>(copy.from.db, table, { key, where: sql`job = ${job.id}`, size: batchSize })) {
@@ -58,7 +58,7 @@ async function copyJob(copy: RecordCopy, job: Row & { readonly id: string }): Pr
   await addRows(copy, 'jobs', [job]);
 }
 
-/** Copies jobs that are done, and all uploads, whose parts are entries of the object storage. Those of earlier runs stay. */
+/** Copies completed jobs and all uploads, whose parts are entries of the object storage. Records of earlier runs are kept. */
 export async function copyRecords(copy: RecordCopy): Promise<CopiedRecords> {
   let [jobs, uploads] = [0, 0];
   const isOwn = sql<boolean>`account in (${sql.join(copy.accounts)})`;
@@ -79,7 +79,7 @@ export async function copyRecords(copy: RecordCopy): Promise<CopiedRecords> {
   return { jobs, uploads };
 }
 
-/** What accounts have in a cluster. @param accounts their ids */
+/** Counts the records of accounts in a cluster. @param accounts their ids */
 export async function countRecords({ db }: Pick<Store, 'db'>, accounts: readonly string[]): Promise<CopiedRecords> {
   return {
     jobs: await countRows(db.selectFrom('jobs').where('account', 'in', accounts)),

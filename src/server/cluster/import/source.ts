@@ -6,23 +6,23 @@ import { copyDatabase, databaseFiles } from '../../store/copy-state.ts';
 import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The data of an embedded service, read from a copy of its database and from its contents as they are: nothing is written there. */
+/** The data of an embedded service: a copy of its database, and its contents in place. The data directory is only read. */
 export interface Source {
   readonly store: Store;
-  /** @throws {LocalError} when somebody has written the data directory since it was opened */
+  /** @throws {LocalError} when the data directory has been written to since it was opened */
   assertUnchanged(): void;
   close(): Promise<void>;
 }
 
-/** What changes with every write to a database. */
+/** A string that changes with every write to a database. */
 function describeFiles(dir: string): string {
   const stats = databaseFiles.map((name) => statSync(join(dir, name), { bigint: true, throwIfNoEntry: false }));
   return stats.map((each) => (each === undefined ? '' : `${each.ino} ${each.size} ${each.mtimeNs}`)).join();
 }
 
 /**
- * Opens a data directory that nobody uses. A copy of its database is brought up to date, so that those of earlier releases can be read.
- * @throws {UsageError} when there is no database; {LocalError} when the copy cannot be made, or is none of ours
+ * Opens a data directory that nobody uses. The copy of its database is migrated, so that directories of earlier releases can be read.
+ * @throws {UsageError} when there is no database; {LocalError} when the copy cannot be made or is not a database of this program
  */
 export async function openSource(dataDir: string): Promise<Source> {
   if (!existsSync(join(dataDir, databaseFiles[0])))
