@@ -48,9 +48,7 @@ const selectByName = prepareQuery((db, { name, most, ...owner }: KeyOwner & { na
   keysOf(db, owner).where('name', '=', name).orderBy('sequence').limit(most).compile(),
 );
 
-/**
- * What a request names before its sender is known: a key of an account (not of a sub-user) by its fingerprint, and the place of an entry.
- */
+/** What a request names before its sender is known: a key of an account itself by its fingerprint, and the place of an entry. */
 interface Named extends DirectoryKey {
   readonly login: string;
   readonly fingerprint: string;

@@ -128,10 +128,7 @@ function readClaim(service: ServiceName, request: Request, { now, requestTime }:
   }
 }
 
-/**
- * The same error with the reason as a hint. The hint is not sent to the client, which could otherwise find out which accounts and keys
- * exist.
- */
+/** The same error with the reason as a hint for the log: the client must not find out which accounts and keys exist. */
 function withReason({ status, code, message }: ApiError, reason: string): ApiError {
   return new ApiError(status, code, message, { hint: reason });
 }

@@ -64,10 +64,7 @@ function describeCaller({ caller, account }: Pick<Attempt, 'caller' | 'account'>
   return { kind: isOwn ? 'account' : 'other-account', login: caller.account.login };
 }
 
-/**
- * If the collection permits the action, the caller may learn that a member does not exist; in all other cases a missing resource has no
- * tags.
- */
+/** If the collection permits the action, the caller may learn that a member does not exist; otherwise it has no tags. */
 async function describeComputeResource({ store, operation, account, inputs }: Attempt): Promise<DecisionResource> {
   const parts = locateResource(operation, inputs);
   const resource = await findResource(store.db, account, parts);

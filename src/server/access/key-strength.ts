@@ -9,10 +9,7 @@ const dsaBits = { modulus: 3072, divisor: 256 } as const;
 /** Exponents must be below this: verification time is proportional to their bits. Go has the same bound, and no tool makes larger ones. */
 const exponentBound = 2n ** 32n;
 
-/**
- * True if verifying a signature with this key is cheap. Other keys were registered by an earlier release, and their signatures are not
- * accepted.
- */
+/** True if verifying a signature with this key is cheap. Other keys, registered by an earlier release, are not accepted. */
 export function isCheap(key: KeyObject): boolean {
   const { modulusLength = 0, publicExponent = 0n, divisorLength = 0 } = key.asymmetricKeyDetails ?? {};
   if (key.asymmetricKeyType === 'dsa') return modulusLength <= dsaBits.modulus && divisorLength <= dsaBits.divisor;

@@ -126,9 +126,7 @@ function begin(store: Db, login: string): Promise<AccountRow> {
   });
 }
 
-/**
- * Waits until gateways have ended the account's jobs, which store files while they end. If no gateway runs, there is nothing to wait for.
- */
+/** Waits until gateways have ended the account's jobs, which store files while they end. Returns if no gateway runs. */
 async function awaitJobs({ db }: Db, { id }: Account, signal: AbortSignal): Promise<void> {
   const query = db.selectFrom('jobs').select('id').where('account', '=', id).where('state', '=', 'running').limit(1);
   const isServed = db

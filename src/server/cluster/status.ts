@@ -29,10 +29,7 @@ export interface StatusRow {
   readonly used?: number;
   /** Release of the program. */
   readonly version?: string;
-  /**
-   * ISO 8601, by the clock of the database: when a member started, last renewed its lease, when its lease ends, and when its oldest request
-   * began.
-   */
+  /** ISO 8601, by the clock of the database: start of the member, renewal and end of its lease, start of its oldest request. */
   readonly started?: string;
   readonly renewed?: string;
   readonly until?: string;

@@ -90,10 +90,7 @@ async function answer(
   }
 }
 
-/**
- * Creates the control folder with access for this user only, and removes the socket of a service that was killed: no other process uses the
- * data directory.
- */
+/** Creates the folder, closed to others, and removes the socket of a killed service: no other process uses the data directory. */
 function prepareFolder(dataDir: string): void {
   const control = controlFolderOf(dataDir);
   if (lstatSync(control, { throwIfNoEntry: false })?.isDirectory() === true) chmodSync(control, 0o700);

@@ -12,9 +12,7 @@ function assertTarget(folder: string): void {
   throw new UsageError(`${folder} is not an empty directory`);
 }
 
-/**
- * Operations on the whole state of the services, one after the other. @param now milliseconds since the epoch, by the clock of the machine
- */
+/** Operations on the whole state of the services, one after the other. @param now milliseconds since the epoch, by the machine's clock */
 export function createStateHandlers(live: LiveState, now: () => number): Pick<ControlHandlers, 'snapshot' | 'copyState' | 'restore'> {
   return {
     snapshot: ({ name = '' }) => live.snapshot(name, now()),

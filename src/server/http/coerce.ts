@@ -11,9 +11,7 @@ export class ValueError extends Error {
   }
 }
 
-/**
- * The database ends a text at NUL and replaces half of a surrogate pair by another character: neither could be read back as it was sent.
- */
+/** The database ends a text at NUL and replaces half of a surrogate pair: neither could be read back as it was sent. */
 function assertStorable(text: string): void {
   if (text.includes('\0')) throw new ValueError('must not have a NUL character');
   if (/\p{Surrogate}/u.test(text)) throw new ValueError('must not have half of a surrogate pair');

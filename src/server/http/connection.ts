@@ -18,8 +18,7 @@ interface Exchange {
 
 /**
  * The requests of one connection, handled one at a time: a request that was sent before the response to an earlier one (pipelining) starts
- * when that response has been written. Node.js would start all of them, and never close those that are still waiting when the connection
- * ends.
+ * when that response has been written. Node.js would start all of them, and never end those whose turn does not come.
  */
 export class HttpConnection {
   readonly pooled: PooledConnection;

@@ -24,9 +24,7 @@ function findOversize({ url = '', rawHeaders }: IncomingMessage, settings: Servi
   return new LimitReached(431, 'RequestHeaderFieldsTooLarge', `the header lines of a request have at most ${largest} bytes`, 'headerBytes');
 }
 
-/**
- * The error for a request that can be parsed, but is too large, ambiguous (two parsers could see two different requests) or not supported.
- */
+/** The error for a request that is too large, not supported, or ambiguous: two parsers could read two different requests. */
 export function findFramingError(incoming: IncomingMessage, expects: boolean, settings: ServiceSettings): ApiError | undefined {
   const { headers } = incoming;
   const oversize = findOversize(incoming, settings);

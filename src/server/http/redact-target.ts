@@ -14,10 +14,7 @@ function redactPair(pair: string): string {
   return value.length > 0 && isSecret(name) ? `${name}=...` : pair;
 }
 
-/**
- * A request target for the log, without secrets, however their names are encoded. Bytes that a terminal could interpret are
- * percent-encoded.
- */
+/** A request target for the log, without secrets, however their names are encoded. Bytes that could control a terminal are escaped. */
 export function redactTarget(target: string): string {
   const shown = target.replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent);
   const mark = shown.indexOf('?');

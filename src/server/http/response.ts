@@ -83,8 +83,7 @@ export function writeResult(operation: Operation, result: unknown): Reply {
 }
 
 /**
- * Maximum characters of input that a message repeats: for a path the maximum length of a name, otherwise enough to recognise the input; and
- * the maximum length of a message.
+ * Maximum characters of input in a message: for a path, the length of a name; otherwise enough to recognise it. Then those of a message.
  */
 const inputLimit = 100;
 const pathLimit = 1024;
