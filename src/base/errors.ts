@@ -168,9 +168,9 @@ export async function unlessMissing<T>(request: Promise<T>): Promise<T | undefin
   }
 }
 
-/** The same refusal with what to do about it. */
-export function withHint(error: ApiError, hint: string): ApiError {
-  const { status, code, message, requestId, errors } = error;
+/** The same refusal with what to do about it, in other words where they are given. */
+export function withHint(error: ApiError, hint: string | undefined, message = error.message): ApiError {
+  const { status, code, requestId, errors } = error;
   return new ApiError(status, code, message, { requestId, errors, cause: error, hint });
 }
 

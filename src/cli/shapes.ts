@@ -1,5 +1,5 @@
 import type { Field } from '../api/fields.ts';
-import { ApiError } from '../base/errors.ts';
+import { ApiError, withHint } from '../base/errors.ts';
 import { record, records, type ColumnSpec, type Output, type Row, type Rows } from '../output/kinds.ts';
 import { createAttempts } from './attempts.ts';
 import { command, type Command, type Context, type Example, type Invocation } from './command.ts';
@@ -7,6 +7,7 @@ import { flag, many, type Argument, type Arguments, type Options, type ValueSour
 import { datacenterOption, findDatacenters, readEverywhere, withDatacenter } from './datacenters.ts';
 import { confirm } from './prompt.ts';
 import { waitForReads, waitOptions } from './wait.ts';
+import { wantsRows } from './rows.ts';
 
 /** What all shapes of commands share. */
 interface Shape {
@@ -108,12 +109,8 @@ export function getCommand<const N extends string>({
         return records(readEverywhere<Context>(invocation, dc, read), withDatacenter({ columns: listed, id, ...listFieldNames(shape) }));
       }
       if (words.length === 1) return record(await fetch(invocation, word), { id, ...(columns && { columns }), ...listFieldNames(shape) });
-      const attempts = createAttempts(invocation, words.length);
-      async function* rows(): AsyncGenerator<Row> {
-        for (const each of words) yield* await attempts.each([each], (name) => fetch(invocation, name));
-        attempts.finish();
-      }
-      return records(rows(), { columns: listed, id, ...listFieldNames(shape) });
+      const rows = createAttempts(invocation, words.length).rows(words, (name) => fetch(invocation, name));
+      return records(rows, { columns: listed, id, ...listFieldNames(shape) });
     },
   });
 }
@@ -201,14 +198,13 @@ export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>)
       });
       const targets = await attempts.each(names, lookUp);
       const labels = targets.map(({ label }) => label).join(', ');
-      const { output, json } = invocation.global;
       async function* listTargets(deleted: readonly Target[]): AsyncGenerator<Row> {
         for (const { id, label } of deleted) yield { id, label };
         attempts.finish();
       }
       /** Ends with what was or would be deleted, where a form of output is asked for. */
       const finish = (deleted: readonly Target[]): Output | undefined => {
-        if (output !== undefined || json) return records(listTargets(deleted), { columns: ['id', 'label'], id: 'id' });
+        if (wantsRows(invocation)) return records(listTargets(deleted), { columns: ['id', 'label'], id: 'id' });
         attempts.finish();
         return undefined;
       };
@@ -247,11 +243,7 @@ export function isForbidden(error: unknown): error is ApiError {
 /** A refusal to read what a name was to be looked up in, with the way that is left. Other errors as they are. */
 export function explainUnlisted(error: unknown, noun: string, name: string, idWord = 'id'): unknown {
   if (!isForbidden(error)) return error;
-  return new ApiError(error.status, error.code, error.message, {
-    requestId: error.requestId,
-    cause: error,
-    hint: `to find ${noun} "${name}" takes the right to list; its whole ${idWord} serves without`,
-  });
+  return withHint(error, `to find ${noun} "${name}" takes the right to list; its whole ${idWord} serves without`);
 }
 
 interface LookUp<L, T> {

@@ -1,4 +1,4 @@
-import { ApiError } from '../base/errors.ts';
+import { ApiError, withHint } from '../base/errors.ts';
 import { isTransient, isUnsent, timedOut } from '../http/network-error.ts';
 
 /** When a request is sent again. */
@@ -42,9 +42,8 @@ const longestAsked = 5 * 60_000;
 /** The error of a service that asks for a longer wait than the user allows; undefined for every other. */
 export function createLongWaitError(error: unknown, asked = 0, maxTime = longestAsked): ApiError | undefined {
   if (asked <= maxTime || !(error instanceof ApiError)) return undefined;
-  const { status, code, message, requestId, errors } = error;
   const hint = `the service asks to try again in ${Math.ceil(asked / 1000)} s; to wait that long: --max-time ${Math.ceil(asked / 1000)}s`;
-  return new ApiError(status, code, message, { requestId, errors, cause: error, hint });
+  return withHint(error, hint);
 }
 
 /** Seconds or a date of `Retry-After` in milliseconds from now. */

@@ -4,21 +4,20 @@ import { group, type Context } from '../cli/command.ts';
 import { filtersOf, readFilters } from '../cli/filters.ts';
 import { adviseOnName, findNamed } from '../cli/named.ts';
 import { getCommand, listCommand } from '../cli/shapes.ts';
-import { ApiError } from '../base/errors.ts';
 import type { ColumnSpec } from '../output/kinds.ts';
+import { isMissing, withHint } from '../base/errors.ts';
 
 /** Finds a package by name, id or the beginning of its id. */
 export async function findPackage({ compute, account }: Pick<Context, 'compute' | 'account'>, word: string): Promise<Package> {
   try {
     return await compute.getPackage({ account, id: word });
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    if (!isMissing(error)) throw error;
     const listed = await compute.listPackages({ account });
     const found = findNamed(listed, word, 'package');
     if (found) return found;
     const names = listed.map(({ name }) => name);
-    const hint = adviseOnName(word, names, 'cloud packages list');
-    throw new ApiError(404, error.code, `package "${word}" does not exist`, { requestId: error.requestId, hint, cause: error });
+    throw withHint(error, adviseOnName(word, names, 'cloud packages list'), `package "${word}" does not exist`);
   }
 }
 

@@ -2,7 +2,7 @@ import { compute } from '../api/compute.ts';
 import { group } from '../cli/command.ts';
 import { adviseOnName, createAbsentError } from '../cli/named.ts';
 import { getCommand, listCommand } from '../cli/shapes.ts';
-import { ApiError } from '../base/errors.ts';
+import { isMissing, withHint } from '../base/errors.ts';
 
 interface Place {
   name: string;
@@ -45,12 +45,9 @@ export const datacenters = group({
           const { headers } = await context.compute.answer(compute.getDatacenter, { account: context.account, name });
           return { name, url: headers['location'] ?? '' };
         } catch (error) {
-          if (!(error instanceof ApiError) || error.status !== 404) throw error;
-          const places = toPlaces(await context.compute.listDatacenters({ account: context.account }));
-          const names = places.map((place) => place.name);
-          const { code, requestId } = error;
-          const hint = adviseOnName(name, names, 'cloud datacenters list');
-          throw new ApiError(404, code, `datacenter "${name}" does not exist`, { requestId, hint, cause: error });
+          if (!isMissing(error)) throw error;
+          const names = Object.keys(await context.compute.listDatacenters({ account: context.account })).toSorted();
+          throw withHint(error, adviseOnName(name, names, 'cloud datacenters list'), `datacenter "${name}" does not exist`);
         }
       },
       examples: [

@@ -2,7 +2,6 @@ import type { Context } from '../../cli/command.ts';
 import { CloudError, InterruptedError, NetworkError, PartialError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
-import { records, type Output, type Records, type Row } from '../../output/kinds.ts';
 
 /** Whether the same work may come to its end later: it was interrupted, or what failed was the way or a service. */
 async function mayGoOn(error: unknown): Promise<boolean> {
@@ -35,16 +34,4 @@ export async function* keepInJournal<T>(
   } finally {
     entry.close(isOver);
   }
-}
-
-/** Gives the rows where a form of output is asked for; without one each is said when it is there. */
-export async function showOrSay<T extends Row>(
-  { global, note }: Context,
-  rows: AsyncIterable<T>,
-  shape: Omit<Records, 'kind' | 'rows'>,
-  say: (row: T) => string,
-): Promise<Output | undefined> {
-  if (global.output !== undefined || global.json) return records(rows, shape);
-  for await (const row of rows) note(say(row));
-  return undefined;
 }

@@ -8,9 +8,10 @@ import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import { waitForState } from './creation.ts';
 import { imageOptions, readFields } from './fields.ts';
 import { findAccountId } from './flags.ts';
-import { keepInJournal, showOrSay } from './kept.ts';
+import { keepInJournal } from './kept.ts';
 import { preparePromotion, promoteEverywhere, promotionOptions } from './promote.ts';
 import type { Exported } from './verify.ts';
+import { showRows } from '../../cli/rows.ts';
 
 /** A step that is done, was done before, or would be done. */
 interface Step {
@@ -149,7 +150,7 @@ export const pipeline = command({
     const { machine, name, version } = invocation.args;
     if (!isUuid(machine))
       throw new UsageError(`"${machine}" is not the UUID of an instance`, { hint: 'those of cloud local: cloud help local-service' });
-    if (invocation.options.dryRun) return await showOrSay(invocation, rehearse(invocation), stepShape, describeStep);
+    if (invocation.options.dryRun) return await showRows(invocation, rehearse(invocation), stepShape, describeStep);
     const work = {
       command: 'images pipeline',
       kind: 'images' as const,
@@ -158,7 +159,7 @@ export const pipeline = command({
       placed: [[machine, `${name}@${version}`]] as const,
     };
     const rows = keepInJournal(invocation, work, (entry) => runPipeline(invocation, entry));
-    return await showOrSay(invocation, rows, stepShape, describeStep);
+    return await showRows(invocation, rows, stepShape, describeStep);
   },
   examples: [
     { line: 'cloud images pipeline 6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001 web 2.0.0 --dry-run', help: 'What would be done?' },

@@ -6,7 +6,8 @@ import { ApiError, checkInterrupted, InterruptedError, PartialError, unlessMissi
 import { findImage } from '../../lookup/images.ts';
 import { imageHelp } from './change.ts';
 import { waitForState } from './creation.ts';
-import { keepInJournal, showOrSay } from './kept.ts';
+import { keepInJournal } from './kept.ts';
+import { showRows } from '../../cli/rows.ts';
 
 /** An image in a datacenter, and what became of it there. */
 export interface Promoted {
@@ -138,7 +139,7 @@ export const promote = command({
     const image = await findImage(invocation, args.image);
     const promotion = await preparePromotion(invocation, image, options.from);
     const run = (): AsyncIterable<Promoted> => promoteEverywhere(invocation, to, promotion, options.dryRun);
-    if (options.dryRun) return await showOrSay(invocation, run(), promotedShape, describePromoted);
+    if (options.dryRun) return await showRows(invocation, run(), promotedShape, describePromoted);
     const work = {
       command: 'images promote',
       kind: 'images' as const,
@@ -147,7 +148,7 @@ export const promote = command({
       options: { to, from: promotion.from, dryRun: false },
       placed: [[`${image.name}@${image.version}`, to]] as const,
     };
-    return await showOrSay(invocation, keepInJournal(invocation, work, run), promotedShape, describePromoted);
+    return await showRows(invocation, keepInJournal(invocation, work, run), promotedShape, describePromoted);
   },
   examples: [
     { line: 'cloud images promote debian-12 --to all --dry-run', help: 'Where is it missing?' },

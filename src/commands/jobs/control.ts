@@ -16,6 +16,7 @@ import { jobOptions, readNewJob } from './phases.ts';
 import { jobColumns } from './show.ts';
 import { checkJob } from './verdict.ts';
 import { describeEnd, explainSilence, waitForJob } from './wait.ts';
+import { wantsRows } from '../../cli/rows.ts';
 
 const jobArgument = 'Id, beginning of an id, or name';
 const waitTimeout = duration('Longest time to wait');
@@ -170,7 +171,7 @@ export const wait = command({
     });
     attempts.finish();
     const [only] = jobs;
-    if (invocation.global.output === undefined && !invocation.global.json) return undefined;
+    if (!wantsRows(invocation)) return undefined;
     return jobs.length === 1 && only ? record(only, { id: 'id', columns: jobColumns }) : records(jobs, { id: 'id', columns: jobColumns });
   },
   examples: [

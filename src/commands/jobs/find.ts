@@ -6,7 +6,7 @@ import { checkShape } from '../../client/shape.ts';
 import type { Context } from '../../cli/command.ts';
 import { findNamed } from '../../cli/named.ts';
 import { isForbidden } from '../../cli/shapes.ts';
-import { ApiError, isMissing, NetworkError, NotFoundError, unlessMissing } from '../../base/errors.ts';
+import { isMissing, NetworkError, NotFoundError, unlessMissing, withHint } from '../../base/errors.ts';
 import { runOrdered } from '../../base/parallel.ts';
 
 /** What work on jobs needs. */
@@ -38,7 +38,7 @@ export async function explainJob<T>(id: string, work: () => Promise<T>): Promise
     return await work();
   } catch (error) {
     if (!isMissing(error)) throw error;
-    throw new ApiError(404, error.code, `job ${id} does not exist`, { requestId: error.requestId, hint: 'cloud jobs list' });
+    throw withHint(error, 'cloud jobs list', `job ${id} does not exist`);
   }
 }
 

@@ -10,7 +10,6 @@ import { createJob } from './create.ts';
 import { createTeller, type FailureTeller } from './failures.ts';
 import { readJob, type JobContext, type KnownJob } from './find.ts';
 import { chooseForm, readingNames } from '../stor/names.ts';
-import { wantsRows } from '../stor/show.ts';
 import { feedInputs, gatherInputs, splitList, type Inputs } from './inputs.ts';
 import { countAdded } from './resend.ts';
 import { jobOptions, readNewJob } from './phases.ts';
@@ -18,6 +17,7 @@ import { listRunRecords, recordShape } from './run-records.ts';
 import { readStream } from './streams.ts';
 import { checkJob } from './verdict.ts';
 import { describeEnd, readCounts, waitForJob } from './wait.ts';
+import { wantsRows } from '../../cli/rows.ts';
 
 /** Inputs up to this number have their outputs printed in their own order. */
 const ordered = 100_000;

@@ -4,7 +4,7 @@ import { flag, one } from '../../cli/parameters.ts';
 import { askText, canAsk } from '../../cli/prompt.ts';
 import { checkProfileName, type Profile } from '../../config/profiles.ts';
 import { kebab } from '../../config/settings.ts';
-import { ApiError, NetworkError, UsageError } from '../../base/errors.ts';
+import { ApiError, NetworkError, UsageError, withHint } from '../../base/errors.ts';
 import { record } from '../../output/kinds.ts';
 import { checkValues } from './check.ts';
 import { ownOptions, readGiven, showProfile } from './values.ts';
@@ -75,11 +75,10 @@ async function complete(context: Context, values: Profile['values']): Promise<Pr
 function explainTrial(error: unknown, { name, values }: Profile): unknown {
   const anyway = `to make the profile as it is, without trying it: cloud profile create ${name} --no-test`;
   if (error instanceof ApiError && error.status === 401) {
-    const { status, code, message, requestId, errors } = error;
     const key = values.keyId ?? values.keyFile ?? '';
     const register = `the account ${values.account ?? ''} must have the public half of key ${key}, and be a login of this cloud`;
     const hint = [error.hint, register, anyway].filter((line) => line !== undefined).join('\n');
-    return new ApiError(status, code, message, { requestId, errors, cause: error, hint });
+    return withHint(error, hint);
   }
   if (error instanceof NetworkError) {
     const hint = [error.hint, anyway].filter((line) => line !== undefined).join('\n');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Context } from '../../cli/command.ts';
 import { canAsk } from '../../cli/prompt.ts';
-import { ApiError, CloudError, LocalError, UsageError } from '../../base/errors.ts';
+import { ApiError, CloudError, LocalError, UsageError, withHint } from '../../base/errors.ts';
 import { readUserFile, writePrivate } from '../../base/private-files.ts';
 import { printText } from '../../rbac/yaml.ts';
 
@@ -112,6 +112,5 @@ function keep(error: CloudError, file: string): CloudError {
   const message = `${error.message.replace(`${file}: `, '')}; your text is kept in ${file}`;
   if (error instanceof LocalError) return new LocalError(message, { cause: error, hint: error.hint });
   if (!(error instanceof ApiError)) return new UsageError(message, { cause: error, hint: error.hint });
-  const { status, code, requestId, errors, hint } = error;
-  return new ApiError(status, code, message, { requestId, errors, hint, cause: error });
+  return withHint(error, error.hint, message);
 }

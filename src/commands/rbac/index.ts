@@ -2,7 +2,7 @@ import { command, group, type Context } from '../../cli/command.ts';
 import { duration, flag, one, texts, type Values } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { pollUntil } from '../../cli/wait.ts';
-import { ApiError, exitCodes, isMissing, LocalError, PartialError } from '../../base/errors.ts';
+import { ApiError, exitCodes, isMissing, LocalError, PartialError, withHint } from '../../base/errors.ts';
 import { bytes, record, records, text, type Output } from '../../output/kinds.ts';
 import type { Change } from '../../rbac/change.ts';
 import type { RbacDocument } from '../../rbac/document.ts';
@@ -98,9 +98,7 @@ interface Work {
 
 /** The refusal of a step, with what the step is about. */
 function nameStep(error: unknown, { kind, name }: Change): unknown {
-  if (!(error instanceof ApiError)) return error;
-  const { status, code, message, requestId, errors, hint } = error;
-  return new ApiError(status, code, `${kind} ${name}: ${message}`, { requestId, errors, hint, cause: error });
+  return error instanceof ApiError ? withHint(error, error.hint, `${kind} ${name}: ${error.message}`) : error;
 }
 
 /** Does one step after the other and shows each; stops at the first refusal and says what was not done. */

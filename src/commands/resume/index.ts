@@ -5,10 +5,10 @@ import { createAttempts } from '../../cli/attempts.ts';
 import { createContradiction, UsageError } from '../../base/errors.ts';
 import type { Unfinished } from '../../config/journal.ts';
 import { records, type Row } from '../../output/kinds.ts';
-import { wantsRows } from '../stor/show.ts';
 import { describeUnfinished, listShape, summarize } from './describe.ts';
 import { cleanFiles, cleanService, drop } from './drop.ts';
 import { goOn } from './go-on.ts';
+import { showRows } from '../../cli/rows.ts';
 
 /** The entry that a word names: its id, or the beginning of one. @throws {NotFoundError} {UsageError} */
 function findEntry(entries: readonly Unfinished[], word: string): Unfinished {
@@ -91,14 +91,8 @@ export const resume = command({
     }
     const chosen = options.all && !options.drop ? chooseAll(invocation, named) : named;
     const act = options.drop ? dropOne : options.all ? goOnUnlessTaken : goOnWith;
-    const attempts = createAttempts(invocation, chosen.length);
-    async function* rows(): AsyncGenerator<Row> {
-      for (const each of chosen) yield* await attempts.each([each], (unfinished) => act(invocation, unfinished));
-      attempts.finish();
-    }
-    if (wantsRows(invocation)) return records(rows(), { columns: ['id', 'kind', 'outcome'], id: 'id' });
-    for await (const _ of rows()) void _;
-    return undefined;
+    const rows = createAttempts(invocation, chosen.length).rows(chosen, (unfinished) => act(invocation, unfinished));
+    return await showRows(invocation, rows, { columns: ['id', 'kind', 'outcome'], id: 'id' });
   },
   examples: [
     { line: 'cloud resume', help: 'What was interrupted, what of it is done and what is left' },

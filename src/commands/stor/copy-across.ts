@@ -11,10 +11,10 @@ import { syncSides } from '../../transfer/sync/run.ts';
 import { engineAt, type Side } from '../../transfer/sync/tree.ts';
 import { createEngine, createTally, type TransferValues } from './engine.ts';
 import { readFilter, type FilterValues } from './filters.ts';
-import { missing } from './paths.ts';
 import { runTransfers } from './show.ts';
 import { checkSides, readSides, type Sides } from './sides.ts';
 import { mapSteps, readCopyOptions, reportTo, stepShape } from './sync-steps.ts';
+import { makeWithParents, requireThere } from './paths.ts';
 
 /** `cp` between the services of two profiles. */
 
@@ -90,8 +90,7 @@ async function copyOne(command: Context, context: Context, { from, to, found, op
     { only: true, bulk: true, declare, command },
     { columns: ['from', 'to'], id: 'to' },
     async function* ({ engine, tally }): AsyncGenerator<Row> {
-      const above = parentOf(to);
-      if (options.parents && above?.path.includes('/') === true) await makeFolder(engine.storage, above, { parents: true });
+      if (options.parents) await makeWithParents(engine.storage, parentOf(to));
       const target = options.noClobber ? { etag: '' } : undefined;
       const locations = { from: { kind: 'remote', path: from.root }, to: { kind: 'remote', path: to } } as const;
       const version = { source: { etag: found.headers['etag'] }, size: Number(found.headers['content-length'] ?? 0) };
@@ -123,8 +122,7 @@ export async function copyAcross(invocation: Context, words: readonly string[], 
   const sides = readSides(invocation, { from: source, to: target }, true);
   const { from, to, context } = sides;
   if (from.kind !== 'remote' || to.kind !== 'remote') throw new UsageError('cp copies between services', { hint: 'cloud stor sync' });
-  const found = await inspect(from.origin?.storage ?? context.storage, from.root);
-  if (!found) throw missing(from.root);
+  const found = await requireThere(from.origin?.storage ?? context.storage, from.root);
   const root = await choosePlace(context, from.root, to.root, target, options.noTargetDirectory);
   const declare = (): Work => declareAcross(source, to, root, options);
   if (found.type === 'object') return await copyOne(invocation, context, { from, to: root, found, options, declare });

@@ -6,7 +6,7 @@ import { inspect } from '../../transfer/inspect.ts';
 import { baseName, joinPath, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
-import { missing } from './paths.ts';
+import { requireThere } from './paths.ts';
 
 /** One object to give another name. */
 export interface ObjectStep {
@@ -81,8 +81,7 @@ export async function* planSource(
   recursive: boolean,
   filter: Filter,
 ): AsyncGenerator<Step> {
-  const found = await inspect(storage, from);
-  if (!found) throw missing(from);
+  const found = await requireThere(storage, from);
   if (found.type === 'object') {
     yield { kind: 'object', from, to, etag: found.headers['etag'], folder: undefined };
     return;

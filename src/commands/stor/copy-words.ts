@@ -3,7 +3,6 @@ import { flag } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
-import { makeFolder } from '../../transfer/tree/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { planSource } from './copy-plan.ts';
@@ -12,6 +11,7 @@ import { noTargetDirectory } from './nesting.ts';
 import { assertDirectory, listOption } from './names.ts';
 import { dryRunOption, rehearseFolder, rehearseObject, type Rehearsed } from './rehearse.ts';
 import type { CopyValues } from './copy-objects.ts';
+import { makeWithParents } from './paths.ts';
 
 /** How what was copied or moved is shown. */
 export const rowShape = { columns: ['from', 'to', 'how'], id: 'to', fields: ['etag'] };
@@ -74,6 +74,5 @@ export async function assertTargetDirectory({ storage, account }: Context, targe
 /** Makes the directories above a target where they are wanted. */
 export async function makeParents({ storage, account }: Context, target: string, isWanted: boolean): Promise<void> {
   const path = readRemotePath(target, account);
-  const above = target.endsWith('/') ? path : parentOf(path);
-  if (isWanted && above?.path.includes('/') === true) await makeFolder(storage, above, { parents: true });
+  if (isWanted) await makeWithParents(storage, target.endsWith('/') ? path : parentOf(path));
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { command, type Context, type Invocation } from '../../cli/command.ts';
 import { resolvePath } from '../../cli/input.ts';
 import { flag, some, text, type Arguments } from '../../cli/parameters.ts';
-import { ApiError, UsageError } from '../../base/errors.ts';
+import { UsageError, withHint } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Work } from '../../config/journal-file.ts';
 import type { Output } from '../../output/kinds.ts';
@@ -57,10 +57,9 @@ async function assertNotLocal(
   const [source] = sources;
   const [word = ''] = words;
   if (source === undefined || words.length > 1 || !existsSync(resolvePath(world, word)) || (await inspect(storage, source))) return;
-  const { status, code, message } = missing(source);
   const verb = isFolder(resolvePath(world, word)) ? 'cp -r' : 'cp';
   const to = isRemote(target) ? target : `stor:${target}`;
-  throw new ApiError(status, code, message, { hint: `to copy the local file: cloud stor ${verb} ${quoteShell(word)} ${quoteShell(to)}` });
+  throw withHint(missing(source), `to copy the local file: cloud stor ${verb} ${quoteShell(word)} ${quoteShell(to)}`);
 }
 
 /** Says when a tree goes below a directory of the same content, which it may have been meant for. */

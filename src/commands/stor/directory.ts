@@ -5,12 +5,12 @@ import { createAttempts } from '../../cli/attempts.ts';
 import { bytes, record, records, type Row } from '../../output/kinds.ts';
 import { makeFolder } from '../../transfer/tree/folders.ts';
 import { decodeValue } from '../../transfer/tree/headers.ts';
-import { inspect, type Inspected } from '../../transfer/inspect.ts';
+import type { Inspected } from '../../transfer/inspect.ts';
 import { listEntries } from '../../transfer/tree/list.ts';
 import { baseName, joinPath, printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { listOption, readingNames, readNames } from './names.ts';
-import { explainParent, missing } from './paths.ts';
-import { wantsRows } from './show.ts';
+import { explainParent, requireThere } from './paths.ts';
+import { showRows } from '../../cli/rows.ts';
 
 /** `-h` as in the programs of the same names: sizes have units anyway, but for `-l`. */
 export const humanOption = flag('Sizes with units, also with -l', { short: 'h' });
@@ -54,8 +54,7 @@ function chooseOrder(options: { time: boolean; size: boolean; reverse: boolean }
 
 /** The entries of a directory, or the object itself. */
 async function* listPath({ storage }: Context, path: RemotePath, order: Order | undefined): AsyncGenerator<object> {
-  const found = path.path === '' ? undefined : await inspect(storage, path);
-  if (path.path !== '' && found === undefined) throw missing(path);
+  const found = path.path === '' ? undefined : await requireThere(storage, path);
   if (found?.type === 'object') {
     yield describe(path, found);
     return;
@@ -140,21 +139,13 @@ export const stat = command({
   run: async (invocation) => {
     const { args, options, storage } = invocation;
     const { paths, isMatch } = await readNames(invocation, args.path, options);
-    const ask = async (path: RemotePath): Promise<object> => {
-      const found = await inspect(storage, path);
-      if (found === undefined) throw missing(path);
-      return describe(path, found);
-    };
+    const ask = async (path: RemotePath): Promise<object> => describe(path, await requireThere(storage, path));
     const [first] = paths;
     if (first !== undefined && paths.length === 1 && !isMatch && options.pathsFrom === undefined) {
       return record(await ask(first), { id: 'path' });
     }
     const attempts = createAttempts(invocation, paths.length);
-    async function* rows(): AsyncGenerator<object> {
-      for (const path of paths) yield* await attempts.each([path], ask);
-      attempts.finish();
-    }
-    return records(rows(), {
+    return records(attempts.rows(paths, ask), {
       columns: ['type', { key: 'size', as: 'size' }, { key: 'mtime', as: 'time' }, 'path'],
       id: 'path',
       fields: headFields,
@@ -173,23 +164,16 @@ export const makeDirectory = command({
   run: async (invocation) => {
     const { args, options, account, note, storage } = invocation;
     const attempts = createAttempts(invocation, args.path.length);
-    async function* make(): AsyncGenerator<Row> {
-      for (const word of args.path) {
-        yield* await attempts.each([word], async (text) => {
-          const path = readRemotePath(text, account);
-          const made = await explainParent(
-            () => makeFolder(storage, path, { parents: options.parents }),
-            `cloud stor mkdir -p ${quoteRemotePath(path)}`,
-          );
-          note(made ? `Made ${printRemotePath(path)}` : `${printRemotePath(path)} exists already`);
-          return { path: printRemotePath(path), made };
-        });
-      }
-      attempts.finish();
-    }
-    if (wantsRows(invocation)) return records(make(), { columns: ['made', 'path'], id: 'path' });
-    for await (const _ of make()) void _;
-    return undefined;
+    const rows = attempts.rows(args.path, async (word): Promise<Row> => {
+      const path = readRemotePath(word, account);
+      const made = await explainParent(
+        () => makeFolder(storage, path, { parents: options.parents }),
+        `cloud stor mkdir -p ${quoteRemotePath(path)}`,
+      );
+      note(made ? `Made ${printRemotePath(path)}` : `${printRemotePath(path)} exists already`);
+      return { path: printRemotePath(path), made };
+    });
+    return await showRows(invocation, rows, { columns: ['made', 'path'], id: 'path' });
   },
   examples: [
     { line: 'cloud stor mkdir logs', help: 'One directory' },

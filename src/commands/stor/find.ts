@@ -7,7 +7,6 @@ import { escapeControl, quoteName } from '../../output/escape.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
 import { parseSize } from '../../output/units.ts';
 import { createMatcher } from '../../transfer/tree/wildcard.ts';
-import { inspect } from '../../transfer/inspect.ts';
 import { baseName, printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { drainPool } from '../../base/parallel.ts';
 import { createChooser, type Filter } from '../../transfer/sync/tree.ts';
@@ -18,7 +17,7 @@ import { prepareLine } from './exec-line.ts';
 import { filterOptions, readFilter, takesRoot } from './filters.ts';
 import { readMoment } from './moment.ts';
 import { readingNames, readNames } from './names.ts';
-import { missing } from './paths.ts';
+import { requireThere } from './paths.ts';
 
 /** Something that was found. */
 export interface Found {
@@ -77,8 +76,7 @@ function listTests({ name, type, size, newer, older }: Values<typeof findOptions
 
 /** The root of a search, as it is found itself. */
 async function* findRoot({ storage }: Context, path: RemotePath): AsyncGenerator<Found> {
-  const found = path.path === '' ? undefined : await inspect(storage, path);
-  if (path.path !== '' && found === undefined) throw missing(path);
+  const found = path.path === '' ? undefined : await requireThere(storage, path);
   const { headers, type = 'directory' } = found ?? {};
   const modified = Date.parse(headers?.['last-modified'] ?? '');
   const mtime = Number.isNaN(modified) ? undefined : new Date(modified).toISOString();

@@ -25,12 +25,12 @@ import { chooseFiles, isFolder } from './local-places.ts';
 import { monitorTransfers } from './monitor.ts';
 import { describeWithT, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
 import { assertDirectory, listOption, readingNames, readNames } from './names.ts';
-import { missing } from './paths.ts';
 import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { rememberTrees, type FetchResult, type FetchStep } from './remember.ts';
 import { runTransfers, type Transfers } from './show.ts';
 import { checkTar, getTar } from './tar.ts';
 import { countAhead } from './totals.ts';
+import { requireThere } from './paths.ts';
 
 /** Says when a tree goes below a directory of the same content, which it may have been meant for. */
 async function noteNested(
@@ -71,11 +71,7 @@ async function* planSources(
       yield { source, file, size: undefined };
       continue;
     }
-    const found = await tally.prepare(printRemotePath(source), async () => {
-      const there = await inspect(engine.storage, source);
-      if (there === undefined) throw missing(source);
-      return there;
-    });
+    const found = await tally.prepare(printRemotePath(source), () => requireThere(engine.storage, source));
     if (found?.type === 'object') yield { source, file, size: Number(found.headers['content-length'] ?? NaN) };
     else if (found) {
       if (!dryRun) void countAhead(engine, walkRemote(engine.storage, source, { onError: () => undefined }));
@@ -147,7 +143,7 @@ async function* rehearse(
 ): AsyncGenerator<Rehearsed> {
   for await (const { source, file } of planSources(createEngine(invocation, {}, { bulk: false }), tally, files, invocation, options)) {
     const step = await tally.attempt(printRemotePath(source), async (): Promise<Rehearsed> => {
-      if (!options.recursive && !(await inspect(invocation.storage, source))) throw missing(source);
+      if (!options.recursive) await requireThere(invocation.storage, source);
       const isLeft = options.noClobber && isThere(file);
       return { action: isLeft ? 'skip' : 'write', from: printRemotePath(source), to: file };
     });

@@ -1,15 +1,14 @@
 import { command } from '../../cli/command.ts';
 import { one } from '../../cli/parameters.ts';
 import { ApiError, UsageError } from '../../base/errors.ts';
-import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { everything } from '../../transfer/sync/tree.ts';
 import { assertWithin } from './copy-any.ts';
 import { areApart, chooseTargets } from './copy-plan.ts';
-import { missing } from './paths.ts';
 import { runTransfer } from './show.ts';
 import { copyObject } from './copy-objects.ts';
 import { rowShape, commonOptions, makeParents } from './copy-words.ts';
+import { requireThere } from './paths.ts';
 
 /** Refusals of what a link cannot be made of, or not there: source and target are looked at then. */
 const refusals = new Set([400, 403, 404, 409]);
@@ -46,8 +45,7 @@ export const link = command({
 
       async function look(): ReturnType<typeof copyObject> {
         const to = (await chooseTargets(invocation, [source], args.target, false)).get(source) ?? source;
-        const found = await inspect(storage, source);
-        if (!found) throw missing(source);
+        const found = await requireThere(storage, source);
         if (found.type === 'directory') throw new UsageError(`${printRemotePath(source)} is a directory: only objects can be linked`);
         return await linkAs(to, found.headers['etag']);
       }

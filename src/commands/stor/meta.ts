@@ -5,20 +5,18 @@ import { NotFoundError, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { record, type Output } from '../../output/kinds.ts';
 import { decodeValue, isStoredHeader } from '../../transfer/tree/headers.ts';
-import { inspect } from '../../transfer/inspect.ts';
 import { pickStoredHeaders } from '../../transfer/tree/link.ts';
 import { changeMetadata, type Metadata } from '../../transfer/tree/metadata.ts';
 import { printRemotePath, quoteRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { readMeta, readStored } from './headers.ts';
-import { missing } from './paths.ts';
+import { missing, requireThere } from './paths.ts';
 
 function decodeHeaders(headers: Headers): Headers {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, decodeValue(value)]));
 }
 
 async function readHeaders({ storage }: Context, path: RemotePath): Promise<Headers> {
-  const found = await inspect(storage, path);
-  if (!found) throw missing(path);
+  const found = await requireThere(storage, path);
   return decodeHeaders(pickStoredHeaders(found.headers));
 }
 

@@ -1,7 +1,7 @@
 import type { Context } from '../../cli/command.ts';
 import { readInput } from '../../cli/input.ts';
 import { flag, text, withTopic } from '../../cli/parameters.ts';
-import { createContradiction, ApiError, NotFoundError, UsageError } from '../../base/errors.ts';
+import { ApiError, createContradiction, NotFoundError, UsageError, withHint } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import { expandEntries, isPattern, type NameForm } from '../../transfer/tree/glob.ts';
 import { inspect } from '../../transfer/inspect.ts';
@@ -61,8 +61,7 @@ async function readList({ world }: Context, file: string): Promise<string[]> {
 
 /** Adds the line with --paths-from to the error for a missing `-`. */
 function explainDash(path: RemotePath, word: string): ApiError {
-  const { status, code, message, hint } = missing(path);
-  return new ApiError(status, code, message, { hint: word === '-' ? 'to take paths from stdin: --paths-from -' : hint });
+  return word === '-' ? withHint(missing(path), 'to take paths from stdin: --paths-from -') : missing(path);
 }
 
 /** One word of a command line as the paths that it stands for. */
@@ -140,7 +139,7 @@ export async function explainMissing(context: Context, path: RemotePath, word: s
   if (count === 0) return error;
   const many =
     count === undefined ? 'to take it as a pattern' : `it matches ${count}${count === mostCounted ? ' or more' : ''} as a pattern`;
-  return new ApiError(error.status, error.code, error.message, { hint: `${many}: cloud stor ${verb} --glob ${quoteRemotePath(path)}` });
+  return withHint(error, `${many}: cloud stor ${verb} --glob ${quoteRemotePath(path)}`);
 }
 
 /** What several sources of a pattern or a list go to. @throws {UsageError} unless it is a directory */

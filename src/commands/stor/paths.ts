@@ -1,4 +1,7 @@
-import { ApiError } from '../../base/errors.ts';
+import type { StorageClient } from '../../client/client.ts';
+import { inspect, type Inspected } from '../../transfer/inspect.ts';
+import { makeFolder } from '../../transfer/tree/folders.ts';
+import { ApiError, withHint } from '../../base/errors.ts';
 import { parentOf, printRemotePath, quoteRemotePath, type RemotePath } from '../../transfer/path.ts';
 
 /** The error for a path that names nothing. */
@@ -8,16 +11,27 @@ export function missing(path: RemotePath): ApiError {
   });
 }
 
+/** What a path names. @throws {ApiError} when it names nothing */
+export async function requireThere(storage: StorageClient, path: RemotePath): Promise<Inspected> {
+  const found = await inspect(storage, path);
+  if (found) return found;
+  throw missing(path);
+}
+
+/** Makes a directory and those above it. @returns false for a root of the account, which is there */
+export async function makeWithParents(storage: StorageClient, folder: RemotePath | undefined): Promise<boolean> {
+  if (folder?.path.includes('/') !== true) return false;
+  await makeFolder(storage, folder, { parents: true });
+  return true;
+}
+
 /** Adds to the refusal of a missing parent what makes it. */
 export async function explainParent<T>(work: () => Promise<T>, line: string): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'DirectoryDoesNotExist') throw error;
-    throw new ApiError(error.status, error.code, error.message, {
-      requestId: error.requestId,
-      hint: `make the directories above with -p: ${line}`,
-    });
+    throw withHint(error, `make the directories above with -p: ${line}`);
   }
 }
 
@@ -27,10 +41,10 @@ export async function explainCondition<T>(work: () => Promise<T>, path: RemotePa
     return await work();
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 412) throw error;
-    throw new ApiError(error.status, error.code, `${printRemotePath(path)} is not as the conditions want it`, {
-      requestId: error.requestId,
-      cause: error,
-      hint: `its etag: cloud stor stat ${quoteRemotePath(path)}`,
-    });
+    throw withHint(
+      error,
+      `its etag: cloud stor stat ${quoteRemotePath(path)}`,
+      `${printRemotePath(path)} is not as the conditions want it`,
+    );
   }
 }

@@ -1,7 +1,6 @@
 import type { Headers } from '../../api/message.ts';
 import type { Context } from '../../cli/command.ts';
 import { openStdin, resolvePath } from '../../cli/input.ts';
-import { makeFolder } from '../../transfer/tree/folders.ts';
 import { baseName, parentOf, printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import type { Manifest } from '../../transfer/manifest.ts';
 import { isConditionFailed } from '../../transfer/precondition.ts';
@@ -10,7 +9,7 @@ import type { PutStep } from '../../transfer/tree/trees.ts';
 import type { PutOptions, Stored } from '../../transfer/upload/parts.ts';
 import { chooseHeaders, keepProperties, type StoreValues } from './headers.ts';
 import type { Storing } from './link-known.ts';
-import { explainCondition, explainParent } from './paths.ts';
+import { explainCondition, explainParent, makeWithParents } from './paths.ts';
 import type { PutKeeper } from './put-backup.ts';
 import { putOnce } from './put-once.ts';
 import type { Transfers } from './show.ts';
@@ -77,9 +76,7 @@ export async function putNamed(
       ? { kind: 'stream', label: 'stdin', open: () => openStdin(world) }
       : openSource(label, resolvePath(world, label), engine.signal);
   const stored = source.kind === 'file' ? { ...source, isGrowing: options.growing } : source;
-  const parent = parentOf(target);
-  const makes = options.parents && parent !== undefined && parent.path.includes('/');
-  if (makes) await makeFolder(engine.storage, parent, { parents: true });
+  const makes = options.parents && (await makeWithParents(engine.storage, parentOf(target)));
   const putOptions = { ...(await readPutOptions(options, source, target, makes)), ifModifiedSince: readSince(world.now(), options) };
   return await explainParent(
     () =>

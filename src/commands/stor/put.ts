@@ -6,7 +6,6 @@ import { flag, many, size, text } from '../../cli/parameters.ts';
 import { createContradiction, UsageError } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
 import type { Engine } from '../../transfer/engine.ts';
-import { makeFolder } from '../../transfer/tree/folders.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { joinPath, parentOf, printRemotePath, readRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { walkLocal } from '../../transfer/local/walk.ts';
@@ -24,7 +23,7 @@ import { isFolder } from './local-places.ts';
 import { storeOptions } from './headers.ts';
 import { createStoring, linkKnownOption } from './link-known.ts';
 import { describeWithT, listFirstNames, noTargetDirectory, noteNesting } from './nesting.ts';
-import { explainParent } from './paths.ts';
+import { explainParent, makeWithParents } from './paths.ts';
 import { dryRunOption, rehearseFolder, rehearseObject, showRehearsal, type Rehearsed } from './rehearse.ts';
 import { backupDirOption } from './backup-dir.ts';
 import { createPutKeeper, readPutBackup } from './put-backup.ts';
@@ -116,10 +115,7 @@ interface Job {
 /** The steps of a line, each directory before what goes into it. */
 async function* planSteps({ options, world }: PutInvocation, job: Job, engine: Engine, tally: Tally): AsyncGenerator<Step> {
   const { files, place, isTree, links, filter, skips } = job;
-  if (options.parents && options.recursive && !options.dryRun) {
-    const above = parentOf(place(files[0] ?? ''));
-    if (above?.path.includes('/') === true) await makeFolder(engine.storage, above, { parents: true });
-  }
+  if (options.parents && options.recursive && !options.dryRun) await makeWithParents(engine.storage, parentOf(place(files[0] ?? '')));
   if (!options.recursive) engine.monitor.expect(files.length, 0);
   for (const label of files) {
     if (!isTree(label)) {

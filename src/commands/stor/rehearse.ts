@@ -1,10 +1,10 @@
 import type { Context } from '../../cli/command.ts';
 import { flag } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
-import { records, type Output } from '../../output/kinds.ts';
+import { type Output } from '../../output/kinds.ts';
 import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
-import { wantsRows } from './show.ts';
+import { showRows } from '../../cli/rows.ts';
 
 /** For every command that may store, write or remove many things. */
 export const dryRunOption = flag('Only show what would be done', { short: 'n' });
@@ -22,13 +22,8 @@ function describe({ action, from, to }: Rehearsed): string {
 }
 
 /** The result of a dry run: records when a form of output is asked for, else a line each on stderr. */
-export async function showRehearsal(
-  context: Pick<Context, 'global' | 'note'>,
-  steps: AsyncIterable<Rehearsed>,
-): Promise<Output | undefined> {
-  if (wantsRows(context)) return records(steps, { columns: ['action', 'from', 'to'], id: 'to' });
-  for await (const step of steps) context.note(describe(step));
-  return undefined;
+export function showRehearsal(context: Pick<Context, 'global' | 'note'>, steps: AsyncIterable<Rehearsed>): Promise<Output | undefined> {
+  return showRows(context, steps, { columns: ['action', 'from', 'to'], id: 'to' }, describe);
 }
 
 /** A directory that would be made, unless it is there. */

@@ -2,9 +2,9 @@ import { command, type Context } from '../../cli/command.ts';
 import { flag, some } from '../../cli/parameters.ts';
 import { confirm } from '../../cli/prompt.ts';
 import { isForbidden } from '../../cli/shapes.ts';
-import { ApiError, LocalError, NotFoundError, UsageError } from '../../base/errors.ts';
+import { ApiError, LocalError, NotFoundError, UsageError, withHint } from '../../base/errors.ts';
 import { quoteShell } from '../../base/quote.ts';
-import { records, type Row } from '../../output/kinds.ts';
+import { type Row } from '../../output/kinds.ts';
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 import { silent, type Engine } from '../../transfer/engine.ts';
@@ -20,7 +20,7 @@ import { changingNames, expandWord, explainMissing, listOption, listWords, type 
 import { listFirstNames } from './nesting.ts';
 import { createRecorder, recordWork, type Recorder } from './recorder.ts';
 import { dryRunOption, showRehearsal, type Rehearsed } from './rehearse.ts';
-import { wantsRows } from './show.ts';
+import { showRows } from '../../cli/rows.ts';
 
 interface Target {
   readonly path: RemotePath;
@@ -104,10 +104,7 @@ async function assertEmpty(context: Context, targets: readonly Target[]): Promis
 /** Says which option removes a directory that is not empty. */
 function explainFull(error: unknown, path: RemotePath): unknown {
   if (!(error instanceof ApiError) || error.code !== 'DirectoryNotEmpty') return error;
-  return new ApiError(error.status, error.code, `${printRemotePath(path)} is not empty`, {
-    requestId: error.requestId,
-    hint: `with everything in it: cloud stor rm -r ${quoteRemotePath(path)}`,
-  });
+  return withHint(error, `with everything in it: cloud stor rm -r ${quoteRemotePath(path)}`, `${printRemotePath(path)} is not empty`);
 }
 
 /** What was deleted, with the number of entries of a tree. */
@@ -268,9 +265,7 @@ export const remove = command({
     }
     const recorder = createRecorder(invocation, () => declareRemoval(options, targets), silent);
     const removals = recordWork(recorder, isLong, tally, () => remove(recorder));
-    if (wantsRows(invocation)) return records(removals, { columns: ['type', 'entries', 'path'], id: 'path', fields: ['remains'] });
-    for await (const _ of removals) void _;
-    return undefined;
+    return await showRows(invocation, removals, { columns: ['type', 'entries', 'path'], id: 'path', fields: ['remains'] });
   },
   examples: [
     { line: 'cloud stor rm logs/a.gz', help: 'Asks first' },

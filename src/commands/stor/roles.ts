@@ -8,7 +8,7 @@ import { printRemotePath, readRemotePath, type RemotePath } from '../../transfer
 import { changeRoleTags } from '../../transfer/tree/role-tags.ts';
 import { walkRemote } from '../../transfer/tree/walk.ts';
 import { chooseParallel, createTally, type Tally } from './engine.ts';
-import { missing } from './paths.ts';
+import { missing, requireThere } from './paths.ts';
 import { dryRunOption } from './rehearse.ts';
 
 /** An entry with its roles. */
@@ -48,8 +48,7 @@ async function* changeTree(
   root: RemotePath,
   work: (path: RemotePath) => Promise<Tagged | undefined>,
 ): AsyncGenerator<Tagged> {
-  const found = await inspect(context.storage, root);
-  if (!found) throw missing(root);
+  const found = await requireThere(context.storage, root);
   const tally = createTally(context);
   const items = found.type === 'directory' ? listTree(context, root, tally) : [root];
   const limit = chooseParallel({});
@@ -104,8 +103,7 @@ export const roles = group({
       arguments: { path },
       run: async ({ args, storage, account }) => {
         const place = readRemotePath(args.path, account);
-        const found = await inspect(storage, place);
-        if (!found) throw missing(place);
+        const found = await requireThere(storage, place);
         return show(place, readTagHeader(found.headers['role-tag']));
       },
       examples: [

@@ -8,11 +8,7 @@ import { InterruptedError } from '../../base/errors.ts';
 import { createRecorder, recordOne, recordWork } from './recorder.ts';
 import { createEngine, createTally, type Tally, type TransferValues } from './engine.ts';
 import type { Engine } from '../../transfer/engine.ts';
-
-/** Whether the user asked for the results themselves, not only for the work to be done. */
-export function wantsRows({ global }: Pick<Context, 'global'>): boolean {
-  return global.output !== undefined || global.json;
-}
+import { showRows, wantsRows } from '../../cli/rows.ts';
 
 /** A command that moves bytes: rows come as files are done. */
 export interface Transfers {
@@ -135,7 +131,5 @@ export async function runTransfers(
       display.close(tally.failed, tally.done, !isRepeated || steps + tally.failed > 0);
     }
   }
-  if (wantsRows(context)) return records(rows(), shape);
-  for await (const _ of rows()) void _;
-  return undefined;
+  return await showRows(context, rows(), shape);
 }

@@ -9,7 +9,7 @@ import { locate } from '../../transfer/sync/decide.ts';
 import { printLocation } from '../../transfer/sync/steps.ts';
 import type { Origin, Side } from '../../transfer/sync/tree.ts';
 import { isFolder } from './local-places.ts';
-import { missing } from './paths.ts';
+import { requireThere } from './paths.ts';
 
 /** The two sides of `sync`, `diff` and `cp -r`, and the context whose service is worked at: the changed one's where both are services. */
 export interface Sides {
@@ -82,8 +82,7 @@ export async function checkSides({ from, to, context }: Sides): Promise<boolean>
     throw new UsageError(`${from.root}: no such directory`, { hint: adviseOnFile(from.root) });
   }
   if (from.kind === 'remote') {
-    const found = await inspect(from.origin?.storage ?? storage, from.root);
-    if (!found) throw missing(from.root);
+    const found = await requireThere(from.origin?.storage ?? storage, from.root);
     if (found.type === 'object')
       throw new UsageError(`${printSide(from)} is an object, not a directory`, { hint: 'use cloud stor get or cp' });
   }

@@ -2,11 +2,10 @@ import { command } from '../../cli/command.ts';
 import { duration, some, texts } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { records, text, type Output } from '../../output/kinds.ts';
-import { inspect } from '../../transfer/inspect.ts';
 import { encodeRemotePath, printRemotePath } from '../../transfer/path.ts';
 import { listOption, readingNames, readNames } from './names.ts';
-import { missing } from './paths.ts';
-import { wantsRows } from './show.ts';
+import { requireThere } from './paths.ts';
+import { wantsRows } from '../../cli/rows.ts';
 
 const methods = ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'POST'];
 
@@ -39,7 +38,7 @@ export const sign = command({
     const { paths } = await readNames(invocation, args.path, { ...options, literal: options.literal || !reads });
     for (const path of paths) {
       // What is to be made by the URL need not be there yet.
-      if (reads && path.path !== '' && !(await inspect(storage, path))) throw missing(path);
+      if (reads && path.path !== '') await requireThere(storage, path);
       const url = await invocation.presign('storage', { methods: allowed, path: encodeRemotePath(path), lifetime });
       const expires = new Date(Math.floor((world.now() + lifetime) / 1000) * 1000).toISOString();
       rows.push({ path: printRemotePath(path), url, methods: allowed, expires });

@@ -1,12 +1,12 @@
 import { confirm } from '../../cli/prompt.ts';
 import { CloudError, InterruptedError, isSystemError, PartialError, UsageError } from '../../base/errors.ts';
 import { pause } from '../../client/retry.ts';
-import { records, type Output, type Row } from '../../output/kinds.ts';
+import { type Output, type Row } from '../../output/kinds.ts';
 import { watchTree, type TreeWatch } from '../../transfer/local/watch-tree.ts';
-import { wantsRows } from './show.ts';
 import { printSide } from './sides.ts';
 import { runSync, type SyncInvocation, type SyncJob } from './sync-run.ts';
 import { stepShape } from './sync-steps.ts';
+import { showRows, wantsRows } from '../../cli/rows.ts';
 
 /** Milliseconds between two runs when nothing tells of a change: hints of the system may be lost, and the object storage gives none. */
 const localInterval = 60_000;
@@ -72,7 +72,5 @@ export async function watchSync(invocation: SyncInvocation, job: SyncJob): Promi
       changes?.close();
     }
   }
-  if (wantsRows(invocation)) return records(rows(), stepShape);
-  for await (const _ of rows()) void _;
-  return undefined;
+  return await showRows(invocation, rows(), stepShape);
 }

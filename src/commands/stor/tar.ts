@@ -5,7 +5,6 @@ import { createContradiction, UsageError } from '../../base/errors.ts';
 import { runPool } from '../../base/parallel.ts';
 import { bytes, type Output } from '../../output/kinds.ts';
 import type { Engine } from '../../transfer/engine.ts';
-import { inspect } from '../../transfer/inspect.ts';
 import { openSource } from '../../transfer/local/source.ts';
 import { openToRead } from '../../transfer/local/named-pipe.ts';
 import { baseName, joinPath, parentOf, printRemotePath, type RemotePath } from '../../transfer/path.ts';
@@ -23,7 +22,7 @@ import { createEngine, createTally, type Tally, type TransferValues } from './en
 import { readFilter, type FilterValues } from './filters.ts';
 import { chooseHeaders, keepProperties, type StoreValues } from './headers.ts';
 import { monitorTransfers } from './monitor.ts';
-import { explainParent, missing } from './paths.ts';
+import { explainParent, makeWithParents, requireThere } from './paths.ts';
 import { showRehearsal, type Rehearsed } from './rehearse.ts';
 import { runTransfers } from './show.ts';
 import { createSkips } from './skips.ts';
@@ -53,8 +52,7 @@ async function findRoots({ storage }: Context, sources: readonly RemotePath[], a
   const owners = new Map<string, RemotePath>();
   const roots: PackRoot[] = [];
   for (const path of sources) {
-    const found = await inspect(storage, path);
-    if (!found) throw missing(path);
+    const found = await requireThere(storage, path);
     if (atTop && found.type === 'object') throw new UsageError(`-T: ${printRemotePath(path)} is an object, not a directory`);
     const name = atTop ? '' : baseName(path);
     const other = owners.get(name);
@@ -305,8 +303,7 @@ export async function putTar(
   if (options.dryRun) return await showRehearsal(context, rehearse(path, plan(), skips.finish));
   const shape = { columns: ['path', { key: 'size', as: 'size' }, 'etag', 'md5'], id: 'path' } as const;
   return await runTransfers(context, options, { only: false, bulk: true }, shape, async function* ({ engine, tally }) {
-    const above = parentOf(path);
-    if (options.parents && above?.path.includes('/') === true) await makeFolder(engine.storage, above, { parents: true });
+    if (options.parents) await makeWithParents(engine.storage, parentOf(path));
     await explainParent(() => makeFolder(engine.storage, path), 'cloud stor put -p');
     yield* storeSteps({ context, engine, tally, root: path, options }, plan());
     skips.finish();

@@ -3,7 +3,6 @@ import { number, some } from '../../cli/parameters.ts';
 import { escapeControl } from '../../output/escape.ts';
 import { drawBar } from '../../output/bar.ts';
 import { bytes, records, type Output } from '../../output/kinds.ts';
-import { inspect } from '../../transfer/inspect.ts';
 import { printRemotePath, type RemotePath } from '../../transfer/path.ts';
 import { walkRemote, type Visit } from '../../transfer/tree/walk.ts';
 import type { Filter } from '../../transfer/sync/tree.ts';
@@ -11,7 +10,7 @@ import { humanOption } from './directory.ts';
 import { createTally, type Tally } from './engine.ts';
 import { filterOptions, readFilter, takesRoot } from './filters.ts';
 import { readingNames, readNames } from './names.ts';
-import { missing } from './paths.ts';
+import { requireThere } from './paths.ts';
 
 interface Usage {
   size: number;
@@ -38,8 +37,7 @@ interface Measure {
 }
 
 async function* measure(context: Context, root: RemotePath, { depth, filter, isNamed }: Measure, tally: Tally): AsyncGenerator<UsageRow> {
-  const found = root.path === '' ? undefined : await inspect(context.storage, root);
-  if (root.path !== '' && found === undefined) throw missing(root);
+  const found = root.path === '' ? undefined : await requireThere(context.storage, root);
   if (isNamed && !takesRoot(filter, root, found?.type ?? 'directory')) return;
   if (found?.type === 'object') {
     yield { size: Number(found.headers['content-length'] ?? 0), objects: 1, directories: 0, path: printRemotePath(root) };
@@ -163,7 +161,7 @@ export const tree = command({
   run: async (invocation): Promise<Output> => {
     const { args, options, global, storage } = invocation;
     const { paths: roots } = await readNames(invocation, args.path.length === 0 ? [''] : args.path, options);
-    for (const root of roots) if (root.path !== '' && (await inspect(storage, root)) === undefined) throw missing(root);
+    for (const root of roots) if (root.path !== '') await requireThere(storage, root);
     const tally = createTally(invocation, roots.length === 1);
     const walk = (root: RemotePath): AsyncIterable<Visit> =>
       walkRemote(storage, root, {

@@ -4,9 +4,9 @@ import { pause } from '../../../client/retry.ts';
 import { drainPool } from '../../../base/parallel.ts';
 import { escapeData } from '../../../output/escape.ts';
 import { bytes, records, type Output } from '../../../output/kinds.ts';
-import { wantsRows } from '../show.ts';
 import { readLine, runLine, shareConnections, type ReadLine, type Receipt } from './line.ts';
 import { findTouches, haveToWait, type Touches } from './touches.ts';
+import { wantsRows } from '../../../cli/rows.ts';
 
 /** How lines are run. */
 export interface LinesOptions {

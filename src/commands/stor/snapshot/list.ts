@@ -1,13 +1,12 @@
 import { command, type Context } from '../../../cli/command.ts';
 import { maybe } from '../../../cli/parameters.ts';
 import { records, type Row } from '../../../output/kinds.ts';
-import { inspect } from '../../../transfer/inspect.ts';
 import { readRemotePath } from '../../../transfer/path.ts';
 import type { Engine } from '../../../transfer/engine.ts';
 import { listNames, listSnapshots } from '../../../transfer/snapshot/list.ts';
 import { locateHome, locateSnapshots, readHomeName, type SnapshotHome } from '../../../transfer/snapshot/place.ts';
 import { createEngine } from '../engine.ts';
-import { missing } from '../paths.ts';
+import { requireThere } from '../paths.ts';
 
 async function findHomes({ account }: Context, engine: Engine): Promise<SnapshotHome[]> {
   const names = await listNames(engine, locateSnapshots(account));
@@ -27,7 +26,7 @@ export const list = command({
     const home = args.directory === undefined ? undefined : locateHome(readRemotePath(args.directory, account));
     const snapshots = home && (await listSnapshots(engine, home));
     // The snapshots of a directory outlive it.
-    if (home && snapshots?.length === 0 && !(await inspect(storage, home.directory))) throw missing(home.directory);
+    if (home && snapshots?.length === 0) await requireThere(storage, home.directory);
     async function* rows(): AsyncGenerator<Row> {
       if (snapshots) yield* snapshots;
       else for (const each of await findHomes(invocation, engine)) yield* await listSnapshots(engine, each);

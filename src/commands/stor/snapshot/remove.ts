@@ -10,8 +10,8 @@ import { listSnapshots, type Snapshot } from '../../../transfer/snapshot/list.ts
 import type { SnapshotHome } from '../../../transfer/snapshot/place.ts';
 import { createEngine, createTally, transferOptions } from '../engine.ts';
 import { dryRunOption } from '../rehearse.ts';
-import { wantsRows } from '../show.ts';
 import { readHome, readNamed } from './names.ts';
+import { showRows, wantsRows } from '../../../cli/rows.ts';
 
 /** A snapshot to delete, or a directory of which only left-over links go. */
 interface Doomed {
@@ -70,10 +70,7 @@ async function finish(
     const shown = doomed.slice(0, 5).map(printDoomed).join(', ');
     await confirm(context.world, `Delete ${shown}${doomed.length > 5 ? ` and ${doomed.length - 5} more` : ''}?`);
   }
-  const rows = removeAll(context, engine, homes, doomed);
-  if (wantsRows(context)) return records(rows, rowShape);
-  for await (const _ of rows) void _;
-  return undefined;
+  return await showRows(context, removeAll(context, engine, homes, doomed), rowShape);
 }
 
 const commonOptions = { yes: flag('Do not ask', { short: 'y' }), dryRun: dryRunOption, parallel: transferOptions.parallel };
