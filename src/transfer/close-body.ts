@@ -1,14 +1,14 @@
 import type { Download } from '../api/operation.ts';
 
-/** Gives up a reply whose rest is not wanted. */
+/** Discards the rest of a response body and releases its connection. */
 export async function closeBody(body: Download['body'] | undefined): Promise<void> {
   if (body === undefined) return;
   const pieces = body[Symbol.asyncIterator]();
   try {
-    // A stream that was never begun would keep its connection.
+    // Returning from an iterator that was never started would leave its connection open.
     await pieces.next();
     await pieces.return?.();
   } catch {
-    // Nobody wanted it.
+    // The body is discarded: its errors do not matter.
   }
 }

@@ -2,37 +2,37 @@ import type { StorageClient } from '../client/client.ts';
 import type { Hashing } from './hashing.ts';
 import type { RetryLimits } from './retry.ts';
 
-/** One transfer as those see it who watch. */
+/** The progress of one transfer, as a monitor sees it. */
 export interface Ticket {
-  /** The size is known now. */
+  /** Sets the size, once it is known. */
   expect(bytes: number): void;
-  /** Bytes that moved; negative when they have to move again. */
+  /** Counts transferred bytes; negative when they have to be transferred again. */
   move(bytes: number): void;
-  /** Bytes that an earlier run has moved. */
+  /** Counts bytes that an earlier run has transferred. */
   keep(bytes: number): void;
   end(outcome: 'done' | 'failed' | 'skipped'): void;
 }
 
-/** Who watches transfers. */
+/** Shows the progress of transfers. */
 export interface Monitor {
-  /** Files that there are in all, and their bytes; 0 when nobody knows those. */
+  /** The total number of files and bytes; 0 when unknown. */
   expect(files: number, bytes: number): void;
-  /** Milliseconds after which somebody may see totals, so that a tree is worth counting by a walk of its own; absent where nobody ever does. */
+  /** Milliseconds after which totals may be shown, so that a separate walk to count a tree pays; absent where totals are never shown. */
   readonly countAfterMs?: number | undefined;
-  /** A transfer begins; its size may be unknown. */
+  /** Starts a transfer; its size may be unknown. */
   begin(label: string, size: number | undefined): Ticket;
 }
 
-/** Things that are remembered between runs, one JSON object under each name. */
+/** State that is kept between runs: one JSON object per name. */
 export interface Memory {
   read(name: string): Record<string, unknown> | undefined;
   write(name: string, value: object): void;
   remove(name: string): void;
 }
 
-/** Processes of this machine: what one that is gone has left may be gone on with, what a living one does must not be. */
+/** Processes of this machine. The state that a dead process left may be resumed; that of a living process must not be touched. */
 export interface Processes {
-  /** Number of this one. */
+  /** PID of this process. */
   readonly own: number;
   readonly isAlive: (pid: number) => boolean;
 }
@@ -40,25 +40,25 @@ export interface Processes {
 /** What transfers work with. */
 export interface Engine extends RetryLimits {
   readonly storage: StorageClient;
-  /** URL of the service: what is remembered of one says nothing of another. */
+  /** URL of the service: state remembered for one service does not apply to another. */
   readonly service: string;
-  /** Files under way at once. */
+  /** Number of concurrent transfers. */
   readonly parallel: number;
-  /** Parts or ranges of one file under way at once. */
+  /** Number of concurrent parts or ranges of one file. */
   readonly streams: number;
   /** Bytes in a part or range; chosen by the size of the file when absent. */
   readonly partSize: number | undefined;
   readonly monitor: Monitor;
   readonly memory: Memory;
-  /** Waits until so many bytes may move; absent: nothing holds them back. */
+  /** Waits until so many bytes may be transferred; absent without a rate limit. */
   readonly throttle: ((bytes: number) => Promise<void> | undefined) | undefined;
-  /** Told of each transfer that was interrupted and of which a later run finds so many bytes. */
+  /** Called for each interrupted transfer with the number of bytes that a later run can resume from. */
   readonly noteKept?: (bytes: number) => void;
   readonly hashing: Hashing;
   readonly processes: Processes;
 }
 
-/** The same transfer, of which all that moved through this can be taken back when it has to move again. */
+/** A ticket for the same transfer whose counted bytes can be taken back when they have to be transferred again. */
 export function countMoves(ticket: Ticket): Ticket & { takeBack(): void } {
   let moved = 0;
   let kept = 0;
@@ -82,10 +82,10 @@ export function countMoves(ticket: Ticket): Ticket & { takeBack(): void } {
 
 const silentTicket: Ticket = { expect: () => undefined, move: () => undefined, keep: () => undefined, end: () => undefined };
 
-/** Nobody watches. */
+/** A monitor that shows nothing. */
 export const silent: Monitor = { expect: () => undefined, begin: () => silentTicket };
 
-/** Lets so many bytes move in a second, over all transfers together. `now` never goes back, as clocks may. */
+/** Limits the rate of all transfers together. `now` is a monotonic clock, in milliseconds. */
 export function createThrottle(bytesPerSecond: number, now: () => number): NonNullable<Engine['throttle']> {
   let free = now();
   return (bytes) => {

@@ -3,40 +3,40 @@ import { Worker } from 'node:worker_threads';
 
 /** An MD5 that is being computed. */
 export interface Hasher {
-  /** Takes the bytes at once; resolves when more may come. */
+  /** Accepts a chunk; resolves when more may follow. Undefined means immediately. */
   update(piece: Uint8Array): Promise<void> | undefined;
   /**
-   * From now on the bytes are written to an open file too, from this position on, in order; absent where the bytes are hashed at once.
+   * Writes all following bytes to an open file too, in order, starting at this position; absent where bytes are hashed on this thread.
    * The file must stay open until `digest` or `drop` has resolved.
    */
   readonly writeTo?: (descriptor: number, position: number) => void;
-  /** Base64, when everything is written; ends the work. */
+  /** Base64 digest of all bytes; ends the work. */
   digest(): Promise<string>;
-  /** Ends the work without a result; resolves when what was taken is written, as far as that goes. */
+  /** Ends the work without a result; resolves when the accepted bytes have been written or writing has failed. */
   drop(): Promise<void>;
 }
 
-/** Computes MD5s: of much data on another thread, beside the encryption of connections; of little at once. */
+/** Computes MD5s: large data on another thread, in parallel with the encryption of connections; small data on this thread. */
 export interface Hashing {
   /** @param size bytes to come; undefined when unknown */
   start(size: number | undefined): Hasher;
 }
 
-/** From this size on a thread pays, bytes. */
+/** Size from which a thread pays, bytes. */
 const threadSize = 16 * 1024 * 1024;
 
-/** Bytes that are handed to the thread at once. */
+/** Bytes handed to the thread in one message. */
 const slotSize = 1024 * 1024;
 
-/** Bytes that are written at once: for larger writes some systems look for memory in one large piece, and take several times as long. */
+/** Bytes per write call: for larger writes some systems need one contiguous block of memory, which takes several times as long. */
 const writeSize = 64 * 1024;
 
-/** Slots of one hasher: some are hashed while the next is filled. */
+/** Slots per hasher: some are hashed while the next is filled. */
 const slotCount = 3;
 
 /**
- * What the thread runs: it hashes slots of shared memory in the order in which they are named, and writes them. After a write that
- * failed nothing more is written.
+ * Code of the thread: hashes slots of shared memory in the order of the messages and writes them to the file. It stops writing after a
+ * failed write.
  */
 const threadCode = `
 const { parentPort } = require('node:worker_threads');
@@ -80,47 +80,47 @@ function hashHere(): Hasher {
   };
 }
 
-/** Hashes where it is called: slower for one large file, and without the memory of a thread and of what it is handed. */
+/** Hashes on the calling thread: slower for one large file, but needs no memory for a thread and its slots. */
 export const hashingHere: Hashing = { start: hashHere };
 
-/** What the thread tells. */
+/** A message from the thread. */
 interface Told {
   readonly id: number;
   readonly slot?: number;
   readonly digest?: string;
-  /** Of a write: what the system said. */
+  /** The system error of a failed write. */
   readonly failure?: { readonly message: string };
 }
 
-/** The hasher that a message of the thread is for. */
+/** The hasher that receives messages of the thread. */
 interface Listener {
   readonly told: (message: Told) => void;
   readonly failed: (error: Error) => void;
 }
 
-/** Shared memory that hashers use one after the other. */
+/** Shared memory, used by one hasher after another. */
 type Memories = readonly SharedArrayBuffer[];
 
-/** What a hasher has of the thread. */
+/** A hasher's share of the thread. */
 interface Place {
   readonly id: number;
   readonly worker: Worker;
   readonly listeners: Map<number, Listener>;
   readonly memories: Memories;
-  /** Called when the thread is through with the memory. */
+  /** Called when the thread no longer uses the memory. */
   readonly release: () => void;
 }
 
-/** What a hasher and the thread exchange. */
+/** The exchange of messages between a hasher and the thread. */
 interface Exchange {
   tell(message: object): void;
-  /** Slots that the thread has and has not hashed yet. */
+  /** True for slots that were handed to the thread and are not hashed yet. */
   readonly isBusy: boolean[];
-  /** @throws what went wrong in the thread */
+  /** @throws the error that occurred in the thread */
   assertWell(): void;
-  /** Resolves when the thread has said something. */
+  /** Resolves with the next message of the thread. */
   listen(): Promise<void>;
-  /** Resolves when the thread has nothing of this hasher any more. */
+  /** Resolves with the digest when the thread has finished with this hasher. */
   readonly ended: Promise<string>;
 }
 
@@ -132,7 +132,7 @@ function openExchange({ id, worker, listeners, memories, release }: Place): Exch
   const ended = new Promise<string>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  // Whoever asks for the result is told of the failure.
+  // The failure is reported to the caller who awaits the result; without one it must not be an unhandled rejection.
   ended.catch(() => undefined);
 
   function end(): void {
@@ -171,7 +171,7 @@ function openExchange({ id, worker, listeners, memories, release }: Place): Exch
   return exchange;
 }
 
-/** Fills slots in turns; full ones are hashed meanwhile. */
+/** Fills slots in turn while the thread hashes the full ones. */
 function hashThere(place: Place): Hasher {
   const views = place.memories.map((memory) => new Uint8Array(memory));
   const { tell, isBusy, assertWell, listen, ended } = openExchange(place);
@@ -186,7 +186,7 @@ function hashThere(place: Place): Hasher {
     filled = 0;
   }
 
-  /** Tells the thread that nothing more comes. What it is told afterwards it does not hear. */
+  /** Tells the thread that no more bytes follow. The thread ignores messages after that. */
   function finish(): void {
     if (isEnding) return;
     isEnding = true;
@@ -202,7 +202,7 @@ function hashThere(place: Place): Hasher {
     assertWell();
   }
 
-  /** Copies what there is room for; the rest is what it returns. */
+  /** Copies as many bytes as fit into the slot and returns the rest. */
   function fill(piece: Uint8Array): Uint8Array {
     const part = piece.subarray(0, slotSize - filled);
     views[current]?.set(part, filled);
@@ -239,7 +239,7 @@ function hashThere(place: Place): Hasher {
   };
 }
 
-/** Makes hashers; the thread begins with the first that is worth it, and does not keep the program from ending. */
+/** Creates hashers. The thread starts with the first hasher that is worth it and does not keep the process alive. */
 export function createHashing(): Hashing {
   const listeners = new Map<number, Listener>();
   const free: Memories[] = [];

@@ -6,16 +6,16 @@ import { lacks, noteLack } from './abilities.ts';
 import { closeBody } from './close-body.ts';
 import type { RemotePath } from './path.ts';
 
-/** What a path names, from the headers of a request without a body. */
+/** What a path names, and the response headers of a request for it. */
 export interface Inspected {
   type: 'directory' | 'object';
   headers: Headers;
 }
 
-/** Refusals whose reason is worth a GET: it stands in the body, which a HEAD has not. */
+/** Statuses for which a GET follows: the reason is in the body, which the response to a HEAD does not have. */
 const wordless = new Set([400, 401, 403, 409]);
 
-/** The headers alone; where a service has no HEAD, those of a GET whose bytes are left. */
+/** The response headers of a HEAD, or of a GET whose body is discarded where a service has no HEAD. */
 async function askHeaders(storage: StorageClient, { account, path }: RemotePath): Promise<Headers> {
   if (!lacks(storage, 'HEAD')) {
     try {
@@ -31,7 +31,7 @@ async function askHeaders(storage: StorageClient, { account, path }: RemotePath)
   return headers;
 }
 
-/** What a path names; undefined when there is nothing. */
+/** What a path names; undefined when nothing exists there. */
 export async function inspect(storage: StorageClient, path: RemotePath): Promise<Inspected | undefined> {
   const headers = await unlessMissing(askHeaders(storage, path));
   if (headers === undefined) return undefined;

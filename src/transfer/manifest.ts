@@ -15,36 +15,39 @@ import type { FileSource } from './local/source.ts';
 import type { PutOptions, Stored } from './upload/parts.ts';
 import { uploadObject } from './upload/upload.ts';
 
-/** What files cannot hold of objects, in a file at the root of their tree: one line of JSON for each, of which the last one of a path counts. */
+/**
+ * The manifest at the root of a local tree: properties of objects that files cannot hold, one JSON line per object. The last line of a path
+ * wins.
+ */
 
-/** What an object had that was written to a file. */
+/** Properties of an object that was downloaded to a file. */
 export interface Kept {
   /** Path below the root. */
   readonly path: string;
   readonly size: number;
   /** Base64. */
   readonly md5: string;
-  /** Names with the same one were links of each other. */
+  /** Paths with the same etag were links to the same object. */
   readonly etag: string;
   readonly headers: Headers;
   readonly copies?: number | undefined;
 }
 
-/** Writes a manifest while objects come. */
+/** Writes a manifest while objects are downloaded. */
 export interface ManifestWriter {
   add(file: string, headers: Headers): void;
-  /** @param isWhole every object of the tree came: what an earlier manifest says is not needed any more */
+  /** @param isWhole every object of the tree was downloaded: the new manifest replaces an earlier one */
   finish(isWhole: boolean): void;
 }
 
-/** Adds to the manifest of a tree that is kept up to date. */
+/** Appends to the manifest of a tree that is kept up to date. */
 export interface ManifestAppender extends Pick<ManifestWriter, 'add'> {
-  /** Whether the manifest has no line for an object of this etag, as after a run that was killed or one without a manifest. */
+  /** True if the manifest has no line for this file with this etag, as after a run that was killed or ran without a manifest. */
   lacks(file: string, etag: string): boolean;
   finish(): void;
 }
 
-/** Characters of lines that are written at once. */
+/** Characters of lines written in one call. */
 const batchSize = 64 * 1024;
 
 function append(file: string, flags: number, text: string): void {
@@ -56,7 +59,7 @@ function append(file: string, flags: number, text: string): void {
   }
 }
 
-/** Appends the lines of a run. A line that an earlier run could not finish is ended, and marked by an empty line. */
+/** Appends the lines of a run. The newlines end a line that an earlier run left incomplete and mark it by the empty line that follows. */
 function appendLines(file: string, lines: string): void {
   append(file, constants.O_APPEND, `\n\n${lines}`);
 }
@@ -97,7 +100,7 @@ export async function createManifestAppender(root: string): Promise<ManifestAppe
   };
 }
 
-/** @param id makes the temporary name this run's own */
+/** @param id makes the name of the temporary file unique to this run */
 export function createManifestWriter(root: string, id: string): ManifestWriter {
   const file = join(root, manifestName);
   const unfinished = join(root, `${manifestName}.${id}`);
@@ -129,7 +132,7 @@ export function createManifestWriter(root: string, id: string): ManifestWriter {
 function readHeaders(value: unknown): Headers | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const headers = Object.entries(value as Record<string, unknown>);
-  // What is no stored header, such as a role tag, is not taken from a file that somebody may have sent.
+  // Only stored headers are read, and no role tags for example: somebody else may have sent the file.
   return Object.fromEntries(headers.filter((each): each is [string, string] => isStoredHeader(each[0]) && typeof each[1] === 'string'));
 }
 
@@ -147,16 +150,18 @@ function readKept(line: string): Kept | undefined {
   return { path, size, md5, etag, headers: stored, ...(typeof copies === 'number' && { copies }) };
 }
 
-/** A manifest of a tree that is stored. */
+/** The manifest of a tree that is being uploaded. */
 export interface Manifest {
   find(file: string): Kept | undefined;
-  /** Stores a file as the object that it was; one whose content has changed keeps its headers, and gets its new time. */
+  /**
+   * Stores a file with the properties that its object had. If the content has changed, the object keeps its headers and gets the new time.
+   */
   store(engine: Engine, source: FileSource, target: RemotePath, kept: Kept, options: PutOptions, given: Headers): Promise<Stored>;
-  /** Makes an object that has the content of its file already a link, where its name was one. True when it did. */
+  /** Replaces an object that already has the content of its file by a link, if its path was a link. Returns true if it did. */
   relink(engine: Engine, file: string, target: RemotePath, etag: string): Promise<boolean>;
 }
 
-/** What a manifest has of each path; undefined when there is none. */
+/** The entries of a manifest by path; undefined when there is no manifest. */
 async function readEntries(file: string): Promise<ReadonlyMap<string, Kept> | undefined> {
   if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
   const entries = new Map<string, Kept>();
@@ -164,7 +169,7 @@ async function readEntries(file: string): Promise<ReadonlyMap<string, Kept> | un
   let damaged = 0;
   for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
     number += 1;
-    // A cut line is the last one of its run: nothing or an empty line follows.
+    // Only the last line of a run may be incomplete: an empty line or the end of the file follows.
     if (damaged > 0 && line !== '')
       throw new UsageError(`${file}, line ${damaged}: is not what get --with-headers wrote`, {
         hint: 'remove it, or leave it out: --without-headers',
@@ -176,7 +181,7 @@ async function readEntries(file: string): Promise<ReadonlyMap<string, Kept> | un
   return entries;
 }
 
-/** The manifest of a tree; undefined when there is none. @throws {UsageError} for one that is damaged: headers would be lost without a word */
+/** The manifest of a tree; undefined when there is none. @throws {UsageError} for a damaged manifest: headers would be lost silently */
 export async function readManifest(root: string): Promise<Manifest | undefined> {
   const entries = await readEntries(join(root, manifestName));
   if (!entries) return undefined;
@@ -198,7 +203,7 @@ function createRelink(table: LinkTable, find: Manifest['find']): Manifest['relin
       await engine.storage.putMetadata({ ...target, headers: encodeHeaders(kept.headers), ifMatch: linked.etag });
       return true;
     } catch (error) {
-      // Not every service has links: the object has its bytes.
+      // Not every service supports links; the object has its content already.
       if (!(error instanceof ApiError) || isConditionFailed(error)) throw error;
       return false;
     }

@@ -2,13 +2,13 @@ import { encodePath } from '../client/request.ts';
 import { UsageError } from '../base/errors.ts';
 import { quoteShell } from '../base/quote.ts';
 
-/** Where something is in the object storage: a login, and the path after it (`stor/logs/a.gz`). */
+/** A path in the object storage: a login, and the path below it (`stor/logs/a.gz`). */
 export interface RemotePath {
   account: string;
   path: string;
 }
 
-/** What is meant by a path with dots: most likely the name without them. */
+/** A hint for a path with dots: most likely the name without them was meant. */
 function adviseOnDots(text: string): string {
   const plain = text.replace(/^(?:\.{1,2}\/+)+/, '');
   const isName = plain !== '' && !/(?:^|\/)\.{1,2}(?:\/|$)/.test(plain);
@@ -16,8 +16,8 @@ function adviseOnDots(text: string): string {
 }
 
 /**
- * Reads a path as people type it: `/login/stor/a` as it is, `~~/stor/a` below the account, anything else below
- * `/<account>/stor`. A leading `stor:` is allowed everywhere.
+ * Reads a path as typed: `/login/stor/a` is absolute, `~~/stor/a` is below the account, anything else is below `/<account>/stor`. A leading
+ * `stor:` is always allowed.
  * @throws {UsageError} for a path that names nothing in the storage
  */
 export function readRemotePath(text: string, account: string): RemotePath {
@@ -32,12 +32,12 @@ export function readRemotePath(text: string, account: string): RemotePath {
   return { account: login, path: parts.join('/') };
 }
 
-/** The whole path: `/login/stor/a`. */
+/** The absolute path: `/login/stor/a`. */
 export function printRemotePath({ account, path }: RemotePath): string {
   return path === '' ? `/${account}` : `/${account}/${path}`;
 }
 
-/** The same as a word of a line for a shell. */
+/** The absolute path, quoted for a shell. */
 export function quoteRemotePath(path: RemotePath): string {
   return quoteShell(printRemotePath(path));
 }
@@ -58,7 +58,7 @@ export function parentOf({ account, path }: RemotePath): RemotePath | undefined 
   return { account, path: path.split('/').slice(0, -1).join('/') };
 }
 
-/** The whole path as it stands in a request line or a Location header: percent-encoded. */
+/** The absolute path, percent-encoded for a request line or a Location header. */
 export function encodeRemotePath(path: RemotePath): string {
   return encodePath(printRemotePath(path));
 }

@@ -6,30 +6,29 @@ import { printRemotePath, type RemotePath } from './path.ts';
 
 /** What must be at the target when an object is stored there. */
 export interface Precondition {
-  /** The object that has this etag. */
+  /** An object with this etag. */
   readonly ifMatch?: string | undefined;
   /** `*`: nothing. */
   readonly ifNoneMatch?: string | undefined;
-  /** A date of HTTP: an object that was changed after, or nothing. */
+  /** An HTTP date: nothing, or an object that was modified later. */
   readonly ifModifiedSince?: string | undefined;
 }
 
-/** Whether an object was changed at or before a date; not known where the service does not say when. */
+/** True if an object was last modified at or before a date; false when the service does not send `Last-Modified`. */
 function isUnmodified({ 'last-modified': modified }: Headers, since: string): boolean {
   return Date.parse(modified ?? '') <= Date.parse(since);
 }
 
-/** Whether anything must be at the target. */
 export function hasCondition({ ifMatch, ifNoneMatch, ifModifiedSince }: Precondition): boolean {
   return ifMatch !== undefined || ifNoneMatch !== undefined || ifModifiedSince !== undefined;
 }
 
-/** Whether a condition of a request did not hold. Other conflicts, such as a directory that is full, are failures of their own. */
+/** True if a condition of a request failed. Other 409 responses, such as for a full directory, are errors of their own. */
 export function isConditionFailed(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 412 || (error.status === 409 && error.code.startsWith('ConcurrentRequest')));
 }
 
-/** Asks for the target, which may be missing. @throws {ApiError} when it is a directory, or the condition does not hold */
+/** Requests the headers of the target, which may be missing. @throws {ApiError} when it is a directory, or the condition fails */
 export async function checkPrecondition(storage: StorageClient, target: RemotePath, condition: Precondition): Promise<void> {
   const { ifMatch, ifNoneMatch, ifModifiedSince } = condition;
   const there = await inspect(storage, target);
@@ -41,8 +40,9 @@ export async function checkPrecondition(storage: StorageClient, target: RemotePa
 }
 
 /**
- * Commits parts, which the service does without conditions: the target is compared directly before, and the result directly after.
- * @throws {ApiError} when the condition does not hold, and then nothing is committed
+ * Commits parts under a condition. The service commits without conditions, so the target is checked directly before and the result directly
+ * after.
+ * @throws {ApiError} when the condition fails; nothing is committed then
  * @throws {LocalError} when another client wrote the object at the same time
  */
 export async function commitUnder(

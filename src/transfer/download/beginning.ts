@@ -9,21 +9,21 @@ import { hashFile } from '../local/walk.ts';
 import { claim, createOwn, findLeft, hasUnfinished, sizeOfOwn, type Replaced } from '../local/partial-file.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 
-/** What may be there of an object, and how the rest is written. */
+/** How an object is written to a file of which a beginning may exist. */
 export interface Continuation {
-  /** Take what the file has already as the beginning of the object. */
+  /** Use the content of the existing file as the beginning of the object. */
   readonly continues?: boolean;
-  /** Fetch all of it: what was there before could not be continued. */
+  /** Fetch the whole object: a previous attempt could not resume. */
   readonly fromStart?: boolean;
-  /** Make holes of blocks of zeros. */
+  /** Write blocks of zeros as holes. */
   readonly sparse?: boolean;
-  /** What may stand in the file's place when it gets its name; anything when absent. */
+  /** What may exist under the file's name when the download replaces it; anything when absent. */
   readonly replaces?: Replaced;
 }
 
-/** Copies the first bytes of a file to a new one; where the file system can, they share their blocks. */
+/** Copies the first bytes of a file to a new one, as a reflink where the file system supports it. */
 async function copyBeginning(file: string, end: number, copy: string, { signal }: Engine, sparse: boolean): Promise<void> {
-  // Where temporary files cannot be removed this fails before any byte is copied.
+  // In a directory where temporary files cannot be removed, this fails before any byte is copied.
   closeSync(createOwn(copy));
   rmSync(copy);
   try {
@@ -41,22 +41,22 @@ async function copyBeginning(file: string, end: number, copy: string, { signal }
   }
 }
 
-/** What a file has already of an object. */
+/** The part of an object that a local file already has. */
 export interface Beginning {
-  /** Bytes that are there; the rest is fetched. */
+  /** Bytes that exist; the rest is fetched. */
   readonly length: number;
-  /** Bytes after them that the object must have too. */
+  /** Bytes after `length` that the object must have too. */
   readonly expected?: Uint8Array;
-  /** True for a copy of the file that is continued, which the MD5 of the whole proves. */
+  /** True for a copy of the file to be continued; the MD5 of the whole object verifies it. */
   readonly isOwn?: boolean;
-  /** Unfinished files are beside this one; of other versions of it, they are worth nothing when it is whole. */
+  /** True if the directory has other unfinished files; those of other versions are useless once this file is complete. */
   readonly hasOthers?: boolean;
 }
 
-/** Last bytes of a file that is continued: they are fetched again and compared, so that another file is detected at once. */
+/** Bytes at the end of a continued file that are fetched again and compared, so that a wrong file is detected immediately. */
 const overlapBytes = 64 * 1024;
 
-/** The size in bytes of a file that is continued; 0 when there is none: what is no regular file is replaced whole. */
+/** The size in bytes of a file to be continued; 0 without one. Anything but a regular file is replaced completely. */
 export function sizeToContinue({ continues, replaces }: Continuation): number {
   return continues === true && typeof replaces === 'object' ? replaces.size : 0;
 }
@@ -73,7 +73,8 @@ function readEnd(file: string, start: number): Uint8Array {
 }
 
 /**
- * Takes what is there already of the object: left by an interrupted run, or with `continues` a copy of the file, which stays as it is.
+ * Prepares `unfinished` with what exists of the object: left by an interrupted run or, with `continues`, a copy of the file, which itself
+ * stays unchanged.
  */
 export async function takeBeginning(
   engine: Engine,
@@ -86,7 +87,7 @@ export async function takeBeginning(
   if (etag === undefined || size === undefined || lacks(engine.storage, 'ranges')) return { length: 0 };
   const [longest, ...others] = findLeft(file, etag, engine.processes);
   const left = longest === undefined ? 0 : sizeOfOwn(longest);
-  // Without an MD5 of the whole nothing would prove the beginning.
+  // Without an MD5 of the whole object nothing could verify the beginning.
   const own = md5 === undefined || options.fromStart === true ? 0 : sizeToContinue(options);
   if (own > left && own <= size) {
     await copyBeginning(file, own, unfinished, engine, options.sparse === true);
@@ -106,7 +107,7 @@ function createUnlikeError(file: string, path: RemotePath): LocalError {
   });
 }
 
-/** Passes on the bytes of an object. @throws {LocalError} unless they begin with those that are expected */
+/** Passes through the bytes of an object. @throws {LocalError} unless they begin with the expected bytes */
 export async function* compareBeginning(
   pieces: AsyncIterable<Uint8Array>,
   expected: Uint8Array,
@@ -122,13 +123,13 @@ export async function* compareBeginning(
   }
 }
 
-/** @throws {LocalError} unless the file that is to be continued is the beginning of the object, which has come whole */
+/** @throws {LocalError} unless the file to be continued is the beginning of the object, which has been fetched completely */
 export async function assertBeginning(file: string, whole: string, { path }: Opened, options: Continuation): Promise<void> {
   const own = sizeToContinue(options);
   if (own > 0 && (await hashFile(file, 0, own)) !== (await hashFile(whole, 0, own))) throw createUnlikeError(file, path);
 }
 
-/** True when the file that is to be continued is the whole object. @throws {LocalError} when it is longer, or as long and another one */
+/** True if the file to be continued is the whole object. @throws {LocalError} when the file is longer, or as long with another content */
 export async function isWholeAlready({ size, md5, path }: Opened, file: string, options: Continuation): Promise<boolean> {
   const own = sizeToContinue(options);
   if (size === undefined || own < size || own === 0) return false;

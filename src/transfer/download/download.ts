@@ -11,23 +11,23 @@ import { printRemotePath, type RemotePath } from '../path.ts';
 import { readRange, readRanges } from './ranges.ts';
 import { pauseAfter } from '../retry.ts';
 
-/** From this size on several ranges come at once when one connection is slow, bytes. */
+/** From this size, bytes, concurrent ranges are fetched when one connection is slow. */
 const largeSize = 64 * 1024 * 1024;
 
-/** Milliseconds after which it is seen whether one connection is quick enough, in bytes per second. */
+/** Milliseconds before the rate of one connection is judged, and the minimum rate in bytes per second. */
 const probation = 500;
 const quickEnough = 80 * 1024 * 1024;
 
-/** An object whose headers have come. */
+/** An object whose response headers have been received. */
 export interface Opened {
   readonly path: RemotePath;
   readonly headers: Headers;
   readonly etag: string | undefined;
-  /** Bytes, when the service says. */
+  /** Bytes, if the service states them. */
   readonly size: number | undefined;
-  /** Base64, when the service says. */
+  /** Base64, if the service states it. */
   readonly md5: string | undefined;
-  /** Undefined when only the headers were asked for. */
+  /** Undefined when only the headers were requested. */
   readonly body: Download['body'] | undefined;
 }
 
@@ -35,7 +35,7 @@ function readLength(value: string | undefined): number | undefined {
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
-/** Asks for an object; its headers say what the bytes must be. With `etag` it must still be that version. */
+/** Requests an object; its headers state size and MD5. With `etag` the object must still be that version. */
 export async function openObject({ storage }: Pick<Engine, 'storage'>, path: RemotePath, etag?: string): Promise<Opened> {
   const { headers, body } = await storage.getObject({ ...path, ifMatch: etag });
   if (/type=directory/.test(headers['content-type'] ?? '')) {
@@ -46,7 +46,7 @@ export async function openObject({ storage }: Pick<Engine, 'storage'>, path: Rem
   return { path, headers, etag: version, size: readLength(length), md5, body };
 }
 
-/** The same without the bytes, when only some of them will be asked for; undefined where that is not to be had. */
+/** Requests only the headers, for a download that starts later in the object; undefined where the headers lack etag, size or MD5. */
 export async function openHead({ storage }: Pick<Engine, 'storage'>, path: RemotePath): Promise<Opened | undefined> {
   const found = await inspect(storage, path);
   if (found?.type !== 'object') return undefined;
@@ -56,7 +56,7 @@ export async function openHead({ storage }: Pick<Engine, 'storage'>, path: Remot
   return { path, headers: found.headers, etag, size, md5, body: undefined };
 }
 
-/** The bytes of one stream while that is quick enough. Counts them, so that what breaks or is slow can be taken up by other means. */
+/** Reads one stream while it is fast enough. Counts the bytes, so that a broken or slow stream can be continued by range requests. */
 async function* readStream(
   { throttle, streams, storage, signal }: Engine,
   pieces: AsyncIterable<Uint8Array>,
@@ -70,7 +70,7 @@ async function* readStream(
     received += piece.length;
     count(piece.length);
     if (throttle) await throttle(piece.length);
-    // Bytes that came before the interruption may take long to pass the throttle.
+    // Bytes received before an interruption may take long to pass the throttle.
     checkInterrupted(signal);
     yield piece;
     const spent = performance.now() - started;
@@ -78,7 +78,7 @@ async function* readStream(
   }
 }
 
-/** The bytes from `start` on. A connection that breaks is taken up again where it broke; a slow one is joined by others. */
+/** Reads the bytes from `start`. A broken connection is resumed where it broke; a slow one is continued by concurrent ranges. */
 async function* readOn(engine: Engine, opened: Opened, start: number): AsyncGenerator<Uint8Array> {
   const { path, etag, size, body } = opened;
   const version = etag !== undefined && size !== undefined ? { path, etag, size } : undefined;
@@ -128,8 +128,8 @@ async function readWhole(body: Opened['body'], throttle: Engine['throttle'], tic
 }
 
 /**
- * All bytes of a small object, of which a broken connection is not taken up again: far quicker than in steps.
- * @throws {NetworkError} unless the announced length has come and its MD5 is right
+ * Reads all bytes of a small object, without resuming a broken connection: far faster than `readObject`.
+ * @throws {NetworkError} unless the length and MD5 are those of the headers
  */
 export async function readSmallObject({ throttle }: Engine, opened: Opened, ticket: Ticket): Promise<Uint8Array> {
   const content = await readWhole(opened.body, throttle, ticket);
@@ -138,17 +138,17 @@ export async function readSmallObject({ throttle }: Engine, opened: Opened, tick
   return content;
 }
 
-/** How bytes of an object are read. */
+/** How the bytes of an object are read. */
 export interface Reading {
-  /** Bytes that are there already, and their hash. */
+  /** Number of bytes that exist already; `hasher` has their hash. */
   readonly start?: number;
   readonly hasher?: Hasher;
   readonly ticket?: Ticket | undefined;
 }
 
 /**
- * The bytes of an opened object, in order. The stream ends only when the announced length has come and its MD5 is right.
- * @throws {NetworkError} otherwise: never a short stream that looks whole
+ * Yields the bytes of an opened object in order. The stream ends normally only if the length and MD5 are those of the headers.
+ * @throws {NetworkError} otherwise, so that a truncated stream never looks complete
  */
 export async function* readObject(engine: Engine, opened: Opened, reading: Reading = {}): AsyncGenerator<Uint8Array> {
   const { start = 0, hasher = engine.hashing.start(opened.size), ticket } = reading;
@@ -156,21 +156,21 @@ export async function* readObject(engine: Engine, opened: Opened, reading: Readi
   try {
     for await (const piece of readOn(engine, opened, start)) {
       received += piece.length;
-      // Awaiting nothing costs a turn for every piece.
+      // Awaiting undefined would cost a microtask for every chunk.
       const waits = hasher.update(piece);
       if (waits) await waits;
       ticket?.move(piece.length);
       yield piece;
     }
     checkLength(opened, received);
-    // Also without an MD5 to compare with: a write of the hasher that failed is told here only.
+    // Needed even without an MD5 to compare: `digest` reports failed writes of the hasher.
     checkMd5(opened, await hasher.digest());
   } finally {
     await hasher.drop();
   }
 }
 
-/** An object's bytes in order, for a pipe. */
+/** Streams an object's bytes in order, for a pipe. */
 export async function* downloadObject(engine: Engine, path: RemotePath): AsyncGenerator<Uint8Array> {
   const opened = await openObject(engine, path);
   const ticket = engine.monitor.begin(printRemotePath(path), opened.size);

@@ -41,27 +41,25 @@ import { readMode } from '../tree/headers.ts';
 import { readTime, setTime, toMilliseconds } from '../local/time.ts';
 import { checkPlace, findWriteTarget, writeStream, type WriteTarget } from '../local/write-target.ts';
 
-/** How a file is written. */
 export interface FetchOptions extends Continuation {
-  /** The version that is wanted; whatever there is when absent. */
+  /** The requested version; the current one when absent. */
   readonly etag?: string | undefined;
-  /** Bytes, when they are known before. */
+  /** Bytes, when known in advance. */
   readonly size?: number | undefined;
-  /** Set the permission bits that were kept with the object. */
+  /** Sets the permission bits from the object's `m-mode`. */
   readonly modes?: boolean;
-  /** One of a tree, whose name the service gave: what is no regular file in its place is left as it is, and no link followed. */
+  /** True for a file of a tree, whose name the service chose: no link is followed, and anything but a regular file is left as it is. */
   readonly inTree?: boolean;
-  /** Called with the headers of what is written, each time that it is begun. */
+  /** Called with the object's headers each time that writing starts. */
   readonly onHeaders?: ((headers: Headers) => void) | undefined;
 }
 
-/** A file that was written. */
 export interface Fetched {
   path: string;
   file: string;
   size: number;
   etag: string | undefined;
-  /** Milliseconds since the epoch that the file was given; undefined when the object has no `m-mtime`. */
+  /** Modification time that was set, milliseconds since the epoch; undefined when the object has no `m-mtime`. */
   mtime: number | undefined;
   seen: Seen;
 }
@@ -70,18 +68,18 @@ export interface Fetched {
 export interface Seen {
   /** MD5 of the object, Base64. */
   readonly md5: string | undefined;
-  /** Its `m-mtime`. */
+  /** The `m-mtime` of the object. */
   readonly kept: string | undefined;
-  /** The file before it got its name. */
+  /** Stats of the temporary file before the rename. */
   readonly made: Stats | undefined;
-  /** What had its name directly after it got it. */
+  /** Stats of the file directly after the rename. */
   readonly named?: BigIntStats | undefined;
 }
 
 /** An unfinished file of at least this size is kept for the next run, bytes. */
 const worthKeeping = 1024 * 1024;
 
-/** An object of at most this size is held in memory until it is whole, bytes. */
+/** An object of at most this size is held in memory until it is complete, bytes. */
 const smallSize = 256 * 1024;
 
 async function hashStart({ hashing }: Engine, file: string, length: number, whole: number | undefined): Promise<Hasher> {
@@ -97,7 +95,7 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Paths of a file: its own, and the temporary one that it has until it is whole. */
+/** The path of a file, and of the temporary one that holds its content until it is complete. */
 interface Places {
   readonly file: string;
   readonly unfinished: string;
@@ -116,7 +114,7 @@ async function writeUnfinished(
   try {
     const hasher = await hashStart(engine, unfinished, start, opened.size);
     ticket.keep(start);
-    // The thread that hashes writes all that it gets: holes are made here.
+    // The hashing thread writes every byte; only this thread can leave holes.
     const writeThere = sparse ? undefined : hasher.writeTo;
     writeThere?.(handle.fd, start);
     const read = readObject(engine, opened, { start, hasher, ticket });
@@ -131,18 +129,18 @@ async function writeUnfinished(
   }
 }
 
-/** Whether the beginning of a file is worth to be kept after this failure. */
+/** True if the unfinished file should be kept after this failure. */
 function isKept(error: unknown, opened: Opened, unfinished: string): boolean {
   const isCut = error instanceof InterruptedError || (mayTryAgain(error) && !isWorthless(error));
   return isCut && opened.etag !== undefined && opened.size !== undefined && sizeOf(unfinished) >= worthKeeping;
 }
 
-/** Whether what is there of an object cannot be gone on with: it is damaged, or the service gives no parts. */
+/** True if the fetched bytes cannot be resumed: they are damaged, or the service does not support ranges. */
 function isWorthless(error: unknown): boolean {
   return error instanceof NetworkError && ['DamagedReply', 'NoRanges'].includes(error.code);
 }
 
-/** Properties that a file is given when it is whole. */
+/** Properties that are set on a file when it is complete. */
 interface Properties {
   /** Nanoseconds since the epoch. */
   mtime: bigint | undefined;
@@ -163,7 +161,7 @@ function setPropertiesOf(file: string, properties: Properties): void {
   }
 }
 
-/** Writes a small object in one go: much quicker than in steps, of which each waits for a thread. */
+/** Writes a small object synchronously: much faster than asynchronous calls, each of which waits for a thread. */
 function writeSmall(content: Uint8Array, unfinished: string, properties: Properties, sparse: boolean): void {
   const descriptor = createOwn(unfinished);
   try {
@@ -179,13 +177,13 @@ function writeSmall(content: Uint8Array, unfinished: string, properties: Propert
   }
 }
 
-/** Whether an earlier run may have left the beginning of this file. */
+/** True if an earlier run may have left the beginning of this file. */
 function mayGoOn(file: string, { size, continues = false, fromStart = false }: FetchOptions): boolean {
   if (fromStart) return false;
   return continues || ((size === undefined || size >= worthKeeping) && hasUnfinished(file));
 }
 
-/** Asks for the object; for its headers alone when some of its bytes may be there already. */
+/** Requests the object, or only its headers when some of its bytes may exist locally. */
 async function openForFile(engine: Engine, source: RemotePath, file: string, options: FetchOptions): Promise<Opened> {
   const head = mayGoOn(file, options) && !lacks(engine.storage, 'ranges') ? await openHead(engine, source) : undefined;
   const hasBeginning = head !== undefined && (options.continues === true || findLeft(file, head.etag, engine.processes).length > 0);
@@ -202,7 +200,7 @@ async function fetchOnce(engine: Engine, source: RemotePath, target: WriteTarget
     await writeStream(target, readObject(engine, opened, { ticket }), engine.signal);
     return describeFetched(opened, file);
   } catch (error) {
-    // One that nobody has begun to read would keep its connection from all other requests.
+    // A body that was never read would keep its connection from all other requests.
     await closeBody(opened.body);
     throw error;
   }
@@ -214,7 +212,7 @@ function describeFetched({ path, headers, size = 0, etag, md5 }: Opened, file: s
   return { path: printRemotePath(path), file, size, etag, mtime, seen: { md5, kept, made: undefined } };
 }
 
-/** @returns whether anything is in a file's place @throws {LocalError} for what is not replaced */
+/** @returns true if something exists under the file's name @throws {LocalError} for what must not be replaced */
 function checkTarget(file: string, { path }: Opened, { inTree }: FetchOptions): boolean {
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (inTree === true && there !== undefined) checkPlace(file, there);
@@ -225,7 +223,7 @@ function checkTarget(file: string, { path }: Opened, { inTree }: FetchOptions): 
 async function writeObject(engine: Engine, opened: Opened, file: string, options: FetchOptions, ticket: Ticket): Promise<Fetched> {
   const isSmall = opened.size !== undefined && opened.size <= smallSize;
   const continues = sizeToContinue(options) > 0;
-  // One look is enough where nothing is waited for between it and the name.
+  // A small file is checked once, directly before it is renamed: nothing is awaited in between.
   const looksLate = isSmall && !continues;
   let isTaken = looksLate || checkTarget(file, opened, options);
   options.onHeaders?.(opened.headers);
@@ -268,7 +266,7 @@ async function writeObject(engine: Engine, opened: Opened, file: string, options
     const isInterrupted = engine.signal?.aborted === true;
     const isLeft = isKept(isInterrupted ? new InterruptedError('interrupted') : error, opened, unfinished);
     if (!isLeft) removeQuietly(unfinished);
-    // What moved and stays has moved.
+    // Bytes that are kept for the next run still count as transferred.
     if (isLeft && isInterrupted) engine.noteKept?.(sizeOf(unfinished));
     else counting.takeBack();
     if (!(error instanceof InterruptedError)) checkInterrupted(engine.signal, error);
@@ -277,18 +275,18 @@ async function writeObject(engine: Engine, opened: Opened, file: string, options
 }
 
 /**
- * Writes an object to a file, which gets its name only when it is whole and its MD5 is right. A connection that breaks is taken up
- * again; what an interrupted run left is gone on with. The modification time that was kept with the object is set.
- * @throws {NetworkError} {ApiError} {LocalError} and then there is no file, or the old one
+ * Writes an object to a file, which gets its name only when it is complete and its MD5 is right. A broken connection is resumed, and so is
+ * the file that an interrupted run left. The modification time is set from the object's `m-mtime`.
+ * @throws {NetworkError} {ApiError} {LocalError} and then no file exists, or the old one
  */
 export async function fetchFile(engine: Engine, source: RemotePath, file: string, options: FetchOptions = {}): Promise<Fetched> {
   const ticket = engine.monitor.begin(printRemotePath(source), options.size);
   let target: WriteTarget = { kind: 'file', file };
   try {
     if (options.inTree !== true) target = findWriteTarget(file);
-    // What has gone into a stream cannot be taken back: it is never begun again.
+    // Bytes written to a stream cannot be taken back, so there are no retries.
     const limits = target.kind === 'file' ? engine : { ...engine, retries: 0 };
-    // What is continued is replaced only as it was seen.
+    // A file that is continued is replaced only if it has not changed since.
     const replaces = options.replaces ?? (options.continues === true ? lookAt(target.file) : 'anything');
     let fromStart = false;
     const fetched = await tryAgain(async () => {
@@ -311,7 +309,7 @@ function explainFetch(error: unknown, source: RemotePath, file: string): unknown
   if (error instanceof ApiError && error.status === 412) {
     return new ApiError(412, error.code, `${printRemotePath(source)} was changed meanwhile`, { requestId: error.requestId, cause: error });
   }
-  // A failed write has no name; the one under which the file was being written says nothing to anybody.
+  // The error of a failed write has no path, and that of a temporary file means nothing to the user.
   if (isSystemError(error) && (error.path === undefined || basename(error.path).startsWith('.cloud-'))) error.path = file;
   return error;
 }

@@ -18,7 +18,7 @@ export interface Version {
 /** Bytes in a range of a large object. */
 const usualRange = 4 * 1024 * 1024;
 
-/** Asks for the bytes from `start` up to, not including, `end`; it must still be the same object. */
+/** Requests the bytes from `start` up to but not including `end`; the object must still have the same etag. */
 async function askRange(
   { storage }: Engine,
   { path, etag, size }: Version,
@@ -36,8 +36,8 @@ async function askRange(
 }
 
 /**
- * The bytes from `start` up to `end`, in order. A connection that breaks is taken up again where it broke.
- * @throws {NetworkError} when that does not help; 412 when the object was replaced meanwhile
+ * Yields the bytes from `start` up to `end` in order. A broken connection is resumed where it broke.
+ * @throws {NetworkError} when all retries fail; 412 when the object has been replaced
  */
 export async function* readRange(
   engine: Engine,
@@ -68,7 +68,7 @@ export async function* readRange(
   }
 }
 
-/** The same for a large object: several ranges come at once, and are given in order. Holds as many ranges in memory as there are streams. */
+/** The same with concurrent ranges, for a large object; yields them in order. Holds as many ranges in memory as there are streams. */
 export async function* readRanges(engine: Engine, version: Version, start: number, end: number): AsyncGenerator<Uint8Array> {
   const length = engine.partSize ?? usualRange;
   const stop = new AbortController();
@@ -78,7 +78,7 @@ export async function* readRanges(engine: Engine, version: Version, start: numbe
     try {
       for await (const piece of readRange(engine, version, from, Math.min(end, from + length), stop.signal)) pieces.push(piece);
     } catch (error) {
-      // Nobody waits for the rest of the others.
+      // The other ranges are not needed any more.
       stop.abort();
       throw error;
     }

@@ -1,6 +1,6 @@
 import type { BigIntStats } from 'node:fs';
 
-/** What tells whether a local file is still the same one, with the same content. */
+/** The state of a local file; the same state means the same file with the same content. */
 export interface FileState {
   readonly dev: bigint;
   readonly ino: bigint;

@@ -1,22 +1,21 @@
 import type { FileHandle } from 'node:fs/promises';
 import { findData } from './sparse.ts';
 
-/** Bytes written at once. */
+/** Bytes written in one call. */
 export const writeSize = 1024 * 1024;
 
-/** Takes pieces and writes them. */
 interface FileWriter {
-  /** Resolves when more may come. @throws what an earlier write threw */
+  /** Resolves when more may follow. @throws the error of an earlier write */
   add(piece: Uint8Array): Promise<void> | undefined;
   /** Resolves when everything is written. */
   flush(): Promise<void>;
-  /** Where the written bytes end. */
+  /** The position after the last byte written. */
   end(): number;
 }
 
-/** How pieces are written. */
+/** How chunks are written. */
 export interface WriteOptions {
-  /** Blocks of zeros become holes; the file ends where its last data does until it is extended. */
+  /** Blocks of zeros become holes. A hole at the end is missing until the file is extended by `truncate`. */
   readonly sparse: boolean;
 }
 
@@ -27,7 +26,7 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
   }
 }
 
-/** Writes pieces at increasing positions: many in one call, while the next ones come. */
+/** Writes chunks at increasing positions: many in one call, while the next ones arrive. */
 function createFileWriter(handle: FileHandle, start: number, { sparse }: WriteOptions): FileWriter {
   let position = start;
   let pieces: Uint8Array[] = [];
@@ -41,7 +40,7 @@ function createFileWriter(handle: FileHandle, start: number, { sparse }: WriteOp
       for (const range of findData(bytes, position)) await writeAll(handle, bytes.subarray(range.start, range.end), position + range.start);
     } else {
       const { bytesWritten } = await handle.writev(batch, position);
-      // The system took a part only, as it does when the disk is nearly full.
+      // A short write, as when the disk is nearly full.
       if (bytesWritten < length) await writeAll(handle, Buffer.concat(batch).subarray(bytesWritten), position + bytesWritten);
     }
     position += length;
@@ -74,7 +73,7 @@ function createFileWriter(handle: FileHandle, start: number, { sparse }: WriteOp
   };
 }
 
-/** Writes pieces while the next ones come. @returns the end of what was written */
+/** Writes chunks while the next ones arrive. @returns the position after the last byte written */
 export async function writePieces(
   pieces: AsyncIterable<Uint8Array>,
   handle: FileHandle,
@@ -88,7 +87,7 @@ export async function writePieces(
       if (waits) await waits;
     }
   } finally {
-    // What came before a failure is kept for the next try.
+    // What arrived before a failure is kept for the next attempt.
     await writer.flush();
   }
   return writer.end();

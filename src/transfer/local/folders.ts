@@ -10,20 +10,20 @@ function refuseLink(folder: string): void {
   });
 }
 
-/** Makes a directory and those above it. @throws {LocalError} where something else has its name */
+/** Creates a directory and its parents. @throws {LocalError} where something else has its name */
 export function makeFolders(folder: string, mode = 0o777): void {
   makeMissingFolders(folder, mode);
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
   throw new LocalError(`${folder} is there, and no directory`);
 }
 
-/** Makes a directory of a tree that is being written. @throws {LocalError} where a link would lead out of the tree */
+/** Creates a directory of a local tree. @throws {LocalError} where a link would lead out of the tree */
 export function makeLocalFolder(folder: string): void {
   refuseLink(folder);
   mkdirSync(folder, { recursive: true });
 }
 
-/** @throws {LocalError} when a directory on the way from the root of a tree to a file of it is a link */
+/** @throws {LocalError} when a directory between the root of a tree and one of its files is a link */
 export function checkWay(file: string, rel: string): void {
   const parts = rel.split('/').slice(0, -1);
   if (!file.endsWith(`/${rel}`)) return;
@@ -32,7 +32,7 @@ export function checkWay(file: string, rel: string): void {
 }
 
 /**
- * Makes the directories on the way to a file of a tree.
+ * Creates the directories between the root of a tree and one of its files.
  * @param rel path below the root of the tree; the root itself may be a link
  * @throws {LocalError} where a link would lead out of the tree
  */

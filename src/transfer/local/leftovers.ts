@@ -4,7 +4,7 @@ import { isSystemError } from '../../base/errors.ts';
 import { manifestName } from '../manifest-name.ts';
 import { isOwnUnfinished, sizeOfOwn, unfinishedName } from './partial-file.ts';
 
-/** Manifests that are being written have this after their name. */
+/** Names of temporary files of manifests. */
 const unfinishedManifest = new RegExp(`^${manifestName.replaceAll('.', '\\.')}\\.[0-9a-f-]{36}$`);
 
 function list(folder: string): Dirent[] {
@@ -16,11 +16,11 @@ function list(folder: string): Dirent[] {
   }
 }
 
-/** Whose left-overs are removed. */
+/** Selects the leftovers that are removed. */
 export interface Left {
-  /** Whether a process that is gone was one of the work. */
+  /** True if a dead process took part in the operation. */
   readonly isMine: (pid: number) => boolean;
-  /** Milliseconds since the epoch after which nobody of the work wrote anything. */
+  /** Milliseconds since the epoch after which no process of the operation wrote anything. */
   readonly until: number;
 }
 
@@ -32,8 +32,8 @@ function isLeftManifest(folder: string, name: string, until: number): boolean {
 }
 
 /**
- * Removes what processes that are gone left of files that they were writing.
- * @param target directory, which is searched with everything below it, or file, beside which they are
+ * Removes the unfinished files that dead processes left.
+ * @param target a directory, which is searched recursively, or a file, whose directory is searched
  */
 export function removeUnfinished(target: string, left: Left): void {
   const isFolder = lstatSync(target, { throwIfNoEntry: false })?.isDirectory() === true;

@@ -10,20 +10,19 @@ export type LinkReason = 'link' | 'outside' | 'directory' | 'dangling' | 'loop';
 
 /** Follows the links of one tree. */
 export interface LinkReader {
-  /** Properties of what a link leads to, or why it is not followed. */
+  /** The stats of the target of a link, or the reason why the link is not followed. */
   read(file: string): Promise<BigIntStats | LinkReason>;
-  /** Whether a directory is one of those above it, so that the tree would never end. Only links lead to such. */
+  /** True if a directory is also one of its own parents, which only links can cause, so that the walk would never end. */
   isLoop(directory: string, above: readonly string[]): boolean;
 }
 
-/** Of links that lead in a circle, to nothing, or below what is no directory. */
+/** Error codes of links that lead in a circle, to nothing, or below something that is not a directory. */
 const dangling = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 
 function isAtOrBelow(path: string, directory: string): boolean {
   return `${path}/`.startsWith(directory.endsWith('/') ? directory : `${directory}/`);
 }
 
-/** Reads the links of a tree by a policy. */
 export function createLinkReader(root: string, policy: LinkPolicy): LinkReader {
   let inside: string | undefined;
   async function isInside(file: string): Promise<boolean> {

@@ -6,17 +6,16 @@ import { checkInterrupted, ClosedPipe, InterruptedError, isSystemError } from '.
 import { pause } from '../../client/retry.ts';
 
 /**
- * Opening a named pipe waits until somebody opens its other end, in a thread that nothing can end, not even the end of the
- * program. Here the pipe is opened without waiting, and what waits is the loop of events, which Ctrl-C ends.
+ * Opening a named pipe blocks a thread until the other end is opened; nothing can end that thread, not even the end of the process. Here
+ * the pipe is opened without blocking, and the event loop waits, which Ctrl-C can end.
  */
 
-/** Milliseconds between two looks whether somebody reads from a pipe. */
+/** Milliseconds between two checks for a reader of a pipe. */
 const betweenLooks = 50;
 
-/** Bytes that are read at once from what is no pipe. */
+/** Bytes per read from a file that is not a pipe. */
 const pieceSize = 256 * 1024;
 
-/** Whether a path is that of a named pipe. */
 export function isNamedPipe(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFIFO() === true;
 }
@@ -28,7 +27,7 @@ function watchInterruption(stream: Readable, signal: AbortSignal | undefined): v
   if (signal?.aborted === true) stop();
 }
 
-/** The bytes of a file, a device or a named pipe, whose writer may come later. */
+/** Opens a file, a device or a named pipe, whose writer may appear later. */
 export function openToRead(file: string, signal: AbortSignal | undefined): Readable {
   if (!isNamedPipe(file)) return createReadStream(file, { highWaterMark: pieceSize });
   const socket = openSocket(openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), { readable: true });
@@ -36,7 +35,7 @@ export function openToRead(file: string, signal: AbortSignal | undefined): Reada
   return socket;
 }
 
-/** Opens a named pipe for writing as soon as somebody reads from it. @throws {InterruptedError} when the user does not want to wait any longer */
+/** Opens a named pipe for writing as soon as it has a reader. @throws {InterruptedError} when the user interrupts the wait */
 export async function openToWrite(file: string, signal: AbortSignal | undefined): Promise<Socket> {
   for (;;) {
     try {
@@ -49,12 +48,12 @@ export async function openToWrite(file: string, signal: AbortSignal | undefined)
   }
 }
 
-/** Writes all that comes, no faster than it is read. @throws {ClosedPipe} when the reader has had enough */
+/** Writes all chunks with back-pressure. @throws {ClosedPipe} when the reader has closed the pipe */
 export async function writePipe(pieces: AsyncIterable<Uint8Array>, pipe: Socket): Promise<void> {
   try {
     await pipeline(pieces, pipe);
   } catch (error) {
-    // Errors of the source are of the network, and have been given another class.
+    // Errors of the source are network errors, which have another class by now.
     throw isSystemError(error) && error.code === 'EPIPE' ? new ClosedPipe('the pipe is closed', { cause: error }) : error;
   }
 }

@@ -4,11 +4,11 @@ import type { StorageClient } from '../../client/client.ts';
 import { isSystemError, LocalError } from '../../base/errors.ts';
 
 /**
- * Some file systems take two names for one: README and readme, or an accent as a letter of its own and as a part of one. Of two objects with
- * such names the second is refused, and nothing is deleted because of it.
+ * Some file systems treat two names as one: README and readme, or an accent as a character of its own and as a part of one. Of two objects
+ * with such names the second is refused, and nothing is deleted because of it.
  */
 
-/** What a run has made so far, by device and inode. */
+/** Files (by device and inode) and folders that a run has created so far. */
 interface Made {
   readonly files: Map<number, Set<number>>;
   readonly folders: Map<string, string>;
@@ -22,10 +22,10 @@ function findMade(storage: StorageClient): Made {
   return made;
 }
 
-/** Errors of a path that nothing can have, beside that of one which nothing has. */
+/** Error codes of paths that cannot exist, beside `ENOENT`. */
 const impossible = new Set(['ENOTDIR', 'ENAMETOOLONG']);
 
-/** Undefined for a path that does not exist, also when a file is in the place of one of its directories, or the name is too long. */
+/** Undefined for a path that does not exist, also if a file takes the place of one of its directories, or the name is too long. */
 function inspect(file: string): Stats | undefined {
   try {
     return lstatSync(file, { throwIfNoEntry: false });
@@ -35,7 +35,7 @@ function inspect(file: string): Stats | undefined {
   }
 }
 
-/** The name that a directory has for a file that is there under another spelling; undefined when it has the name itself. */
+/** The name that the directory lists for an existing file, if it differs from the given one; undefined when it is the same. */
 export function findSpelling(file: string): string | undefined {
   const names = readdirSync(dirname(file));
   if (names.includes(basename(file))) return undefined;
@@ -46,7 +46,7 @@ export function findSpelling(file: string): string | undefined {
   });
 }
 
-/** The error of two names that are one file on this file system. */
+/** The error for two names that are one file on this file system. */
 export function createFoldedError(file: string, other: string): LocalError {
   return new LocalError(`${file} and ${other} are one file on this file system: left alone`, {
     hint: 'rename one of the objects, or use a file system that tells the names apart',
@@ -54,8 +54,8 @@ export function createFoldedError(file: string, other: string): LocalError {
 }
 
 /**
- * @param verified directories that have their own names, for the next call
- * @throws {LocalError} when a path, or a directory on its way below the root, is there under another name
+ * @param verified directories known to have their exact names; extended for the next call
+ * @throws {LocalError} when a path, or a directory between it and the root, exists under another name
  */
 export function assertSpelling(root: string, rel: string, verified?: Set<string>): void {
   const parts = rel.split('/');
@@ -69,7 +69,7 @@ export function assertSpelling(root: string, rel: string, verified?: Set<string>
   }
 }
 
-/** Notes that this run makes a file, before it gets its name. @param file its temporary name @returns what it is */
+/** Notes that this run creates a file, before its rename. @param file its temporary name @returns its stats */
 export function noteMade(storage: StorageClient, file: string): Stats | undefined {
   const made = inspect(file);
   if (made === undefined) return undefined;
@@ -78,7 +78,7 @@ export function noteMade(storage: StorageClient, file: string): Stats | undefine
   return made;
 }
 
-/** @throws {LocalError} when a file that is about to get its name is there already, under another name that this run made */
+/** @throws {LocalError} when a file exists already under another name that this run created */
 export function assertApart(storage: StorageClient, file: string): void {
   const stats = inspect(file);
   if (stats === undefined || findMade(storage).files.get(stats.dev)?.has(stats.ino) !== true) return;
@@ -86,7 +86,7 @@ export function assertApart(storage: StorageClient, file: string): void {
   if (other !== undefined) throw createFoldedError(file, join(dirname(file), other));
 }
 
-/** Whether a directory may have another name: one of the usual other spellings leads to the same. */
+/** True if a directory may have another name: one of the usual other spellings leads to the same directory. */
 function mayFold(folder: string, { dev, ino }: Stats): boolean {
   const name = basename(folder);
   const spellings = [name.toUpperCase(), name.toLowerCase(), name.normalize('NFC'), name.normalize('NFD')];
@@ -96,7 +96,7 @@ function mayFold(folder: string, { dev, ino }: Stats): boolean {
   });
 }
 
-/** Notes a directory of a tree that is written to. @throws {LocalError} when it is that of another name too */
+/** Notes a directory that is written to. @throws {LocalError} when it is also the directory of another name */
 export function claimFolder(storage: StorageClient, folder: string): void {
   const { folders } = findMade(storage);
   const stats = inspect(folder);
@@ -109,7 +109,10 @@ export function claimFolder(storage: StorageClient, folder: string): void {
   folders.set(key, folder);
 }
 
-/** Notes the directories on the way to a file of a tree. @throws {LocalError} when one is that of another name too */
+/**
+ * Notes the directories between the root of a tree and one of its files. @throws {LocalError} when one is also the directory of another
+ * name
+ */
 export function claimWay(storage: StorageClient, file: string, rel: string): void {
   const root = file.slice(0, -rel.length - 1);
   const parts = rel.split('/').slice(0, -1);

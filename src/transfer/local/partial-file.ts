@@ -8,30 +8,30 @@ import type { Processes } from '../engine.ts';
 import { isSameState, readState, type FileState } from './file-state.ts';
 
 /**
- * Files that are being written, until they are whole. Each process has a name of its own for each, so that two that write the same file
- * never touch each other's; what a process left that is gone is found by the beginning of its name. In a folder that others can write to,
- * one of theirs may stand under any name.
+ * Temporary files that hold downloads until they are complete. Each process uses its own name for each file, so that two that write the
+ * same file never touch each other's. The file of a dead process is found by the prefix of its name. In a directory that others can write
+ * to, any such name may be theirs.
  */
 
-/** Files of this program that wait to be completed; no part of a tree. */
+/** Temporary files of this program; never part of a tree. */
 export const unfinishedName = /^(\.cloud-[0-9a-f]{20}-(\d+)-[0-9a-f]{8})([0-9a-f]{8})(?:\.(.+))?\.part$/s;
 
-/** What a name ends with that this program made: hardly any other has it by chance. */
+/** Checksum at the end of the names that this program creates: other files hardly have it by chance. */
 function checkOf(start: string): string {
-  // FNV-1a: a digest of `node:crypto` costs more than the rest of the name, for each file of a tree.
+  // FNV-1a: for each file of a tree, a digest of `node:crypto` would cost more than the rest of the name.
   let hash = 0x811c9dc5;
   for (let at = 0; at < start.length; at += 1) hash = Math.imul(hash ^ start.charCodeAt(at), 0x01000193);
   return (hash >>> 0).toString(16).padStart(8, '0');
 }
 
-/** Milliseconds after which a file that nobody wrote to is taken for left, though its process seems to live: numbers are used again. */
+/** Milliseconds without a write after which a file counts as abandoned even if its process seems to live: PIDs are reused. */
 const longestSilence = 600_000;
 
-/** Random bytes for the names to come: to ask for a few takes as long as for many. */
+/** Random bytes for future names: requesting a few takes as long as requesting many. */
 const entropy = Buffer.alloc(2048);
 let used = entropy.length;
 
-/** So many random bytes, in hexadecimal digits. */
+/** Returns this many random bytes in hexadecimal. */
 function randomHex(bytes: number): string {
   if (used + bytes > entropy.length) {
     randomFillSync(entropy);
@@ -41,7 +41,7 @@ function randomHex(bytes: number): string {
   return entropy.toString('hex', used - bytes, used);
 }
 
-/** What the names of all unfinished files of one version of an object begin with; the same for every run, where the version is known. */
+/** The prefix of the names of all unfinished files of one version of an object; the same for every run if the etag is known. */
 function nameVersion(file: string, etag: string | undefined): string {
   if (etag === undefined) return `.cloud-${randomHex(10)}-`;
   const id = createHash('sha256')
@@ -51,7 +51,7 @@ function nameVersion(file: string, etag: string | undefined): string {
   return `.cloud-${id}-`;
 }
 
-/** Bytes of a target's name that the name of its unfinished file shows: with all else, less than any file system takes. */
+/** Bytes of the target's name that are part of the temporary name: short enough for the name limit of any file system. */
 const shownBytes = 60;
 
 /** The beginning of a name, cut between characters. */
@@ -66,20 +66,20 @@ function beginOf(name: string): string {
   return shown;
 }
 
-/** A name that only this process writes to; it shows of which file. @param etag absent for what no later run goes on with */
+/** A temporary name unique to this process that also shows the target's name. @param etag absent if no later run can resume the file */
 export function nameUnfinished(file: string, etag: string | undefined, { own }: Processes): string {
   const start = `${nameVersion(file, etag)}${own}-${randomHex(4)}`;
   return join(dirname(file), `${start}${checkOf(start)}.${beginOf(basename(file))}.part`);
 }
 
-/** Bytes of a file that this user began; 0 when there is none, or what is there is a link or somebody else's. */
+/** Size in bytes of an unfinished file of this user; 0 when it is missing, a link, or somebody else's. */
 export function sizeOfOwn(file: string): number {
   const stats = lstatSync(file, { throwIfNoEntry: false });
   if (stats?.isFile() !== true || stats.nlink > 1) return 0;
   return process.getuid === undefined || stats.uid === process.getuid() ? stats.size : 0;
 }
 
-/** Whether a file under the name of an unfinished one was written by this program for this user: its name says so of itself. */
+/** True if an unfinished file was created by this program for this user, by the checksum in its name. */
 export function isOwnUnfinished(file: string): boolean {
   const [, start, , check] = unfinishedName.exec(basename(file)) ?? [];
   const stats = lstatSync(file, { throwIfNoEntry: false });
@@ -93,7 +93,7 @@ function isLeft(file: string, pid: number, { own, isAlive }: Processes): boolean
   return Date.now() - mtimeMs > longestSilence;
 }
 
-/** Names of unfinished files beside a file. A folder that cannot be listed may still be written to. */
+/** Names of unfinished files in the directory of a file. A directory that cannot be listed may still be writable. */
 function listUnfinished(file: string): string[] {
   try {
     return readdirSync(dirname(file)).filter((name) => unfinishedName.test(name));
@@ -103,12 +103,15 @@ function listUnfinished(file: string): string[] {
   }
 }
 
-/** Whether any unfinished file is beside this one. */
+/** True if the directory of a file has any unfinished file. */
 export function hasUnfinished(file: string): boolean {
   return listUnfinished(file).length > 0;
 }
 
-/** What earlier runs have written of a version of an object, the longest first. What a living process is writing is none of it. */
+/**
+ * Unfinished files of a version of an object that earlier runs left, the longest first. Files that a living process is writing are left
+ * out.
+ */
 export function findLeft(file: string, etag: string | undefined, processes: Processes): string[] {
   const start = nameVersion(file, etag);
   return listUnfinished(file)
@@ -120,8 +123,8 @@ export function findLeft(file: string, etag: string | undefined, processes: Proc
 }
 
 /**
- * Removes what earlier runs have written of other versions of an object that is whole by now: nothing will go on with that.
- * Left alone: what a living process writes, and files whose name does not show all of the target's.
+ * Removes what earlier runs have written of other versions of an object that is complete now: nothing will resume those.
+ * Left alone: files of living processes, and files whose name shows only a part of the target's.
  */
 export function removeStale(file: string, processes: Processes): void {
   const name = basename(file);
@@ -133,7 +136,7 @@ export function removeStale(file: string, processes: Processes): void {
   }
 }
 
-/** Gives a file another name. @returns false when it is gone: another process was quicker */
+/** Renames a file. @returns false when it is gone: another process was faster */
 export function claim(file: string, name: string): boolean {
   try {
     renameSync(file, name);
@@ -144,7 +147,7 @@ export function claim(file: string, name: string): boolean {
   }
 }
 
-/** The same over a file that is there. @throws {LocalError} where the system protects that file */
+/** The same, replacing an existing file. @throws {LocalError} where the system protects that file */
 function replaceFile(unfinished: string, file: string): boolean {
   try {
     return claim(unfinished, file);
@@ -157,34 +160,34 @@ function replaceFile(unfinished: string, file: string): boolean {
   }
 }
 
-/** What may stand in a file's place when it gets its name. */
+/** What may exist at a path when a finished file is renamed to it. */
 export type Replaced = 'anything' | 'nothing' | FileState;
 
-/** What stands in a file's place now; what is no regular file is not compared. */
+/** What exists at a path now; anything but a regular file is not compared. */
 export function lookAt(file: string): Replaced {
   const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return 'nothing';
   return stats.isFile() ? readState(stats) : 'anything';
 }
 
-/** A file came, or was changed, where a finished one was to get its name. It stays as it is. */
+/** A file was created or changed at a path where a finished one was to be placed. It is left as it is. */
 export class PlaceTakenError extends LocalError {}
 
 function takenError(file: string): PlaceTakenError {
   return new PlaceTakenError(`${file} was created or changed meanwhile: left alone`);
 }
 
-/** Errors of `link` on file systems that have no hard links, or no more of them. */
+/** Error codes of `link` on file systems without hard links, or at their limit. */
 const linkless = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
-/** Gives a file a name that nothing has. */
+/** Renames a file to a name that must not exist. */
 function nameWhereNothingIs(unfinished: string, file: string): void {
   try {
     linkSync(unfinished, file);
     rmSync(unfinished);
   } catch (error) {
     if (!isSystemError(error) || !linkless.has(error.code ?? '')) throw error;
-    // The name is taken first, by an empty file that nobody else can make at the same time.
+    // An empty file reserves the name; `O_EXCL` makes sure that only one process creates it.
     const placeholder = openSync(file, creating);
     try {
       const own = fstatSync(placeholder, { bigint: true });
@@ -198,9 +201,9 @@ function nameWhereNothingIs(unfinished: string, file: string): void {
 }
 
 /**
- * Gives a finished file its name, unless something else than expected stands there.
- * @returns false when the file is gone: another process was quicker
- * @throws {PlaceTakenError} and then what stands there is as it was
+ * Renames a finished file to its target, unless something unexpected exists there.
+ * @returns false when the file is gone: another process was faster
+ * @throws {PlaceTakenError} and then the target is unchanged
  */
 export function giveName(unfinished: string, file: string, replaced: Replaced): boolean {
   if (typeof replaced === 'object') {
@@ -221,15 +224,16 @@ export function giveName(unfinished: string, file: string, replaced: Replaced): 
 
 const creating = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Directories in which this process has seen that its temporary files can be removed. */
+/** Directories in which this process has verified that its temporary files can be removed. */
 const removable = new Set<string>();
 
-/** @throws {LocalError} in a directory to which files can only be added: there a temporary file could be neither renamed nor removed */
+/** @throws {LocalError} in an append-only directory, where a temporary file could be neither renamed nor removed */
 function assertRemovable(file: string): void {
   const folder = dirname(file);
   if (removable.has(folder)) return;
   try {
-    // The kernel checks whether the entry may be removed before it sees that it is no directory, and never removes a file.
+    // The kernel checks the permission to remove the entry before it notices that this is not a directory, and `rmdir` never removes a
+    // file.
     rmdirSync(file);
   } catch (error) {
     if (isSystemError(error) && error.code === 'EPERM')
@@ -252,7 +256,7 @@ function openNew(file: string): number {
   }
 }
 
-/** Opens a new file, in the place of whatever has its name. @returns the descriptor */
+/** Creates and opens a file, replacing whatever has its name. @returns the descriptor */
 export function createOwn(file: string): number {
   try {
     return openNew(file);

@@ -5,18 +5,18 @@ import type { Engine, Ticket } from '../engine.ts';
 import { isSameState, readState, type FileState } from './file-state.ts';
 import { openToRead } from './named-pipe.ts';
 
-/** A regular file as it was when it was looked at. */
+/** A regular file in the state that was recorded when it was opened as a source. */
 export interface FileSource extends FileState {
   readonly kind: 'file';
-  /** For messages: the path as the user gave it. */
+  /** The path as the user typed it, for messages. */
   readonly label: string;
   readonly file: string;
   readonly mode: number;
-  /** A log that is written to: the bytes that it had when it was looked at are meant, whatever comes after them. */
+  /** True for a file that grows, such as a log: the bytes up to the recorded size are read. */
   readonly isGrowing?: boolean;
 }
 
-/** Bytes that come once: stdin, a pipe, a device. */
+/** Bytes that can be read only once: stdin, a pipe, a device. */
 export interface StreamSource {
   readonly kind: 'stream';
   readonly label: string;
@@ -25,15 +25,15 @@ export interface StreamSource {
 
 export type Source = FileSource | StreamSource;
 
-/** Bytes read from a file at once. */
+/** Bytes per read. */
 const pieceSize = 256 * 1024;
 
-/** A local file to be uploaded; waiting for more of a pipe ends with the signal. @throws {UsageError} when there is none, or it is a directory */
+/** Opens a local file for upload; the signal ends waiting for a pipe. @throws {UsageError} when it does not exist or is a directory */
 export function openSource(label: string, file: string, signal?: AbortSignal): Source {
   try {
     const stats = statSync(file, { bigint: true });
     if (stats.isDirectory()) throw new UsageError(`${label} is a directory`, { hint: 'to put a tree: cloud stor put -r' });
-    // Files below /proc and /sys say that they are empty, or of a page, and have what they have when they are read. No block of a disk is theirs.
+    // Files below /proc and /sys report a size of 0 or one page, and have no blocks; only reading shows their content.
     const isMade = stats.isFile() && stats.blocks === 0n && /^\/(proc|sys)\//.test(realpathSync.native(file));
     if (!stats.isFile() || isMade) return { kind: 'stream', label, open: () => openToRead(file, signal) };
     return { kind: 'file', label, file, ...readState(stats), mode: Number(stats.mode) & 0o777 };
@@ -43,11 +43,11 @@ export function openSource(label: string, file: string, signal?: AbortSignal): S
   }
 }
 
-/** Bytes on their way, counted, hashed and held back by the throttle. */
+/** A body in transit: counted, hashed and throttled. */
 export interface Watched {
-  /** Begins anew each time it is called. */
+  /** Reads the source from its start on each call. */
   readonly body: () => ByteStream;
-  /** What went through since the last beginning; MD5 in Base64. */
+  /** Size and MD5 (Base64) of what was read since the last call of `body`. */
   readonly seen: () => Promise<{ size: number; md5: string }>;
 }
 
@@ -56,7 +56,7 @@ function changed(label: string, how: string): LocalError {
   return new LocalError(`${label} ${how} while it was read: nothing was stored`, { hint });
 }
 
-/** Watches bytes of which `size` are expected. A source that is shorter or longer fails. */
+/** Watches a source of `size` bytes. A source that is shorter or longer fails. */
 export function watchBytes(
   open: () => ByteStream,
   { label, size }: { label: string; size: number | undefined },
@@ -66,7 +66,7 @@ export function watchBytes(
   let seen = 0;
   let hasher = hashing.start(0);
   async function* read(): AsyncGenerator<Uint8Array> {
-    // What an earlier try had sent has to go again.
+    // The bytes of an earlier attempt have to be sent again.
     ticket?.move(-seen);
     seen = 0;
     await hasher.drop();
@@ -75,7 +75,7 @@ export function watchBytes(
     for await (const piece of open()) {
       seen += piece.length;
       if (size !== undefined && seen > size) throw changed(label, 'grew');
-      // Awaiting nothing costs a turn for every piece.
+      // Awaiting undefined would cost a microtask for every chunk.
       const waits = own.update(piece);
       if (waits) await waits;
       if (throttle) await throttle(piece.length);
@@ -87,7 +87,7 @@ export function watchBytes(
   return { body: read, seen: async () => ({ size: seen, md5: await hasher.digest() }) };
 }
 
-/** Opens a file that was looked at. @throws {LocalError} when it is another one, or another version, by now */
+/** Opens a file again. @throws {LocalError} when it is another file or version by now */
 export function openUnchanged(source: FileSource): number {
   const descriptor = openSync(source.file, 'r');
   try {
@@ -99,19 +99,19 @@ export function openUnchanged(source: FileSource): number {
   }
 }
 
-/** Whether a file is the same one, with at least as many bytes. */
+/** True if a file is the same one with at least as many bytes. */
 function isGrown(now: FileState, before: FileState): boolean {
   return now.dev === before.dev && now.ino === before.ino && now.size >= before.size;
 }
 
-/** @throws {LocalError} when an open file is not as it was when it was looked at */
+/** @throws {LocalError} when an open file has changed since its state was recorded */
 export function assertUnchanged(descriptor: number, source: FileSource): void {
   const state = readState(fstatSync(descriptor, { bigint: true }));
   if (source.isGrowing === true && isGrown(state, source)) return;
   if (!isSameState(state, source)) throw changed(source.label, state.size > source.size ? 'grew' : 'was changed');
 }
 
-/** The bytes of an open file from `start` up to `end`; one byte beyond the file's end is asked for, to see whether it grew. */
+/** Reads an open file from `start` up to `end`. At the end of the file, one byte more is requested, to see whether the file grew. */
 export function readFilePart(descriptor: number, { file, size, isGrowing }: FileSource, start: number, end: number): ByteStream {
   const open = { fd: descriptor, autoClose: false, start };
   if (end <= start && start > 0) return createReadStream(file, { ...open, end: start });
@@ -119,12 +119,12 @@ export function readFilePart(descriptor: number, { file, size, isGrowing }: File
   return createReadStream(file, { ...open, end: last, highWaterMark: pieceSize });
 }
 
-/** Whether an open file was written to. What comes to its name changes the number of links and the ctime, not what is being read. */
+/** True if an open file was written to. A file renamed over it changes its number of links and ctime, but not the content being read. */
 function wasWritten(before: BigIntStats, now: BigIntStats): boolean {
   return before.mtimeNs !== now.mtimeNs || (before.nlink === now.nlink && before.ctimeNs !== now.ctimeNs);
 }
 
-/** The bytes that a growing file had when it was looked at. */
+/** Reads the bytes that a growing file had when its state was recorded. */
 async function* readGrowing(source: FileSource): AsyncGenerator<Uint8Array> {
   const descriptor = openUnchanged(source);
   try {
@@ -134,7 +134,7 @@ async function* readGrowing(source: FileSource): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The whole of a file. Its last bytes come only when nobody has written to it meanwhile: without them nothing is stored. */
+/** Reads a whole file. The last bytes are only yielded if nobody has written to the file meanwhile: without them nothing is stored. */
 export async function* readWholeFile(source: FileSource): AsyncGenerator<Uint8Array> {
   const { file, size, label, mtime } = source;
   if (source.isGrowing === true) {
@@ -143,7 +143,7 @@ export async function* readWholeFile(source: FileSource): AsyncGenerator<Uint8Ar
   }
   const fd = openSync(file, 'r');
   const before = fstatSync(fd, { bigint: true });
-  // Another file came to this name since it was looked at: its time would be wrong in the headers.
+  // Another file has taken this name: the time in the headers would be wrong.
   if (Number(before.size) === size && before.mtimeNs !== mtime) {
     closeSync(fd);
     throw changed(label, 'was changed');
@@ -157,11 +157,11 @@ export async function* readWholeFile(source: FileSource): AsyncGenerator<Uint8Ar
   }
 }
 
-/** The whole of a small file, read at once. @throws {LocalError} when it is not as it was when it was looked at */
+/** Reads a whole small file synchronously. @throws {LocalError} when it has changed since its state was recorded */
 export function readSmallFile({ file, size, label, mtime, isGrowing = false }: FileSource): Buffer {
   const descriptor = openSync(file, 'r');
   try {
-    // One byte more shows whether the file grew.
+    // One more byte shows whether the file grew.
     const content = Buffer.allocUnsafe(isGrowing ? size : size + 1);
     let length = 0;
     for (;;) {

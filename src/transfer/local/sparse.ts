@@ -1,11 +1,11 @@
-/** Size in bytes of the blocks that become holes: the usual block of file systems. */
+/** Size in bytes of the blocks that become holes: the usual block size of file systems. */
 const blockBytes = 4096;
 
 const zeros = new Uint8Array(blockBytes);
 
 /**
- * The ranges of bytes that have to be written; the blocks between them hold zeros alone.
- * @param position where the bytes go in their file
+ * The ranges of bytes that have to be written; the blocks between them contain only zeros.
+ * @param position the position of `bytes` in their file
  */
 export function* findData(bytes: Uint8Array, position: number): Generator<{ start: number; end: number }> {
   let start: number | undefined;

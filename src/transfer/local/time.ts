@@ -1,8 +1,6 @@
 import { fstatSync, futimesSync, statSync, utimesSync } from 'node:fs';
 
-/**
- * Times of files as file systems keep them: nanoseconds since the epoch, which no number of JavaScript holds.
- */
+/** File times in nanoseconds since the epoch, as file systems keep them; a JavaScript number cannot hold them. */
 
 const second = 1_000_000_000n;
 const millisecond = 1_000_000n;
@@ -14,7 +12,7 @@ export interface KeptTime {
   readonly step: bigint;
 }
 
-/** Largest distance from the epoch that a `Date` can have, milliseconds. */
+/** The maximum distance of a `Date` from the epoch, milliseconds. */
 const latestDate = 8_640_000_000_000_000n;
 
 /** Rounds down, also before 1970. */
@@ -28,7 +26,7 @@ export function toMilliseconds(time: bigint): number {
   return Number(floorTo(time, millisecond) / millisecond);
 }
 
-/** A time as `m-mtime` has it: ISO 8601 with as many digits as it needs; seconds where that notation ends. */
+/** Formats a time for `m-mtime`: ISO 8601 with as many digits as needed; seconds outside the range of that notation. */
 export function printTime(time: bigint): string {
   const whole = floorTo(time, second);
   const digits = String(time - whole).padStart(9, '0');
@@ -38,7 +36,7 @@ export function printTime(time: bigint): string {
   return digits.endsWith('000000') ? text : text.replace(/\.\d{3}Z$/, `.${digits}Z`);
 }
 
-/** A number of seconds, with a fraction of at most nine digits that count. */
+/** Reads a number of seconds; digits after the ninth of the fraction are ignored. */
 function readSeconds(value: string): KeptTime | undefined {
   const [, sign, whole = '', fraction = ''] = /^([+-]?)(\d{1,14})(?:\.(\d{1,9})\d*)?$/.exec(value) ?? [];
   if (sign === undefined) return undefined;
@@ -46,7 +44,7 @@ function readSeconds(value: string): KeptTime | undefined {
   return { time: sign === '-' ? -magnitude : magnitude, step: 10n ** BigInt(9 - fraction.length) };
 }
 
-/** ISO 8601, in UTC unless it names a zone. */
+/** Reads ISO 8601, in UTC unless it names a zone. */
 function readDate(value: string): KeptTime | undefined {
   const [, start = '', fraction = '', zone = 'Z'] =
     /^((?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?(Z|[+-]\d\d:?\d\d)?$/i.exec(value.trim().replace(' ', 'T')) ?? [];
@@ -62,7 +60,7 @@ export function readTime(value: string | undefined): KeptTime | undefined {
   return readSeconds(value) ?? readDate(value);
 }
 
-/** Differences that Node.js may make when it sets a time, which it takes as a floating-point number, nanoseconds. */
+/** Maximum error of Node.js when it sets a time, which it holds as a floating-point number, nanoseconds. */
 const inexact = 4n * microsecond;
 
 /** The coarsest unit that a file system or tool may have cut this time to. */
@@ -70,27 +68,27 @@ function stepOf(time: bigint): bigint {
   return [second, millisecond, microsecond].find((step) => time % step === 0n) ?? 1n;
 }
 
-/** True when a file's time is the kept one, as far as the coarser of the two can tell. */
+/** True if a file's time equals the kept one at the resolution of the coarser of the two. */
 export function isSameTime(file: bigint, kept: KeptTime): boolean {
   const difference = file > kept.time ? file - kept.time : kept.time - file;
   const steps = [stepOf(file), kept.step, inexact];
   return steps.some((step) => difference < step);
 }
 
-/** Whether this Node.js sets nanoseconds; releases before 24 cut to microseconds. Known once a time was set. */
+/** True if this Node.js sets nanoseconds; releases before 24 truncate to microseconds. Undefined until the first time is set. */
 let setsNanoseconds: boolean | undefined;
 
-/** The number of seconds by which Node.js sets this time. It is text: a negative number would be taken for now. */
+/** The time in seconds, as text: Node.js would take a negative number for the current time. */
 function toSeconds(time: bigint, isExact: boolean): string {
   const whole = floorTo(time, second);
   const rest = time - whole;
   if (isExact) return String(Number(whole / second) + Number(rest) / 1e9);
-  // Cut towards zero to the microsecond: its middle is the safest.
+  // Node.js truncates towards zero to the microsecond: the middle of the microsecond is the safest.
   const middle = Number(rest / microsecond) + (time < 0n ? -0.5 : 0.5);
   return String(Number(whole / second) + middle / 1e6);
 }
 
-/** Gives a file (its path or descriptor) a modification time. */
+/** Sets the modification time of a file, given by path or descriptor. */
 export function setTime(file: string | number, time: bigint): void {
   const set = (text: string): void => (typeof file === 'number' ? futimesSync(file, text, text) : utimesSync(file, text, text));
   set(toSeconds(time, setsNanoseconds === true));

@@ -10,7 +10,7 @@ import { compareNames } from '../../base/order.ts';
 import { isManifest } from '../manifest-name.ts';
 import { isOwnUnfinished, unfinishedName } from './partial-file.ts';
 
-/** Something that a walk of a local tree comes by. */
+/** An entry that a walk of a local tree visits. */
 export interface LocalVisit extends FileState {
   readonly kind: 'file' | 'enter' | 'leave';
   /** Absolute path. */
@@ -22,23 +22,23 @@ export interface LocalVisit extends FileState {
 }
 
 export interface LocalWalkOptions {
-  /** Called for what cannot be read, and for what is neither file nor directory; the walk goes on without it. */
+  /** Called for entries that cannot be read, and for those that are neither file nor directory; the walk continues without them. */
   readonly onError: (error: unknown) => Promise<void> | void;
-  /** What is left out, whatever it is: directories are visited and not entered. */
+  /** True for entries that are left out; directories are visited and not entered. */
   readonly prune?: (rel: string) => boolean;
   /** Which symbolic links are followed; those to files inside the tree when absent. */
   readonly links?: LinkPolicy | undefined;
-  /** Called for what is left out on purpose, which is no failure. */
+  /** Called for entries that are left out on purpose, which is not a failure. */
   readonly onSkip?: ((file: string, reason: SkipReason) => void) | undefined;
 }
 
-/** Why something of a tree is left out: why its link is not followed, or an unfinished download of this program. */
+/** Why an entry of a tree is left out: why its link is not followed, or because it is an unfinished download of this program. */
 export type SkipReason = LinkReason | 'unfinished';
 
-/** Files whose properties are asked for at once. */
+/** Number of files per batch of stat calls. */
 const batchSize = 64;
 
-/** What no object can stand for: a socket, a name that is not UTF-8. It is there, and takes no part. */
+/** An entry that no object can represent, such as a socket or a name that is not UTF-8. It exists, and is not transferred. */
 export class NoPartError extends LocalError {}
 
 type Inspected = BigIntStats | Error | LinkReason;
@@ -63,13 +63,13 @@ function inspectNow(file: string, links: LinkReader): Inspected | Promise<Inspec
   }
 }
 
-/** Milliseconds that the properties of a batch may take at once; a file system that takes longer is asked beside everything else. */
+/** Milliseconds that the synchronous stat calls of a batch may take; slower file systems are asked asynchronously. */
 const quickBatchMs = 10;
 
-/** Batches that a slow file system is asked for before the quick way is tried again. */
+/** Number of asynchronous batches on a slow file system before synchronous calls are tried again. */
 const slowBatches = 16;
 
-/** Gives the properties of files: at once where that is quick, which costs a third of the time of asking on other threads. */
+/** Returns the stats of files: synchronously where that is fast, which takes a third of the time of asynchronous calls. */
 function createInspector(links: LinkReader): (files: readonly string[]) => Promise<Inspected[]> {
   let slow = 0;
   return async (files) => {
@@ -88,7 +88,7 @@ function createInspector(links: LinkReader): (files: readonly string[]) => Promi
   };
 }
 
-/** Names of a directory in the order of listings. A name that is not UTF-8 is reported and left out: no path can be made of it. */
+/** Names of a directory in the order of listings. A name that is not UTF-8 is reported and left out: it cannot be part of a path. */
 async function readNames(folder: string, root: string, { onError, onSkip }: LocalWalkOptions): Promise<string[]> {
   const names = [];
   for (const raw of await readdir(folder, { encoding: 'buffer' })) {
@@ -106,7 +106,7 @@ async function readNames(folder: string, root: string, { onError, onSkip }: Loca
 
 interface Level {
   folder: string;
-  /** What is before the name in the path of an entry. */
+  /** What precedes the name in the path of an entry. */
   prefix: string;
   rel: string;
   own: LocalVisit | undefined;
@@ -175,7 +175,7 @@ export async function* walkLocal(root: string, options: LocalWalkOptions): Async
   }
 }
 
-/** MD5 of a file, or of the bytes from `start` up to `end`, in Base64. */
+/** MD5 of a file, or of its bytes from `start` up to `end`, in Base64. */
 export async function hashFile(file: string, start = 0, end = Infinity): Promise<string> {
   const hash = createHash('md5');
   if (end > start) {

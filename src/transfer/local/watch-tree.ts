@@ -4,22 +4,22 @@ import { join } from 'node:path';
 import { isSystemError } from '../../base/errors.ts';
 
 /**
- * Tells that something has changed in a tree of files. It is a hint: one for many changes, and none where the system watches no more
- * directories. One watch for each directory is what Linux has; what a library adds to it, the state of each file, the next run reads anyway.
+ * Reports that a local tree has changed. This is only a hint: one for many changes, and none once the system allows no further watches.
+ * Linux needs one watch per directory; a library would only add the state of each file, which the next run reads anyway.
  */
 export interface TreeWatch {
-  /** Watches directories that are new, and no longer those that are gone. Changes from before are forgotten. */
+  /** Watches new directories and stops watching those that are gone. Earlier changes are forgotten. */
   refresh(): Promise<void>;
-  /** Resolves when something has changed since `refresh`, and then nothing for a moment; or after so many milliseconds, or with the signal. */
+  /** Resolves when something has changed since `refresh` and changes have paused; or after this time; or with the signal. */
   wait(milliseconds: number, signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
-/** Milliseconds without a change after which a change is over, and for which that is waited at most. */
+/** Milliseconds without a further change after which `wait` resolves, and the maximum that it waits for such a pause. */
 const calm = 200;
 const longestUnrest = 3000;
 
-/** Directories below a root, with the root itself; of one that cannot be read, and of what is left out, nothing. */
+/** The root and all directories below it, except those that are left out and those below a directory that cannot be read. */
 async function* listFolders(root: string, prunes: (rel: string) => boolean, rel = ''): AsyncGenerator<string> {
   const folder = join(root, rel);
   yield folder;
@@ -29,14 +29,14 @@ async function* listFolders(root: string, prunes: (rel: string) => boolean, rel 
       if (entry.isDirectory() && !prunes(below)) yield* listFolders(root, prunes, below);
     }
   } catch (error) {
-    // The run itself reports what it cannot read.
+    // The run itself reports directories that it cannot read.
     if (!isSystemError(error)) throw error;
   }
 }
 
 /**
- * @param prunes which directories are left out, by their path below the root
- * @param onLimit called once, when the system watches no more
+ * @param prunes true for directories that are left out, by their path below the root
+ * @param onLimit called once, when the system allows no further watches
  */
 export function watchTree(root: string, prunes: (rel: string) => boolean, onLimit: (error: Error) => void): TreeWatch {
   let watched = new Map<string, FSWatcher>();
@@ -50,7 +50,7 @@ export function watchTree(root: string, prunes: (rel: string) => boolean, onLimi
 
   function watchFolder(folder: string): FSWatcher | undefined {
     try {
-      // One that is removed says so, and then nothing more.
+      // A removed directory reports its removal and nothing more.
       return watch(folder, note).on('error', note);
     } catch (error) {
       if (!isSystemError(error)) throw error;
@@ -61,7 +61,7 @@ export function watchTree(root: string, prunes: (rel: string) => boolean, onLimi
     }
   }
 
-  /** Waits for a change, or so long. */
+  /** Waits for a change, at most this long. */
   function waitOnce(milliseconds: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -83,7 +83,7 @@ export function watchTree(root: string, prunes: (rel: string) => boolean, onLimi
       const known = watched;
       watched = new Map();
       for await (const folder of listFolders(root, prunes)) {
-        // Another directory may have its name by now: only a new watch is sure to be of what is there.
+        // Another directory may have this name by now: only a new watch is sure to watch the current one.
         known.get(folder)?.close();
         known.delete(folder);
         const watcher = watchFolder(folder);

@@ -5,7 +5,9 @@ import { removeQuietly } from '../../base/private-files.ts';
 import { createOwn } from './partial-file.ts';
 import { findWriteTarget, writeStream } from './write-target.ts';
 
-/** Writes a local file whole or not at all: under a temporary name beside it, then renamed. Links are written through, and streams as they are. */
+/**
+ * Writes a local file atomically: to a temporary file beside it, which is then renamed. Links are followed; streams are written directly.
+ */
 export async function writeWhole(path: string, body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
   const target = findWriteTarget(path);
   if (target.kind === 'stream') return await writeStream(target, body, signal);

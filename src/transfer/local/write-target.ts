@@ -5,29 +5,29 @@ import { pause } from '../../client/retry.ts';
 import { checkInterrupted, ClosedPipe, isSystemError, LocalError } from '../../base/errors.ts';
 import { isNamedPipe, openToWrite, writePipe } from './named-pipe.ts';
 
-/** Where bytes go that are written to a path. A stream takes them as they come; only a file can be replaced by a whole one. */
+/** The target of a write to a path. A stream is written as bytes arrive; only a file can be replaced atomically. */
 export type WriteTarget =
   | {
       readonly kind: 'file';
-      /** Path without symbolic links; there may be nothing yet. */
+      /** Path without symbolic links; the file may not exist yet. */
       readonly file: string;
     }
   | {
       readonly kind: 'stream';
       readonly file: string;
-      /** Open descriptor of this process behind the path (`/dev/fd/3`). */
+      /** The open descriptor of this process that the path names (`/dev/fd/3`). */
       readonly descriptor?: number;
-      /** What another process has open is only added to. */
+      /** True for a descriptor of another process, which is only appended to. */
       readonly appends: boolean;
     };
 
-/** Symbolic links followed before they are taken for a loop, as Linux does. */
+/** Maximum number of symbolic links followed before ELOOP, as on Linux. */
 const mostLinks = 40;
 
-/** Milliseconds until a descriptor that takes nothing now is tried again. */
+/** Milliseconds before a write that failed with EAGAIN is retried. */
 const betweenTries = 5;
 
-/** The system's error about a path that the user knows. */
+/** A system error with the path that the user typed. */
 function failWith(code: string, file: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${code}: ${file}`), { code, path: file, syscall: 'open' });
 }
@@ -35,7 +35,7 @@ function failWith(code: string, file: string): NodeJS.ErrnoException {
 function findFolder(file: string): string {
   const folder = dirname(file);
   try {
-    // The system refuses here what realpath would follow: links of others in directories that all can write to.
+    // `stat` fails where `realpath` would follow: for links of others in directories that everybody can write to.
     statSync(folder);
     return realpathSync(folder);
   } catch (error) {
@@ -44,7 +44,7 @@ function findFolder(file: string): string {
   }
 }
 
-/** @throws {LocalError} for a planted link, which the system does not follow either where `protected_symlinks` is on */
+/** @throws {LocalError} for a planted link, which the system does not follow either if `protected_symlinks` is enabled */
 function checkOwner(link: string, folder: string): void {
   if (process.geteuid === undefined) return;
   const [{ uid }, above] = [lstatSync(link), statSync(folder)];
@@ -53,7 +53,7 @@ function checkOwner(link: string, folder: string): void {
   throw new LocalError(`${link} is a link of another user in a directory that all can write to: not followed`);
 }
 
-/** The stream that an entry of these directories of the system is, whatever kind of file it leads to. */
+/** The stream that an entry of `/dev/fd` or `/proc/PID/fd` names, whatever kind of file it is. */
 function findStream(folder: string, file: string): WriteTarget | undefined {
   const [, pid] = /^\/proc\/(\d+)\/(?:task\/\d+\/)?fd$/.exec(folder) ?? [];
   const isOwn = pid === undefined ? folder === '/dev/fd' : pid === basename(realpathSync('/proc/self'));
@@ -63,14 +63,14 @@ function findStream(folder: string, file: string): WriteTarget | undefined {
   return undefined;
 }
 
-/** Whether a directory holds what is not stored: nothing is made or replaced in it. */
+/** True for a directory of the system without stored files: nothing is created or replaced in it. */
 function isOfSystem(folder: string): boolean {
   return folder === '/dev' || /^\/(proc|sys)(\/|$)/.test(folder);
 }
 
 /**
- * Follows the symbolic links of a path to where its bytes go.
- * @throws the system's error for a loop or a directory that is missing, {LocalError} for a planted link
+ * Follows the symbolic links of a path to the target of a write.
+ * @throws the system's error for a loop or a missing directory, {LocalError} for a planted link
  */
 export function findWriteTarget(path: string): WriteTarget {
   let file = path;
@@ -90,7 +90,7 @@ export function findWriteTarget(path: string): WriteTarget {
   throw failWith('ELOOP', path);
 }
 
-/** @throws {LocalError} where a file of a tree would take the place of something else, or lead out of the tree */
+/** @throws {LocalError} where a file of a tree would replace anything but a regular file, or lead out of the tree */
 export function checkPlace(file: string, stats = lstatSync(file, { throwIfNoEntry: false })): void {
   if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
   const kind = stats.isSymbolicLink() ? 'a link' : 'not a regular file';
@@ -99,7 +99,7 @@ export function checkPlace(file: string, stats = lstatSync(file, { throwIfNoEntr
 
 const writeOnce = promisify(write);
 
-/** Writes where the descriptor stands: whoever shares it goes on after what was written. */
+/** Writes at the current position of the descriptor, so that others that share it continue after these bytes. */
 async function writeDescriptor(pieces: AsyncIterable<Uint8Array>, descriptor: number, signal: AbortSignal | undefined): Promise<void> {
   for await (const piece of pieces) {
     for (let rest = piece; rest.length > 0;) {
@@ -115,7 +115,7 @@ async function writeDescriptor(pieces: AsyncIterable<Uint8Array>, descriptor: nu
   }
 }
 
-/** Writes all pieces to a stream, no faster than it takes them. @throws {ClosedPipe} when nobody reads any more */
+/** Writes all chunks to a stream with back-pressure. @throws {ClosedPipe} when nobody reads any more */
 export async function writeStream(
   target: Extract<WriteTarget, { kind: 'stream' }>,
   pieces: AsyncIterable<Uint8Array>,
@@ -123,7 +123,7 @@ export async function writeStream(
 ): Promise<void> {
   const { file, descriptor, appends } = target;
   try {
-    // Opened anew, a pipe can be waited for without a thread that nothing ends.
+    // A pipe that is opened anew can be waited for without a blocked thread that nothing ends.
     if (isNamedPipe(file)) return await writePipe(pieces, await openToWrite(file, signal));
     if (descriptor !== undefined) {
       fstatSync(descriptor);

@@ -9,10 +9,10 @@ import { partsDirectory, readPlace, type UploadPlace } from './parts.ts';
 
 const fullId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Characters of an id that are the directory above it, where the service does not say. */
+/** Number of leading characters of an id that name the directory above it, where the service does not say. */
 const prefixLength = 3;
 
-/** Every multipart upload of an account that the service still knows a directory of. */
+/** Every multipart upload of an account for which the service still has a directory. */
 export async function* listUploads(storage: StorageClient, account: string): AsyncGenerator<UploadPlace> {
   for await (const { name: prefix, type } of listEntries(storage, { account, path: 'uploads' })) {
     if (type !== 'directory') continue;
@@ -20,7 +20,7 @@ export async function* listUploads(storage: StorageClient, account: string): Asy
   }
 }
 
-/** Asks where the parts of an upload are; services that cannot say have them under the first characters of the id. */
+/** Requests the place of an upload's parts. Without an answer it is taken from the first characters of the id. */
 async function locateUpload(storage: StorageClient, account: string, id: string): Promise<UploadPlace> {
   try {
     const { headers } = await storage.answer(operations.redirectUpload, { account, id });
@@ -33,8 +33,8 @@ async function locateUpload(storage: StorageClient, account: string, id: string)
 }
 
 /**
- * Finds an upload by its id, the beginning of its id, or the path of its parts directory.
- * @throws {NotFoundError} {UsageError} for a beginning that several have
+ * Finds an upload by its id, a prefix of its id, or the path of its parts directory.
+ * @throws {NotFoundError} {UsageError} for an ambiguous prefix
  */
 export async function findUpload(storage: StorageClient, account: string, word: string): Promise<UploadPlace> {
   if (word.includes('/uploads/')) return readPlace(word);
@@ -47,7 +47,7 @@ export async function findUpload(storage: StorageClient, account: string, word: 
   throw new UsageError(`multipart upload "${word}" is ambiguous: ${found.map(({ id }) => id).join(', ')}`, { hint: 'give the full id' });
 }
 
-/** What is known of an upload: a service that answers an empty 204 says only that there is one. */
+/** What is known of an upload. A service that responds with an empty 204 only confirms that the upload exists. */
 export type KnownUpload = Pick<Upload, 'id'> & Partial<Upload>;
 
 /** The state of an upload. */

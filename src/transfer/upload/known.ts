@@ -13,19 +13,19 @@ import { pickStoredHeaders } from '../tree/link.ts';
 import type { PutOptions, Stored } from './parts.ts';
 import { uploadObject } from './upload.ts';
 
-/** Smaller files are sent: a link takes two to three requests instead of one, bytes. */
+/** Smaller files are sent, bytes: a link takes two to three requests instead of one. */
 const smallestLinked = 128 * 1024;
 
-/** Objects that are remembered; the oldest are forgotten. */
+/** Maximum number of objects remembered; the oldest are forgotten. */
 const mostKnown = 200_000;
 
-/** Copies of an object that says nothing of them. */
+/** Number of copies of an object whose headers do not say. */
 const usualCopies = 2;
 
-/** Stores objects, and links to one that this machine stored before where a file has the same bytes. */
+/** Uploads files, or creates a link where this machine has stored an object with the same bytes before. */
 export interface KnownStore {
   readonly store: typeof uploadObject;
-  /** Files that were linked instead of sent. */
+  /** Number of files that were linked instead of sent. */
   readonly linked: () => number;
   close(): void;
 }
@@ -51,7 +51,7 @@ function printLine(key: string, { path, etag }: Known): string {
   return `${JSON.stringify([Number(size), md5, path, etag])}\n`;
 }
 
-/** Reads what earlier runs stored, later lines first; a file that has grown long is written anew without what is known twice. */
+/** Reads what earlier runs stored; later lines win. A file with many duplicates is rewritten without them. */
 function readKnown(file: string): Map<string, Known> {
   const known = new Map<string, Known>();
   let lines = 0;
@@ -67,36 +67,37 @@ function readKnown(file: string): Map<string, Known> {
   return known;
 }
 
-/** Whether the object there is still the one that was stored, with as many copies as are wanted. */
+/** True if the object is still the one that was stored and has the requested number of copies. */
 function isUnchanged(found: Inspected, known: Known, key: string, copies: number | undefined): boolean {
   const { etag, 'content-md5': md5, 'content-length': size, 'durability-level': level } = found.headers;
   const isSame = found.type === 'object' && etag === known.etag && `${Number(size)} ${md5 ?? ''}` === key;
   return isSame && Number(level ?? usualCopies) === (copies ?? usualCopies);
 }
 
-/** Whether a file is still the one that was hashed. */
+/** True if a file is still the one that was hashed. */
 function isSameFile({ file, size, mtime, ctime }: FileSource): boolean {
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stats !== undefined && Number(stats.size) === size && stats.mtimeNs === mtime && stats.ctimeNs === ctime;
 }
 
 /**
- * Makes a link to an object of the account at a place where nothing is asked but, perhaps, that nothing is there. The service compares the
- * version in the same step. @returns whether the place has that version now; false when the bytes have to be sent
+ * Creates a link to an object of the account, with no condition or only with the one that the target must not exist. The service compares
+ * the etag in the same step.
+ * @returns true if the target has that version now; false when the bytes have to be sent
  */
 async function link({ storage }: Engine, from: RemotePath, to: RemotePath, etag: string, options: PutOptions): Promise<boolean> {
   try {
     const reply = await storage.putSnapLink({ ...to, ifMatch: etag, ifNoneMatch: options.ifNoneMatch, location: encodeRemotePath(from) });
-    // Another version there means a service that does not compare: what is sent next replaces it.
+    // A different etag means that the service does not compare: the upload that follows replaces the link.
     return reply['etag'] === etag;
   } catch (error) {
-    // Links are switched off, the object went or changed, or may not be read: nothing was done.
+    // Links are disabled, or the object is gone, changed or not readable: nothing was changed.
     if (error instanceof ApiError) return false;
     throw error;
   }
 }
 
-/** Gives a link the headers of the file. */
+/** Sets the headers of the file on a link. */
 async function describe({ storage }: Engine, target: RemotePath, found: Inspected, etag: string, { headers }: PutOptions): Promise<void> {
   const wanted = encodeHeaders(headers);
   const had = pickStoredHeaders(found.headers);
@@ -104,7 +105,7 @@ async function describe({ storage }: Engine, target: RemotePath, found: Inspecte
     await storage.putMetadata({ ...target, headers: wanted, ifMatch: etag });
 }
 
-/** Links a file where an object with its bytes is known and unchanged. @returns undefined when the bytes have to be sent */
+/** Creates a link where an object with the bytes of the file is known and unchanged. @returns undefined when the bytes have to be sent */
 async function tryLink(
   engine: Engine,
   known: ReadonlyMap<string, Known>,
@@ -128,7 +129,7 @@ async function tryLink(
   return { path: printRemotePath(target), size: source.size, etag: before.etag, md5 };
 }
 
-/** Whether a file may become a link: what replaces one version of an object goes under the condition of that version, which links have not. */
+/** True if a link may replace the upload of a file. Links cannot carry the conditions under which a certain version is replaced. */
 function mayLink(source: Source, { ifMatch, ifModifiedSince, maxSize }: PutOptions): source is FileSource {
   return (
     source.kind === 'file' &&
@@ -140,7 +141,7 @@ function mayLink(source: Source, { ifMatch, ifModifiedSince, maxSize }: PutOptio
   );
 }
 
-/** @param file remembers what runs stored at one service; it may be removed at any time */
+/** @param file remembers what earlier runs stored at one service; may be deleted at any time */
 export function createKnownStore(file: string): KnownStore {
   const known = readKnown(file);
   const sizes = new Set([...known.keys()].map((key) => Number(key.split(' ')[0])));
@@ -160,7 +161,7 @@ export function createKnownStore(file: string): KnownStore {
       writeSync(handle, printLine(key, { path, etag }));
     } catch (error) {
       if (!isSystemError(error)) throw error;
-      // Without room or right the next run sends what it could have linked.
+      // Without disk space or permission, the next run sends bytes that it could have linked.
     }
   }
 

@@ -3,15 +3,15 @@ import type { StorageClient } from '../../client/client.ts';
 import type { Memory } from '../engine.ts';
 import { abortUpload, readPlace } from './parts.ts';
 
-/** What is noted of an upload in parts that is under way. */
+/** The note about a multipart upload in progress. */
 interface NotedUpload {
   /** Path of the object. */
   readonly target: string;
-  /** The process that sends it. */
+  /** PID of the process that sends it. */
   readonly pid: number;
 }
 
-/** Aborts uploads in parts that were begun and not committed, and forgets them. */
+/** Aborts multipart uploads that were created but not committed, and removes their notes. */
 export async function dropUploads(
   storage: StorageClient,
   memory: Pick<Memory, 'read' | 'remove'> & { list(folder: string): string[] },

@@ -11,22 +11,22 @@ import { assertUnchanged, openUnchanged, readFilePart, watchBytes, type FileSour
 import { noteStream, openUpload, resumeFile, type Resumable, type Unfinished } from './unfinished.ts';
 import { abortUpload, commitUpload, createUpload, putPart, type Part, type PutOptions, type Stored } from './parts.ts';
 
-/** Files of at least this size go in parts, bytes. */
+/** Files of at least this size are sent in parts, bytes. */
 export const largeFile = 128 * 1024 * 1024;
 
 const mebibyte = 1024 * 1024;
 
-/** Bytes in a part where nothing else decides. */
+/** Default size of a part, bytes. */
 const usualPart = 16 * mebibyte;
 
-/** Least bytes in every part but the last (section 8). */
+/** Minimum size of every part but the last (section 8), bytes. */
 export const smallestPart = 5 * mebibyte;
 
-/** Newer services take this many parts; the specification allows 10,000. */
+/** Newer services accept this many parts; the specification allows 10,000. */
 const fewParts = 800;
 const mostParts = 10_000;
 
-/** Bytes in each part of a file. @throws {UsageError} for a size that no service takes */
+/** Bytes in each part of a file. @throws {UsageError} for a size that no service accepts */
 export function choosePartSize(size: number, wanted: number | undefined): number {
   if (wanted === undefined) return Math.max(usualPart, Math.ceil(size / fewParts / mebibyte) * mebibyte);
   checkPartSize(wanted);
@@ -36,26 +36,26 @@ export function choosePartSize(size: number, wanted: number | undefined): number
   throw new UsageError(`--part-size: ${count} parts are too many: an upload has at most ${mostParts}`, { hint: `--part-size ${least}M` });
 }
 
-/** @throws {UsageError} for parts that no service takes */
+/** @throws {UsageError} for a part size that no service accepts */
 export function checkPartSize(size: number): void {
   if (size < smallestPart)
     throw new UsageError(`--part-size: ${size} bytes are too few: a part has at least 5 MiB`, { hint: '--part-size 5M' });
 }
 
-/** The parts of a stream grow: 800 are 44 GiB, 10,000 more than a tebibyte. */
+/** The parts of a stream grow with their number: 800 parts hold 44 GiB, 10,000 parts more than 1 TiB. */
 function chooseStreamPart(number: number, wanted: number | undefined): number {
   if (wanted !== undefined) return wanted;
   return number < 400 ? usualPart : number < 600 ? 4 * usualPart : 8 * usualPart;
 }
 
-/** What is sent in parts. */
+/** Bytes that are sent in parts. */
 export interface PartSource {
   /** For messages. */
   readonly label: string;
   readonly resumable: Resumable;
-  /** A range of the bytes, from its beginning each time. All ranges are of one version. */
+  /** Reads a range of the bytes, from its start on each call. All ranges are of one version. */
   readonly read: (start: number, end: number) => ByteStream;
-  /** @throws {LocalError} when what was read may be of several versions */
+  /** @throws {LocalError} when the bytes read may be of several versions */
   readonly assertUnchanged?: () => void;
 }
 
@@ -73,7 +73,7 @@ function sendPart({ engine, source, ticket }: Work, upload: Unfinished, number: 
   return tryAgain(() => putPart(engine, upload.place, number, { body, length: end - start, seen }), engine);
 }
 
-/** Sends the parts that are not there yet, and notes them as they arrive. Returns the etags of all. */
+/** Sends the missing parts and notes each when it has arrived. Returns the etags of all parts. */
 async function sendParts(work: Work, upload: Unfinished, noteSoon: () => void): Promise<string[]> {
   const { engine, source, ticket } = work;
   const numbers = Array.from({ length: Math.ceil(source.resumable.size / upload.partSize) }, (_, number) => number);
@@ -89,10 +89,10 @@ async function sendParts(work: Work, upload: Unfinished, noteSoon: () => void): 
   return numbers.map((number) => upload.parts[number]?.etag ?? '');
 }
 
-/** Refusals that say nothing of the upload: of the signature, of the time, of too many requests. */
+/** Statuses that do not concern the upload itself: signature, time, rate limit. */
 const passing = new Set([401, 408, 420, 429]);
 
-/** Whether an upload is worth nothing any more: it would be refused again, or its file is another one. */
+/** True if an upload is useless: it would be refused again, or its file has changed. */
 function isHopeless(error: unknown): boolean {
   if (!(error instanceof ApiError)) return error instanceof LocalError;
   const isForNow = passing.has(error.status) || error.code === 'ClockSkew';
@@ -100,8 +100,8 @@ function isHopeless(error: unknown): boolean {
 }
 
 /**
- * Stores a large file in parts, several at once. What an interrupted run has sent already is used. Each part's MD5 is compared with what
- * the service computed, and the commit names exactly these parts.
+ * Uploads a large file in concurrent parts. Parts that an interrupted run has sent are reused. The MD5 of each part is compared with the
+ * one that the service computed, and the commit names exactly these parts.
  */
 export async function uploadParts(
   engine: Engine,
@@ -110,7 +110,7 @@ export async function uploadParts(
   options: PutOptions,
   ticket: Ticket,
 ): Promise<Stored> {
-  // All parts are of this file, whatever comes to its name.
+  // All parts are read from this file, even if another file takes its name.
   const descriptor = openUnchanged(source);
   try {
     const parts: PartSource = {
@@ -125,7 +125,7 @@ export async function uploadParts(
   }
 }
 
-/** The same for any bytes that can be read again. */
+/** The same for any bytes that can be read repeatedly. */
 export async function sendInParts(
   engine: Engine,
   source: PartSource,
@@ -146,7 +146,7 @@ export async function sendInParts(
     notes.drop();
     return { path: printRemotePath(target), size: resumable.size, etag, md5 };
   } catch (error) {
-    // No later run could find the parts of one that was never noted.
+    // A later run cannot find parts that were never noted.
     if (isHopeless(error) || !notes.areKept) {
       notes.drop();
       await abortUpload(engine.storage, upload.place);
@@ -159,7 +159,7 @@ export async function sendInParts(
   }
 }
 
-/** A stream in parts. The first comes alone when the stream is not longer. */
+/** Splits a stream into parts. A stream that fits into the first part is a single part with `isLast`. */
 async function* splitStream(
   body: ByteStream,
   sizeOf: (number: number) => number,
@@ -193,7 +193,7 @@ async function* limitStream(body: ByteStream, most: number | undefined, label: s
   }
 }
 
-/** Stores a stream of unknown length: what fits into one part by `putWhole`, the rest in parts, several at once. */
+/** Uploads a stream of unknown length: by `putWhole` if it fits into one part, else in concurrent parts. */
 export async function uploadStream(
   engine: Engine,
   source: StreamSource,
@@ -237,7 +237,7 @@ export async function uploadStream(
     const { etag, md5 } = await tryAgain(() => commitUpload(engine.storage, place, etags), engine);
     return { path: printRemotePath(target), size: total, etag, md5 };
   } catch (error) {
-    // The bytes of a stream cannot be read again: nobody could go on with these parts.
+    // The bytes of a stream cannot be read again, so nobody can resume this upload.
     await abortUpload(engine.storage, place);
     throw error;
   } finally {

@@ -11,19 +11,19 @@ import { printRemotePath, type RemotePath } from '../path.ts';
 export interface PutOptions {
   readonly headers: Headers;
   readonly copies?: number | undefined;
-  /** Only over the object that has this etag. */
+  /** Replaces only an object with this etag. */
   readonly ifMatch?: string | undefined;
-  /** `*`: only where there is none. */
+  /** `*`: only if nothing exists at the target. */
   readonly ifNoneMatch?: string | undefined;
-  /** A date of HTTP: only over an object that was changed after, or where there is none. */
+  /** An HTTP date: only if the object was modified later, or nothing exists at the target. */
   readonly ifModifiedSince?: string | undefined;
-  /** Most bytes to accept when the size is not known. */
+  /** Maximum number of bytes to accept when the size is unknown. */
   readonly maxSize?: number | undefined;
-  /** True when the directory is known to be there. */
+  /** True when the directory is known to exist. */
   readonly hasParent?: boolean;
-  /** A large file may go in parts although there is a condition, which is then checked directly before the commit, not with it. */
+  /** Sends a large file in parts even under a condition, which is then checked directly before the commit, not atomically with it. */
   readonly mayUseParts?: boolean;
-  /** A file goes in parts whatever its size. */
+  /** Sends a file in parts whatever its size. */
   readonly alwaysInParts?: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface Stored {
   md5: string;
 }
 
-/** Where the parts of an upload are: `/login/uploads/0f3/0f3c...` taken apart. */
+/** Where the parts of an upload are: the components of `/login/uploads/0f3/0f3c...`. */
 export interface UploadPlace {
   readonly account: string;
   readonly prefix: string;
@@ -51,7 +51,7 @@ export interface Part {
   readonly size: number;
 }
 
-/** Highest number of a part (section 8). */
+/** Highest part number (section 8). */
 const lastPart = 9999;
 
 function decodeLogin(text: string | undefined): string | undefined {
@@ -62,7 +62,7 @@ function decodeLogin(text: string | undefined): string | undefined {
   }
 }
 
-/** Reads a parts directory. @throws {NetworkError} for another form than the specification's */
+/** Reads the path of a parts directory. @throws {NetworkError} for a path that does not have the specification's form */
 export function readPlace(partsDirectory: string): UploadPlace {
   const [, account, root, prefix, id] = /^\/([^/]+)\/(uploads)\/([^/]+)\/([^/]+)\/?$/.exec(partsDirectory) ?? [];
   const login = decodeLogin(account);
@@ -75,10 +75,10 @@ export function partsDirectory({ account, prefix, id }: UploadPlace): RemotePath
   return { account, path: `uploads/${prefix}/${id}` };
 }
 
-/** Longest time that the beginning of an upload is waited for after the user has interrupted, milliseconds. */
+/** Maximum time to wait for the creation of an upload after the user has interrupted, milliseconds. */
 const creationTime = 3000;
 
-/** Ends some time after another signal. */
+/** Aborts some time after another signal. */
 function endLater(signal: AbortSignal): AbortSignal {
   const late = new AbortController();
   const end = (): void => void setTimeout(() => late.abort(), creationTime).unref();
@@ -88,8 +88,8 @@ function endLater(signal: AbortSignal): AbortSignal {
 }
 
 /**
- * Begins an upload. The request is never sent twice: each would make an upload. An interruption does not end it, or nobody would know of
- * the upload that the service has made.
+ * Creates an upload. The request is never retried: each one would create an upload. An interruption does not abort it immediately, or the
+ * id of an upload that the service has created would be lost.
  */
 export async function createUpload(
   { storage, signal }: Pick<Engine, 'storage' | 'signal'>,
@@ -109,12 +109,12 @@ export async function createUpload(
   }
 }
 
-/** A part on its way: bytes that can be read again, and what went through. */
+/** The body of a part, which can be read repeatedly, and what was read of it. */
 interface PartBody {
   readonly body: () => Body | ByteStream;
   readonly length: number;
   readonly seen: () => Promise<{ size: number; md5: string }>;
-  /** Base64, when it is known before. */
+  /** Base64, when known in advance. */
   readonly md5?: string;
 }
 
@@ -124,7 +124,7 @@ export function checkPartNumber(number: number): void {
   throw new UsageError(`part number ${number}: parts have numbers from 0 to ${lastPart}`);
 }
 
-/** Stores a part and checks that the service has what was read. @throws {NetworkError} `DamagedUpload` */
+/** Uploads a part and checks that the service received the bytes that were read. @throws {NetworkError} `DamagedUpload` */
 export async function putPart({ storage }: Pick<Engine, 'storage'>, place: UploadPlace, number: number, part: PartBody): Promise<Part> {
   checkPartNumber(number);
   const input = { ...place, part: String(number), body: part.body(), length: part.length, contentMd5: part.md5 };
@@ -135,7 +135,7 @@ export async function putPart({ storage }: Pick<Engine, 'storage'>, place: Uploa
   throw new NetworkError(`part ${number} was damaged on its way: the service has another MD5`, { code: 'DamagedUpload' });
 }
 
-/** The parts that are there, by number. */
+/** The parts that the service has, by number. */
 export async function listParts(storage: StorageClient, place: UploadPlace): Promise<Map<number, Entry>> {
   const parts = new Map<number, Entry>();
   for await (const entry of listEntries(storage, partsDirectory(place))) {
@@ -144,7 +144,7 @@ export async function listParts(storage: StorageClient, place: UploadPlace): Pro
   return parts;
 }
 
-/** Makes the object of its parts. The same commit again is answered in the same way. */
+/** Commits the parts as an object. Committing the same parts again gives the same response. */
 export async function commitUpload(
   storage: StorageClient,
   place: UploadPlace,
@@ -154,10 +154,10 @@ export async function commitUpload(
   return { etag: reply['etag'] ?? '', md5: reply['computed-md5'] ?? '', location: reply['location'] };
 }
 
-/** Longest time that giving up takes, milliseconds: somebody may wait for the program to end. */
+/** Timeout for aborting, milliseconds: a user may wait for the program to end. */
 const abortTime = 10_000;
 
-/** Gives up an upload, also when the user has interrupted; when that fails too, what is left of it is in `cloud mpu list`. */
+/** Aborts an upload, also after an interruption. If that fails too, `cloud mpu list` shows the upload. */
 export async function abortUpload(storage: StorageClient, place: UploadPlace): Promise<void> {
   try {
     await storage.abortMultipartUpload(place, { outlasts: true, signal: AbortSignal.timeout(abortTime) });

@@ -7,24 +7,24 @@ import type { PutOptions } from './parts.ts';
 import { checkInterrupted } from '../../base/errors.ts';
 
 /**
- * One request for a file that is large enough for parts: the service has half the work with it, but what was sent of it is lost when it is
- * interrupted. So it is tried as long as it is quick, and for files that it would take a few seconds to send again.
+ * Sends a file that is large enough for parts in one request. That is half the work for the service, but an interruption loses all bytes
+ * sent. So the request goes on only while it is fast, and only for files that can be sent again in a few seconds.
  */
 
-/** Larger files go in parts, bytes. */
+/** Larger files are sent in parts, bytes. */
 const largestQuick = 512 * 1024 * 1024;
 
-/** Milliseconds after which it is seen whether the request is quick enough, in bytes per second. */
+/** Milliseconds before the rate of the request is judged, and the minimum rate in bytes per second. */
 const probation = 500;
 const quickEnough = 80 * 1024 * 1024;
 
-/** Of a rest of this size it is not given up any more, bytes. */
+/** The request is not given up when at most this many bytes are left. */
 const shortRest = 64 * 1024 * 1024;
 
-/** Ends the body of a request that is not quick. */
+/** Ends the body of a request that is too slow. */
 class TooSlow extends Error {}
 
-/** Whether one request may do: nobody wants parts, and none were sent already. */
+/** True if one request may do: parts were not requested, and none have been sent. */
 export function mayBeQuick(engine: Engine, source: FileSource, target: RemotePath, options: PutOptions): boolean {
   const wantsParts = options.alwaysInParts === true || engine.partSize !== undefined || engine.throttle !== undefined;
   return !wantsParts && source.size <= largestQuick && !isBegun(engine, source, target, options);
@@ -42,7 +42,7 @@ async function* checkPace(pieces: AsyncIterable<Uint8Array>, size: number): Asyn
   }
 }
 
-/** Sends a file by `send`, which makes one request, once. Undefined when that is slow or fails in a way that parts may not. */
+/** Sends a file once by `send`, which makes one request. Returns undefined if that is slow or fails in a way in which parts may succeed. */
 export async function uploadQuickly<R>(
   engine: Engine,
   source: FileSource,

@@ -9,48 +9,48 @@ import type { FileSource } from '../local/source.ts';
 import { getUpload } from './find-upload.ts';
 import { createUpload, listParts, partsDirectory, readPlace, type Part, type PutOptions, type UploadPlace } from './parts.ts';
 
-/** An upload that is on its way, as it is remembered until it is committed. */
+/** An upload in progress, as it is remembered until it is committed. */
 export interface Unfinished {
-  /** Name in the memory. */
+  /** Name in `Memory`. */
   readonly name: string;
   readonly place: UploadPlace;
   readonly partSize: number;
   readonly parts: Record<number, Part>;
 }
 
-/** Bytes of one version of something, which can be read again from any place. */
+/** The bytes of one version of a source, which can be read again from any position. */
 export interface Resumable {
-  /** Where they come from. */
+  /** The source of the bytes. */
   readonly file: string;
   readonly size: number;
-  /** What another version has otherwise. */
+  /** Values that differ for every other version. */
   readonly version: readonly string[];
-  /** MD5 of a range, Base64; absent where reading it costs as much as sending it. */
+  /** MD5 of a range, Base64; absent where reading a range costs as much as sending it. */
   readonly hash?: (start: number, end: number) => Promise<string>;
 }
 
-/** A local file as it was when it was looked at. */
+/** A local file in the state recorded in `FileSource`. */
 export function resumeFile({ file, size, mtime, ctime, ino }: FileSource): Resumable {
   return { file, size, version: [mtime, ctime, ino].map(String), hash: (start, end) => hashFile(file, start, end) };
 }
 
-/** Milliseconds after which a note is taken for left, though the process that wrote it seems to live: numbers are used again. */
+/** Milliseconds after which a note counts as abandoned even if its process seems to live: PIDs are reused. */
 const longestSilence = 3_600_000;
 
-/** Milliseconds between two notes of a growing upload. */
+/** Milliseconds between two notes of an upload in progress. */
 const notePause = 1000;
 
-/** What decides which upload can be gone on with. */
+/** Properties that decide which upload can be resumed. */
 type UploadProperties = Pick<PutOptions, 'headers' | 'copies'>;
 
-/** The name under which the upload of this file, as it is now, to this path of this service is remembered. */
+/** The name under which an upload is remembered: of this version of the file, to this path, at this service. */
 function nameUpload({ service }: Engine, source: Resumable, target: RemotePath, { headers, copies }: UploadProperties): string {
   const { file, size, version } = source;
   const what = JSON.stringify([service, printRemotePath(target), file, size, ...version, headers, copies]);
   return `uploads/${createHash('sha256').update(what).digest('hex').slice(0, 32)}`;
 }
 
-/** Whether an earlier run noted that it had begun to send this file in parts. */
+/** True if an earlier run noted that it had started to send this file in parts. */
 export function isBegun(engine: Engine, source: FileSource, target: RemotePath, options: PutOptions): boolean {
   return engine.memory.read(nameUpload(engine, resumeFile(source), target, options)) !== undefined;
 }
@@ -63,12 +63,12 @@ function readParts(value: unknown): Record<number, Part> {
   return Object.fromEntries(valid) as Record<number, Part>;
 }
 
-/** Whether the service still takes parts for an upload. */
+/** True if the service still accepts parts for an upload. */
 async function isOpen({ storage }: Engine, place: UploadPlace): Promise<boolean> {
   try {
     const { state } = await getUpload(storage, place);
     if (state !== undefined) return state === 'created';
-    // The directory is there for as long as parts are taken.
+    // The parts directory exists as long as parts are accepted.
     return (await inspect(storage, partsDirectory(place))) !== undefined;
   } catch (error) {
     if (error instanceof ApiError && error.status < 500) return false;
@@ -76,7 +76,7 @@ async function isOpen({ storage }: Engine, place: UploadPlace): Promise<boolean>
   }
 }
 
-/** Whether the service has exactly these bytes of the file as a part. A listing without MD5 is trusted when the etag is the one noted. */
+/** True if a part at the service has exactly these bytes of the file. In a listing without MD5s, the noted etag is enough. */
 async function holdsPart(source: Resumable, number: number, partSize: number, entry: Entry, noted: Part | undefined): Promise<boolean> {
   const start = number * partSize;
   const end = Math.min(source.size, start + partSize);
@@ -85,7 +85,7 @@ async function holdsPart(source: Resumable, number: number, partSize: number, en
   return entry.contentMD5 === (await source.hash(start, end));
 }
 
-/** What a note says of an upload; nothing when it is damaged. */
+/** The place and part size in a note; empty when the note is damaged. */
 function readNoted(noted: Record<string, unknown> | undefined): { place?: UploadPlace; partSize?: number } {
   const { partsDirectory: directory, partSize } = noted ?? {};
   if (typeof directory !== 'string' || !Number.isSafeInteger(partSize) || Number(partSize) < 1) return {};
@@ -97,14 +97,14 @@ function readNoted(noted: Record<string, unknown> | undefined): { place?: Upload
   }
 }
 
-/** Whether another process, which is still there, sends the parts of a noted upload. */
+/** True if another living process sends the parts of a noted upload. */
 function isInUse({ processes }: Engine, noted: Record<string, unknown> | undefined): boolean {
   const { pid, at } = noted ?? {};
   if (typeof pid !== 'number' || typeof at !== 'number' || pid === processes.own) return false;
   return Date.now() - at < longestSilence && processes.isAlive(pid);
 }
 
-/** What an earlier run began and did not finish for this file; undefined when there is nothing to go on with. */
+/** The upload that an earlier run started for this file and did not finish; undefined when there is nothing to resume. */
 export async function findUnfinished(
   engine: Engine,
   source: Resumable,
@@ -126,20 +126,20 @@ export async function findUnfinished(
   return { name, place, partSize, parts };
 }
 
-/** Keeps what a later run has to know of an upload. */
+/** Keeps what a later run needs to resume an upload. */
 export interface Notes {
-  /** Notes the parts, at most once in a second. */
+  /** Notes the parts, at most once per second. */
   soon(): void;
   now(): void;
-  /** Forgets the upload. */
+  /** Removes the note. */
   drop(): void;
-  /** Whether a later run will find it. */
+  /** True if a later run can find the upload. */
   readonly areKept: boolean;
 }
 
 /**
- * The upload of a file: the one that an earlier run left, or a new one. One that another process is sending is left to that process: each
- * would store parts that the other has named already.
+ * Opens the upload of a file: the one that an earlier run left, or a new one. An upload that another process is sending is left to that
+ * process: each would overwrite parts whose etags the other has noted.
  */
 export async function openUpload(
   engine: Engine,
@@ -157,7 +157,7 @@ export async function openUpload(
   return { upload, notes: isOwn ? keepNotes(engine, upload, about, earlier !== undefined) : noNotes };
 }
 
-/** Notes that an upload whose bytes come once is under way, so that its parts can be removed when the process is killed. */
+/** Notes the upload of a stream, so that its parts can be removed if the process is killed. */
 export function noteStream(engine: Engine, place: UploadPlace, target: RemotePath): Pick<Notes, 'drop'> {
   const upload = { name: `uploads/${place.id.replaceAll(/[^0-9a-f]/gi, '').slice(0, 32)}`, place, partSize: 1, parts: {} };
   const notes = keepNotes(engine, upload, { service: engine.service, target: printRemotePath(target) }, false);
@@ -178,7 +178,7 @@ function keepNotes({ memory, processes }: Engine, upload: Unfinished, about: obj
       memory.write(upload.name, { ...about, ...state, pid: processes.own, at: Date.now() });
       areKept = true;
     } catch (error) {
-      // Without notes the file is stored as well; it can only not be gone on with.
+      // Without notes the file is stored all the same; the upload only cannot be resumed.
       if (!isSystemError(error)) throw error;
     }
   };

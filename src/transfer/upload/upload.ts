@@ -13,13 +13,12 @@ import { checkPrecondition, hasCondition } from '../precondition.ts';
 import { mayBeQuick, uploadQuickly } from './quick.ts';
 import { readWholeFile, readSmallFile, watchBytes, type FileSource, type Source, type StreamSource } from '../local/source.ts';
 
-/** Bodies larger than this, in bytes, are preceded by a question whether they will be accepted at all. */
+/** Before larger bodies are sent, another request checks whether they would be accepted, bytes. */
 const askFirst = 1024 * 1024;
 
-/** Files of at most this size are read at once and sent with their MD5, bytes. */
+/** Files of at most this size are read in one call and sent with their MD5, bytes. */
 const smallFile = 1024 * 1024;
 
-/** Fields of a request that stores an object. */
 function describePut(target: RemotePath, { headers, copies, ifMatch, ifNoneMatch, ifModifiedSince, maxSize }: PutOptions) {
   return {
     ...target,
@@ -32,7 +31,7 @@ function describePut(target: RemotePath, { headers, copies, ifMatch, ifNoneMatch
   };
 }
 
-/** Compares what the service computed with what was read. @throws {NetworkError} `DamagedUpload` */
+/** Compares the MD5 that the service computed with that of the bytes read. @throws {NetworkError} `DamagedUpload` */
 function confirmStored(reply: Headers, target: RemotePath, { size, md5 }: { size: number; md5: string }): Stored {
   const computed = reply['computed-md5'];
   if (computed === undefined || computed === md5) return { path: printRemotePath(target), size, etag: reply['etag'] ?? '', md5 };
@@ -42,7 +41,7 @@ function confirmStored(reply: Headers, target: RemotePath, { size, md5 }: { size
   });
 }
 
-/** Finds out before a large body is sent that it would be refused: that costs one small request instead. */
+/** Checks that a large body would not be refused, at the cost of one or two small requests instead of the body. */
 async function checkAcceptable(storage: StorageClient, target: RemotePath, options: PutOptions): Promise<void> {
   const parent = parentOf(target);
   if (options.hasParent !== true && parent !== undefined && parent.path !== '') {
@@ -53,7 +52,7 @@ async function checkAcceptable(storage: StorageClient, target: RemotePath, optio
   await checkPrecondition(storage, target, options);
 }
 
-/** Sends a body of which it is known how large it is and, when it is at hand, its MD5. */
+/** Sends bytes in memory, with their length and MD5. */
 async function putBytes(engine: Engine, content: Uint8Array, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
   const md5 = createHash('md5').update(content).digest('base64');
   await engine.throttle?.(content.length);
@@ -72,7 +71,7 @@ function putFile(engine: Engine, source: FileSource, target: RemotePath, options
   }, engine);
 }
 
-/** Sends a large file in one request; undefined when it has to go in parts. */
+/** Sends a large file in one request; undefined when it has to be sent in parts. */
 async function putQuickly(
   engine: Engine,
   source: FileSource,
@@ -87,14 +86,14 @@ async function putQuickly(
   });
 }
 
-/** Sends bytes that come once, chunked: what depends on a condition cannot be sent in parts. */
+/** Sends a stream in one chunked request: uploads with conditions cannot be sent in parts. */
 async function putStream(engine: Engine, source: StreamSource, target: RemotePath, options: PutOptions, ticket: Ticket): Promise<Stored> {
   const watched = watchBytes(source.open, { label: source.label, size: undefined }, engine, ticket);
   const reply = await engine.storage.putObject({ ...describePut(target, options), body: watched.body() });
   return confirmStored(reply, target, await watched.seen());
 }
 
-/** Parts are committed without conditions. */
+/** True if a condition rules out parts, which are committed without conditions. */
 function isConditional(options: PutOptions): boolean {
   return options.mayUseParts !== true && hasCondition(options);
 }
@@ -115,8 +114,8 @@ async function uploadSource(engine: Engine, source: Source, target: RemotePath, 
 }
 
 /**
- * Stores an object and checks that the service has the bytes that were read. Large files, and streams that turn out to be large, go in parts.
- * @throws {NetworkError} `DamagedUpload` when the service computed another MD5 in spite of further tries
+ * Stores an object and checks that the service received the bytes that were read. Large files and large streams are sent in parts.
+ * @throws {NetworkError} `DamagedUpload` when the service still computed another MD5 after all retries
  */
 export async function uploadObject(engine: Engine, source: Source, target: RemotePath, options: PutOptions): Promise<Stored> {
   const ticket = engine.monitor.begin(printRemotePath(target), source.kind === 'file' ? source.size : undefined);
