@@ -63,7 +63,7 @@ export function readTime(value: string | undefined): KeptTime | undefined {
 /** Maximum error of Node.js when it sets a time, which it holds as a floating-point number, nanoseconds. */
 const inexact = 4n * microsecond;
 
-/** The coarsest unit that a file system or tool may have cut this time to. */
+/** The coarsest unit to which a file system or tool may have truncated this time. */
 function stepOf(time: bigint): bigint {
   return [second, millisecond, microsecond].find((step) => time % step === 0n) ?? 1n;
 }
