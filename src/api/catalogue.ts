@@ -1,4 +1,4 @@
-/** What an operator says of a cloud in one document: the reader and the plan are made from these fields. */
+/** The catalogue of a cloud, which an operator maintains as one document. The reader and the plan are derived from these fields. */
 import { any, boolean, choice, list, map, number, object, optional, text, type Infer } from './fields.ts';
 
 const id = optional(text('UUID; with it a changed name or version is a renaming'));
@@ -53,7 +53,7 @@ const limitDocument = {
   image: optional(text('Image name, when check is image')),
 };
 
-/** Parts and their fields. */
+/** The parts of the document and their fields. */
 export const catalogueDocument = {
   version: choice('Version of this format', ['1']),
   datacenters: optional(map('URL of the compute service of each datacenter, by name')),
@@ -67,7 +67,7 @@ export type PackageDocument = Infer<typeof packageDocument>;
 export type ImageDocument = Infer<typeof imageDocument>;
 export type LimitDocument = Infer<typeof limitDocument>;
 
-/** The whole document. A part that is absent is not looked at; an empty one says that there is nothing of the kind. */
+/** The whole document. An absent part is ignored; an empty part means that the cloud has no entries of that kind. */
 export interface Catalogue {
   readonly datacenters?: Readonly<Record<string, string>> | undefined;
   readonly services?: Readonly<Record<string, string>> | undefined;
@@ -76,15 +76,15 @@ export interface Catalogue {
   readonly limits?: readonly LimitDocument[] | undefined;
 }
 
-/** What there is, in the words of the document. */
+/** The current state of the cloud, in the terms of the document. */
 export interface CatalogueState {
   readonly datacenters: Readonly<Record<string, string>>;
   readonly services: Readonly<Record<string, string>>;
   readonly packages: readonly Stored<PackageDocument>[];
   readonly images: readonly (Stored<ImageDocument> & {
-    /** Whether the cloud has its file, and not what is said of it alone. */
+    /** True if the cloud has the image file, not only its metadata. */
     readonly hasFile: boolean;
-    /** UUIDs of images that build on it, those of accounts among them. */
+    /** UUIDs of images that build on it, including those of accounts. */
     readonly children: readonly string[];
   })[];
   readonly limits: readonly LimitDocument[];
@@ -93,16 +93,16 @@ export interface CatalogueState {
 
 type Stored<T> = T & { readonly id: string; readonly version: string };
 
-/** The file of an image, which the cloud does not have yet. */
+/** An image file that the cloud does not have yet. */
 export interface ImageUpload {
-  /** As the document has it. */
+  /** As written in the document. */
   readonly path: string;
   readonly compression: string;
   readonly sha1: string;
   readonly size: number;
 }
 
-/** What is to be written for a change. */
+/** The write operation of a change. */
 export type CatalogueStep =
   | { readonly do: 'setUrl'; readonly table: 'datacenters' | 'services'; readonly name: string; readonly url: string }
   | { readonly do: 'removeUrl'; readonly table: 'datacenters' | 'services'; readonly name: string }

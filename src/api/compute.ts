@@ -1,4 +1,4 @@
-/** Every operation of the compute management API (its section 4). */
+/** All operations of the compute management API (its section 4). */
 import { boolean, list, map, number, optional, query, text } from './fields.ts';
 import { operation, operations } from './operation.ts';
 import * as r from './resources.ts';

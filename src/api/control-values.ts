@@ -1,49 +1,49 @@
-/** What the control interface of the local service tells. */
+/** Results of the control interface of the local service. */
 
 /** The clocks of a service. */
 export interface ClockState {
   /** The time of the service, ISO 8601. */
   readonly time: string;
-  /** Milliseconds by which that is ahead of the clock of the machine. */
+  /** Milliseconds by which `time` is ahead of the machine's clock. */
   readonly offset: number;
-  /** Milliseconds by which the clock that dates of requests are compared with is ahead of the one of the machine. */
+  /** Milliseconds by which the clock that checks request dates is ahead of the machine's clock. */
   readonly skew: number;
 }
 
-/** A failure that a service was told to have, and what came of it. */
+/** An injected failure and how often it has happened. */
 export interface FaultState {
   readonly id: number;
   /** Operation in lower case, or `*`. */
   readonly operation: string;
   readonly failure: string;
-  /** Pattern of paths, in which `*` stands for any characters. */
+  /** Pattern of paths, in which `*` matches any characters. */
   readonly path?: string | undefined;
   /** Login of the account that sends the requests. */
   readonly account?: string | undefined;
-  /** Times that it is to happen; always when absent. */
+  /** Number of requests that shall fail; unlimited when absent. */
   readonly count?: number | undefined;
-  /** Of how many requests, 1 being all; chosen by numbers that follow from `seed`. */
+  /** Share of requests that fail, 1 being all; the choice is pseudo-random and determined by `seed`. */
   readonly rate?: number | undefined;
   readonly seed?: number | undefined;
   readonly injected: number;
-  /** Of `count`. */
+  /** Remaining part of `count`. */
   readonly left?: number | undefined;
 }
 
-/** A request that a service got, and what came of it. */
+/** A request that a service received, with its result. */
 export interface RecordedRequest {
-  /** Counts from 1 since the service was started. */
+  /** Counts from 1 since the start of the service. */
   readonly id: number;
-  /** By the clock of the service, ISO 8601. */
+  /** By the service's clock, ISO 8601. */
   readonly time: string;
   readonly service: string;
-  /** In lower case; absent where none was recognised. */
+  /** In lower case; absent when no operation was recognized. */
   readonly operation?: string | undefined;
   readonly method: string;
   readonly path: string;
-  /** 0 when the connection was closed on command. */
+  /** 0 when an injected failure closed the connection. */
   readonly status: number;
-  /** Milliseconds until the response began. */
+  /** Milliseconds until the response started. */
   readonly duration: number;
   /** Login of the account, or `account/user`; `-` without a valid signature. */
   readonly caller: string;
@@ -51,26 +51,26 @@ export interface RecordedRequest {
   readonly requestId: string;
   readonly code?: string;
   readonly message?: string;
-  /** What the service does not tell the client: which text was to be signed, which rule or tag was missing. */
+  /** Details that the client is not told: the text that should have been signed, or the missing rule or tag. */
   readonly reason?: string;
-  /** Failures on command. */
+  /** Injected failures. */
   readonly faults?: readonly string[];
   readonly curl: string;
 }
 
-/** How many samples of each kind were put in. */
+/** Number of samples that were added, by kind. */
 export interface Seeded {
   readonly images: number;
   readonly packages: number;
   readonly instances: number;
 }
 
-/** What the services held at one moment. */
+/** The contents of the services at one moment. */
 export interface SnapshotInfo {
   readonly name: string;
-  /** ISO 8601, by the clock of the machine. */
+  /** ISO 8601, by the machine's clock. */
   readonly created: string;
   readonly objects: number;
-  /** Bytes of the objects; links to the same content count each. */
+  /** Bytes of the objects; each link counts, even if several have the same content. */
   readonly size: number;
 }

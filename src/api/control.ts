@@ -1,13 +1,14 @@
 /**
- * What the control interface of the local service offers, as data: it changes how a service behaves while it runs. It listens on a Unix socket in
- * the data directory, never on the ports of the services. `POST /NAME` takes the input as a JSON object and gives the result as JSON.
+ * The control interface of the local service, as data: it changes the behaviour of a running service. It listens on a Unix socket in the
+ * data
+ * directory, never on the ports of the services. `POST /NAME` takes the input as a JSON object and returns the result as JSON.
  */
 
 import type { ClockState, FaultState, RecordedRequest, Seeded, SnapshotInfo } from './control-values.ts';
 
 export type { ClockState, FaultState, RecordedRequest, Seeded, SnapshotInfo } from './control-values.ts';
 
-/** What an input can be: text, a number, true or false. */
+/** Types of inputs. */
 interface InputKinds {
   text: string;
   number: number;
@@ -18,7 +19,7 @@ export type InputKind = keyof InputKinds;
 /** One operation of the control interface. */
 export interface ControlOperation<R = unknown> {
   readonly summary: string;
-  /** Every input may be left out; the handler says which it needs. */
+  /** All inputs are optional here; the handler checks which ones it needs. */
   readonly input: Readonly<Record<string, InputKind>>;
   readonly _result?: R;
 }
@@ -31,7 +32,7 @@ function operation<R>() {
 }
 
 export const controlOperations = {
-  /** `set` is a time in ISO 8601; `advance` and `skew` are milliseconds. Without input nothing changes. */
+  /** `set` is an ISO 8601 time; `advance` and `skew` are milliseconds. Without input nothing changes. */
   clock: operation<ClockState>()('Show or set the clock', { set: 'text', advance: 'number', skew: 'number', reset: 'flag' }),
   faults: operation<{ readonly faults: readonly FaultState[] }>()('The failures that the service was told to have', {}),
   addFault: operation<FaultState>()('Tells the service to have a failure', {
@@ -43,19 +44,19 @@ export const controlOperations = {
     rate: 'number',
     seed: 'number',
   }),
-  /** Without `id` all of them; gives those that are gone. */
+  /** Without `id`, clears all of them. Returns the cleared failures. */
   clearFaults: operation<{ readonly faults: readonly FaultState[] }>()('Ends failures, and lets go on what they hold', { id: 'number' }),
-  /** Makes a snapshot under a name that none has. */
+  /** Creates a snapshot under a new name. */
   snapshot: operation<SnapshotInfo>()('Keeps what the services hold under a name', { name: 'text' }),
-  /** Everything is as the snapshot has it; requests wait meanwhile. Clock, faults and addresses stay. */
+  /** Restores the state of a snapshot, while requests wait. Clock, faults and addresses stay. */
   restore: operation<Record<never, never>>()('Replaces what the services hold by a snapshot', { name: 'text' }),
-  /** Everything is as after the first start, with the accounts and keys of this one. */
+  /** Restores the state after the first start, with the accounts and keys of this start. */
   reset: operation<Record<never, never>>()('Begins anew with the same accounts and keys', {}),
-  /** `account` is a login; the first account when absent. Gives how many were put in. */
+  /** `account` is a login; the first account when absent. Returns the numbers of added samples. */
   seed: operation<Seeded>()('Adds missing samples', { account: 'text' }),
-  /** `to` is an empty directory of the same user; contents are linked. */
+  /** `to` is an empty directory of the same user; contents are hard links. */
   copyState: operation<Record<never, never>>()('Copies what the services hold into a directory', { to: 'text' }),
-  /** Those after the one with the number `after`, at most the latest 1000. */
+  /** Requests with an `id` above `after`, at most the latest 1000. */
   requests: operation<{ readonly requests: readonly RecordedRequest[]; readonly latest: number }>()('What programs sent', {
     after: 'number',
     failed: 'flag',

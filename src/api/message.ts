@@ -1,31 +1,34 @@
-/** The two records that cross between client and service. The network is one way of sending them, a function call another. */
+/** The two records that client and service exchange: over the network, or in a function call. */
 
-/** Bytes that arrive in pieces. A Node.js readable stream is one. */
+/** Bytes that arrive in chunks. A Node.js readable stream is one. */
 export type ByteStream = AsyncIterable<Uint8Array>;
 
-/** What a request carries: nothing, bytes at hand, or bytes that arrive in pieces. */
+/** The body of a request: bytes in memory, or a stream of chunks. */
 export type Body = Uint8Array | ByteStream;
 
-/** Header names in lower case; a header that came several times is joined by `, `. */
+/** Header names in lower case; the values of repeated headers are joined by `, `. */
 export type Headers = Record<string, string>;
 
 /** A request to one of the two services. */
 export interface Request {
   method: string;
-  /** Path and query as they stand in the request line, percent-encoded. */
+  /** Path and query as in the request line, percent-encoded. */
   target: string;
   headers: Headers;
   body?: Body | undefined;
 }
 
-/** A service's answer. The body is read once. */
+/** A service's response. The body can be read once. */
 export interface Reply {
   status: number;
   headers: Headers;
   body: ByteStream;
 }
 
-/** A body that has come whole: whoever wants all of it need not wait for its pieces, each of which costs several turns. */
+/**
+ * A body that is completely in memory, so that readers of all of it need not wait for chunks, each of which takes several turns of the
+ * event loop.
+ */
 export class WholeBody implements AsyncIterable<Uint8Array> {
   readonly bytes: Uint8Array;
 
@@ -38,17 +41,17 @@ export class WholeBody implements AsyncIterable<Uint8Array> {
   }
 }
 
-/** One piece of bytes as a stream. */
+/** Chunks as a stream. */
 export async function* streamOf(...pieces: Uint8Array[]): AsyncGenerator<Uint8Array> {
   for (const piece of pieces) if (piece.length > 0) yield piece;
 }
 
-/** Thrown by `readAll` when a body is larger than the reader allows. */
+/** Thrown by `readAll` when a body exceeds the limit. */
 export class BodyTooLarge extends Error {
   override readonly name = 'BodyTooLarge';
 }
 
-/** Bytes of a buffer that grows, at first. */
+/** Initial size of a growing buffer, in bytes. */
 const smallestBuffer = 4096;
 
 /** Reads a body to its end. @throws {BodyTooLarge} when it has more than `limit` bytes. */
@@ -59,7 +62,7 @@ export async function readAll(given: Body | undefined, limit = Infinity): Promis
     if (body.length > limit) throw new BodyTooLarge(`more than ${limit} bytes`);
     return body;
   }
-  // One buffer that grows: a piece may be a single byte, and what holds it takes a hundred.
+  // One growing buffer instead of a list of chunks: a chunk may be a single byte, and the object that holds it takes about a hundred.
   let all = Buffer.alloc(0);
   let size = 0;
   for await (const piece of body) {

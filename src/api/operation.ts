@@ -4,15 +4,15 @@ import type { Body, ByteStream, Headers } from './message.ts';
 /** The two services of a cloud. */
 export type ServiceName = 'compute' | 'storage';
 
-/** What distinguishes operations that share a method and a path. */
+/** Distinguishes operations that share a method and a path. */
 export interface Condition {
   /** Query parameters that must have these values. */
   readonly query?: Readonly<Record<string, string>>;
   /** The `type` parameter of the request's content type: `application/json; type=directory` has `directory`. */
   readonly contentType?: string;
-  /** What the path names in the store: the same `GET` is a listing or an object. */
+  /** The kind of entry that the path names: the same `GET` lists a directory or reads an object. */
   readonly entry?: 'directory' | 'object';
-  /** A path input that must look like a UUID. */
+  /** Name of a path input that must look like a UUID. */
   readonly uuid?: string;
 }
 
@@ -20,8 +20,9 @@ export type BodyKind = 'json' | 'bytes' | 'lines' | 'none';
 export type ResultKind = 'json' | 'empty' | 'records' | 'lines' | 'bytes';
 
 /**
- * What decides about access to an operation: what its whole path names, what the path without its last component names, the account, or
- * what the input `resource` names.
+ * The resource whose role tags decide about access: the one at the path, the one at the path without its last component, the account, or
+ * the
+ * one that the input `resource` names.
  */
 export type ResourceKind = 'path' | 'parent' | 'account' | 'input';
 
@@ -31,13 +32,13 @@ export interface Segment {
   readonly text: string;
 }
 
-/** A streamed list together with the reply's headers. */
+/** A streamed list and the response headers. */
 export interface Listing<T> {
   headers: Headers;
   records: AsyncIterable<T>;
 }
 
-/** A stream of bytes together with the reply's status (200 or 206) and headers. */
+/** A stream of bytes with the status (200 or 206) and headers of the response. */
 export interface Download {
   status: number;
   headers: Headers;
@@ -45,14 +46,15 @@ export interface Download {
 }
 
 /**
- * One operation of a service, declared once. The client, the service's router and validation, help, completion,
- * policy actions and the contract tests read this record. `I` and `R` are the types of its input and its result, `P` is its path.
+ * One operation of a service, declared once. The client, the service's router and validation, help, completion, policy actions and the
+ * contract
+ * tests read this record. `I` and `R` are the types of its input and result, `P` is its path.
  */
 export interface Operation<I = unknown, R = unknown, P extends string = string> {
   readonly service: ServiceName;
-  /** Name in the specification's spelling with a small first letter: `listKeys`. */
+  /** Name as in the specification, with an initial lower-case letter: `listKeys`. */
   readonly name: string;
-  /** The word policies use: the name in lower case. */
+  /** The name in lower case, as policies use it. */
   readonly action: string;
   readonly summary: string;
   readonly method: string;
@@ -64,21 +66,21 @@ export interface Operation<I = unknown, R = unknown, P extends string = string> 
   readonly body: BodyKind;
   /** True when the request may carry headers that the service stores with the object. */
   readonly storesHeaders: boolean;
-  /** Status of success. */
+  /** Status code of a successful response. */
   readonly status: number;
   readonly result: ResultKind;
-  /** What the JSON of a reply, or each record of a listing, consists of. */
+  /** The structure of a JSON response, or of each record of a listing. */
   readonly shape?: Field;
   /** Content type parameter `type` of a listing. */
   readonly recordType: string;
   /** True when sending the request twice has the effect of sending it once. */
   readonly idempotent: boolean;
   readonly resource: ResourceKind;
-  /** True when it makes something: what its path names (PUT), or a member of the collection there. */
+  /** True when the operation creates a resource: the one at its path (PUT), or a member of that collection. */
   readonly creates: boolean;
-  /** True when there must be an entry of the object storage at its path. */
+  /** True when an entry of the object storage must exist at the path. */
   readonly needsEntry: boolean;
-  /** True when there must be a multipart upload of the id in its path, whatever else is wrong with the request. */
+  /** True when the multipart upload in the path must exist. This is checked before any other error of the request. */
   readonly needsUpload: boolean;
   readonly _input?: I;
   readonly _result?: R;
@@ -110,9 +112,9 @@ interface Spec<F extends Fields> {
   idempotent?: boolean;
   /** `path` when absent. */
   resource?: ResourceKind;
-  /** Only where the status of success is not 201. */
+  /** Only when the status of success is not 201. */
   creates?: boolean;
-  /** Only where `when` does not say which entry. */
+  /** Only when `when` does not name the kind of entry. */
   needsEntry?: boolean;
   needsUpload?: boolean;
 }
@@ -120,7 +122,7 @@ interface Spec<F extends Fields> {
 type BodyInput<S> = S extends { body: 'bytes' }
   ? {
       body: Body;
-      /** Bytes in the body, when known; otherwise it is sent chunked. */ length?: number | undefined;
+      /** Length of the body in bytes; when absent, the body is sent in chunks. */ length?: number | undefined;
     }
   : S extends { body: 'lines' }
     ? { body: Body }
@@ -129,15 +131,15 @@ type HeadersInput<S> = S extends { storesHeaders: true } ? { headers?: Headers |
 type Input<R extends string, F extends Fields, S> = { [K in Inputs<PathOf<R>>]: string } & Infer<F> & BodyInput<S> & HeadersInput<S>;
 
 interface Builder<I, P extends string> {
-  /** The reply is JSON of this shape. */
+  /** The response is JSON of this shape. */
   returning<T>(shape: Field<T>): Operation<I, T, P>;
-  /** The reply has no body; its headers are the result. */
+  /** The response has no body; its headers are the result. */
   answering(): Operation<I, Headers, P>;
-  /** The reply is a stream of JSON records, one a line. */
+  /** The response is a stream of JSON records, one a line. */
   listing<T>(shape: Field<T>, recordType?: string): Operation<I, Listing<T>, P>;
-  /** The reply is a stream of text lines. */
+  /** The response is a stream of text lines. */
   lines(): Operation<I, Listing<string>, P>;
-  /** The reply is bytes. */
+  /** The response is a stream of bytes. */
   bytes(): Operation<I, Download, P>;
 }
 
@@ -147,12 +149,14 @@ function parseSegment(part: string): Segment {
   return { kind: 'literal', text: part };
 }
 
-/** The parameters of a route: plain words, so that nothing is loaded to read them. */
+/** Parses the query of a route. Routes contain no escapes, so no query parser has to be loaded. */
 function parseQuery(search: string): Record<string, string> {
   return Object.fromEntries(search.split('&').map((pair) => pair.split('=')));
 }
 
-/** An operation as it is declared. A class, because there are many: each takes a quarter of the memory of an object with an accessor of its own. */
+/**
+ * A declared operation. A class, because there are many: an instance takes a quarter of the memory of an object literal with an accessor.
+ */
 class Declared implements Operation {
   readonly service = 'compute';
   readonly name = '';
@@ -197,13 +201,13 @@ class Declared implements Operation {
     if (shape !== undefined) this.shape = shape;
   }
 
-  /** Taken apart when it is asked for: a command uses one operation or two of all that are declared. */
+  /** Parsed on first use, because a command uses only one or two of the declared operations. */
   get segments(): readonly Segment[] {
     return (this.#segments ??= this.path.split('/').slice(1).map(parseSegment));
   }
 }
 
-/** What an operation is declared with; a class, for the same reason. */
+/** The builder of an operation; a class, for the same reason. */
 class Declaring {
   readonly #route: string;
   readonly #spec: Spec<Fields>;
@@ -230,7 +234,7 @@ class Declaring {
   }
 }
 
-/** Declares an operation by its route and what it takes; the builder's last call says what it answers. */
+/** Declares an operation by its route and its inputs; the last call of the builder declares the response. */
 export function operation<const R extends string, const S extends Spec<Fields>>(
   route: R,
   spec: S,
@@ -241,13 +245,13 @@ export function operation<const R extends string, const S extends Spec<Fields>>(
   >;
 }
 
-/** A service's table of operations: gives each its name, its policy action and its service. */
+/** Completes a service's table of operations: sets the name, the policy action and the service of each. */
 export function operations<const T extends Operations>(service: ServiceName, table: T): T {
   for (const [name, declared] of Object.entries(table)) Object.assign(declared, { service, name, action: name.toLowerCase() });
   return table;
 }
 
-/** Where a request carries a field of this operation. */
+/** The part of a request that carries a field of this operation. */
 export function placeOf(declared: Operation, field: Field): 'query' | 'header' | 'body' {
   return field.place ?? (declared.body === 'json' ? 'body' : 'query');
 }

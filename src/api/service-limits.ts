@@ -1,14 +1,17 @@
-/** A limit of the services: what it bounds, its unit in the name, and the value that holds unless the service is started with another. */
+/** A limit of the services: the value that it limits, with the unit in its name, and the default. */
 export interface ServiceLimit {
-  /** Infinity: nothing is refused. */
+  /** Infinity: unlimited. */
   readonly default: number;
-  /** Sentence without a full stop, for help and the manual. */
+  /** One sentence without a full stop, for help and the manual. */
   readonly help: string;
 }
 
 /**
- * Every limit of both services, the one table that the services enforce and that help shows. Reaching one is a 4xx that names it, and a line
- * in the log (`server/limit.ts`). Set by `cloud local start --limit NAME=N`, with the name as `writeLimitName` gives it, or by `ServiceSettings.serviceLimits`.
+ * All limits of both services: the one table that the services enforce and help shows. A request that exceeds a limit gets a 4xx response
+ * that
+ * names the limit, and is logged (`server/limit.ts`). Set by `cloud local start --limit NAME=N`, with the name as `writeLimitName` returns
+ * it, or
+ * by `ServiceSettings.serviceLimits`.
  */
 export const serviceLimits = {
   ruleBytes: { default: 4096, help: 'Bytes of a policy rule' },
@@ -58,7 +61,7 @@ export type LimitName = keyof typeof serviceLimits;
 /** Limits that differ from the defaults. */
 export type LimitValues = Readonly<Partial<Record<LimitName, number>>>;
 
-/** The name of a limit as options, messages and the log write it: `policyRules` is `policy-rules`. */
+/** The name of a limit in options, messages and the log: `policyRules` becomes `policy-rules`. */
 export function writeLimitName(limit: LimitName): string {
   return limit.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`);
 }

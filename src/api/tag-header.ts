@@ -1,4 +1,4 @@
-/** Names of roles in a `role-tag` header. */
+/** Names of the roles in a `role-tag` header. */
 export function readTagHeader(header: string | undefined): string[] {
   return (header ?? '')
     .split(',')

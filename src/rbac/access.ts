@@ -8,7 +8,7 @@ import { listRoles, parseMember, type Role } from '../lookup/role.ts';
 import { findTags, type Resource } from '../lookup/resource.ts';
 import { findTree } from './tree.ts';
 
-/** Who may do what, as far as a decision looks at it: of the account, or of a document. */
+/** The access control of an account or a document, as far as decisions use it. */
 export interface Access {
   users: readonly { id: string; login: string }[];
   roles: readonly Pick<Role, 'name' | 'members' | 'policies'>[];
@@ -17,7 +17,7 @@ export interface Access {
   findTags: (resource: Resource) => Promise<readonly string[] | undefined>;
 }
 
-/** Reads the account. */
+/** Reads the access control of the account. */
 export async function readAccess(context: Context): Promise<Access> {
   const { compute, account } = context;
   const [users, { roles }, policies] = await Promise.all([
@@ -28,7 +28,7 @@ export async function readAccess(context: Context): Promise<Access> {
   return { users, roles, policies, findTags: (resource) => findTags(context, resource) };
 }
 
-/** Takes a document for the account; what it does not mention is not there. */
+/** Treats a document as an account; anything that it does not mention does not exist. */
 export function takeAccess({ users = [], roles = [], policies = [], tags = {}, trees = {} }: RbacDocument): Access {
   return {
     users: users.map(({ id, login }) => ({ id: id ?? login, login })),
@@ -45,7 +45,7 @@ export function takeAccess({ users = [], roles = [], policies = [], tags = {}, t
   };
 }
 
-/** The caller that a word means: a sub-user, the account itself, or `account:LOGIN`. @throws {NotFoundError} for nobody */
+/** Resolves a word to a caller: a sub-user, the account itself, or `account:LOGIN`. @throws {NotFoundError} when no caller matches */
 export function findCaller({ users }: Access, word: string, account: string): DecisionCaller {
   const other = /^account:(.+)$/.exec(word)?.[1];
   if (other !== undefined && other !== account) return { kind: 'other-account', login: other };
@@ -59,7 +59,7 @@ export function findCaller({ users }: Access, word: string, account: string): De
   throw new NotFoundError(`user "${word}" does not exist`, { hint: close === undefined ? 'cloud users list' : `did you mean ${close}?` });
 }
 
-/** The roles as they stand to a caller, with the rules of their policies. */
+/** The roles as seen by a caller, with the rules of their policies. */
 export function listCallerRoles({ roles, policies }: Access, caller: DecisionCaller): CallerRole[] {
   const type = caller.kind === 'user' ? 'subuser' : 'account';
   return roles.map(({ name, members, policies: held }) => {

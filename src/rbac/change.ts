@@ -7,14 +7,14 @@ export interface Difference {
   to?: unknown;
 }
 
-/** What is to be sent for a change. Users, policies and roles that exist are meant by id. */
+/** The request of a change. Existing users, policies and roles are referred to by id. */
 export type Step =
   | { do: 'createUser'; user: UserDocument }
   | { do: 'updateUser'; id: string; fields: Record<string, string> }
   | { do: 'deleteUser'; id: string }
   /** `id` is absent for a user that an earlier step creates. */
   | { do: 'createKey'; login: string; id?: string; key: KeyDocument }
-  /** `returns`: the key is registered again by a later step, and its role tags come back with it. */
+  /** `returns`: a later step registers the key again, which restores its role tags. */
   | { do: 'deleteKey'; login: string; id: string; fingerprint: string; returns?: true }
   | { do: 'createPolicy'; policy: PolicyDocument }
   | { do: 'updatePolicy'; id: string; fields: Partial<Pick<PolicyDocument, 'name' | 'rules' | 'description'>> }
@@ -26,17 +26,17 @@ export type Step =
 
 export type ChangeKind = 'user' | 'key' | 'policy' | 'role' | 'tags';
 
-/** One thing that differs between a document and an account, and how it is mended. */
+/** A difference between a document and an account, with the step that removes it. */
 export interface Change {
   action: 'create' | 'update' | 'delete';
   kind: ChangeKind;
-  /** For people: `alice`, `alice/laptop`, `keys`. */
+  /** Display name: `alice`, `alice/laptop`, `keys`. */
   name: string;
   differences: Difference[];
   step: Step;
 }
 
-/** Differences between the fields that a document mentions and those that are. */
+/** Differences between the fields that a document mentions and the existing values. */
 export function compareFields(wanted: Readonly<Record<string, unknown>>, is: Readonly<Record<string, unknown>>): Difference[] {
   return Object.entries(wanted)
     .filter(([, to]) => to !== undefined)

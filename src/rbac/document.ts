@@ -1,4 +1,4 @@
-/** The access control of an account as one document. The reader, the JSON schema and the export are made from these fields. */
+/** The access control of an account as one document. The reader, the JSON schema and the export are derived from these fields. */
 import { contactFields } from '../api/resources.ts';
 import { choice, list, map, object, optional, text, type Infer } from '../api/fields.ts';
 
@@ -52,7 +52,7 @@ export type UserDocument = Infer<typeof userDocument>;
 export type PolicyDocument = Infer<typeof policyDocument>;
 export type RoleDocument = Infer<typeof roleDocument>;
 
-/** The whole document. A part that is absent is not looked at; an empty one says that there is nothing of the kind. */
+/** The whole document. An absent part is ignored; an empty part means that the account has no entries of that kind. */
 export interface RbacDocument {
   version: '1';
   account?: string | undefined;
@@ -61,6 +61,6 @@ export interface RbacDocument {
   roles?: RoleDocument[] | undefined;
   /** Role names by path below the account: `keys`, `users/alice`; `account` is the account itself. */
   tags?: Record<string, string[]> | undefined;
-  /** Role names by path of a tree: `users`, `stor/photos`; of several trees around something the deepest counts. */
+  /** Role names by path of a tree: `users`, `stor/photos`. The deepest tree that contains a resource applies. */
   trees?: Record<string, string[]> | undefined;
 }

@@ -6,7 +6,7 @@ import type { RoleDocument } from './document.ts';
 import type { State } from './state.ts';
 import { isAtOrBelow, isStoragePath } from './tree.ts';
 
-/** What has a name that may change, and is the same before and after. */
+/** An entity whose name may change; the id identifies it before and after the changes. */
 interface Named {
   readonly id: string;
   name: string;
@@ -21,16 +21,16 @@ interface ForecastPolicy extends Named {
   rules: readonly string[];
 }
 
-/** Something that role tags can be on. */
+/** A resource that role tags can be put on. */
 export interface ForecastResource {
-  /** The same before and after, whatever is renamed. */
+  /** The same before and after the changes, even if the resource is renamed. */
   readonly id: string;
-  /** Below the account, in the form of {@link import('./state.ts').listTaggable}. */
+  /** Path below the account, in the form of {@link import('./state.ts').listTaggable}. */
   path: string;
   tags: ForecastRole[];
 }
 
-/** An account as far as decisions look at it. Users, roles, policies and resources keep their ids when their names change. */
+/** The parts of an account that decisions use. Users, roles, policies and resources keep their ids when their names change. */
 export interface Forecast {
   readonly users: Named[];
   readonly policies: ForecastPolicy[];
@@ -62,7 +62,7 @@ function findPolicies({ policies }: Forecast, names: readonly string[]): Forecas
   return [...new Set(names)].flatMap((name) => findByName(policies, name) ?? []);
 }
 
-/** The account as it is. @param paths of all resources, @param tags names of roles by path */
+/** The current state of the account. @param paths of all resources, @param tags names of roles by path */
 export function takeForecast(state: State, paths: readonly string[], tags: Readonly<Record<string, readonly string[]>>): Forecast {
   const forecast: Forecast = {
     users: state.users.map(({ id, login }) => ({ id, name: login })),
@@ -116,7 +116,10 @@ function remove<T extends Named>(forecast: Forecast, collection: string, list: T
   return gone;
 }
 
-/** Of the two lists of members that of which a step says nothing stays as it is, but who is only said to be a member is so from now on. */
+/**
+ * Sets the members of a role. A list that the step does not mention stays, except that a default member listed in `members` loses the
+ * default.
+ */
 function setMembers(forecast: Forecast, role: ForecastRole, fields: Partial<Pick<RoleDocument, 'members' | 'default_members'>>): void {
   const { members, default_members: defaults } = fields;
   if (members === undefined && defaults === undefined) return;
@@ -141,7 +144,7 @@ function setRole(forecast: Forecast, role: ForecastRole, fields: Partial<Omit<Ro
 
 type Takers = { readonly [D in Step['do']]: (forecast: Forecast, step: Extract<Step, { do: D }>) => void };
 
-/** What the steps of a plan do. Keys, which no decision looks at, are resources only. */
+/** The effect of each step of a plan. Keys, which no decision uses, are resources only. */
 const takers: Takers = {
   createUser: (forecast, { user: { login } }) => {
     forecast.users.push({ id: `new:${login}`, name: login });
@@ -162,7 +165,7 @@ const takers: Takers = {
   },
   deleteKey: (forecast, { id, fingerprint, returns }) => {
     const user = findById(forecast.users, id);
-    // Registered again under another name it has its tags back.
+    // A key that is registered again under another name gets its tags back.
     if (user && !returns) removeResources(forecast, `users/${user.name}/keys/${fingerprint}`);
   },
   createPolicy: (forecast, { policy: { name, rules } }) => {
@@ -205,12 +208,12 @@ const takers: Takers = {
   },
 };
 
-/** The account once changes are done, in their order; what is given becomes it. */
+/** Applies changes to a forecast, in order; modifies `forecast`. */
 export function takeChanges(forecast: Forecast, changes: readonly Pick<Change, 'step'>[]): void {
   for (const { step } of changes) (takers[step.do] as (forecast: Forecast, step: Step) => void)(forecast, step);
 }
 
-/** The account as decisions ask for it. */
+/** The account in the form that decisions use. */
 export function toAccess({ users, policies, roles, resources }: Forecast): Access {
   return {
     users: users.map(({ id, name }) => ({ id, login: name })),

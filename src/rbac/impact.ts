@@ -4,58 +4,58 @@ import { listCallerRoles } from './access.ts';
 import { toAccess, type Forecast, type ForecastResource } from './forecast.ts';
 import { findPermission, listCallers, printCaller } from './permission.ts';
 
-/** An action, and what it is done to: undefined for what role tags are on that no document has, such as objects and instances. */
+/** An action and its targets. `fits` is undefined for actions on resources that no document contains, such as objects and instances. */
 export interface Deed {
   action: string;
   method: string | undefined;
   fits: ((resource: Resource) => boolean) | undefined;
-  /** Whether it is done to directories and objects. */
+  /** True for actions on directories and objects. */
   isStorage: boolean;
 }
 
-/** What a user may do after a change and not before, or the other way round. */
+/** An action that a user may do after a change but not before, or the reverse. */
 export interface Effect {
   /** `alice`, `alice (deleted)`, or `account:LOGIN`. */
   user: string;
   change: 'granted' | 'revoked';
-  /** Path below the account; `tagged:ROLE` for each object and instance with this role tag, `*` for every one. */
+  /** Path below the account; `tagged:ROLE` for each object and instance with this role tag, `*` for all of them. */
   resource: string;
   actions: string[];
-  /** `no`, `yes`, or `role NAME` when the role has to be asked for. */
+  /** `no`, `yes`, or `role NAME` when the role has to be requested. */
   before: string;
   after: string;
 }
 
-/** What is asked about: a resource with its tags as they are on one side. */
+/** The target of a decision: a resource with its tags, before or after the change. */
 interface Target {
   label: string;
   path: string;
   resource: Resource | undefined;
-  /** Whether it is a directory or object of a tree. */
+  /** True for a directory or object of a tree. */
   isEntry?: true;
   tags: readonly string[];
 }
 
-/** The account before or after. */
+/** The account before or after the change. */
 interface Side {
   callers: ReadonlyMap<string, { caller: DecisionCaller; roles: readonly CallerRole[] }>;
   targets: ReadonlyMap<string, Target>;
 }
 
-/** What both sides are asked about beside resources. */
+/** Targets that are compared in addition to the named resources. */
 interface Scope {
   /** Names of all roles by id. */
   known: ReadonlyMap<string, string>;
-  /** Paths of directories and objects. */
+  /** Paths of directories and objects whose role tags change. */
   moved: ReadonlySet<string>;
 }
 
-/** Another may have the name afterwards. */
+/** Marks the name of a deleted user or role, since another may have the name after the change. */
 function nameGone(name: string): string {
   return `${name} (deleted)`;
 }
 
-/** Directories and objects whose role tags change; `tagged:ROLE` stands for the others. */
+/** Directories and objects whose role tags change; `tagged:ROLE` covers the others. */
 function listMoved(before: Forecast, after: Forecast): Set<string> {
   const print = (resource: ForecastResource | undefined): string | undefined =>
     resource?.tags
@@ -72,7 +72,7 @@ function* listEntries({ entries }: Forecast, account: string, moved: ReadonlySet
   }
 }
 
-/** Whether a deed is done to such a target. */
+/** True if the deed applies to the target. */
 function isFitting({ fits, isStorage }: Deed, { resource, isEntry }: Target): boolean {
   if (resource) return fits?.(resource) === true;
   return isEntry ? isStorage : fits === undefined;
@@ -112,7 +112,7 @@ function takeSide(forecast: Forecast, account: string, scope: Scope): Side {
 
 const ranks = { no: 0, role: 1, yes: 2 } as const;
 
-/** `no`, `yes`, or `role a, b`. */
+/** `no`, `yes`, or `role a or b`. */
 function describeAnswer(side: Side, id: string, target: Target | undefined, deed: Deed, context: DecisionInput['context']): string {
   const found = side.callers.get(id);
   if (!found || !target) return 'no';
@@ -127,7 +127,7 @@ function rankOf(answer: string): number {
   return ranks[answer.startsWith('role ') ? 'role' : answer === 'yes' ? 'yes' : 'no'];
 }
 
-/** What one caller gains and loses on one resource, by the answers before and after. */
+/** Actions that one caller gains or loses on one resource, keyed by the answers before and after. */
 function compareTarget(
   sides: { before: Side; after: Side },
   id: string,
@@ -151,7 +151,7 @@ function isSameTarget(a: Target | undefined, b: Target | undefined): boolean {
   return a?.path === b?.path && JSON.stringify(a?.tags) === JSON.stringify(b?.tags);
 }
 
-/** The deeds that the answer for everything does not say already. */
+/** Drops the actions whose change the entry for `*` already reports. */
 function withoutKnown(changed: Map<string, string[]>, everywhere: ReadonlyMap<string, readonly string[]>): Map<string, string[]> {
   return new Map([...changed].map(([key, actions]) => [key, actions.filter((action) => everywhere.get(key)?.includes(action) !== true)]));
 }
@@ -165,11 +165,11 @@ function* compareCaller(
   const [was, is] = [sides.before.callers.get(id), sides.after.callers.get(id)];
   const caller = is?.caller ?? was?.caller;
   if (!caller) return;
-  // An account that is a member of no role any more is still there.
+  // An account that is no longer a member of any role still exists.
   const user = is === undefined && caller.kind === 'user' ? nameGone(caller.login) : printCaller(caller);
   const isSameCaller = JSON.stringify(was?.roles) === JSON.stringify(is?.roles);
   let everywhere: ReadonlyMap<string, readonly string[]> = new Map();
-  // What is gone is no loss to anybody.
+  // Resources that no longer exist afterwards are no loss to anybody.
   for (const [key, target] of sides.after.targets) {
     if (isSameCaller && isSameTarget(sides.before.targets.get(key), target)) continue;
     const { resource } = target;
@@ -185,8 +185,9 @@ function* compareCaller(
 }
 
 /**
- * What a change of an account grants to and revokes from each of its users and the accounts that are members of its roles. Resources that
- * are gone afterwards are left out.
+ * Lists the actions that a change of an account grants to and revokes from its users and the accounts that are members of its roles.
+ * Resources
+ * that no longer exist afterwards are omitted.
  */
 export function* listEffects(
   forecasts: { before: Forecast; after: Forecast },

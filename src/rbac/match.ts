@@ -1,6 +1,6 @@
 import { UsageError } from '../base/errors.ts';
 
-/** Something with a name that is unique in its kind, and an id that stays when the name changes. */
+/** An entity with a name that is unique in its kind, and an id that stays when the name changes. */
 interface Wanted {
   id?: string | undefined;
   name: string;
@@ -10,13 +10,13 @@ interface Existing {
   name: string;
 }
 
-/** An entry of a document, and what it is about in the account: undefined when it is to be made. */
+/** An entry of a document and the entity of the account that it describes; undefined when it has to be created. */
 export interface Pair<W, E> {
   wanted: W;
   existing: E | undefined;
 }
 
-/** Pairs what a document says with what exists: by id where one is known, else by name. Names are compared in `fold`ed form. */
+/** Pairs entries of a document with existing entities: by id if the entry has one that exists, else by name. `fold` normalizes names. */
 export function matchEntries<W extends Wanted, E extends Existing>(
   wanted: readonly W[],
   existing: readonly E[],
@@ -41,36 +41,37 @@ export function matchEntries<W extends Wanted, E extends Existing>(
   return { pairs: wanted.map((each) => ({ wanted: each, existing: found.get(each) })), rest: existing.filter((each) => !taken.has(each)) };
 }
 
-/** A renaming on the way to another, where two things change names with each other. */
+/** A temporary name, for entities that swap names. */
 export interface Detour<E> {
   existing: E;
   name: string;
 }
 
 export interface Order<W, E> {
-  /** Things that must go first, because their names are wanted. */
+  /** Entities that must be deleted first, because entries need their names. */
   evicted: E[];
-  /** Renamings to a name of passage, each before everything else. */
+  /** Renamings to a temporary name, done before all other changes. */
   detours: Detour<E>[];
-  /** Pairs in an order in which every name is free when it is taken. */
+  /** Pairs in an order in which each name is free when it is assigned. */
   pairs: Pair<W, E>[];
 }
 
 interface OrderOptions<E> {
-  /** `role`, for messages. */
+  /** Singular noun for messages, such as `role`. */
   noun: string;
   fold: (name: string) => string;
-  /** Whether what the document does not mention will be deleted. */
+  /** True if entities that the document does not mention will be deleted. */
   prune: boolean;
-  /** What the document does not mention. */
+  /** Entities that the document does not mention. */
   rest: readonly E[];
-  /** A name that nothing has. */
+  /** A temporary name that no entity has. */
   passage: (existing: E) => string;
 }
 
 /**
- * Orders renamings so that each name is free when it is taken: one that waits for another comes after it, and rings of renamings are
- * opened by a detour. @throws {UsageError} for a name that stays taken
+ * Orders renamings so that each name is free when it is assigned: a renaming comes after the one that frees its name, and a detour breaks
+ * each
+ * cycle. @throws {UsageError} for a name that never becomes free
  */
 export function orderRenamings<W extends Wanted, E extends Existing>(
   pairs: readonly Pair<W, E>[],

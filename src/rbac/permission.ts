@@ -1,20 +1,22 @@
 import { decide, type CallerRole, type DecisionCaller, type DecisionInput, type Grant } from '../policy/decide.ts';
 import type { Access } from './access.ts';
 
-/** What is asked of every caller. */
+/** The question that is decided for each caller. */
 export type Question = Pick<DecisionInput, 'resource' | 'action' | 'context'>;
 
-/** Whether a caller may do something, and how. */
+/** The permission of a caller and its reason. */
 export interface Permission {
-  /** What allows it; undefined when nothing does. */
+  /** The grant; undefined when the caller has no permission. */
   because: Grant | undefined;
-  /** Role names for `--role`, each of which allows it alone; `*` where only all roles together do. Empty when none has to be named. */
+  /**
+   * Role names for `--role`, each of which is sufficient alone; `*` if all roles together are needed. Empty when no role has to be named.
+   */
   ask: string[];
-  /** Names that conditions look at and the request does not have. */
+  /** Names that conditions use and the request does not have. */
   missing: string[];
 }
 
-/** Asks with the default roles, then with each role of the caller alone, then with all of them. */
+/** Decides with the default roles, then with each role of the caller alone, then with all of them. */
 export function findPermission(caller: DecisionCaller, roles: readonly CallerRole[], question: Question): Permission {
   const plain = decide({ caller, roles, ...question });
   if (plain.allowed) return { because: plain.because, ask: [], missing: [] };
@@ -27,7 +29,7 @@ export function findPermission(caller: DecisionCaller, roles: readonly CallerRol
   return whole?.allowed === true ? { because: whole.because, ask: ['*'], missing } : { because: undefined, ask: [], missing };
 }
 
-/** Everybody who can be allowed something: the account, its sub-users, and other accounts that are members of its roles. */
+/** All possible callers: the account, its sub-users, and other accounts that are members of its roles. */
 export function listCallers({ users, roles }: Access, account: string): DecisionCaller[] {
   const others = roles.flatMap(({ members }) => members.filter(({ type }) => type === 'account').map(({ login }) => login));
   return [
@@ -37,7 +39,7 @@ export function listCallers({ users, roles }: Access, account: string): Decision
   ];
 }
 
-/** A caller as `policies simulate` takes it: `alice`, `account:other`. */
+/** A caller in the form that `policies simulate` accepts: `alice`, `account:other`. */
 export function printCaller({ kind, login }: DecisionCaller): string {
   return kind === 'user' ? login : `account:${login}`;
 }

@@ -1,12 +1,12 @@
 import type { Change } from './change.ts';
 import { matchEntries, orderRenamings, type Order, type Pair } from './match.ts';
 
-/** New names by old ones. */
+/** New names by old names. */
 export type Renamings = ReadonlyMap<string, string>;
 
-/** What is planned for one kind of thing. */
+/** The planned changes of one kind of entity. */
 export interface Part {
-  /** Deletions that must come first, because the names are wanted. */
+  /** Deletions that must come first, because entries need the names. */
   early: Change[];
   changes: Change[];
   /** Deletions that come last. */
@@ -14,7 +14,7 @@ export interface Part {
   renamings: Renamings;
 }
 
-/** A name that nothing has, for a renaming on its way. */
+/** A temporary name that no entity has. */
 const passage = ({ id }: { id: string }): string => `moving-${id.slice(0, 8)}`;
 
 /** An entry of a document. */
@@ -23,7 +23,7 @@ export interface Entry {
   name: string;
 }
 
-/** One kind of thing: what is wanted, what there is, and the changes that lead from one to the other. */
+/** One kind of entity: the entries of the document, the existing entities, and the functions that create the changes. */
 interface PartSpec<W extends Entry, E extends { id: string; name: string }> {
   noun: 'user' | 'policy' | 'role';
   wanted: readonly W[] | undefined;
@@ -35,7 +35,7 @@ interface PartSpec<W extends Entry, E extends { id: string; name: string }> {
   settle: (pair: Pair<W, E>) => Change[];
 }
 
-/** The changes of one kind; nothing for a part that the document does not have. */
+/** Plans the changes of one kind; no changes if the document lacks the part. */
 export function planPart<W extends Entry, E extends { id: string; name: string }>(spec: PartSpec<W, E>): Part {
   const { noun, wanted, existing, fold, prune, rename, remove, settle } = spec;
   if (wanted === undefined) return { early: [], changes: [], pruned: [], renamings: new Map() };

@@ -40,7 +40,7 @@ export function planPolicies({ policies }: RbacDocument, state: State, prune: bo
   });
 }
 
-/** Members and policies without the order and the double entries that mean nothing; who is in both lists has the role by default. */
+/** Normalizes members and policies: sorted, without duplicates. A member in both lists is a default member. */
 function foldRole({ name, members, default_members: defaults, policies }: Omit<RoleDocument, 'id'>): Record<string, unknown> {
   const sort = (words: readonly string[]): string[] => [...new Set(words)].toSorted();
   const byDefault = defaults && sort(defaults.map((word) => printMember(parseMember(word, true))));
@@ -53,7 +53,7 @@ function foldRole({ name, members, default_members: defaults, policies }: Omit<R
   };
 }
 
-/** What roles refer to, once the steps before them are done: new names, and what is gone, by old names. */
+/** Users and policies that earlier steps delete or rename; roles refer to them by their old names. */
 interface RenamedBy {
   users: Pick<Part, 'early' | 'renamings'>;
   policies: Pick<Part, 'early' | 'renamings'>;
@@ -71,7 +71,7 @@ interface FullRole {
   policies: string[];
 }
 
-/** A role as it stands once users and policies have their new names. */
+/** A role after users and policies have been renamed or deleted. */
 function describeRole(role: Role, { users, policies }: RenamedBy): FullRole {
   const members = role.members
     .filter(({ type, login }) => type !== 'subuser' || !isGone(users, login))
@@ -85,12 +85,12 @@ function describeRole(role: Role, { users, policies }: RenamedBy): FullRole {
   };
 }
 
-/** An empty list where there is none is no difference. */
+/** False for an empty list in place of an absent one, which is no difference. */
 function isReal({ from, to }: Difference): boolean {
   return JSON.stringify(from ?? []) !== JSON.stringify(to);
 }
 
-/** Of the two lists of members that of which the document says nothing is left out: it is read when the step is done. */
+/** A list of members that the document does not mention is left out of the step; its current value is read when the step is done. */
 function settleRole({ wanted, existing }: Pair<RoleDocument, Role>, renamed: RenamedBy): Change[] {
   const { id: _id, ...rest } = wanted;
   const fields = foldRole(rest);

@@ -5,27 +5,30 @@ import type { Renamings } from './plan-part.ts';
 import { normalisePath, type State } from './state.ts';
 import { findTree, isStoragePath } from './tree.ts';
 
-/** Role tags by path in its one form. */
+/** Role tags by normalized path. */
 export type Tags = Readonly<Record<string, readonly string[]>>;
 
-/** A path as it is once users, policies and roles have their new names. */
+/** The path after users, policies and roles have been renamed. */
 function renamePath(path: string, renamings: Readonly<Record<string, Renamings>>): string {
   const [collection = '', name, ...rest] = path.split('/');
   const renamed = name === undefined ? undefined : renamings[collection]?.get(name);
   return renamed === undefined ? path : [collection, renamed, ...rest].join('/');
 }
 
-/** What stands once other parts of the plan are done. */
+/** The state after the other parts of the plan have been done. */
 export interface Aftermath {
   renamings: Readonly<Record<'users' | 'policies' | 'roles', Renamings>>;
-  /** Names of roles that go, with their tags. */
+  /** Names of deleted roles, whose tags are deleted with them. */
   gone: ReadonlySet<string>;
   prune: boolean;
-  /** Paths of everything that can be tagged and is there by then, beside what is in the object storage. */
+  /** Paths of all resources that can be tagged and exist by then, except those in the object storage. */
   paths: Iterable<string>;
 }
 
-/** What is to have which role tags: a path of its own comes before the trees that it is in. @throws {UsageError} for a tree of nobody */
+/**
+ * The wanted role tags by path; an entry for a path overrides the trees that contain it. @throws {UsageError} for the tree of a missing
+ * user, policy or role
+ */
 function listWanted({ tags = {}, trees = {} }: RbacDocument, state: State, found: readonly string[]): Map<string, string[]> {
   const normalise = (named: Readonly<Record<string, readonly string[]>>): [string, string[]][] =>
     Object.entries(named).map(([path, roles]) => [isStoragePath(path) ? path : normalisePath(path, state), roles.toSorted()]);
@@ -34,7 +37,7 @@ function listWanted({ tags = {}, trees = {} }: RbacDocument, state: State, found
   const known = new Set(found);
   const missing = Object.keys(roots).find((root) => /^(users|policies|roles)\//.test(root) && !known.has(root));
   if (missing !== undefined) throw new UsageError(`trees: ${missing} will not be there`, { hint: 'take it out of the document' });
-  // Of members that no list has, such as instances, a tree is the member itself.
+  // For members that cannot be listed, such as instances, a tree consists of the member alone.
   for (const path of [...Object.keys(roots).filter((root) => !isStoragePath(root)), ...found]) {
     const roles = findTree(roots, path);
     if (roles && !wanted.has(path)) wanted.set(path, [...roles]);
@@ -49,7 +52,7 @@ export function planTags(document: RbacDocument, state: State, actual: Tags, aft
   const is = new Map(
     Object.entries(actual).map(([path, tags]) => [
       renamePath(path, renamings),
-      // By their old names: another role may get the name of one that goes.
+      // By old names, because another role may get the name of a deleted one.
       tags
         .filter((tag) => !gone.has(tag))
         .map((tag) => renamings.roles.get(tag) ?? tag)

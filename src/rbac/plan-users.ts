@@ -19,7 +19,7 @@ function deleteKey(login: string, id: string, { name, fingerprint }: StateUser['
   };
 }
 
-/** What cannot be registered again as it is: the document has no attestations. */
+/** Rejects renaming an attested key: it would have to be registered again, and the document contains no attestations. */
 function refuseAttested(login: string, { name, attested }: StateUser['keys'][number]): void {
   if (attested !== true) return;
   throw new UsageError(`users: ${login}: the key ${name} is attested, and would not be under another name`, {
@@ -27,7 +27,7 @@ function refuseAttested(login: string, { name, attested }: StateUser['keys'][num
   });
 }
 
-/** A key has no operation that changes its name: it is removed and registered again. */
+/** No operation renames a key: it is deleted and registered again. */
 function planKeys({ login, keys }: UserDocument, user: StateUser | undefined, prune: boolean): Change[] {
   if (keys === undefined) return [];
   const wanted = keys.map((key, at) => ({ ...key, fingerprint: computeMd5(key.key, `users: ${login}: keys[${at}]`) }));

@@ -10,7 +10,7 @@ import { takeChanges, takeForecast } from './forecast.ts';
 import { parseMember } from '../lookup/role.ts';
 import { listTaggable, type State } from './state.ts';
 
-/** What there is of a kind once a document is applied: what it mentions, and what stays because nothing prunes it. */
+/** Names that exist after a document is applied: those that it mentions, and the others unless they are pruned. */
 function listNames(mentioned: readonly string[] | undefined, existing: readonly string[], prune: boolean): ReadonlySet<string> {
   return new Set([...(mentioned ?? existing), ...(prune ? [] : existing)]);
 }
@@ -23,7 +23,7 @@ function requireKnown(known: ReadonlySet<string>, word: string, where: string, n
   });
 }
 
-/** @throws {UsageError} when a role has a member or policy, or a tag a role, that will not be there */
+/** @throws {UsageError} when a role refers to a user or policy, or a tag to a role, that will not exist */
 function checkReferences({ users, policies, roles, tags, trees }: RbacDocument, state: State, prune: boolean): void {
   const logins = listNames(
     users?.map(({ login }) => login),
@@ -52,7 +52,7 @@ function checkReferences({ users, policies, roles, tags, trees }: RbacDocument, 
   }
 }
 
-/** Paths of what the steps delete, as they are before: their tags go with them. */
+/** Current paths of deleted entities, whose tags are deleted with them. */
 function listGone(changes: readonly Change[], state: State): string[] {
   return changes.flatMap(({ action, kind, name, step }) => {
     if (step.do === 'deleteKey') {
@@ -70,9 +70,10 @@ function listDeletions(parts: readonly Part[]): Change[] {
 }
 
 /**
- * What has to be done so that an account has what a document says, in an order in which each step can be done. Parts and fields that the
- * document does not have are left alone; with `prune` what its parts do not mention is deleted.
- * @param tags as they are, by path; entries of the object storage without tags have an empty list
+ * The changes that make an account match a document, in an order in which each step can be done. Parts and fields that the document does
+ * not
+ * mention are unchanged; with `prune`, entities that its parts do not mention are deleted.
+ * @param tags current role tags by path; entries of the object storage without tags have an empty list
  * @throws {UsageError} for names and keys that contradict each other
  */
 export function plan(document: RbacDocument, state: State, tags: Tags, prune: boolean): Change[] {

@@ -9,14 +9,14 @@ function findTwice(words: readonly string[]): string | undefined {
   return words.find((word, at) => words.indexOf(word) !== at);
 }
 
-/** @throws {UsageError} when two entries of a part have the same name or id; only names of roles and policies are told apart by their case */
+/** Names of roles and policies are case-sensitive, other values are not. @throws {UsageError} when two entries have the same value */
 function requireUnique(file: string, part: string, field: string, values: readonly (string | undefined)[]): void {
   const present = values.filter((value) => value !== undefined);
   const twice = findTwice(field === 'name' ? present : present.map((value) => value.toLowerCase()));
   if (twice !== undefined) throw new UsageError(`${file}: ${part}: two entries have the ${field} "${twice}"`);
 }
 
-/** The tags or trees of a document with paths in their one form. */
+/** The tags or trees of a document, with normalized paths. */
 function readTags(
   file: string,
   part: string,
@@ -59,7 +59,7 @@ function checkPasswords(file: string, users: RbacDocument['users'] = []): void {
   }
 }
 
-/** Reads a document of `cloud rbac export`. @throws {UsageError} that names the place and what to write instead */
+/** Reads a document as `cloud rbac export` writes it. @throws {UsageError} that names the place and the correct form */
 export async function readDocument({ world, settings }: Pick<Context, 'world' | 'settings'>, file: string): Promise<RbacDocument> {
   const name = file === '-' ? 'stdin' : file;
   const read = (await readRecord(world, file, document, { sample: 'such a document: cloud rbac export' })) as Partial<RbacDocument>;

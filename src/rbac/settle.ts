@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ApiError, LocalError, unlessMissing } from '../base/errors.ts';
 
-/** A value with its object keys and its lists in an order of their own, so that two can be compared. */
+/** Normalizes a value for comparison: sorts lists, and drops empty fields and `updated`. */
 function toCanonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toCanonical).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
   if (typeof value !== 'object' || value === null) return value;
@@ -9,12 +9,12 @@ function toCanonical(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, each]) => [name, toCanonical(each)]));
 }
 
-/** Whether two readings of a resource say the same; the order of lists and the time of the last change do not count. */
+/** True if two versions of a resource are equal; the order of lists and the time of the last change do not count. */
 export function isSame(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(toCanonical(a), toCanonical(b));
 }
 
-/** Whether reads show a resource as a write answered it, both in the list and by itself. */
+/** True if reads return a resource as a write returned it, both in the list and by itself. */
 export async function isShownAs<T extends { id: string }>(
   written: T,
   list: () => Promise<readonly T[]>,
@@ -25,8 +25,8 @@ export async function isShownAs<T extends { id: string }>(
 }
 
 /**
- * A resource as it is now. Reads may lag behind writes, and a list that is replaced must be worked out from what is there: the answer to a
- * write is current (compute document, section 1, rule 6), also to one that changes nothing. Undefined when the resource is gone.
+ * The current state of a resource; undefined when it no longer exists. Reads may lag behind writes, but the response to a write is current
+ * (compute document, section 1, rule 6), even when the write changes nothing. Needed to compute the new value of a list that is replaced.
  */
 export async function readCurrent<T extends { id: string }>(
   id: string,
@@ -36,14 +36,16 @@ export async function readCurrent<T extends { id: string }>(
   try {
     return await unlessMissing(changeNothing());
   } catch (error) {
-    // Some services refuse a change without fields.
+    // Some services reject a change without fields.
     if (error instanceof ApiError && [400, 409].includes(error.status)) return (await list()).find((each) => each.id === id);
     throw error;
   }
 }
 
 /**
- * Compares what a change was worked out from with what is there now: the API replaces lists as a whole, and nobody's change may be lost.
+ * Asserts that the resource is still as it was when the change was computed: the API replaces whole lists, and changes by others must not
+ * be
+ * lost.
  * @throws {LocalError} when they differ
  */
 export function requireUnchanged(label: string, before: unknown, now: unknown): void {

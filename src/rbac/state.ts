@@ -7,24 +7,24 @@ import { listRoles, type Role } from '../lookup/role.ts';
 import type { RbacDocument } from './document.ts';
 import { isStoragePath } from './tree.ts';
 
-/** Requests under way at once. */
+/** Concurrent requests. */
 const parallel = 8;
 
-/** The access control of an account as it is. */
+/** The current access control of an account. */
 export interface State {
   users: (User & { keys: Key[] })[];
   policies: Policy[];
   roles: Role[];
-  /** What else has a name that paths of role tags may use. */
+  /** Other entities whose names may occur in paths of role tags. */
   keys: Key[];
   images: Image[];
   packages: Package[];
   datacenters: string[];
-  /** Whether the service speaks the old form of roles. */
+  /** True if the service uses the old form of roles. */
   isOld: boolean;
 }
 
-/** Reads users with their keys, policies and roles, and with `others` what else can be tagged. */
+/** Reads users with their keys, policies and roles; with `others` also all other entities that can be tagged. */
 export async function readState(context: Context, others: boolean): Promise<State> {
   const { compute, account } = context;
   const [users, policies, { roles, isOld }] = await Promise.all([
@@ -47,7 +47,7 @@ export async function readState(context: Context, others: boolean): Promise<Stat
   return { users: withKeys, policies, roles, isOld, keys, images, packages, datacenters: Object.keys(datacenters) };
 }
 
-/** Paths of everything that can be asked for its role tags, in their one form. */
+/** Normalized paths of all resources whose role tags can be read. */
 export function listTaggable({ users, policies, roles, keys, images, packages, datacenters }: State): string[] {
   return [
     'account',
@@ -82,8 +82,9 @@ function findImageId(images: readonly Image[], word: string): string {
 }
 
 /**
- * The one form of a path of role tags: keys by fingerprint, images and packages by id, users by login, roles and policies by name.
- * What the account does not have stays as it is.
+ * Normalizes a path of role tags: keys by fingerprint, images and packages by id, users by login, roles and policies by name. Names that
+ * the
+ * account does not have stay unchanged.
  */
 export function normalisePath(path: string, { users, policies, roles, keys, images, packages }: State): string {
   const [collection, name, below, ...rest] = path.split('/');
@@ -102,20 +103,20 @@ export function normalisePath(path: string, { users, policies, roles, keys, imag
   return parts.join('/');
 }
 
-/** Paths that a document mentions, in their one form, without those of the object storage. */
+/** Normalized paths that a document mentions, without those of the object storage. */
 export function listMentioned(document: Pick<RbacDocument, 'tags' | 'trees'> | undefined, state: State): string[] {
   const paths = Object.keys({ ...document?.tags, ...document?.trees }).filter((path) => !isStoragePath(path));
   return [...new Set(paths.map((path) => normalisePath(path, state)))];
 }
 
-/** The path as requests want it: policies by id. @param policies names by id */
+/** The path as requests use it: policies by id. @param policies names by id */
 export function toRequestPath(path: string, policies: ReadonlyMap<string, string>): string {
   const [collection, word] = path.split('/');
   const found = collection === 'policies' ? [...policies].find(([, name]) => name === word) : undefined;
   return found === undefined ? path : `policies/${found[0]}`;
 }
 
-/** Role tags by path, of these paths in their one form; what does not exist, and what has none, is left out. */
+/** Role tags by path, for normalized paths; resources that do not exist or have no tags are omitted. */
 export async function readTags(context: Context, paths: readonly string[], { policies }: State): Promise<Record<string, string[]>> {
   const names = new Map(policies.map(({ id, name }) => [id, name]));
   const found = await mapInParallel(paths, parallel, async (path): Promise<[string, string[]]> => {
