@@ -14,7 +14,7 @@ import { loadNouns, type LoadedNoun } from './cli/tree.ts';
 import { nouns } from './commands/index.ts';
 import { explain, isSystemError, UsageError } from './base/errors.ts';
 
-/** Writes what is made from the declarations of the commands, in the current folder; with `--check` it only names the files that are stale. */
+/** Generates files from the declarations of commands, in the current folder; with `--check` only names the files that are stale. */
 
 const [begin, end] = ['<!-- commands -->', '<!-- /commands -->'];
 
@@ -27,7 +27,7 @@ function readText(file: string): string | undefined {
   }
 }
 
-/** A document with other content between its markers. @throws {UsageError} when it or they are missing */
+/** A document with the content between its markers replaced. @throws {UsageError} when the document or a marker is missing */
 function replaceBetween(file: string, content: string): string {
   const document = readText(file);
   if (document === undefined) throw new UsageError(`${file} is missing`);
@@ -36,7 +36,7 @@ function replaceBetween(file: string, content: string): string {
   return `${document.slice(0, from)}${begin}\n\n${content}\n\n${document.slice(to)}`;
 }
 
-/** Writes a file, or only compares it; false when it was stale. */
+/** Writes a file, or with `isCheck` only compares it; false if it is stale. */
 function settle(file: string, content: string, isCheck: boolean): boolean {
   if (readText(file) === content) return true;
   if (isCheck) return false;
@@ -45,7 +45,7 @@ function settle(file: string, content: string, isCheck: boolean): boolean {
   return true;
 }
 
-/** Guides that have to do with a noun. */
+/** Guides related to each noun. */
 const relatedGuides: Readonly<Record<string, readonly string[]>> = {
   keys: ['cloud-signing'],
   api: ['cloud-signing'],
@@ -75,13 +75,13 @@ function printPages(tree: readonly LoadedNoun[]): [string, () => string][] {
   ];
 }
 
-/** The package's own record with the pages of the manual, which npm installs beside the program. */
+/** The text of package.json with the pages of the manual, which npm installs with the program. */
 function listManual(pages: readonly (readonly [string, unknown])[]): string {
   const record = JSON.parse(readText('package.json') ?? '{}') as Record<string, unknown>;
   return `${JSON.stringify({ ...record, man: pages.map(([file]) => `./${file}`).sort() }, null, 2)}\n`;
 }
 
-/** Pages of commands that are no more. */
+/** Pages of commands that no longer exist. */
 function listOrphans(pages: readonly (readonly [string, unknown])[]): string[] {
   const known = pages.map(([file]) => file);
   const there = existsSync('man') ? readdirSync('man') : [];

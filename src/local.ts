@@ -9,47 +9,47 @@ import { shortenSocketPath } from './base/control-socket.ts';
 
 export type { ClockState, FaultState, RecordedRequest, SnapshotInfo } from './api/control-values.ts';
 
-/** What services begin with. */
+/** Initial state of services. */
 export interface StartOptions {
   /** Login of the account; `demo` when absent. */
   readonly account?: string;
-  /** No sample images, packages, instances and directories. */
+  /** Omit the sample images, packages, instances and directories. */
   readonly empty?: boolean;
-  /** Objects, users and roles to begin with, as `cloud local seed` takes them: a directory, or an access document. */
+  /** Objects, users and roles to add, as for `cloud local seed`: a directory, or an access document. */
   readonly fixtures?: string;
-  /** A recording of `cloud local record`, which answers in place of the services. */
+  /** A recording of `cloud local record`, which responds in place of the services. */
   readonly replay?: string;
   /** Further options of `cloud local run`, such as `['--throttle', '10/s']`. */
   readonly options?: readonly string[];
-  /** File for a line about each request. */
+  /** File that gets a line for each request. */
   readonly log?: string;
 }
 
-/** What a fault is limited to. */
+/** Restricts a fault to certain requests. */
 export interface FaultOptions {
-  /** Only requests whose path fits; `*` stands for any characters. */
+  /** Only requests whose path matches; `*` matches any characters. */
   readonly path?: string;
   /** Only requests of this account and its users. */
   readonly account?: string;
-  /** So many times; always when absent. */
+  /** Number of requests that fail; unlimited when absent. */
   readonly count?: number;
-  /** Of how many requests, 1 being all. */
+  /** Share of requests that fail, 1 being all. */
   readonly rate?: number;
-  /** With the same one `rate` chooses the same requests again. */
+  /** With the same seed, `rate` selects the same requests again. */
   readonly seed?: number;
 }
 
-/** The clock of services. Times are ISO 8601 or a `Date`, durations milliseconds. */
+/** The clock of the services. Times are ISO 8601 or a `Date`, durations milliseconds. */
 export interface LocalClock {
   get(): Promise<ClockState>;
   set(time: string | Date): Promise<ClockState>;
   advance(milliseconds: number): Promise<ClockState>;
-  /** Moves the check of the dates of requests alone. */
+  /** Moves only the clock that checks request dates. */
   skew(milliseconds: number): Promise<ClockState>;
   reset(): Promise<ClockState>;
 }
 
-/** Failures on command. */
+/** Fault injection. */
 export interface LocalFaults {
   list(): Promise<readonly FaultState[]>;
   /**
@@ -57,11 +57,11 @@ export interface LocalFaults {
    * @param failure a status (`503`), a code, or a word of `cloud local faults add`, such as `close` or `latency:2s`
    */
   add(operation: string, failure: string, options?: FaultOptions): Promise<FaultState>;
-  /** Ends a fault, or all of them; requests that they hold go on. */
+  /** Removes a fault, or all of them; requests that it delays continue. */
   clear(id?: number): Promise<void>;
 }
 
-/** Services that run until `stop`, or until the process that started them ends. Nothing of them is left then. */
+/** Services that run until `stop` is called or the process that started them ends. All their data is deleted then. */
 export interface LocalServices {
   readonly computeUrl: string;
   readonly storUrl: string;
@@ -70,27 +70,27 @@ export interface LocalServices {
   readonly keyId: string;
   /** File of the private key, PEM. */
   readonly keyFile: string;
-  /** File of the authority to trust, PEM; undefined with `--http`. */
+  /** File of the certificate authority to trust, PEM; undefined with `--http`. */
   readonly caFile: string | undefined;
   readonly dataDir: string;
-  /** Variables by which programs find the services: `CLOUD_*`, `TRITON_*`, `SDC_*`, `MANTA_*`, and what they trust. */
+  /** Environment variables that configure clients: `CLOUD_*`, `TRITON_*`, `SDC_*`, `MANTA_*`, and those for trusted certificates. */
   readonly env: Readonly<Record<string, string>>;
   readonly clock: LocalClock;
   readonly faults: LocalFaults;
-  /** What programs sent, the latest 1000 requests. */
+  /** The latest requests, at most 1000. */
   requests(filter?: { readonly failed?: boolean; readonly after?: number }): Promise<readonly RecordedRequest[]>;
-  /** Keeps what the services hold under a name. */
+  /** Saves the state of the services under a name. */
   snapshot(name: string): Promise<SnapshotInfo>;
-  /** Gives back what a snapshot holds. */
+  /** Restores the state of a snapshot. */
   restore(name: string): Promise<void>;
-  /** Begins anew with the same accounts and keys. */
+  /** Resets the services, keeping accounts and keys. */
   reset(): Promise<void>;
-  /** Other services with the same state, or that of a snapshot, on other ports. Contents are linked, not copied. */
+  /** Starts further services with the same state, or that of a snapshot, on other ports. Contents are hard links, not copies. */
   fork(options?: { readonly snapshot?: string }): Promise<LocalServices>;
   stop(): Promise<void>;
 }
 
-/** A refusal of the services, or of the program that starts them. */
+/** An error of the services, or of the program that starts them. */
 export class LocalServiceError extends Error {
   override readonly name: string = 'LocalServiceError';
   /** `UsageError`, `NotFound`, `LocalError` ... */
@@ -102,10 +102,10 @@ export class LocalServiceError extends Error {
   }
 }
 
-/** Variables that a program of the services gets. */
+/** Environment variables for clients of the services. */
 const given = /^(?:CLOUD|TRITON|SDC|MANTA)_|^(?:NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE)$/;
 
-/** The program that `cloud local run` runs: it tells its environment, and ends when nobody holds its input any more. */
+/** The program that `cloud local run` runs: prints its environment, and exits when its stdin is closed. */
 const holder = `process.stdout.write(JSON.stringify(process.env) + '\\n'); process.stdin.resume().on('end', () => process.exit(0))`;
 
 function listWords({ account, empty, fixtures, replay, log, options = [] }: StartOptions): string[] {
@@ -115,7 +115,7 @@ function listWords({ account, empty, fixtures, replay, log, options = [] }: Star
   return [...named, ...(empty === true ? ['--empty'] : []), ...options];
 }
 
-/** What the program said last, which ended before the services were there. */
+/** Parses the error of a program that ended before the services were ready. */
 function readFailure(said: string): LocalServiceError {
   const line = said.trim().split('\n').at(-1) ?? '';
   try {
@@ -126,7 +126,7 @@ function readFailure(said: string): LocalServiceError {
   }
 }
 
-/** Reads the first line that a program prints. @throws {LocalServiceError} with what it said when it ends before */
+/** Reads the first line that a program prints. @throws {LocalServiceError} with its error output when it ends before */
 async function readEnvironment(child: ChildProcess): Promise<Record<string, string>> {
   let [told, said] = ['', ''];
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
@@ -134,7 +134,7 @@ async function readEnvironment(child: ChildProcess): Promise<Record<string, stri
   const ended = once(child, 'close').then(() => {
     throw readFailure(said);
   });
-  // Whoever waits for the line hears of it; nobody else does.
+  // Avoids an unhandled rejection; the loop below still gets the error.
   ended.catch(() => undefined);
   while (!told.includes('\n')) {
     const [text] = (await Promise.race([once(child.stdout ?? child, 'data'), ended])) as [string];
@@ -183,7 +183,7 @@ async function launch(words: readonly string[]): Promise<LocalServices> {
   const closed = once(child, 'close');
   const env = await readEnvironment(child);
   child.stdout.resume();
-  // A suite that forgets to stop them ends all the same, and they with it.
+  // A test suite that never calls `stop` can still end, and the services end with it.
   child.unref();
   for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as unknown as { unref(): void }).unref();
   const read = (name: string): string => env[name] ?? '';
@@ -214,9 +214,9 @@ async function launch(words: readonly string[]): Promise<LocalServices> {
 }
 
 /**
- * Starts both services on free ports with data of their own, which are removed when they stop. Any number may run side by side; profiles are
- * not touched.
- * @throws {LocalServiceError} with what `cloud local run` said
+ * Starts both services on free ports with data of their own, which is deleted when they stop. Any number can run side by side; profiles are
+ * not changed.
+ * @throws {LocalServiceError} with the error of `cloud local run`
  */
 export async function startLocal(options: StartOptions = {}): Promise<LocalServices> {
   return await launch(listWords(options));

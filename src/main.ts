@@ -6,12 +6,12 @@ import { exitCodes, isSystemError, UsageError } from './base/errors.ts';
 import { run } from './run.ts';
 import type { OutputStream } from './base/world.ts';
 
-/** The process's streams, clock and signals as the world that the program runs in. Nothing else touches `process`. */
+/** Provides the process's streams, clock and signals to the program as a `World`. No other part of the program uses those of `process`. */
 
-/** What a program reads and writes that has nobody at the other end; `node:os` knows it too, which nothing else is loaded for. */
+/** Path of the null device. `node:os` provides it too, but would be loaded only for this. */
 const nullDevice = process.platform === 'win32' ? String.raw`\\.\nul` : '/dev/null';
 
-/** Whether a file descriptor is a terminal. Most that are none are told from one without loading what knows terminals. */
+/** True if a file descriptor is a terminal. Most other descriptors are recognized without loading `node:tty`. */
 function isTerminal(fd: number): boolean {
   try {
     const stats = fstatSync(fd);
@@ -23,8 +23,8 @@ function isTerminal(fd: number): boolean {
 }
 
 /**
- * Whether the program was started without stdin. Node.js opens the null device in its place, for reading and writing; who means nothing gives it for
- * reading.
+ * True if the program was started with stdin closed. Node.js then opens the null device for reading and writing; a user who redirects from
+ * the null device opens it for reading only.
  */
 function isStdinClosed(): boolean {
   try {
@@ -37,7 +37,7 @@ function isStdinClosed(): boolean {
   }
 }
 
-/** Does work before one of these signals ends the process: a terminal is to be left as it was. */
+/** Calls `work` before one of these signals ends the process, to restore the terminal. */
 function beforeHangup(work: () => void): () => void {
   const names = ['SIGHUP', 'SIGQUIT'] as const;
   const listeners = names.map((name) => {
@@ -52,22 +52,26 @@ function beforeHangup(work: () => void): () => void {
   return () => listeners.forEach(({ name, end }) => process.off(name, end));
 }
 
-/** Writes what a file descriptor takes at once; returns the rest. */
+/** Writes as much as a file descriptor accepts without waiting; returns the rest. */
 function writeNow(fd: number, text: string): Uint8Array {
   let rest: Uint8Array = Buffer.from(text);
   try {
     while (rest.length > 0) rest = rest.subarray(writeSync(fd, rest));
   } catch (error) {
-    // Somebody made the pipe one that does not wait for its reader: the stream does.
+    // Another process has made the pipe non-blocking: the stream waits for its reader.
     if (!isSystemError(error) || error.code !== 'EAGAIN') throw error;
   }
   return rest;
 }
 
-/** Whether the process may use its terminal: in the background of a shell it would be stopped (SIGTTOU, SIGTTIN). Only Linux tells. */
+/**
+ * False while the process is in the background of a shell, where using the terminal would stop it (SIGTTOU, SIGTTIN). Only Linux provides
+ * this.
+ */
 function isForeground(): boolean {
   try {
-    // The second field, a name in parentheses, may have any characters. After it: state, parent, group, session, terminal, group in the foreground.
+    // The second field, a name in parentheses, may contain any characters. After it: state, parent, group, session, terminal, foreground
+    // group.
     const fields = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1)?.split(' ') ?? [];
     return fields[5] === '-1' || fields[2] === fields[5];
   } catch {
@@ -75,14 +79,14 @@ function isForeground(): boolean {
   }
 }
 
-/** A stream of the process, made when something is first written to it: that loads a good part of Node.js. */
+/** A stream of the process, opened on first use because that loads a large part of Node.js. */
 function outputStream(fd: number, open: () => NodeJS.WriteStream): OutputStream & { isWritten: () => boolean } {
   let opened: NodeJS.WriteStream | undefined;
   let terminal: boolean | undefined;
   const get = (): NodeJS.WriteStream => {
     if (opened) return opened;
     opened = open();
-    // Errors of a stream come through its write callbacks too; without a listener they would end the process.
+    // Write callbacks report errors too; without a listener, errors would end the process.
     opened.on('error', () => undefined);
     return opened;
   };
@@ -90,7 +94,7 @@ function outputStream(fd: number, open: () => NodeJS.WriteStream): OutputStream 
     get stream() {
       return get();
     },
-    // What the stream has yet to write comes first.
+    // Data that the stream has buffered must come first.
     writeEarly: (text) => (opened ? Buffer.from(text) : writeNow(fd, text)),
     get isTerminal() {
       return (terminal ??= isTerminal(fd));
@@ -102,7 +106,7 @@ function outputStream(fd: number, open: () => NodeJS.WriteStream): OutputStream 
   };
 }
 
-/** Arguments of the process as the system has them, where it says. */
+/** Raw arguments of the process; undefined if the system does not provide them. */
 function readArguments(): readonly Uint8Array[] | undefined {
   try {
     const bytes = readFileSync('/proc/self/cmdline');
@@ -115,13 +119,13 @@ function readArguments(): readonly Uint8Array[] | undefined {
   }
 }
 
-/** Whether the current directory is the one that its name, as Node.js read it, leads to. */
+/** True if the name of the current directory, as Node.js decoded it, leads to that directory. */
 function isExact(folder: string): boolean {
   const [named, real] = [statSync(folder, { bigint: true, throwIfNoEntry: false }), statSync('.', { bigint: true })];
   return named?.ino === real.ino && named.dev === real.dev;
 }
 
-/** The current directory. Somebody may have removed it, which matters to those only who ask for it. */
+/** The current directory. If it has been deleted, only code that needs it fails. */
 function findFolder(): string {
   let folder: string;
   try {
@@ -136,17 +140,19 @@ function findFolder(): string {
   return folder;
 }
 
-/** What ends the program in order. */
+/** Signals that end the program cleanly. */
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 type EndSignal = (typeof signals)[number];
 
-/** Programs whose children ignore a signal because they do: of other programs, `system()` ignores it in the parent alone. */
+/** Shells, whose children inherit ignored signals on purpose; in other programs, `system()` ignores signals in the parent only. */
 const shells = /^-?(?:ba|da|z|k|mk|a|fi)?sh$/;
-/** Bit of SIGINT in the set of ignored signals that Linux shows. */
+/** Bit of SIGINT in `SigIgn` of /proc/PID/status. */
 const interruptBit = 1n << 1n;
 
-/** Whether the shell that started the program ignores SIGINT (`trap '' INT`), as its children should. Node.js takes what it inherits back. */
+/**
+ * True if the shell that started the program ignores SIGINT (`trap '' INT`), as its children should. Node.js resets inherited dispositions.
+ */
 function isInterruptIgnored(): boolean {
   try {
     const status = readFileSync(`/proc/${process.ppid}/status`, 'latin1');
@@ -162,7 +168,7 @@ function usesTerminal(): boolean {
   return [0, 1, 2].some(isTerminal);
 }
 
-/** Signals that do not end the program: the end of a terminal that it does not use, and those that whoever started it ignores. */
+/** Signals that must not end the program: SIGHUP if it uses no terminal, and signals that the parent process ignores. */
 function findIgnored(): Set<EndSignal> {
   const named = new Set((process.env['CLOUD_IGNORE_SIGNALS'] ?? '').toUpperCase().split(/[\s,]+/));
   const isIgnored = (name: EndSignal): boolean => {
@@ -173,20 +179,20 @@ function findIgnored(): Set<EndSignal> {
   return new Set(signals.filter(isIgnored));
 }
 
-/** Milliseconds after which a command that only reads is long enough to look which signals it is to ignore. */
+/** Milliseconds after which a command without cleanup checks which signals to ignore. */
 const longRun = 200;
 
-/** Lets a command that nothing has to be tidied up after survive what it is to ignore. Unless it takes long, it need not know. */
+/** Makes a command that needs no cleanup survive signals that it should ignore. Delayed, because most commands end earlier. */
 function keepRunning(): void {
   setTimeout(() => {
     for (const name of findIgnored()) process.on(name, () => undefined);
   }, longRun).unref();
 }
 
-/** What ends when somebody interrupts the process. Until it is asked for, there is nothing to bring to an end, and signals do what they always do. */
+/** Creates the signal that interrupts the program. Until it is first used, no work needs cleanup, and signals have their default effect. */
 function listenForInterruption(onSignal: (name: EndSignal) => void): AbortSignal {
   const interruption = new AbortController();
-  // Each transfer that waits listens to it: many are no mistake.
+  // Each waiting transfer adds a listener: many listeners are no leak.
   setMaxListeners(0, interruption.signal);
   const ignored = findIgnored();
   for (const name of signals) {
@@ -196,12 +202,12 @@ function listenForInterruption(onSignal: (name: EndSignal) => void): AbortSignal
       interruption.abort();
     });
   }
-  // The second time there is no more waiting for an orderly end.
+  // A second signal ends the process immediately.
   interruption.signal.addEventListener('abort', () => obeySignals(signals.filter((name) => !ignored.has(name))));
   return interruption.signal;
 }
 
-/** Signals do what they always do while the work is done. */
+/** Does work during which signals have their default effect. */
 function runKillable<T>(work: () => T): T {
   const kept = signals.map((signal) => ({ signal, listeners: process.listeners(signal) }));
   obeySignals();
@@ -212,23 +218,23 @@ function runKillable<T>(work: () => T): T {
   }
 }
 
-/** Lets signals end the process as they do by themselves: a thread that waits for a device keeps everything else from ending it. */
+/** Restores the default effect of signals: a thread that waits for a device would otherwise keep the process from ending. */
 function obeySignals(names: readonly EndSignal[] = signals): void {
   for (const name of names) process.removeAllListeners(name);
 }
 
-/** Ends the process by the signal, when all else is done: a shell goes on with its loop when a program only says 130, and systemd calls it clean. */
+/** Ends the process by the signal, after all work: with exit code 130 alone, a shell would continue its loop and systemd report success. */
 function endBySignal(name: EndSignal): void {
   obeySignals();
   process.on('exit', () => void process.kill(process.pid, name));
 }
 
-/** Milliseconds after the work is done within which connections and look-ups of names must have ended by themselves. */
+/** Milliseconds that connections and name lookups have to end by themselves after the work is done. */
 const grace = 100;
 
-/** Runs the program in this process, to its end. @param cacheProblem why the cache is not used; undefined when it is */
+/** Runs the program in this process, to its end. @param cacheProblem the reason why the cache is not used; undefined if it is */
 export async function main(cacheProblem: string | undefined): Promise<void> {
-  // A program that ends because nothing is left to wait for has not done its work.
+  // If the event loop runs empty, the program ends before its work is done.
   process.exitCode = exitCodes.failed;
   const stdout = outputStream(1, () => process.stdout);
   const stderr = outputStream(2, () => process.stderr);
@@ -256,7 +262,7 @@ export async function main(cacheProblem: string | undefined): Promise<void> {
     get cwd() {
       return findFolder();
     },
-    // The variable is what is asked first: without it, this loads what knows users.
+    // Uses the environment variable if possible: `homedir()` loads more code.
     home: process.env['HOME'] ?? homedir(),
     pid: process.pid,
     kill: (pid, signal) => void process.kill(pid, signal),
@@ -275,7 +281,7 @@ export async function main(cacheProblem: string | undefined): Promise<void> {
     runKillable,
   });
   if (process.exitCode === exitCodes.interrupted) endBySignal(signalled);
-  // Nothing waits for the network at exit, only for a slow reader of what was written. Tidying up would take as long as a table.
+  // Only unwritten output may delay the exit; an orderly shutdown of connections would take as long as printing a table.
   if (stdout.isWritten() && stderr.isWritten()) process.exit();
   setTimeout(() => process.exit(), grace).unref();
 }

@@ -17,24 +17,24 @@ import { createWriter, writeText } from './output/writer.ts';
 import { quoteShell } from './base/quote.ts';
 import { describeUnused, type World } from './base/world.ts';
 
-/** Words that are about a secret and may be one. */
+/** Words about a secret, which may contain it. */
 const secret = /pass(word|phrase)/i;
-/** Words about passwords that are none: the verb, and the options that say where one is. */
+/** Words about passwords that contain none: the verb, and options that name the source of a password. */
 const harmless = /^(?:password|--password-(?:file|stdin)(?:=.*)?)$/;
 
-/** A URL with a password in it. */
+/** A URL that contains a password. */
 const credentials = /:\/\/[^/?#]*:[^/?#]*@/;
 
-/** A signed URL: whoever reads it can use it. */
+/** A pre-signed URL, which anyone who reads it can use. */
 const signed = /[?&]signature=/i;
 
-/** Whether a word is not repeated in messages: also what stands after an option that does not exist, and looks like one for a secret. */
+/** True for a word that messages must not repeat, such as the word after an unknown option whose name looks like that of a secret. */
 function isSecret(word: string, before = ''): boolean {
   const follows = before.startsWith('-') && secret.test(before) && !before.includes('=') && !harmless.test(before);
   return follows || credentials.test(word) || signed.test(word) || (secret.test(word) && !harmless.test(word));
 }
 
-/** The command line for messages: long ones are cut, secrets left out. */
+/** The command line for messages: shortened to 120 characters, without secrets. */
 function printLine(argv: readonly string[]): string {
   const words = argv.filter((word, at) => !isSecret(word, argv[at - 1])).map(quoteShell);
   const line = ['cloud', ...words].join(' ');
@@ -64,7 +64,7 @@ function readList(value: unknown): string[] | undefined {
   return names.length === 0 ? undefined : names;
 }
 
-/** The filter of `--jq`, made before the command does anything, because the expression may be wrong. */
+/** The filter of `--jq`, compiled before the command does anything, because the expression may be invalid. */
 async function findFilter(globals: Readonly<Record<string, unknown>>, world: World): Promise<Filter | undefined> {
   const { jq } = globals;
   if (typeof jq !== 'string') return undefined;
@@ -131,7 +131,9 @@ async function runCommand(declared: AnyCommand, parsed: Parsed, context: Context
   return await declared.run(invocation as Invocation<never, never> as never);
 }
 
-/** The global options with the defaults of the profile. A profile that cannot be read has none: who needs more of it says so. */
+/**
+ * The global options with the profile's defaults for output. Ignores a profile that cannot be read; code that needs it reports the error.
+ */
 async function completeOptions(
   globals: Readonly<Record<string, unknown>>,
   { path }: Found,
@@ -149,19 +151,19 @@ async function completeOptions(
   return (await import('./cli/output-defaults.ts')).addOutputDefaults(globals, { path, output, sources, warn });
 }
 
-/** The alias or plugin that the first word names; undefined for a command of the program, and for what is neither. */
+/** The alias or plugin that the first word names; undefined for commands of the program and unknown words. */
 async function extend(world: World): Promise<Extension | undefined> {
   const [word = ''] = world.argv;
   if (word === '' || word.startsWith('-') || findNoun(nouns, word)) return undefined;
   return (await import('./cli/extend.ts')).findExtension(word, world);
 }
 
-/** Runs one command line and returns the exit code. Everything that can go wrong ends here, in one line. */
+/** Runs one command line and returns the exit code. Reports all errors, in one line each. */
 export async function run(world: World): Promise<number> {
-  // Before the options are parsed, errors are shown as JSON when the words for it are there.
+  // Until the options are parsed, errors are printed as JSON if `-j` or `--json` is among the arguments.
   let globals: Readonly<Record<string, unknown>> = { json: world.argv.includes('-j') || world.argv.includes('--json') };
   let close = (): void => undefined;
-  /** Adds to an error what only the settings of the command can tell. */
+  /** Adds details to an error that depend on the settings of the command. */
   let refine = async (error: unknown): Promise<unknown> => error;
 
   async function report(error: unknown, item?: string): Promise<number> {
@@ -171,7 +173,7 @@ export async function run(world: World): Promise<number> {
       return exitCodes.done;
     }
     const { reportError } = await import('./output/error-report.ts');
-    // Whatever was under way when the user interrupted says it in words of its own.
+    // Interrupted operations throw an AbortError with a message of their own.
     const isAbort = error instanceof Error && error.name === 'AbortError' && world.interrupted.aborted;
     const explanation = explain(isAbort ? new InterruptedError('interrupted', { cause: error }) : await refine(error));
     const message = item === undefined ? explanation.message : `${item}: ${explanation.message}`;
@@ -218,7 +220,7 @@ export async function run(world: World): Promise<number> {
     assertExactArguments(world);
     if (globals['noInput'] === true) (await import('./cli/prompt.ts')).forbidQuestions(world);
     const filter = await findFilter(globals, world);
-    /** What is filtered is JSON; errors are so only when that was asked for. */
+    /** A filter needs JSON output; errors are JSON only if the user requested it. */
     const shown = filter && globals['output'] === undefined ? { ...globals, json: true } : globals;
     const { createContext } = await import('./session/context.ts');
     let failures = 0;

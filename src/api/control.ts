@@ -1,7 +1,6 @@
 /**
  * The control interface of the local service, as data: it changes the behaviour of a running service. It listens on a Unix socket in the
- * data
- * directory, never on the ports of the services. `POST /NAME` takes the input as a JSON object and returns the result as JSON.
+ * data directory, never on the ports of the services. `POST /NAME` takes the input as a JSON object and returns the result as JSON.
  */
 
 import type { ClockState, FaultState, RecordedRequest, Seeded, SnapshotInfo } from './control-values.ts';

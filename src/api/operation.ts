@@ -21,8 +21,7 @@ export type ResultKind = 'json' | 'empty' | 'records' | 'lines' | 'bytes';
 
 /**
  * The resource whose role tags decide about access: the one at the path, the one at the path without its last component, the account, or
- * the
- * one that the input `resource` names.
+ * the one that the input `resource` names.
  */
 export type ResourceKind = 'path' | 'parent' | 'account' | 'input';
 
@@ -47,8 +46,7 @@ export interface Download {
 
 /**
  * One operation of a service, declared once. The client, the service's router and validation, help, completion, policy actions and the
- * contract
- * tests read this record. `I` and `R` are the types of its input and result, `P` is its path.
+ * contract tests read this record. `I` and `R` are the types of its input and result, `P` is its path.
  */
 export interface Operation<I = unknown, R = unknown, P extends string = string> {
   readonly service: ServiceName;

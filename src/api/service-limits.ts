@@ -8,10 +8,8 @@ export interface ServiceLimit {
 
 /**
  * All limits of both services: the one table that the services enforce and help shows. A request that exceeds a limit gets a 4xx response
- * that
- * names the limit, and is logged (`server/limit.ts`). Set by `cloud local start --limit NAME=N`, with the name as `writeLimitName` returns
- * it, or
- * by `ServiceSettings.serviceLimits`.
+ * that names the limit, and is logged (`server/limit.ts`). Set by `cloud local start --limit NAME=N`, with the name as `writeLimitName`
+ * returns it, or by `ServiceSettings.serviceLimits`.
  */
 export const serviceLimits = {
   ruleBytes: { default: 4096, help: 'Bytes of a policy rule' },

@@ -1,7 +1,6 @@
 /**
  * All operations of the object storage service (its section 4). The specification writes `/:login/stor/...`; here the path after the
- * account is
- * one input, because `public`, `jobs` and `uploads` are parsed in the same way.
+ * account is one input, because `public`, `jobs` and `uploads` are parsed in the same way.
  */
 import { header, list, map, number, optional, query, text } from './fields.ts';
 import * as o from './objects.ts';

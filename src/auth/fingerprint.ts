@@ -21,8 +21,7 @@ export function computeFingerprints(blob: Uint8Array): Fingerprints {
 
 /**
  * Normalizes a fingerprint to the spelling of `Fingerprints`: MD5 with or without `MD5:`, with or without colons, in any case; SHA256 with
- * its
- * prefix. @throws {UsageError} for anything else.
+ * its prefix. @throws {UsageError} for anything else.
  */
 export function readFingerprint(text: string): string {
   const trimmed = text.trim();

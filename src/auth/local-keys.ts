@@ -96,9 +96,8 @@ export async function listLocalKeys({ agentSocket, sshDir, keyFile }: KeyPlaces)
 
 /**
  * Normalized fingerprints of the key that a profile names: two profiles have the same key when they share one. The MD5 fingerprint cannot
- * be
- * computed from SHA256, so both are listed when the key is available locally. Text that is neither a fingerprint nor a key is returned as
- * written.
+ * be computed from SHA256, so both are listed when the key is available locally. Text that is neither a fingerprint nor a key is returned
+ * as written.
  */
 export async function listKeyNames(
   { keyId, keyFile }: { keyId?: string | undefined; keyFile?: string | undefined },

@@ -37,8 +37,7 @@ export function readOpensshFile(text: string): OpensshFile {
 
 /**
  * The private key of a file. Unencrypted RSA and ECDSA keys, which most users have, are parsed here because loading sshpk takes longer than
- * a
- * whole command may; sshpk parses the others.
+ * a whole command may; sshpk parses the others.
  * @param passphrase required when the file is encrypted
  * @throws {Error} when the passphrase is wrong or the file is damaged
  */

@@ -53,8 +53,7 @@ export interface PresignOptions {
 
 /**
  * Creates a pre-signed URL: path and query, to be appended to the service's base address. Anyone who has the URL can make the request until
- * it
- * expires.
+ * it expires.
  * @throws {KeyError} when the key cannot sign
  */
 export async function presign({ service, signer, keyId, methods, host, path, user, expires, query = [] }: PresignOptions): Promise<string> {

@@ -44,8 +44,8 @@ function decodeBase64(text: string): Buffer | undefined {
 }
 
 /**
- * True if `signature` (base64; ECDSA and DSA as DER) is the key's signature of the text. False for anything invalid: unknown algorithms,
- * a key of another type, damaged base64.
+ * True if `signature` (base64; ECDSA and DSA as DER) is the key's signature of the text. False for anything invalid: unknown algorithms, a
+ * key of another type, damaged base64.
  */
 export function verifySignature(publicKey: KeyObject, algorithm: string, text: string, signature: string): boolean {
   const known = algorithms.get(algorithm.toLowerCase());

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import { nearest } from './nearest.ts';
 import { quoteShell } from './quote.ts';
 
-/** A hint at a file that does not exist: the one that was most likely meant, else the line that shows what the folder has. */
+/** A hint for a file that does not exist: the file most likely meant, else an `ls` command for the nearest existing folder. */
 export function adviseOnFile(file: string): string | undefined {
   const folder = dirname(file);
   if (folder === file) return undefined;

@@ -1,9 +1,9 @@
-/** A list in pieces of at most `size` items. */
+/** Splits a list into batches of at most `size` items. */
 export function* sliceList<T>(list: readonly T[], size: number): Generator<T[]> {
   for (let at = 0; at < list.length; at += size) yield list.slice(at, at + size);
 }
 
-/** What comes one by one in lists of `size` items; the last may have fewer. */
+/** Collects items into batches of `size`; the last batch may be smaller. */
 export async function* gatherItems<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
   let batch: T[] = [];
   for await (const item of items) {

@@ -1,13 +1,12 @@
-/** Which build of the program this is; the build puts it in. */
+/** Version and commit of this program; the build replaces the environment variables by their values. */
 export const build = {
   version: process.env['CLOUD_VERSION'] ?? '0.0.0',
-  /** Beginning of the commit's id; a `+` after it stands for changes that were not committed. */
+  /** Beginning of the commit's id, followed by `+` if there were uncommitted changes. */
   commit: process.env['CLOUD_COMMIT'] ?? 'unknown',
   /** Day of the commit, ISO 8601. */
   date: process.env['CLOUD_COMMIT_DATE'] ?? 'unknown',
 } as const;
 
-/** Version, commit and day in words. */
 export function describeBuild(): string {
   return `${build.version} (commit ${build.commit} of ${build.date})`;
 }

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { ShortPath } from './control-socket.ts';
 
-/** Asks for an operation of the control interface. @param body its input as JSON @throws {NodeJS.ErrnoException} when nobody answers */
+/** Requests an operation of the control interface. @param body its input as JSON @throws {NodeJS.ErrnoException} when no service listens */
 export function sendControl({ path }: ShortPath, name: string, body: string): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const sent = request({ socketPath: path, method: 'POST', path: `/${name}`, headers: { 'content-length': Buffer.byteLength(body) } });

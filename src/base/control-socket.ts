@@ -1,13 +1,13 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { LocalError } from './errors.ts';
 
-/** Folder of a data directory in which the socket of the control interface is; nobody else may look into it. */
+/** Folder in a data directory that holds the socket of the control interface; only its owner may access it. */
 const folder = 'control';
 
-/** Most bytes of the path of a socket on every system: macOS has 104 with the NUL at the end, Linux 108. */
+/** Most bytes in the path of a socket that every system accepts: macOS allows 104 with the NUL at the end, Linux 108. */
 const longestPath = 103;
 
-/** Where the descriptors of a process are paths, a long directory has a short name. */
+/** Where file descriptors have paths, a long directory can be addressed by a short one. */
 const descriptors = '/proc/self/fd';
 
 export function controlFolderOf(dataDir: string): string {
@@ -18,16 +18,16 @@ export function controlSocketOf(dataDir: string): string {
   return `${controlFolderOf(dataDir)}/socket`;
 }
 
-/** A path by which a socket is bound or connected to. */
+/** A path for binding or connecting a socket. */
 export interface ShortPath {
   readonly path: string;
-  /** The path may be of no use afterwards. */
+  /** Releases the path, which may be invalid afterwards. */
   close(): void;
 }
 
 /**
- * A path of the socket that is short enough for the system, which knows none beyond about 100 bytes.
- * @throws {LocalError} where the path is too long and the system has no other name for it; ENOENT when there is no folder.
+ * A path of the socket that is short enough for the system, which accepts about 100 bytes.
+ * @throws {LocalError} when the path is too long and the system offers no shorter one; ENOENT when the folder does not exist.
  */
 export function shortenSocketPath(dataDir: string): ShortPath {
   const path = controlSocketOf(dataDir);

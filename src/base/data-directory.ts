@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { UsageError } from './errors.ts';
 import { describeExposure } from './private-files.ts';
 
-/** Folders of a data directory whose files are secrets. */
+/** Folders of a data directory that contain secrets. */
 const secretFolders: readonly string[] = ['keys', 'tls'];
 
 function describeKind(stats: Stats): string | undefined {
@@ -10,7 +10,7 @@ function describeKind(stats: Stats): string | undefined {
   return stats.isFile() || stats.isDirectory() ? undefined : 'is neither a file nor a directory';
 }
 
-/** Why something must not be used, in words. */
+/** Describes why a path must not be used; undefined when it may. */
 function findProblem(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return undefined;
@@ -27,9 +27,9 @@ function findProblemIn(folder: string): string | undefined {
 }
 
 /**
- * Refuses a data directory that somebody else made or can write to: private keys would be written where others choose, and its files would be
- * believed. One that does not exist is fine. Only looks.
- * @throws {UsageError} when it, or what is in it, is a link, belongs to another user, or can be written by others.
+ * Rejects a data directory that another user owns or can write to: it would expose private keys, and its files could be forged. A directory
+ * that does not exist passes. Changes nothing.
+ * @throws {UsageError} when the directory or its contents are links, belong to another user, or can be written by others.
  */
 export function assertOwnDataDirectory(dataDir: string): void {
   const stats = lstatSync(dataDir, { throwIfNoEntry: false });

@@ -1,6 +1,6 @@
 /**
- * The errors of the whole program. `explain` is the one place that turns them into words and exit codes;
- * everything else throws them, with a hint where one command would help.
+ * The errors of the whole program. Only `explain` turns them into messages and exit codes; all other code throws them, with a hint if a
+ * command would help.
  */
 
 /** Exit codes, as documented in `cloud help exit-codes`. */
@@ -16,15 +16,15 @@ export const exitCodes = {
 } as const;
 
 interface Details {
-  /** What to do, with a command to type where there is one; a line for each of several ways. */
+  /** What to do, with a command if possible; one line for each alternative. */
   hint?: string | undefined;
   cause?: unknown;
 }
 
-/** What all errors of this program have: a message of one line, and perhaps a hint. */
+/** Base class of all errors of this program: a message of one line, and an optional hint. */
 export abstract class CloudError extends Error {
   readonly hint: string | undefined;
-  /** A word that programs can test. */
+  /** Error code for programs. */
   abstract readonly code: string;
   abstract readonly exitCode: number;
 
@@ -34,37 +34,37 @@ export abstract class CloudError extends Error {
   }
 }
 
-/** The command line, a profile or an input file is wrong; nothing was sent. */
+/** The command line, a profile or an input file is wrong; no request was sent. */
 export class UsageError extends CloudError {
   readonly code = 'UsageError';
   readonly exitCode = exitCodes.usage;
 }
 
-/** Two options that cannot both be meant. */
+/** Two options that exclude each other. */
 export function createContradiction(one: string, other: string): UsageError {
   return new UsageError(`${one} and ${other} contradict each other`, { hint: `leave out ${other} or ${one}` });
 }
 
-/** Something that the user named does not exist, found out without the service's own 404. */
+/** Something that the user named does not exist, as found without a 404 of the service. */
 export class NotFoundError extends CloudError {
   readonly code = 'NotFound';
   readonly exitCode = exitCodes.notFound;
 }
 
-/** No usable key, a wrong passphrase, or an agent that refuses: nothing could be signed. */
+/** No usable key, a wrong passphrase, or an agent that refuses: no request could be signed. */
 export class KeyError extends CloudError {
   readonly code = 'KeyError';
   readonly exitCode = exitCodes.notAllowed;
 }
 
-/** Codes of failures that are the end of a time limit. */
+/** Error codes that mean a timeout. */
 const timeouts = new Set(['ETIMEDOUT', 'IDLE', 'MaxTime']);
 
-/** The service could not be reached, or what came back was not an answer. */
+/** The service could not be reached, or its response was not valid. */
 export class NetworkError extends CloudError {
   readonly code: string;
 
-  /** @param code Node.js's error code (`ECONNREFUSED`), or a word of ours (`TruncatedReply`). */
+  /** @param code Node.js's error code (`ECONNREFUSED`), or one of ours (`TruncatedReply`). */
   constructor(message: string, details: Details & { code?: string } = {}) {
     super(message, details);
     this.code = details.code ?? 'NetworkError';
@@ -75,7 +75,7 @@ export class NetworkError extends CloudError {
   }
 }
 
-/** Nothing came from a service for as long as `--timeout` allows: no further request is sent to it, whatever there is left to do. */
+/** The service sent nothing for as long as `--timeout` allows: no further request is sent to it, whatever work remains. */
 export class SilentServiceError extends NetworkError {}
 
 /** Something on this machine failed: a file, a disk, a child process. */
@@ -89,20 +89,20 @@ export class PartialError extends CloudError {
   readonly code = 'PartialFailure';
   readonly exitCode: number;
 
-  /** Exit code 5 when some items failed; when all did, that of the last failure. */
+  /** Exit code 5 when some items failed; when all failed, `allFailed`, the exit code of the last failure. */
   constructor(message: string, details: Details & { allFailed?: number } = {}) {
     super(message, details);
     this.exitCode = details.allFailed ?? exitCodes.partly;
   }
 }
 
-/** Waiting ended before what was waited for. */
+/** The time limit for waiting was reached. */
 export class WaitError extends CloudError {
   readonly code = 'WaitTimeout';
   readonly exitCode = exitCodes.timedOut;
 }
 
-/** The user interrupted. */
+/** The user interrupted the program. */
 export class InterruptedError extends CloudError {
   readonly code = 'Interrupted';
   readonly exitCode = exitCodes.interrupted;
@@ -113,7 +113,7 @@ export function checkInterrupted(signal: AbortSignal | undefined, cause?: unknow
   if (signal?.aborted === true) throw new InterruptedError('interrupted', { cause });
 }
 
-/** Whoever read what this program writes has gone away: `| head` has what it wanted. Of the network this is never said. */
+/** The reader of the program's output has closed the pipe, as `| head` does. Never used for network connections. */
 export class ClosedPipe extends Error {
   readonly code = 'EPIPE';
 }
@@ -125,7 +125,7 @@ export interface FieldError {
   message: string;
 }
 
-/** The service's answer of 400 or above: `{code, message}` and where it came from. */
+/** A service's response with a status of 400 or above: `{code, message}` and the id of the request. */
 export class ApiError extends CloudError {
   readonly status: number;
   readonly code: string;
@@ -147,18 +147,18 @@ export class ApiError extends CloudError {
 
   get exitCode(): number {
     if (this.status === 404) return exitCodes.notFound;
-    // The object storage answers 400 to a date that is off; it is the same refusal.
+    // The object storage reports clock skew with 400; it is an authentication failure all the same.
     if (this.status === 401 || this.status === 403 || this.code === 'ClockSkew') return exitCodes.notAllowed;
     return exitCodes.failed;
   }
 }
 
-/** Whether the service says that what was asked for is not there. */
+/** True if a service responded 404. */
 export function isMissing(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 404;
 }
 
-/** What a request brings; undefined when what it asks for is not there. */
+/** The result of a request; undefined if the service responded 404. */
 export async function unlessMissing<T>(request: Promise<T>): Promise<T | undefined> {
   try {
     return await request;
@@ -168,13 +168,13 @@ export async function unlessMissing<T>(request: Promise<T>): Promise<T | undefin
   }
 }
 
-/** The same refusal with what to do about it, in other words where they are given. */
+/** A copy of the error with a hint, and with another message if one is passed. */
 export function withHint(error: ApiError, hint: string | undefined, message = error.message): ApiError {
   const { status, code, requestId, errors } = error;
   return new ApiError(status, code, message, { requestId, errors, cause: error, hint });
 }
 
-/** What people and programs get to see of an error. */
+/** The properties of an error that users and programs see. */
 export interface Explanation {
   code: string;
   message: string;
@@ -185,7 +185,7 @@ export interface Explanation {
   errors?: readonly FieldError[];
 }
 
-/** Names of the system's errors in words; the rest are shown as the system says them. */
+/** Messages for codes of system errors; other errors keep the system's message. */
 const systemErrors: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or directory',
   EACCES: 'permission denied',
@@ -209,12 +209,12 @@ export function describeSystemError(error: NodeJS.ErrnoException): string {
   return error.path === undefined ? words : `${error.path}: ${words}`;
 }
 
-/** Whether this is an error of the operating system (`ENOENT` and the like). */
+/** True for an error of the operating system, such as `ENOENT`. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string' && 'syscall' in error;
 }
 
-/** Turns whatever was thrown into what is shown and the exit code. */
+/** Converts any thrown value to its message and exit code. */
 export function explain(error: unknown): Explanation {
   if (error instanceof ApiError) {
     return {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { UsageError } from './errors.ts';
 
-/** MD5 fingerprint of a key in OpenSSH format. @throws {UsageError} when it is none */
+/** MD5 fingerprint of a key in OpenSSH format. @throws {UsageError} when the text is not such a key */
 export function computeMd5(openssh: string, where: string): string {
   const [type = '', blob = ''] = openssh.trim().split(/\s+/);
   if (!/^(ssh|ecdsa|sk)-/.test(type) || !/^AAAA[\w+/]+=*$/.test(blob)) {

@@ -1,4 +1,4 @@
-/** Edits between two words: one insertion, removal, replacement or swap of neighbours each. */
+/** Edit distance of two words: insertions, deletions, replacements and swaps of neighbours count one each. */
 function countEdits(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);
@@ -16,15 +16,15 @@ function countEdits(a: string, b: string): number {
   return last[b.length] ?? 0;
 }
 
-/** Edits that a word of a length may need: more would be guessing. */
+/** Highest number of edits to accept for a word of this length; with more, the suggestion would be a guess. */
 function allowEdits(length: number): number {
   if (length <= 3) return 1;
   return length <= 7 ? 2 : 3;
 }
 
 /**
- * The candidate that a mistyped word most likely meant: the one with the fewest edits, the first of equals,
- * else the only one that begins with the word. Undefined when none is near. Case does not matter.
+ * The candidate most likely meant by a mistyped word: the one with the fewest edits, the first of equals, else the only one that starts
+ * with the word. Undefined when none is close. Ignores case.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase();
@@ -33,7 +33,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   let best: string | undefined;
   let least = Math.min(allowEdits(wanted.length), wanted.length - 1) + 1;
   for (const candidate of all) {
-    // A difference in length is that many edits at least.
+    // The number of edits is at least the difference in length.
     if (Math.abs(candidate.length - wanted.length) >= least) continue;
     const edits = countEdits(wanted, candidate.toLowerCase());
     if (edits < least) [best, least] = [candidate, edits];

@@ -1,4 +1,4 @@
-/** Sets a value, whose key becomes the newest; where there are more than `most` then, the oldest goes. */
+/** Sets a value and makes its key the newest; when the map exceeds `most` entries, deletes the oldest. */
 export function setNewest<K, V>(map: Map<K, V>, key: K, value: V, most: number): void {
   map.delete(key);
   map.set(key, value);

@@ -4,12 +4,12 @@ function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff;
 }
 
-/** Order of two UTF-16 units that differ, by the UTF-8 bytes of their characters. */
+/** Compares two different UTF-16 units by the UTF-8 bytes of their characters. */
 function compareUnits(left: number, right: number): number {
   return isSurrogate(left) === isSurrogate(right) ? left - right : Number(isSurrogate(left)) - Number(isSurrogate(right));
 }
 
-/** Order of the UTF-8 bytes of two names, as listings have it. JavaScript's own order differs above U+FFFF. */
+/** Compares names by their UTF-8 bytes, as listings do. JavaScript's own order differs above U+FFFF. */
 export function compareNames(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index += 1) {
@@ -20,14 +20,14 @@ export function compareNames(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Order in which trees are walked: component by component, a directory before what is in it. */
+/** Compares paths in the order in which trees are walked: component by component, a directory before its contents. */
 export function comparePaths(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index += 1) {
     const left = a.charCodeAt(index);
     const right = b.charCodeAt(index);
     if (left === right) continue;
-    // Where a component ends, the shorter name comes first.
+    // At the end of a component, the shorter name comes first.
     if (left === slash || right === slash) return left === slash ? -1 : 1;
     return compareUnits(left, right);
   }

@@ -1,17 +1,16 @@
 import { checkInterrupted } from './errors.ts';
 
-/** How a pool works. */
 export interface PoolOptions {
-  /** Pieces of work under way at once. */
+  /** Number of items processed concurrently. */
   readonly limit: number;
   readonly signal?: AbortSignal | undefined;
-  /** False while no item is to be taken; asked again whenever work ends or a result is taken. */
+  /** False while no further item may be started; called again whenever an item ends or a result is consumed. */
   readonly mayTake?: () => boolean;
 }
 
 /**
- * Does work for each item, several at once, in the order of the items; gives the results as they come. Items are taken only when there
- * is room, so memory stays bounded. After a failure nothing new begins; what is under way ends before the failure is thrown.
+ * Processes items concurrently, starting them in order; yields results as they complete. An item is fetched only when it can be started, so
+ * memory stays bounded. After a failure no item is started; the running ones complete before the failure is thrown.
  */
 export async function* runPool<T, R>(
   items: AsyncIterable<T> | Iterable<T>,
@@ -39,7 +38,7 @@ export async function* runPool<T, R>(
 
   function begin(item: T): void {
     running += 1;
-    // Both ends of each promise at once: what is added to it by `finally` costs as much again, for each item.
+    // One `then` handles both outcomes: `finally` would double the cost of each item.
     work(item).then(
       (result) => {
         results.push(result);
@@ -58,7 +57,7 @@ export async function* runPool<T, R>(
     wake();
   }
 
-  /** Takes the next item when there is room, whether or not somebody takes a result just now: a slow reader of results holds up no work. */
+  /** Starts the next item if there is room, whether or not a result is being consumed: a slow consumer does not delay the work. */
   function fetchNext(): void {
     if (failure || isOver || fetching || running >= limit || results.length >= limit || !mayTake()) return;
     if (signal?.aborted === true) {
@@ -102,7 +101,7 @@ export async function* runPool<T, R>(
   if (failure) throw failure.error;
 }
 
-/** Does work for each item, several at once. */
+/** Processes items concurrently, without results. */
 export async function drainPool<T>(
   items: AsyncIterable<T> | Iterable<T>,
   work: (item: T) => Promise<void>,
@@ -112,9 +111,7 @@ export async function drainPool<T>(
   while ((await results.next()).done !== true);
 }
 
-/**
- * The same, but the results come in the order of the items. Results that wait for an earlier one are held, `window` of them at most.
- */
+/** Like `runPool`, but yields results in the order of the items. At most `window` results that wait for an earlier one are held. */
 export async function* runOrdered<T, R>(
   items: AsyncIterable<T> | Iterable<T>,
   work: (item: T) => Promise<R>,
@@ -123,7 +120,7 @@ export async function* runOrdered<T, R>(
   const held = new Map<number, R>();
   let begun = 0;
   let next = 0;
-  // Items are begun in their order. While there is no room, the first of them is under way: its end asks again.
+  // Items start in order. While the window is full, the first unfinished item is running, and its end calls `mayTake` again.
   async function workOn(item: T): Promise<{ number: number; result: R }> {
     const number = begun;
     begun += 1;
@@ -145,7 +142,7 @@ export async function* runOrdered<T, R>(
   }
 }
 
-/** The results of all items, in their order. */
+/** The results of all items, in order. */
 export async function mapInParallel<T, R>(items: readonly T[], limit: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for await (const result of runOrdered(items, work, { limit })) results.push(result);

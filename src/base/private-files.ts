@@ -20,29 +20,29 @@ import {
 } from 'node:fs';
 
 /**
- * Everything that the program keeps on disk for one user (compiled code, TLS sessions, answers, state, profiles) is opened, read, written and locked
- * here. Cache and state folders may be where others can write, so nothing in them is believed unless this user owns it and nobody else can write to it.
- * Whatever runs before the program is loaded uses this file too: it imports nothing but `node:fs`.
+ * Opens, reads, writes and locks all files that the program keeps for one user (compiled code, TLS sessions, responses, state, profiles).
+ * Other users may be able to write to the cache and state folders, so a file there is used only if this user owns it and nobody else can
+ * write to it. The code that runs before the program is loaded uses this file too, which therefore imports nothing but `node:fs`.
  */
 
-/** A file or folder that is there and must not be used. */
+/** A file or folder that exists but must not be used. */
 export class UntrustedFile extends Error {}
 
-/** Largest profile, authority file or note that is read, bytes. */
+/** Largest profile, authority file or note that is read, in bytes. */
 export const largestUserFile = 1024 * 1024;
 
-/** Milliseconds for which a lock is waited for. */
+/** Milliseconds to wait for a lock. */
 const longestWait = 10_000;
 const betweenTries = 20;
 
-/** Both are missing on Windows, where they add nothing. */
+/** Both are undefined on Windows, where they are not needed. */
 const { O_NOFOLLOW: noFollow, O_NONBLOCK: noWait } = constants;
 
 function isOwn({ uid }: Stats): boolean {
   return process.getuid === undefined || uid === process.getuid();
 }
 
-/** Why what these are of is not private; undefined when it is. */
+/** Describes why a file or folder is not private; undefined when it is. */
 export function describeExposure(stats: Stats): string | undefined {
   if (!isOwn(stats)) return `belongs to another user (uid ${stats.uid})`;
   return process.getuid !== undefined && (stats.mode & 0o022) !== 0 ? 'can be written by others: chmod go-w' : undefined;
@@ -52,11 +52,14 @@ export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/';
 }
 
-/** Why no folder may be made below this path. In the home of somebody else it would be in that user's way; where nothing can be written, making it fails. */
+/**
+ * Describes why no folder may be created below this path: in another user's home it would be in that user's way. Undefined if the path is
+ * not writable, because creating the folder fails then.
+ */
 function findCreationProblem(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return path === '/' ? undefined : findCreationProblem(parentOf(path));
-  // A sticky folder, such as /tmp, is everybody's.
+  // Folders with the sticky bit, such as /tmp, are for all users.
   if (isOwn(stats) || (stats.mode & 0o1000) !== 0) return undefined;
   try {
     accessSync(path, constants.W_OK);
@@ -66,7 +69,7 @@ function findCreationProblem(path: string): string | undefined {
   return `${path} ${describeExposure(stats)}`;
 }
 
-/** Why the last of these folders must not be used, in words; undefined when it can be used, or made. @param folders the outermost first */
+/** Describes why the last folder must not be used; undefined if it can be used or created. @param folders path from the outermost folder */
 export function findFolderProblem(folders: readonly string[]): string | undefined {
   try {
     for (const folder of folders) {
@@ -82,7 +85,7 @@ export function findFolderProblem(folders: readonly string[]): string | undefine
   return undefined;
 }
 
-/** A folder that cannot even be looked at. What else is wrong with a path shows when it is read or written. */
+/** For a folder that this user may not read. Other problems of a path are reported when it is read or written. */
 function describeDenial(error: unknown): string | undefined {
   const { code, path } = error as NodeJS.ErrnoException;
   return code === 'EACCES' ? `${path} cannot be read by this user` : undefined;
@@ -101,7 +104,7 @@ function openChecked(path: string, flags: number, check: (stats: Stats) => strin
   }
 }
 
-/** Opens a private file for reading. @throws {UntrustedFile} for a link, a pipe, a device and whatever others own or can write to */
+/** Opens a private file for reading. @throws {UntrustedFile} for links, pipes, devices, and files that others own or can write to */
 export function openPrivate(path: string): { file: number; size: number } {
   return openChecked(path, noFollow, describeExposure);
 }
@@ -115,12 +118,12 @@ function readOpened(path: string, { file, size }: { file: number; size: number }
   }
 }
 
-/** Reads a private file. @throws {UntrustedFile} as `openPrivate`, and for a larger one */
+/** Reads a private file. @throws {UntrustedFile} as `openPrivate`, and for a file larger than `limit` bytes */
 export function readPrivate(path: string, limit = largestUserFile): string {
   return readOpened(path, openPrivate(path), limit);
 }
 
-/** Reads a file that the user named or may have linked: a regular one of any owner, or with `isConfig` of this user or the system's administrator. */
+/** Reads a regular file that the user named or linked: of any owner, or with `isConfig` owned by this user or root. */
 export function readUserFile(path: string, { isConfig = false, limit = largestUserFile } = {}): string {
   const check = (stats: Stats): string | undefined => {
     if (!isConfig || process.getuid === undefined) return undefined;
@@ -135,7 +138,7 @@ function isReadable(path: string): boolean {
   return true;
 }
 
-/** Why a folder of the user's configuration must not be used. Links to it are the user's own choice. */
+/** Describes why a folder of the user's configuration must not be used. Links to it are allowed, because the user made them. */
 export function findConfigProblem(folder: string): string | undefined {
   try {
     const stats = statSync(folder, { throwIfNoEntry: false });
@@ -147,13 +150,13 @@ export function findConfigProblem(folder: string): string | undefined {
 }
 
 interface WriteOptions {
-  /** False for what may be lost. */
+  /** False for files that may be lost. */
   readonly flush?: boolean;
-  /** Replaces what a link points to, not the link. */
+  /** Replaces the target of a link, not the link. */
   readonly throughLinks?: boolean;
 }
 
-/** Where a path leads. A link to nothing is written over. */
+/** The target of a link; the path itself for a dangling link, which is replaced. */
 function follow(path: string): string {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && statSync(path, { throwIfNoEntry: false })
     ? realpathSync(path)
@@ -161,8 +164,8 @@ function follow(path: string): string {
 }
 
 /**
- * Makes a folder and those above it that do not exist; whatever has the name already stays. `recursive` of Node.js never ends where the
- * system makes none, as below /proc.
+ * Creates a folder and its missing parents; an existing entry of the name stays. With `recursive`, Node.js never returns in places where
+ * the system refuses to create folders, such as below /proc.
  */
 export function makeMissingFolders(folder: string, mode = 0o700): void {
   try {
@@ -177,7 +180,7 @@ export function makeMissingFolders(folder: string, mode = 0o700): void {
   }
 }
 
-/** Writes a file for this user only, whole or not at all: a new file under a random name, which is then renamed. Makes the folder. */
+/** Writes a file for this user only, atomically: a temporary file with a random name, which is then renamed. Creates the folder. */
 export function writePrivate(path: string, content: string | Uint8Array, { flush = true, throughLinks = false }: WriteOptions = {}): void {
   const target = throughLinks ? follow(path) : path;
   makeMissingFolders(parentOf(target));
@@ -185,7 +188,7 @@ export function writePrivate(path: string, content: string | Uint8Array, { flush
   try {
     const file = createPrivate(temporary);
     try {
-      // Until all is written: a disk that is nearly full takes a part.
+      // `writeFileSync` repeats partial writes, which happen on a nearly full disk.
       writeFileSync(file, content);
       if (flush) fsyncSync(file);
     } finally {
@@ -198,12 +201,12 @@ export function writePrivate(path: string, content: string | Uint8Array, { flush
   }
 }
 
-/** Opens a new file for writing. @returns the descriptor */
+/** Creates a new file for writing. @returns the descriptor */
 export function createPrivate(path: string): number {
   return openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | noFollow, 0o600);
 }
 
-/** Opens a private file for adding to its end. @returns the descriptor @throws {UntrustedFile} as `openPrivate` */
+/** Opens a private file for appending. @returns the descriptor @throws {UntrustedFile} as `openPrivate` */
 export function openToAppend(path: string): number {
   const file = openSync(path, constants.O_WRONLY | constants.O_APPEND | noFollow | noWait);
   try {
@@ -217,33 +220,33 @@ export function openToAppend(path: string): number {
   }
 }
 
-/** Removes a file; what cannot be removed stays. */
+/** Deletes a file; ignores failures. */
 export function removeQuietly(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Nothing was written where nothing can be removed.
+    // Where nothing can be deleted, nothing was written either.
   }
 }
 
 /**
- * Content that tells whether it is damaged: everything is there twice. Comparing is the cheapest check that finds one changed bit: a checksum needs a
- * loop of 2 ms before it is compiled, or a module of Node.js that takes 1 to 3 ms to load.
+ * Doubles content so that damage can be detected. Comparing two copies is the cheapest check that detects a single changed bit: a checksum
+ * needs a loop that takes 2 ms before it is compiled, or a module of Node.js that takes 1 to 3 ms to load.
  */
 export function writeTwice(content: Uint8Array): Uint8Array {
   return Buffer.concat([content, content]);
 }
 
-/** Bytes of the two copies that are compared at once. */
+/** Bytes of the two copies that are compared in one step. */
 const comparedAtOnce = 64 * 1024;
 
-/** Reads a part of what `writeTwice` made. @param size of the file @throws {UntrustedFile} when the two differ */
+/** Reads a range of content that `writeTwice` doubled. @param size of the file @throws {UntrustedFile} when the two copies differ */
 export function readTwice(file: number, size: number, position: number, length: number): Buffer {
   const half = size / 2;
   if (position < 0 || length < 0 || position + length > half) throw new UntrustedFile('a part lies outside of the file');
   const bytes = Buffer.allocUnsafeSlow(length);
   if (readSync(file, bytes, 0, length, position) !== length) throw new UntrustedFile('the file is damaged');
-  // In parts: memory for a second copy of a large file takes longer to get than to fill.
+  // In steps: allocating memory for a second copy of a large file takes longer than filling it.
   const copy = Buffer.allocUnsafeSlow(Math.min(length, comparedAtOnce));
   for (let at = 0; at < length; at += copy.length) {
     const part = bytes.subarray(at, at + copy.length);
@@ -253,7 +256,7 @@ export function readTwice(file: number, size: number, position: number, length: 
   return bytes;
 }
 
-/** Whether a process exists; one of another user does. */
+/** True if a process exists, even one of another user. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -263,7 +266,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** The process that holds a lock; undefined when nobody does. One that has just been made may be empty still. */
+/** The process that holds a lock; undefined when there is none. A lock file that was just created may still be empty (`pid` undefined). */
 function findHolder(path: string): { pid: number | undefined } | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return undefined;
@@ -276,14 +279,14 @@ function findHolder(path: string): { pid: number | undefined } | undefined {
   return Date.now() - stats.mtimeMs < longestWait ? { pid: undefined } : undefined;
 }
 
-/** Takes away a lock whose holder has ended. Another process may have done so and hold a new one by now, which is given back. */
+/** Removes the lock of a process that has ended. If another process has replaced it by a new lock meanwhile, the new lock is restored. */
 function removeStale(path: string): void {
   const aside = `${path}.${Math.random().toString(36).slice(2)}`;
   try {
     renameSync(path, aside);
     if (findHolder(aside) !== undefined) linkSync(aside, path);
   } catch {
-    // Another process was quicker.
+    // Another process was faster.
   }
   removeQuietly(aside);
 }
@@ -293,13 +296,15 @@ function takeLock(path: string): void {
   try {
     writeFileSync(file, String(process.pid));
   } catch {
-    // On a full disk the lock holds without a number, and the work under it says what cannot be written.
+    // On a full disk the lock file stays empty but still locks; the work then reports what cannot be written.
   } finally {
     closeSync(file);
   }
 }
 
-/** Does work while no other process does work under the same lock. A lock whose process has ended is taken over. @throws {UntrustedFile} after 10 s */
+/**
+ * Does work under an exclusive lock between processes. Takes over the lock of a process that has ended. @throws {UntrustedFile} after 10 s
+ */
 export function withLock<T>(path: string, work: () => T): T {
   makeMissingFolders(parentOf(path));
   const sleeper = new Int32Array(new SharedArrayBuffer(4));

@@ -3,10 +3,13 @@ import { StringDecoder } from 'node:string_decoder';
 import { isSystemError } from './errors.ts';
 import { openPrivate, UntrustedFile } from './private-files.ts';
 
-/** Bytes that are read at once. */
+/** Bytes per read. */
 const pieceSize = 64 * 1024;
 
-/** The lines of a file of this user, read at once in pieces: there may be one for each file of a tree. A file that cannot be read has none. */
+/**
+ * The lines of a file of this user, read synchronously in chunks: there may be a line for each file of a tree. An unreadable file has no
+ * lines.
+ */
 export function* readPrivateLines(file: string): Generator<string> {
   let descriptor;
   try {

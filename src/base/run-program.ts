@@ -4,8 +4,8 @@ import { UsageError } from './errors.ts';
 import type { World } from './world.ts';
 
 /**
- * Runs another program on the streams of this one. Signals that end this program go to the other one, which decides when it ends.
- * @returns its exit code; 128 and the number of the signal when a signal ended it, as shells have it
+ * Runs another program with the streams of this one. Forwards signals that would end this program; the other program decides when to end.
+ * @returns its exit code; if a signal ended it, 128 plus the signal number, as in shells
  * @throws {UsageError} when it cannot be started
  */
 export function runProgram(file: string, words: readonly string[], env: NodeJS.ProcessEnv, world: World): Promise<number> {
@@ -14,7 +14,7 @@ export function runProgram(file: string, words: readonly string[], env: NodeJS.P
     const child = spawn(file, words, { stdio: 'inherit', env, cwd: world.cwd });
     const forward = (): void => {
       const signal = interruptedBy?.() ?? 'SIGTERM';
-      // Ctrl-C reaches all programs of a terminal by itself.
+      // The terminal sends Ctrl-C to all its programs itself.
       if (signal !== 'SIGINT' || !stdin.isTerminal) child.kill(signal);
     };
     interrupted.addEventListener('abort', forward, { once: true });

@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import { UsageError } from '../base/errors.ts';
 import { lockWhile, readJsonFile, writeFileAtomically } from './files.ts';
 
-/** Command lines that the user has given a name: `linux` for `images list --os linux`. */
+/** User-defined names of command lines: `linux` for `images list --os linux`. */
 export interface Aliases {
   list(): ReadonlyMap<string, string>;
   set(name: string, line: string): void;
-  /** @returns whether there was one */
+  /** @returns true if the alias existed */
   remove(name: string): boolean;
 }
 
-/** Aliases are kept in one file of the configuration. */
+/** Opens the aliases, which are kept in one file of the configuration. */
 export function openAliases(config: string): Aliases {
   const file = join(config, 'aliases.json');
   function list(): Map<string, string> {
@@ -37,7 +37,7 @@ export function openAliases(config: string): Aliases {
   };
 }
 
-/** The words of a line; quotation marks keep blanks together. @throws {UsageError} for a quotation mark without its partner */
+/** Splits a line into words; quotation marks group words with blanks. @throws {UsageError} for an unclosed quotation mark */
 export function splitWords(line: string): string[] {
   const words = [...line.matchAll(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g)].map(([word]) => word.replaceAll(/"([^"]*)"|'([^']*)'/g, '$1$2'));
   if (/["']/.test(line.replaceAll(/"[^"]*"|'[^']*'/g, ''))) throw new UsageError(`${line}: a quotation mark is not closed`);

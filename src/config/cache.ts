@@ -10,18 +10,18 @@ import {
   writeTwice,
 } from '../base/private-files.ts';
 
-/** Files from which on old ones are removed. */
+/** Number of files at which old ones are deleted. */
 const manyFiles = 50;
 
-/** Answers of services in the user's own cache folder, good for a while. */
+/** Cached responses of services, in the user's own cache folder. */
 export interface Cache {
-  /** Undefined when there is no fresh answer. */
+  /** Undefined when there is no fresh response. */
   read(name: string): unknown;
-  /** Keeps an answer; one that cannot be kept is no failure. */
+  /** Stores a response; failures are ignored. */
   write(name: string, answer: unknown): void;
 }
 
-/** FNV-1a. Two names of one file only cost an answer: the whole name stands in the file. */
+/** FNV-1a. A collision of two names only costs a response, because the file contains the whole name. */
 function hash(text: string): string {
   let value = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
@@ -45,21 +45,20 @@ function readAnswer(path: string): Record<string, unknown> {
 
 const closed: Cache = { read: () => undefined, write: () => undefined };
 
-/** How a cache is opened. */
 export interface CacheOptions {
-  /** The program's cache folder, and the name of the folder of these answers in it. */
+  /** The program's cache folder, and the name of a folder in it. */
   readonly top: string;
   readonly name: string;
-  /** What the answers depend on. */
+  /** Identifies the connection that the responses depend on. */
   readonly connection: string;
   readonly now: () => number;
-  /** Milliseconds for which an answer is good. */
+  /** Milliseconds for which a response is valid. */
   readonly freshness: number;
-  /** Told why the folder is not used. */
+  /** Called with the reason when the folder cannot be used. */
   readonly refuse: (problem: string) => void;
 }
 
-/** Opens the answers in a folder that were given over one connection. Where others could have written them, there are none. */
+/** Opens the cached responses of one connection. If others could have written to the folder, nothing is read or stored. */
 export function openCache({ top, name: own, connection, now, freshness, refuse }: CacheOptions): Cache {
   const folder = `${top}/${own}`;
   const keyOf = (name: string): string => `${connection} ${name}`;
@@ -86,13 +85,13 @@ export function openCache({ top, name: own, connection, now, freshness, refuse }
         writePrivate(file, writeTwice(content), { flush: false });
         removeOld(parentOf(file), now() - freshness);
       } catch {
-        // A disk that is full or read-only: the next run asks again.
+        // The disk is full or read-only: the next run sends the request again.
       }
     },
   };
 }
 
-/** The fresh answer of this name; where there is none, a new one, which is kept unless it is undefined. */
+/** The fresh response of this name; if there is none, requests it and stores it unless it is undefined. */
 export async function askOnce<T>(cache: Cache, name: string, ask: () => Promise<T>): Promise<T> {
   const known = cache.read(name);
   if (known !== undefined) return known as T;

@@ -1,9 +1,9 @@
 import { isSystemError, LocalError, UsageError } from '../base/errors.ts';
 import { readPrivate, readUserFile, UntrustedFile, withLock, writePrivate } from '../base/private-files.ts';
 
-/** JSON files of the program. Whose they may be, and what they may be, is decided in `private-files.ts`. */
+/** JSON files of the program. `private-files.ts` decides which owners and modes are trusted. */
 
-/** Who may have written a file: this user alone (state), also the administrator (configuration), or anybody (other programs' files). */
+/** Trusted owners of a file: only this user (state), also root (configuration), or anybody (files of other programs). */
 export type Trust = 'private' | 'config' | 'any';
 
 function readText(path: string, trust: Trust): string | undefined {
@@ -15,7 +15,7 @@ function readText(path: string, trust: Trust): string | undefined {
   }
 }
 
-/** The JSON object in a file; undefined when there is no file. @throws {UsageError} for what must not be read, and what is no JSON object */
+/** The JSON object in a file; undefined when there is no file. @throws {UsageError} for a file that is not trusted or not a JSON object */
 export function readJsonFile(path: string, trust: Trust): Record<string, unknown> | undefined {
   const text = readText(path, trust);
   if (text === undefined) return undefined;
@@ -29,18 +29,18 @@ export function readJsonFile(path: string, trust: Trust): Record<string, unknown
   throw new UsageError(`${path}: not a JSON object`, { hint });
 }
 
-/** Writes a file of this user whole or not at all. What stands in its place as a link is written through. */
+/** Writes a file of this user atomically. If the path is a link, its target is replaced. */
 export function writeFileAtomically(path: string, content: string): void {
   try {
     writePrivate(path, content, { throughLinks: true });
   } catch (error) {
-    // The name under which it was being written says nothing to anybody.
+    // The name of the temporary file means nothing to the user.
     if (isSystemError(error)) error.path = path;
     throw error;
   }
 }
 
-/** Does work while no other process does work under the same lock. @throws {LocalError} when another holds it for too long */
+/** Does work under an exclusive lock between processes. @throws {LocalError} when another process holds the lock for too long */
 export function lockWhile<T>(path: string, work: () => T): T {
   try {
     return withLock(path, work);

@@ -3,67 +3,70 @@ import { isSystemError } from '../base/errors.ts';
 import { isRunning, readPrivate, removeQuietly, UntrustedFile, writePrivate } from '../base/private-files.ts';
 import { readPrivateLines } from '../base/private-lines.ts';
 
-/** What kinds of work are listed. */
+/** The kinds of work in lists. */
 export type WorkKind = 'upload' | 'download' | 'sync' | 'remove' | 'copy' | 'move' | 'job' | 'images';
 
-/** A source and where it goes: whole paths, so that it means the same in every directory and when the target is there by then. */
+/**
+ * A source and its target: absolute paths, so that they mean the same in every directory and even if the target exists when work is
+ * resumed.
+ */
 export type Placed = readonly [source: string, target: string];
 
-/** A piece of work as a command declares it. Everything in it is kept as JSON. */
+/** Work as a command declares it. All of it is stored as JSON. */
 export interface Work {
-  /** The command that goes on with it, from the table in `commands/resume/table.ts`: `stor put`. */
+  /** The command that resumes the work, from the table in `commands/resume/table.ts`: `stor put`. */
   readonly command: string;
   readonly kind: WorkKind;
-  /** Arguments and options, as parsed. What `placed` says need not be among the arguments. */
+  /** Arguments and options, as parsed. Arguments that `placed` contains may be omitted. */
   readonly args: Readonly<Record<string, unknown>>;
   readonly options: Readonly<Record<string, unknown>>;
   readonly placed: readonly Placed[];
-  /** What tells it apart from other work with the same arguments: the id of a job. */
+  /** Distinguishes work with the same arguments, such as the id of a job. */
   readonly key?: string | undefined;
-  /** Why nobody can go on with it, in words: `its bytes came from stdin`. */
+  /** The reason why the work cannot be resumed: `its bytes came from stdin`. */
   readonly obstacle?: string | undefined;
-  /** What else the command has to know: the id of a job, the time at the service. */
+  /** Further data for the command: the id of a job, the time at the service. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
-/** Where and as whom work was done, so that it goes on there and as the same. */
+/** The service and identity of the work, so that it is resumed with the same. */
 export interface Connection {
-  /** The profile in use, read again when the work goes on. */
+  /** The profile in use, read again when the work is resumed. */
   readonly profile: string | undefined;
-  /** Settings of the command line, and variables of the environment, that were used beside it. */
+  /** Settings of the command line and environment that were used in addition. */
   readonly options: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string>>;
-  /** URL of the object storage or of the compute service, and the account: a profile may say otherwise by then. */
+  /** URL of the object storage or the compute service, and the account: the profile may have changed when the work is resumed. */
   readonly service: string;
   readonly account: string;
 }
 
-/** An entry as it is on disk, without the list of what is placed. */
+/** An entry on disk, without its list of sources and targets. */
 export interface Stored extends Omit<Work, 'placed'> {
   readonly id: string;
   readonly connection: Connection;
   readonly cwd: string;
   /** Milliseconds since the epoch. */
   readonly began: number;
-  /** When anything was last noted. */
+  /** Milliseconds since the epoch of the last change. */
   readonly updated: number;
-  /** The process that works on it; 0 for none. */
+  /** The process that does the work; 0 for none. */
   readonly pid: number;
-  /** When that process began, in the system's count: numbers are used again. */
+  /** Start time of that process as the system counts it, since process ids are reused. */
   readonly processStart?: string | undefined;
-  /** All processes that have worked on it: what they left under names of their own is theirs. */
+  /** All processes that have done the work; temporary files with their ids belong to it. */
   readonly pids: readonly number[];
   readonly doneItems: number;
   readonly doneBytes: number;
-  /** 0 where nobody has counted. */
+  /** 0 if unknown. */
   readonly items: number;
   readonly bytes: number;
-  /** A few of what is placed, for lists. */
+  /** The first sources and targets, for lists. */
   readonly shown: readonly Placed[];
   readonly sources: number;
 }
 
-/** When a process began, in ticks since the machine did; undefined where the system does not say. */
+/** Start time of a process in ticks since boot; undefined if the system does not provide it. */
 export function readProcessStart(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ')[19];
@@ -72,14 +75,14 @@ export function readProcessStart(pid: number): string | undefined {
   }
 }
 
-/** Whether another process, which is still there, works on an entry. */
+/** True if another, running process works on an entry. */
 export function isInUse({ pid, processStart }: Stored, own: number): boolean {
   if (pid === 0 || pid === own || !isRunning(pid)) return false;
   const start = readProcessStart(pid);
   return start === undefined || processStart === undefined || start === processStart;
 }
 
-/** Reads an entry; undefined when there is none, or none that can be believed. */
+/** Reads an entry; undefined if it is missing, invalid or not trusted. */
 export function readStored(path: string): Stored | undefined {
   try {
     const value = JSON.parse(readPrivate(path)) as Partial<Stored> | null;
@@ -98,12 +101,12 @@ export function readStored(path: string): Stored | undefined {
   }
 }
 
-/** Writes an entry. It may be lost with the machine's power, not with the process: nothing is flushed. */
+/** Writes an entry without flushing: it survives the end of the process, but not a power failure. */
 export function writeStored(path: string, entry: Stored): void {
   writePrivate(path, `${JSON.stringify(entry)}\n`, { flush: false });
 }
 
-/** What the list beside an entry holds: what is placed, and what is done with the version that it was done for. */
+/** The list of an entry: sources with targets, and the version for which each item is done. */
 export interface Listed {
   readonly placed: Placed[];
   readonly done: Map<string, string>;
@@ -127,7 +130,7 @@ function readLine(line: string): string[] {
   }
 }
 
-/** Reads the list beside an entry. A line that was cut is none. */
+/** Reads the list of an entry. Skips truncated lines. */
 export function readListed(path: string): Listed {
   const listed: Listed = { placed: [], done: new Map() };
   for (const line of readPrivateLines(path)) {
@@ -139,14 +142,14 @@ export function readListed(path: string): Listed {
   return listed;
 }
 
-/** How many items the list beside an entry has as done: more than the entry says when the process was killed. */
+/** Number of items done according to the list; higher than in the entry if the process was killed. */
 export function countDone(path: string): number {
   let count = 0;
   for (const line of readPrivateLines(path)) if (line.startsWith('["done"')) count += 1;
   return count;
 }
 
-/** Removes an entry: first that which lists show. */
+/** Deletes an entry: first the file that lists show. */
 export function removeStored(path: string, list: string): void {
   removeQuietly(path);
   removeQuietly(list);

@@ -20,63 +20,62 @@ import {
 } from './journal-file.ts';
 import type { State } from './state.ts';
 
-/** Milliseconds after which what nobody went on with is forgotten. */
+/** Milliseconds after which an entry that nobody resumed is deleted. */
 const entryLifetime = 14 * 24 * 3_600_000;
 
-/** Milliseconds between two notes of how much is done. */
+/** Milliseconds between two saves of the progress. */
 const notePause = 1000;
 
-/** Sources that lists show. */
+/** Number of sources shown in lists. */
 const shownSources = 3;
 
-/** A piece of work under way. Whatever it notes is there after the process was killed, too. */
+/** Work in progress. Everything that it records survives a kill of the process. */
 export interface Entry {
-  /** Empty where nothing is kept: the state folder cannot be used. */
+  /** Empty if nothing is recorded because the state folder cannot be used. */
   readonly id: string;
-  /** Whether an earlier run began it. */
+  /** True if an earlier run started the work. */
   readonly isResumed: boolean;
   readonly placed: readonly Placed[];
   readonly facts: Readonly<Record<string, unknown>>;
-  /** Milliseconds since the epoch when an earlier run last noted anything; Infinity for a new one. */
+  /** Milliseconds since the epoch of the last change by an earlier run; Infinity for new work. */
   readonly left: number;
   readonly doneItems: number;
   /** The version for which an item is done. */
   find(key: string): string | undefined;
-  /** Notes that an item is done. Costs a write without a flush. */
+  /** Records that an item is done, by a write without a flush. */
   note(key: string, version: string): void;
-  /** Counts what is done, for lists. */
+  /** Adds to the progress in lists. */
   add(items: number, bytes: number): void;
-  /** Says how much there is to do, once that is known. */
+  /** Sets the total amount of work, once it is known. */
   expect(items: number, bytes: number): void;
-  /** Keeps what the command has learnt. */
+  /** Stores further data of the command. */
   learn(facts: Readonly<Record<string, unknown>>): void;
-  /** Ends the run: what is done is forgotten, anything else stays for `cloud resume`. */
+  /** Ends the run: deletes the entry if all is done, else keeps it for `cloud resume`. */
   close(isDone: boolean): void;
 }
 
-/** An entry that lists show. */
+/** An entry in lists. */
 export interface Unfinished extends Stored {
-  /** The process that works on it. */
+  /** True if a process works on it. */
   readonly runs: boolean;
 }
 
-/** Another process works on an entry. */
+/** Another process works on the entry. */
 export class InUseError extends LocalError {}
 
-/** The work of this user that is under way or was interrupted, whichever command it is of. */
+/** The work of this user, of all commands, that is in progress or was interrupted. */
 export interface Journal {
-  /** Begins an entry, or gives the one that the run goes on with. An older one of the same work goes. */
+  /** Creates an entry, or returns the one that this run resumes. Replaces an older entry of the same work. */
   begin(work: Work): Entry;
-  /** All entries, the oldest first. Those that are too old are removed. */
+  /** All entries, oldest first. Deletes those that are too old. */
   list(): Unfinished[];
-  /** Takes an entry, so that no other process goes on with it. @throws {InUseError} when one does */
+  /** Claims an entry, so that no other process resumes it. @throws {InUseError} when another process works on it */
   claim(id: string): Entry | undefined;
 }
 
-/** What a journal is opened with. */
 interface JournalOptions {
   readonly state: State;
-  /** Number of this process. */
+  /** Id of this process. */
   readonly pid: number;
   readonly now: () => number;
   readonly cwd: () => string;
@@ -101,13 +100,13 @@ const unkept: Entry = {
   close: () => undefined,
 };
 
-/** Where an entry and its list are. */
+/** Paths of an entry and its list. */
 interface Files {
   readonly entry: string;
   readonly list: string;
 }
 
-/** Does what keeps the journal; a disk that is full or read-only is no failure of the work itself. */
+/** Writes to the journal; the work itself does not fail because the disk is full or read-only. */
 function tryToKeep(work: () => void): boolean {
   try {
     work();
@@ -132,7 +131,7 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
     last = performance.now();
     tryToKeep(() => writeStored(files.entry, current));
   }
-  /** Whoever counts beside the work may come to an end after it. */
+  /** Does nothing once the entry is closed: code that runs beside the work may report progress later. */
   function saveNowAndThen(): void {
     if (!isClosed && performance.now() - last > notePause) save();
   }
@@ -173,7 +172,7 @@ function openEntry(files: Files, stored: Stored, now: () => number, isResumed: b
   };
 }
 
-/** An id that is the same for the same work: what is done anew replaces what was left of it. */
+/** An id that is the same for the same work, so that a new run replaces the entry of an interrupted one. */
 function nameWork({ command, placed, args, options, key }: Work, { service, account }: Connection, folder: string): string {
   const what = JSON.stringify([service, account, folder, command, placed, args, options, key]);
   return createHash('sha256').update(what).digest('hex').slice(0, 8);
@@ -190,7 +189,6 @@ function createEntry(files: Files, stored: Stored, placed: readonly Placed[]): v
   writeStored(files.entry, stored);
 }
 
-/** A journal with what its functions share. */
 interface Store extends JournalOptions {
   readonly locate: (id: string) => Files | undefined;
   /** This process, as entries name it. */
@@ -215,7 +213,7 @@ function listEntries({ state, locate, now, pid }: Store): Unfinished[] {
   return found.toSorted((a, b) => a.began - b.began);
 }
 
-/** An entry of the same work that another process is at keeps its name: then this one gets a name of its own. */
+/** Creates an entry. If another process works on an entry of the same work, the new entry gets a random id. */
 function beginEntry(store: Store, { placed, ...declared }: Work): Entry {
   const { locate, now, pid, own } = store;
   const [connection, folder, time] = [store.connection(), store.cwd(), now()];
@@ -247,7 +245,7 @@ function claimEntry({ locate, now, pid, own }: Store, id: string): Entry | undef
     if (stored === undefined) return undefined;
     if (isInUse(stored, pid))
       throw new InUseError(`${id} is being worked on by process ${stored.pid}`, { hint: 'wait for it to end, or interrupt it' });
-    // What is done is counted again as it is come by.
+    // Items that are done are counted again as the run passes them.
     const mine = { ...stored, ...own, doneItems: 0, doneBytes: 0, pids: [...new Set([...stored.pids, pid])] };
     writeStored(files.entry, mine);
     return mine;
@@ -255,7 +253,6 @@ function claimEntry({ locate, now, pid, own }: Store, id: string): Entry | undef
   return taken && openEntry(files, taken, now, true);
 }
 
-/** Opens the journal of this user. */
 export function openJournal(options: JournalOptions): Journal {
   const { state, pid, resumed } = options;
   const store: Store = {

@@ -1,10 +1,10 @@
-/** Folders of the program, after the XDG base directory specification. */
+/** Folders of the program, as in the XDG base directory specification. */
 export interface Paths {
-  /** Profiles and the choice of the current one. */
+  /** Profiles, and the name of the current one. */
   readonly config: string;
-  /** What was learnt or left unfinished. */
+  /** Learned data and unfinished work. */
   readonly state: string;
-  /** What can be fetched again. */
+  /** Data that can be fetched again. */
   readonly cache: string;
   /** The local service's data. */
   readonly data: string;
@@ -12,12 +12,15 @@ export interface Paths {
   readonly ssh: string;
 }
 
-/** A folder as names are put under it. Nothing more is done to it: what `node:path` does takes as long as reading a profile. */
+/** Removes trailing slashes; does no more, because `node:path` takes as long as reading a profile. */
 function trimSlashes(folder: string): string {
   return folder.endsWith('/') ? folder.replace(/\/+$/, '') : folder;
 }
 
-/** The folders for this user; a relative path in an XDG variable is ignored, as the specification asks. Each is made when asked for: a command uses two. */
+/**
+ * The folders of this user. Relative paths in XDG variables are ignored, as the specification requires. Computed on use: a command uses
+ * two.
+ */
 export function findPaths(env: Readonly<Record<string, string | undefined>>, home: string): Paths {
   const base = (variable: string, fallback: string): string => {
     const value = env[variable];

@@ -11,18 +11,18 @@ export interface Profile {
   values: Partial<Record<SettingName, string>>;
 }
 
-/** The profiles of a user: one JSON file each, and a file that names the current one. */
+/** The profiles of a user: one JSON file for each, and a file that names the current one. */
 export interface Profiles {
   list(): string[];
   /** Name of the current profile. */
   current(): string | undefined;
-  /** @throws {UsageError} when there is none of that name. */
+  /** @throws {UsageError} when the profile does not exist. */
   read(name: string): Profile;
   exists(name: string): boolean;
   write(profile: Profile): void;
-  /** Writes one that is new. @throws {UsageError} when its file is there */
+  /** Creates a new profile. @throws {UsageError} when its file exists */
   create(profile: Profile): void;
-  /** Replaces the values of a profile while no other process does. @throws {UsageError} when there is none of that name. */
+  /** Changes the values of a profile under a lock. @throws {UsageError} when it does not exist. */
   change(name: string, change: (values: Profile['values']) => Profile['values']): Profile;
   use(name: string): void;
   remove(name: string): void;
@@ -30,7 +30,7 @@ export interface Profiles {
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** @throws {UsageError} for a name that is no file name. */
+/** @throws {UsageError} for a name that is not valid as a file name. */
 export function checkProfileName(name: string): void {
   if (namePattern.test(name)) return;
   throw new UsageError(`profile "${name}": a name has up to 64 letters, digits, dots, dashes and underscores`);
@@ -58,13 +58,13 @@ function writeValues(values: Profile['values']): Record<string, unknown> {
 }
 
 /**
- * The profiles below a configuration folder. One that another user could have written is not read: there are no profiles then.
- * @param refuse told why
+ * Opens the profiles in a configuration folder. If another user could have written them, there are none.
+ * @param refuse called with the reason when the folder cannot be used
  */
 export function openProfiles(configDir: string, refuse: (problem: string) => void = () => undefined): Profiles {
   const folder = `${configDir}/profiles`;
   const choice = `${configDir}/config.json`;
-  /** Whether the folder must not be used; whoever cannot do without it says so. */
+  /** The result of checking the folder, once. Callers that need a profile report the problem. */
   let examined: { problem: string | undefined } | undefined;
   const findProblem = (): string | undefined => {
     if (examined === undefined) {
@@ -123,7 +123,7 @@ export function openProfiles(configDir: string, refuse: (problem: string) => voi
     write,
     create: (profile) =>
       lockWhile(`${fileOf(profile.name)}.lock`, () => {
-        // A file system that folds case has one file for both names, of which the list has only one.
+        // On a case-insensitive file system, names that differ in case share one file, which is listed under one of them only.
         if (existsSync(fileOf(profile.name)))
           throw new UsageError(`profile "${profile.name}" is one file with another profile on this file system`, {
             hint: `choose another name; there are: ${list().join(', ')}`,

@@ -1,9 +1,8 @@
 import { resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
 
-/** One setting: how it is given and what it means. Options, environment, profiles, help and `--explain` read this record. */
+/** One setting: its sources and its meaning. Options, environment, profiles, help and `--explain` read this record. */
 export interface Setting {
-  /** `text` unless said otherwise. */
   readonly kind: 'text' | 'flag' | 'list' | 'duration' | 'number';
   /** Placeholder of the option's value. */
   readonly placeholder?: string;
@@ -12,12 +11,12 @@ export interface Setting {
   readonly env?: string;
   /** Variables of older tools, read when no profile is in use. */
   readonly legacy?: readonly string[];
-  /** Where it can be given, besides the environment: a profile holds it, it is a global option, or both. */
+  /** Sources besides the environment: a profile, a global option, or both. */
   readonly given: 'profile' | 'option' | 'both';
   readonly default?: string;
 }
 
-/** Every setting, by the name that it has in a profile and, in kebab case, as an option. */
+/** All settings, by their name in profiles; options use the name in kebab case. */
 export const settings = {
   profile: { kind: 'text', placeholder: 'NAME', help: 'Profile to use instead of the current one', env: 'CLOUD_PROFILE', given: 'option' },
   account: {
@@ -135,7 +134,7 @@ export const settings = {
 
 export type SettingName = keyof typeof settings;
 
-/** What a person wants of any service: kept where a profile is written anew. */
+/** Preferences of the user that apply to every service; they are kept when a profile is written again. */
 export const preferences = [
   'timeout',
   'maxTime',
@@ -147,10 +146,10 @@ export const preferences = [
 ] as const satisfies readonly SettingName[];
 export const settingNames = Object.keys(settings) as SettingName[];
 
-/** The settings that a profile may hold. */
+/** The settings that a profile may contain. */
 export const profileSettings = settingNames.filter((name) => settings[name].given !== 'option');
 
-/** A setting's value as text, and where it came from. */
+/** The value of a setting as text, and its source. */
 export interface Sourced {
   value: string;
   source: string;
@@ -158,15 +157,15 @@ export interface Sourced {
 
 export type Sources = Partial<Record<SettingName, Sourced>>;
 
-/** What settings are resolved from, in falling order of precedence. */
+/** The sources of settings, in descending order of precedence. */
 export interface SettingInputs {
-  /** Given on the command line. */
+  /** Options of the command line. */
   options: Readonly<Partial<Record<SettingName, string>>>;
   env: Readonly<Record<string, string | undefined>>;
   profile: { name: string; values: Readonly<Partial<Record<SettingName, string>>> } | undefined;
 }
 
-/** `storUrl` as it stands in an option: `stor-url`. */
+/** Converts `storUrl` to the name of its option: `stor-url`. */
 export function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
@@ -179,7 +178,7 @@ function firstOf(names: readonly string[], env: SettingInputs['env']): Sourced |
   return undefined;
 }
 
-/** The values that a setting has, in falling order of precedence: option, environment, profile, variables of older tools, default. */
+/** The values of a setting in descending order of precedence: option, environment, profile, variables of older tools, default. */
 function listValues(name: SettingName, { options, env, profile }: SettingInputs): (Sourced | undefined)[] {
   const setting: Setting = settings[name];
   const option = options[name];
@@ -188,20 +187,20 @@ function listValues(name: SettingName, { options, env, profile }: SettingInputs)
     option === undefined ? undefined : { value: option, source: `option --${kebab(name)}` },
     firstOf(setting.env === undefined ? [] : [setting.env], env),
     held === undefined ? undefined : { value: held, source: `profile ${profile?.name ?? ''}` },
-    // The variables of older tools are one whole: mixed with a profile they would sign as somebody else.
+    // The variables of older tools belong together: mixed with a profile, they would sign as another user.
     profile === undefined ? firstOf(setting.legacy ?? [], env) : undefined,
     setting.default === undefined ? undefined : { value: setting.default, source: 'default' },
   ];
 }
 
-/** Where each setting's value comes from. */
+/** The value of each setting with its source. */
 export function resolveSettings(inputs: SettingInputs): Sources {
   const result: Sources = {};
   for (const name of settingNames) {
     const found = listValues(name, inputs).find((value) => value !== undefined);
     if (found) result[name] = found;
   }
-  // Both name the key to sign with: one given for this command is not to be checked against that of the profile.
+  // Both select the key to sign with: a key named for this command must not be compared with the key of the profile.
   const rank = (name: SettingName): number => listValues(name, inputs).findIndex((value) => value !== undefined);
   if (result.keyId && result.keyFile && rank('keyId') !== rank('keyFile')) {
     delete result[rank('keyId') < rank('keyFile') ? 'keyFile' : 'keyId'];
@@ -209,16 +208,16 @@ export function resolveSettings(inputs: SettingInputs): Sources {
   return result;
 }
 
-/** Where relative names of files belong. */
+/** Base directories of relative file names. */
 export interface FilePlaces {
   readonly home: string;
   /** The current directory, for options and the environment. */
   readonly cwd: string;
-  /** Where profiles are kept, for what stands in one. */
+  /** The folder of the profiles, for settings of a profile. */
   readonly profiles: string;
 }
 
-/** Makes the files that settings name absolute; `~` is the home folder, also where no shell has replaced it. */
+/** Makes the file names in settings absolute; expands `~`, in case no shell has done so. */
 export function locateFiles(sources: Sources, { home, cwd, profiles }: FilePlaces): Sources {
   for (const name of ['keyFile', 'ca'] as const) {
     const found = sources[name];
@@ -229,13 +228,13 @@ export function locateFiles(sources: Sources, { home, cwd, profiles }: FilePlace
   return sources;
 }
 
-/** Who signs and whose resources are meant: `--account` names the target; the profile or environment says who signs. */
+/** The signing account and the target account: `--account` sets the target; the profile or environment sets the signer. */
 export function resolveIdentity(inputs: SettingInputs): { signer: string | undefined; target: string | undefined } {
   const signer = resolveSettings({ ...inputs, options: {} }).account?.value ?? inputs.options.account;
   return { signer, target: inputs.options.account ?? signer };
 }
 
-/** Reads a flag's text: 1, true, yes, on; 0, false, no, off or nothing. */
+/** Reads a flag: 1, true, yes, on; 0, false, no, off or empty. */
 export function readFlag({ value, source }: Sourced): boolean {
   const text = value.toLowerCase();
   if (['1', 'true', 'yes', 'on'].includes(text)) return true;
@@ -243,7 +242,7 @@ export function readFlag({ value, source }: Sourced): boolean {
   throw new UsageError(`${source}: "${value}" is neither true nor false`);
 }
 
-/** Reads a whole number of zero or more. */
+/** Reads a non-negative integer of up to 9 digits. */
 export function readCount({ value, source }: Sourced): number {
   if (!/^\d{1,9}$/.test(value)) {
     const [option] = /--\S+/.exec(source) ?? [];

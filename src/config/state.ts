@@ -3,21 +3,24 @@ import { isSystemError, UsageError } from '../base/errors.ts';
 import { findFolderProblem, parentOf, removeQuietly } from '../base/private-files.ts';
 import { lockWhile, readJsonFile, writeFileAtomically } from './files.ts';
 
-/** What was learnt or left unfinished, one JSON object under each name (`uploads/4f0c...`). */
+/** Learned data and unfinished work, one JSON object for each name (`uploads/4f0c...`). */
 export interface State {
-  /** Undefined when there is nothing, or what is there cannot be read. */
+  /** Undefined if there is no such object or it cannot be read. */
   read(name: string): Record<string, unknown> | undefined;
   write(name: string, value: object): void;
-  /** Replaces an object while no other process does. */
+  /** Changes an object under a lock. */
   update(name: string, change: (value: Record<string, unknown>) => object): void;
   remove(name: string): void;
-  /** Names of the objects of a folder: `uploads/4f0c...`. */
+  /** Names of the objects in a folder: `uploads/4f0c...`. */
   list(folder: string): string[];
-  /** Path of a file of another form, whose name has its extension; undefined when the state folder is not used. */
+  /** Path of a file that is not JSON, whose name has its extension; undefined if the state folder cannot be used. */
   locate(name: string): string | undefined;
 }
 
-/** Opens the state of this user. Where others could have written it, none is read and none is kept. @param refuse told why, before each use */
+/**
+ * Opens the state of this user. If others could have written it, nothing is read or written.
+ * @param refuse called with the reason, at each use
+ */
 export function openState(top: string, refuse: (problem: string) => void): State {
   function locate(name: string): string | undefined {
     const path = `${top}/${name}`;
@@ -50,7 +53,7 @@ export function openState(top: string, refuse: (problem: string) => void): State
     },
     remove: (name) => {
       const path = locateJson(name);
-      // What cannot be forgotten is found to be done by the next run.
+      // If the deletion fails, the next run finds the work already done.
       if (path !== undefined) removeQuietly(path);
     },
     list: (folder) => {

@@ -7,17 +7,17 @@ import { askRole, listRoles, type FoundRole, type Role } from './role.ts';
 
 type Session = Pick<Context, 'compute' | 'account'>;
 
-/** Whether a word is a whole UUID. */
+/** True for a whole UUID. */
 export function isUuid(word: string): boolean {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(word);
 }
 
-/** A word that is a whole UUID; undefined for every other. */
+/** The word if it is a whole UUID, else undefined. */
 export function readUuid(word: string): string | undefined {
   return isUuid(word) ? word : undefined;
 }
 
-/** Whether a word may be an id or the beginning of one. */
+/** True for a word that may be an id or the beginning of one. */
 export function isIdLike(word: string): boolean {
   return /^[\da-f-]{8,}$/i.test(word);
 }
@@ -27,8 +27,8 @@ function isRefused(error: unknown, ...statuses: readonly number[]): error is Api
 }
 
 /**
- * Asks for one thing by its whole name: a sub-user may have the right to see it and none to list all. When it is not found so, may not
- * be asked for, or cannot stand in a path, it is searched in the list; where that is forbidden too, the first refusal says more.
+ * Requests one entity by its whole name: a sub-user may have the right to get it but not to list all. If the service does not find it,
+ * forbids it, or rejects the name, searches the list; if listing is forbidden too, throws the first error, which is more informative.
  */
 export async function askOrSearch<T>(ask: () => Promise<T>, search: () => Promise<T>): Promise<T> {
   try {
@@ -43,7 +43,7 @@ export async function askOrSearch<T>(ask: () => Promise<T>, search: () => Promis
   }
 }
 
-/** Searches a list by name. @throws {ApiError} that says what the right to it is needed for */
+/** Searches a list by name. @throws {ApiError} that explains why the right to list is needed */
 export async function searchByName<T>(noun: string, word: string, search: () => Promise<T>, idWord?: string): Promise<T> {
   try {
     return await search();
@@ -52,12 +52,12 @@ export async function searchByName<T>(noun: string, word: string, search: () => 
   }
 }
 
-/** Logins are the same in any case. */
+/** Compares logins, ignoring case. */
 export function isSameLogin(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
 
-/** The user of a list that a login, an id or the beginning of an id means. @throws {UsageError} when it means several */
+/** Finds a user in a list by login, id or the beginning of the id. @throws {UsageError} when several users match */
 export function pickUser<U extends Pick<User, 'id' | 'login'>>(users: readonly U[], word: string): U | undefined {
   const found = findNamed(
     users.map(({ id, login }) => ({ id, name: login })),
@@ -67,7 +67,7 @@ export function pickUser<U extends Pick<User, 'id' | 'login'>>(users: readonly U
   return users.find(({ id, login }) => (found === undefined ? isSameLogin(login, word) : id === found.id));
 }
 
-/** The user of a list that a login, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
+/** Finds a user in a list by login, id or the beginning of the id. @throws {NotFoundError} when no user matches */
 export function requireUser(users: readonly User[], word: string): User {
   const found = pickUser(users, word);
   if (found) return found;
@@ -79,14 +79,14 @@ export function requireUser(users: readonly User[], word: string): User {
   );
 }
 
-/** Finds a sub-user by login, id or the beginning of its id. @throws {NotFoundError} when there is none */
+/** Finds a sub-user by login, id or the beginning of the id. @throws {NotFoundError} when no user matches */
 export async function findUser({ compute, account }: Session, word: string): Promise<User> {
   const search = async (): Promise<User> => requireUser(await compute.listUsers({ account }), word);
   if (isIdLike(word) && !isUuid(word)) return await searchByName('user', word, search);
   return await askOrSearch(() => compute.getUser({ account, user: word }), search);
 }
 
-/** A user to be changed: where users may not be read, a whole id is taken as it is. */
+/** Finds a user to be changed: if users may not be read, a whole id is used unchecked. */
 export async function identifyUser(session: Session, word: string): Promise<Pick<User, 'id' | 'login'>> {
   try {
     return await findUser(session, word);
@@ -96,12 +96,15 @@ export async function identifyUser(session: Session, word: string): Promise<Pick
   }
 }
 
-/** The role of a list that a name, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
+/** Finds a role in a list by name, id or the beginning of the id. @throws {NotFoundError} when no role matches */
 export function requireRole(roles: readonly Role[], word: string): Role {
   return requireNamed(roles, word, 'role', 'cloud roles list');
 }
 
-/** Finds a role by name, id or the beginning of its id, and the form in which the service has roles. @throws {NotFoundError} when there is none */
+/**
+ * Finds a role by name, id or the beginning of the id, with the form of roles that the service uses. @throws {NotFoundError} when no role
+ * matches
+ */
 export async function lookUpRole(session: Session, word: string): Promise<FoundRole> {
   const search = async (): Promise<FoundRole> => {
     const { roles, isOld } = await listRoles(session);
@@ -111,17 +114,17 @@ export async function lookUpRole(session: Session, word: string): Promise<FoundR
   return await askOrSearch(() => askRole(session, word), search);
 }
 
-/** Finds a role by name, id or the beginning of its id. @throws {NotFoundError} when there is none */
+/** Finds a role by name, id or the beginning of the id. @throws {NotFoundError} when no role matches */
 export async function findRole(session: Session, word: string): Promise<Role> {
   return (await lookUpRole(session, word)).role;
 }
 
-/** The policy of a list that a name, an id or the beginning of an id means. @throws {NotFoundError} when there is none */
+/** Finds a policy in a list by name, id or the beginning of the id. @throws {NotFoundError} when no policy matches */
 export function requirePolicy(policies: readonly Policy[], word: string): Policy {
   return requireNamed(policies, word, 'policy', 'cloud policies list');
 }
 
-/** Finds a policy by name, id or the beginning of its id. @throws {NotFoundError} when there is none */
+/** Finds a policy by name, id or the beginning of the id. @throws {NotFoundError} when no policy matches */
 export async function findPolicy({ compute, account }: Session, word: string): Promise<Policy> {
   const search = async (): Promise<Policy> => requirePolicy(await compute.listPolicies({ account }), word);
   if (!isUuid(word)) return await searchByName('policy', word, search);

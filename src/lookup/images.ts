@@ -7,13 +7,15 @@ import { isUuid, searchByName } from './find.ts';
 
 type Session = Pick<Context, 'compute' | 'account'>;
 
-/** What {@link findImage} looks words up in, read when it is first needed and once for all of them. */
+/** The list that {@link findImage} searches, requested on first use and only once. */
 export function createImageList({ compute, account }: Session): () => Promise<Image[]> {
   let images: Promise<Image[]> | undefined;
   return () => (images ??= compute.listImages({ account, state: 'all' }));
 }
 
-/** What is to be changed or deleted has to be meant alone. @throws {UsageError} with the candidates when a name means several images */
+/**
+ * Finds an image to be changed or deleted, which must be unambiguous. @throws {UsageError} with the candidates when several images match
+ */
 export async function findOneImage(session: Session, word: string, list = createImageList(session)): Promise<Image> {
   if (!isUuid(word)) {
     const named = (await searchByName('image', word, list)).filter(({ name, version }) => name === word || `${name}@${version}` === word);
@@ -28,8 +30,8 @@ export async function findOneImage(session: Session, word: string, list = create
 }
 
 /**
- * Finds an image by id, the beginning of its id, `name@version`, or name: the newest of that name.
- * @param comesFirst those that are looked at before the others of a name
+ * Finds an image by id, the beginning of its id, `name@version`, or name; of several matches, the newest.
+ * @param comesFirst selects images that take precedence over others of the same name
  */
 export async function findImage(
   session: Session,

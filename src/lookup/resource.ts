@@ -8,7 +8,7 @@ import { nearest } from '../base/nearest.ts';
 import { findImage } from './images.ts';
 import { isUuid, searchByName } from './find.ts';
 
-/** Collections that can be tagged, as whole and each member (compute document, "Role tags"). */
+/** Collections that can be tagged, both as a whole and each member (compute document, "Role tags"). */
 export const collections = [
   'machines',
   'users',
@@ -23,12 +23,12 @@ export const collections = [
   'networks',
 ] as const;
 
-/** The word for the account itself where a path below it is wanted. */
+/** The word for the account itself in paths relative to the account. */
 export const accountWord = 'account';
 
-/** A resource of the compute service that role tags can be put on. */
+/** A resource of the compute service that can have role tags. */
 export interface Resource {
-  /** Below the account: `keys`, `keys/laptop`, `users/alice/keys`; `account` for the account itself. */
+  /** Path below the account: `keys`, `keys/laptop`, `users/alice/keys`; `account` for the account itself. */
   path: string;
   kind: 'account' | 'collection' | 'member';
 }
@@ -37,7 +37,7 @@ function wrong(word: string, message: string, hint: string): UsageError {
   return new UsageError(`"${word}" is no resource: ${message}`, { hint });
 }
 
-/** Parts of a path as people type it: `/my/keys/laptop`, `/login/keys`, `keys/laptop`, `account`. */
+/** Splits a path as users type it: `/my/keys/laptop`, `/login/keys`, `keys/laptop`, `account`. */
 function splitPath(word: string, account: string): string[] {
   const parts = word.split('/').filter((part) => part !== '');
   if (!word.startsWith('/')) return parts.length === 1 && parts[0] === accountWord ? [] : parts;
@@ -46,7 +46,7 @@ function splitPath(word: string, account: string): string[] {
   throw wrong(word, `it is not below the account ${account}`, 'paths are such as keys/laptop, /my/keys/laptop');
 }
 
-/** Reads the path of a resource. @throws {UsageError} when the service has no such resource, with the nearest one */
+/** Parses the path of a resource. @throws {UsageError} when the service has no such resource; suggests the nearest */
 export function readResource(word: string, account: string): Resource {
   const parts = splitPath(word, account);
   const [collection, , below, ...more] = parts;
@@ -67,7 +67,7 @@ export function readResource(word: string, account: string): Resource {
   return { path: parts.join('/'), kind: parts.length % 2 === 1 ? 'collection' : 'member' };
 }
 
-/** The path with ids where the service wants ids: of images and policies. */
+/** The path with ids instead of names where the service requires ids: for images and policies. */
 export async function resolveResource(context: Context, word: string): Promise<Resource> {
   const resource = readResource(word, context.account);
   const [collection, name] = resource.path.split('/');
@@ -79,19 +79,19 @@ export async function resolveResource(context: Context, word: string): Promise<R
   return { ...resource, path: `policies/${found.id}` };
 }
 
-/** The path as requests have it, without a leading slash. */
+/** The path in requests, without a leading slash. */
 export function requestPath({ path }: Pick<Resource, 'path'>, account: string): string {
   return path === accountWord ? account : `${account}/${path}`;
 }
 
-/** The role tags of a resource, from the headers of a request for it; undefined when it does not exist. */
+/** The role tags of a resource, from the response to a HEAD request; undefined when it does not exist. */
 export async function findTags(context: Context, resource: Pick<Resource, 'path'>): Promise<string[] | undefined> {
   const target = `/${encodePath(requestPath(resource, context.account))}`;
   const reply = await context.compute.request({ method: 'HEAD', target });
   if (reply.status >= 400 && reply.status !== 404) {
     throw await readError(reply, { url: new URL(target, context.settings().url?.value), now: context.world.now });
   }
-  // A reply that is not read to its end keeps its connection.
+  // The connection cannot be reused before the body has been read to its end.
   await readBounded(reply.body, 1024 * 1024, 'the service');
   if (reply.status === 404) return undefined;
   return readTagHeader(reply.headers['role-tag']);

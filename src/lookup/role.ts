@@ -3,26 +3,26 @@ import type { Headers } from '../api/message.ts';
 import type { Context } from '../cli/command.ts';
 import { UsageError } from '../base/errors.ts';
 
-/** Who is in a role: a sub-user, or another account of the service. */
+/** A member of a role: a sub-user, or another account of the service. */
 export interface Member {
   type: 'subuser' | 'account';
   id?: string;
   login: string;
-  /** Whether the member has the role active without asking for it. */
+  /** True if the role is active for the member without being requested. */
   default: boolean;
 }
 
-/** A role as all commands use it, whatever the API version that it was read from. */
+/** A role in the form that all commands use, independent of the API version. */
 export interface Role {
   id: string;
   name: string;
   members: Member[];
-  /** Logins of the members that have the role active by default, for people who read lists. */
+  /** Logins of the members for whom the role is active by default, for display in lists. */
   default_members: string[];
   policies: { id?: string; name: string }[];
 }
 
-/** What a role is made or changed to; lists are replaced as a whole. */
+/** Fields of a role to create or update; lists are replaced as a whole. */
 export interface RoleFields {
   name?: string | undefined;
   members?: readonly Member[] | undefined;
@@ -57,7 +57,7 @@ function readPolicy(value: unknown): Role['policies'][number] {
   return { ...(typeof id === 'string' && { id }), name: readText(name ?? id) };
 }
 
-/** Reads a role in the form of version 9, or in that of version 8, where members and policies are lists of names. */
+/** Reads a role in the form of API version 9 or 8; in version 8, members and policies are lists of names. */
 export function readRole(value: unknown): Role {
   const { id, name, members, default_members: defaults, policies } = value as Json;
   const read = readList(members).map((member) => readMember(member, new Set(readList(defaults))));
@@ -70,13 +70,13 @@ export function readRole(value: unknown): Role {
   };
 }
 
-/** The roles of the account, and whether the service speaks the old form. */
+/** The roles of the account; `isOld` if the service uses the form of version 8. */
 export interface RoleList {
   roles: Role[];
   isOld: boolean;
 }
 
-/** A role, and whether the service speaks the old form. */
+/** A role; `isOld` if the service uses the form of version 8. */
 export interface FoundRole {
   role: Role;
   isOld: boolean;
@@ -86,13 +86,12 @@ function isOldVersion(headers: Headers): boolean {
   return /^[78]\./.test(headers['api-version'] ?? '');
 }
 
-/** Lists the roles. */
 export async function listRoles({ compute, account }: Pick<Context, 'compute' | 'account'>): Promise<RoleList> {
   const { headers, value } = await compute.answer(operations.listRoles, { account });
   return { roles: value.map(readRole), isOld: isOldVersion(headers) };
 }
 
-/** Asks for a role by its whole id or name. */
+/** Gets a role by its whole id or name. */
 export async function askRole({ compute, account }: Pick<Context, 'compute' | 'account'>, word: string): Promise<FoundRole> {
   const { headers, value } = await compute.answer(operations.getRole, { account, role: word });
   return { role: readRole(value), isOld: isOldVersion(headers) };
@@ -106,7 +105,7 @@ function writeMember({ type, id, login, default: isDefault }: Member): object {
   return { type, ...(id === undefined ? { login } : { id }), default: isDefault };
 }
 
-/** The fields of a role for sending. @throws {UsageError} for a member that version 8 has no words for */
+/** The fields of a role for a request. @throws {UsageError} for a member that version 8 cannot express */
 export function writeRole({ name, members, policies }: RoleFields, isOld: boolean): object {
   if (!isOld) {
     return {
@@ -131,12 +130,12 @@ export function writeRole({ name, members, policies }: RoleFields, isOld: boolea
   };
 }
 
-/** A member as people write it: `alice`, or `account:other`. */
+/** A member as users write it: `alice`, or `account:other`. */
 export function printMember({ type, login }: Pick<Member, 'type' | 'login'>): string {
   return type === 'account' ? `account:${login}` : login;
 }
 
-/** Reads `alice` or `account:other`. */
+/** Parses `alice` or `account:other`. */
 export function parseMember(word: string, isDefault: boolean): Member {
   const account = /^account:(.+)$/.exec(word)?.[1];
   return account === undefined

@@ -1,14 +1,14 @@
 import type { OutputStream } from '../base/world.ts';
 
-/** Lines below everything else on a terminal, drawn anew in their own place. Whatever ends the program leaves them as plain text. */
+/** Lines at the bottom of a terminal that are redrawn in place. When the program ends for any reason, they remain as plain text. */
 export interface BottomLines {
-  /** Draws these lines in the place of those before, none wider than the terminal. In the background of a shell nothing is drawn. */
+  /** Replaces the lines; none may be wider than the terminal. Draws nothing while the process is in the background of a shell. */
   draw(lines: readonly string[]): void;
-  /** Takes them away, so that something else can be written. */
+  /** Erases the lines, so that other text can be written. */
   erase(): void;
 }
 
-/** Whether lines can be drawn: the cursor can be moved. */
+/** True if lines can be redrawn: the terminal can move its cursor. */
 export function canDraw({ isTerminal }: OutputStream, env: Readonly<Record<string, string | undefined>>): boolean {
   return isTerminal && env['TERM'] !== 'dumb';
 }
@@ -22,7 +22,7 @@ export function createBottomLines(err: OutputStream): BottomLines {
   return {
     erase,
     draw: (lines) => {
-      // The lines above the cursor are not ours any more.
+      // Another program may have written since, so the lines above the cursor must not be erased.
       if (err.isForeground?.() === false) drawn = 0;
       else {
         erase();

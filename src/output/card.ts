@@ -5,10 +5,9 @@ import type { Column, Row } from './kinds.ts';
 import { measure, pad, wrap } from './width.ts';
 import type { Writer } from './writer.ts';
 
-/** What a card looks like. */
 export interface CardStyle extends CellStyle {
   readonly header: boolean;
-  /** Columns of the terminal, where long values are wrapped; undefined where they are not. */
+  /** Width of the terminal in columns, at which long values are wrapped; undefined to disable wrapping. */
   readonly columns: number | undefined;
   readonly paint: Paint;
 }
@@ -26,7 +25,7 @@ function listLines(value: Row, columns: readonly Column[], style: CardStyle): Li
 }
 
 const gap = 2;
-/** Wrapping into less than this is worse than leaving it to the terminal. */
+/** Below this width, wrapping by the terminal reads better. */
 const leastWidth = 20;
 const noBorders = Object.fromEntries(
   [
@@ -53,14 +52,14 @@ async function drawCard(lines: readonly Line[], width: number, { columns = 0, he
   });
   const available = Math.max(leastWidth, columns - width - gap);
   for (const [index, [field, value]] of lines.entries()) {
-    // Wrapped here: the package shortens words that are wider than their column, such as keys.
+    // Wrapped here, because cli-table3 truncates words that are wider than their column, such as keys.
     const wrapped = wrap(value, available);
     table.push(header && index === 0 ? [paint.bold(field), paint.bold(value)] : [field, wrapped.join('\n')]);
   }
   return table.toString();
 }
 
-/** Writes one record as `FIELD  VALUE` lines; on a terminal long values are wrapped. Fields that the record lacks are left out. */
+/** Writes one record as `FIELD  VALUE` lines; wraps long values on a terminal. Omits fields that the record lacks. */
 export async function writeCard(value: Row, columns: readonly Column[], style: CardStyle, writer: Writer): Promise<void> {
   const lines = listLines(value, columns, style);
   if (lines.length === 0) return;

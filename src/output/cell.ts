@@ -2,24 +2,24 @@ import { escapeControl } from './escape.ts';
 import type { CellKind, CellWriter } from './kinds.ts';
 import { formatAge, formatSize } from './units.ts';
 
-/** What decides how a value looks for people. */
+/** Options for the display of values. */
 export interface CellStyle {
-  /** Dates as ages; otherwise as they are. */
+  /** Shows dates as ages, else as dates. */
   readonly ages: boolean;
-  /** Sizes in bytes; otherwise with units. */
+  /** Shows sizes in bytes, else with units. */
   readonly bytes?: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Stands for a value that is missing or empty, so that columns stay countable. */
+/** Placeholder for missing and empty values, so that the number of cells in a line is constant. */
 const emptyCell = '-';
 
 function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
-/** What people call the object: its name, login or id. */
+/** The name, login or id of an object. */
 function findName(value: object): string | undefined {
   const { name, login, id } = value as Record<string, unknown>;
   return [name, login, id].find((each) => typeof each === 'string');
@@ -37,7 +37,9 @@ function writeObject(value: object): string {
   return JSON.stringify(value);
 }
 
-/** A moment as an age, or in UTC to the second: listings know more of it than headers, and both are the same time. */
+/**
+ * A time as an age, or in UTC to the second: listings have milliseconds that headers lack, and the same time must look the same in both.
+ */
 function writeTime(value: string | number, { ages, now }: CellStyle): string {
   const iso = typeof value === 'string' ? value : writeMoment(value);
   return ages ? formatAge(iso, now()) : iso.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$/, '$1Z');
@@ -60,24 +62,24 @@ function writeValue(value: unknown, as: CellKind | CellWriter | undefined, style
   return typeof value === 'object' && value !== null ? writeObject(value) : '';
 }
 
-/** A value for people, before its control characters are escaped. */
+/** Formats a value for display, without escaping control characters. */
 export function writeRaw(value: unknown, as: CellKind | CellWriter | undefined, style: CellStyle): string {
   return writeValue(value, as, style) || emptyCell;
 }
 
-/** A value for people, on one line, without control characters. */
+/** Formats a value for display, on one line, with control characters escaped. */
 export function writeCell(value: unknown, as: CellKind | CellWriter | undefined, style: CellStyle): string {
   return escapeControl(writeRaw(value, as, style));
 }
 
-/** A value for a card: one line, but a list whose items have commas or spaces has a line for each. */
+/** Formats a value for a card: one line, or one line for each item if an item of a list contains commas or spaces. */
 export function writeCardLines(value: unknown, as: CellKind | CellWriter | undefined, style: CellStyle): string[] {
   if (!Array.isArray(value) || typeof as === 'function') return [writeCell(value, as, style)];
   const items = value.map((item) => escapeControl(writeItem(item)));
   return items.some((item) => /[\s,]/.test(item)) ? items : [items.join(', ') || emptyCell];
 }
 
-/** A value for programs, exact: text as it is, lists and objects as JSON, nothing for a missing one. */
+/** Formats a value for programs, without loss: text as it is, lists and objects as JSON, missing values as empty text. */
 export function writeNested(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');

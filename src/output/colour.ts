@@ -5,8 +5,8 @@ export const colourChoices = ['auto', 'always', 'never'] as const;
 export type ColourChoice = (typeof colourChoices)[number];
 
 /**
- * Whether a stream gets colours. `--color` decides; on `auto` in this order: `NO_COLOR` (not empty) takes them away,
- * `CLICOLOR_FORCE` (not empty, not 0) gives them, `TERM=dumb` and `CLICOLOR=0` take them away, a terminal gets them.
+ * True if a stream gets colours. `--color` decides; on `auto`, the first that applies: `NO_COLOR` (not empty) disables them,
+ * `CLICOLOR_FORCE` (not empty, not 0) enables them, `TERM=dumb` and `CLICOLOR=0` disable them, a terminal enables them.
  */
 export function colourEnabled(choice: ColourChoice, env: World['env'], isTerminal: boolean): boolean {
   if (choice !== 'auto') return choice === 'always';
@@ -17,7 +17,7 @@ export function colourEnabled(choice: ColourChoice, env: World['env'], isTermina
 
 type Brush = (text: string) => string;
 
-/** Ways to emphasise text. */
+/** Functions that style text. */
 export interface Paint {
   readonly bold: Brush;
   readonly dim: Brush;
@@ -30,10 +30,10 @@ export interface Paint {
 const keep: Brush = (text) => text;
 const noPaint: Paint = { bold: keep, dim: keep, red: keep, yellow: keep, green: keep, cyan: keep };
 
-/** Brushes that colour, or (not enabled) that leave text as it is. */
+/** Functions that style text, or return it unchanged if not enabled. */
 export async function createPaint(enabled: boolean): Promise<Paint> {
   if (!enabled) return noPaint;
   const { Chalk } = await import('chalk');
-  // Level 1 is the 16 colours that the user's terminal theme defines; chalk's own guess must not overrule ours.
+  // Level 1 is the 16 colours of the terminal's theme; it also overrides chalk's own detection.
   return new Chalk({ level: 1 });
 }

@@ -1,4 +1,4 @@
-/** The formats for programs: exact values under the service's own names. */
+/** Formats for programs: lossless values under the service's own field names. */
 import { PartialError } from '../base/errors.ts';
 import { writeNested } from './cell.ts';
 import { escapeControl, escapeData, escapeYaml, hasControl, quoteName } from './escape.ts';
@@ -6,7 +6,7 @@ import { readField } from './field.ts';
 import type { Row, Rows } from './kinds.ts';
 import type { Writer } from './writer.ts';
 
-/** Where the data goes: a terminal gets JSON spread over lines, and no control characters. */
+/** On a terminal, JSON is indented and control characters are escaped. */
 export interface DataStyle {
   readonly terminal: boolean;
 }
@@ -15,12 +15,11 @@ function writeJson(value: Row, { terminal }: DataStyle): string {
   return terminal ? escapeData(JSON.stringify(value, null, 2)) : JSON.stringify(value);
 }
 
-/** One JSON object. */
 export async function writeJsonRecord(value: Row, style: DataStyle, writer: Writer): Promise<void> {
   await writer.write(`${writeJson(value, style)}\n`);
 }
 
-/** One JSON array, written as the rows arrive. It is closed also when some items failed, but not when rows are missing. */
+/** Writes one JSON array as the rows arrive. Closes it even if some items failed, but not if rows are missing. */
 export async function writeJsonArray(rows: Rows, style: DataStyle, writer: Writer): Promise<void> {
   const [separator, end] = style.terminal ? [',\n  ', '\n]\n'] : [',', ']\n'];
   let before = style.terminal ? '[\n  ' : '[';
@@ -39,7 +38,7 @@ export async function writeJsonArray(rows: Rows, style: DataStyle, writer: Write
   await writer.write(isEmpty ? '[]\n' : end);
 }
 
-/** One JSON object a line, each written when it arrives. */
+/** Writes one JSON object a line, each as it arrives. */
 export async function writeJsonLines(rows: Rows, { terminal }: DataStyle, writer: Writer): Promise<void> {
   for await (const row of rows) {
     const json = JSON.stringify(row);
@@ -47,7 +46,7 @@ export async function writeJsonLines(rows: Rows, { terminal }: DataStyle, writer
   }
 }
 
-/** The value of one field a line, quoted where it would be two; rows without it are left out. */
+/** Writes the value of one field a line, quoted if it contains line ends; skips rows without the field. */
 export async function writeNames(rows: Rows, id: string, { terminal }: DataStyle, writer: Writer): Promise<void> {
   for await (const row of rows) {
     const name = writeNested(readField(row, id));
@@ -56,7 +55,7 @@ export async function writeNames(rows: Rows, id: string, { terminal }: DataStyle
   }
 }
 
-/** Whether only double quotes carry the text unchanged: control characters, and spaces where a block of lines would lose them. */
+/** True if only double quotes preserve the text: it has control characters, or spaces that a block scalar would lose. */
 function needsQuotes(text: string): boolean {
   return hasControl(text.replaceAll('\n', '')) || /^\s|[ \t](?:\n|$)/.test(text);
 }
@@ -75,13 +74,12 @@ async function createYamlWriter({ terminal }: DataStyle): Promise<(value: object
   };
 }
 
-/** One YAML mapping. */
 export async function writeYamlRecord(value: Row, style: DataStyle, writer: Writer): Promise<void> {
   const write = await createYamlWriter(style);
   await writer.write(write(value));
 }
 
-/** One YAML sequence, written as the rows arrive. */
+/** Writes one YAML sequence as the rows arrive. */
 export async function writeYamlArray(rows: Rows, style: DataStyle, writer: Writer): Promise<void> {
   const write = await createYamlWriter(style);
   let isEmpty = true;
@@ -92,14 +90,14 @@ export async function writeYamlArray(rows: Rows, style: DataStyle, writer: Write
   if (isEmpty) await writer.write('[]\n');
 }
 
-/** How a format of cells and lines writes them. */
+/** How a delimited format writes cells and lines. */
 interface Dialect {
   readonly separator: string;
   readonly lineEnd: string;
   readonly writeCell: (text: string, terminal: boolean) => string;
 }
 
-/** Cells with a separator, quote or line end, or with spaces at an end, are quoted; quotes are doubled (RFC 4180). */
+/** Quotes cells that contain a separator, quote or line end, or spaces at either end; doubles quotes (RFC 4180). */
 function quoteCell(text: string, terminal: boolean): string {
   const shown = terminal ? escapeControl(text) : text;
   return /[",\r\n]|^\s|\s$/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
@@ -112,12 +110,12 @@ function escapeCell(text: string, terminal: boolean): string {
   return terminal ? escapeControl(escaped) : escaped;
 }
 
-/** Comma-separated values as RFC 4180 has them, line ends of CR LF included. */
+/** Comma-separated values (RFC 4180), with CR LF as line end. */
 export const csv: Dialect = { separator: ',', lineEnd: '\r\n', writeCell: quoteCell };
-/** Tab-separated values: `\t`, `\n`, `\r` and `\\` stand for tabs, line ends and backslashes in cells. */
+/** Tab-separated values: `\t`, `\n`, `\r` and `\\` represent tabs, line ends and backslashes in cells. */
 export const tsv: Dialect = { separator: '\t', lineEnd: '\n', writeCell: escapeCell };
 
-/** Rows as lines of cells, each written when it arrives; the header has the names of the fields. */
+/** Writes rows as lines of cells, each as it arrives; the header contains the field names. */
 export async function writeDelimited(
   rows: Rows,
   keys: readonly string[],
@@ -127,7 +125,7 @@ export async function writeDelimited(
 ): Promise<void> {
   function joinLine(cells: readonly string[]): string {
     const line = cells.map((cell) => dialect.writeCell(cell, terminal)).join(dialect.separator);
-    // A line of one empty cell would look like no line at all.
+    // Unquoted, a line of one empty cell would be an empty line.
     return `${line === '' && dialect === csv ? '""' : line}${dialect.lineEnd}`;
   }
   if (header) await writer.write(joinLine(keys));

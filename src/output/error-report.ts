@@ -6,21 +6,20 @@ import type { Format } from './kinds.ts';
 import { saysJson } from './notes.ts';
 import { createWriter } from './writer.ts';
 
-/** Where and how an error is reported. */
 export interface ReportOptions {
-  /** What the user typed, without secrets: `cloud keys get laptop`. */
+  /** The command line without secrets: `cloud keys get laptop`. */
   readonly command: string;
   readonly format: Format;
   readonly colour: boolean;
   readonly err: OutputStream;
 }
 
-/** Words of the user that are repeated, without the signature of a signed URL: whoever reads it can use it. */
+/** Redacts the signatures of pre-signed URLs, which anyone who reads them can use. */
 function hideSignatures(text: string): string {
   return text.replaceAll(/([?&]signature=)[^&\s'"]+/gi, '$1(redacted)');
 }
 
-/** `(ResourceNotFound, request 7f3a...)` after a service's error; nothing after ours. */
+/** `(ResourceNotFound, request 7f3a...)` for an error of a service, else empty. */
 function describeOrigin({ code, status, requestId }: Explanation): string {
   if (status === undefined) return '';
   return requestId === undefined ? ` (${code})` : ` (${code}, request ${requestId})`;
@@ -29,7 +28,7 @@ function describeOrigin({ code, status, requestId }: Explanation): string {
 async function writeText(explanation: Explanation, { command, colour }: ReportOptions): Promise<string> {
   const { message, hint, errors = [] } = explanation;
   const paint = await createPaint(colour);
-  // What the first line says is not said again.
+  // Omits field errors that the message already contains.
   const more = errors.filter((error) => !message.includes(error.message));
   const lines = [
     `${paint.red(`${escapeControl(command)}:`)} ${escapeControl(message + describeOrigin(explanation))}`,
@@ -44,8 +43,8 @@ function writeJson({ code, message, status, requestId, hint, errors }: Explanati
 }
 
 /**
- * Tells the user what went wrong, on stderr: one line with the command, one for each wrong field, one hint; with a JSON format
- * one JSON object on one line. A stderr that takes nothing is no further error.
+ * Reports an error on stderr: one line with the command, one for each invalid field, and the hints; in JSON formats one JSON object on one
+ * line. Ignores errors of stderr itself.
  */
 export async function reportError(explanation: Explanation, options: ReportOptions): Promise<void> {
   const { message, hint } = explanation;
@@ -56,6 +55,6 @@ export async function reportError(explanation: Explanation, options: ReportOptio
     await writer.write(text);
     await writer.close();
   } catch {
-    // There is nowhere left to say it.
+    // Nowhere left to report this error.
   }
 }

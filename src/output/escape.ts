@@ -1,17 +1,20 @@
 /**
- * Text of services and file names must not reach a terminal raw: control characters could move the cursor or hide text,
- * overrides of the writing direction could disguise it, and characters that are not shown make two names look the same.
+ * Escapes text of services and file names for the terminal: control characters could move the cursor or hide text, bidirectional overrides
+ * could disguise it, and invisible characters make different names look the same.
  */
 
-/** What a terminal would obey, or not show at all: controls, ends of lines and paragraphs, Default_Ignorable_Code_Point, Bidi_Control. */
+/**
+ * Characters that a terminal interprets or does not show: controls, line and paragraph separators, Default_Ignorable_Code_Point,
+ * Bidi_Control.
+ */
 const unseen = String.raw`\u007f-\u009f\u2028\u2029\p{Default_Ignorable_Code_Point}\p{Bidi_Control}`;
-/** Within emoji these are seen by what they join or colour. */
+/** Within emoji these characters are visible by their effect: they join or colour. */
 const inEmoji = String.raw`(?<=\p{Emoji})\ufe0f|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})`;
 
-/** Made when text is not plain: compiling what Unicode says of characters takes 1 ms. */
+/** Created for the first text that is not printable ASCII: compiling the Unicode properties takes 1 ms. */
 interface Patterns {
   readonly text: RegExp;
-  /** In JSON and YAML the control characters below 0x20 are escaped already, and line ends are the format's own. */
+  /** For JSON and YAML, where control characters below 0x20 are already escaped and line ends belong to the format. */
   readonly data: RegExp;
 }
 let made: Patterns | undefined;
@@ -26,7 +29,7 @@ function findPatterns(): Patterns {
 
 const printable = /^[ -~]*$/;
 
-/** Whether text is what most is: a terminal shows it as it is, and each character takes one column. */
+/** True for printable ASCII. */
 export function isPlain(text: string): boolean {
   return printable.test(text);
 }
@@ -37,7 +40,7 @@ function toHex(unit: number, digits: number): string {
   return unit.toString(16).padStart(digits, '0');
 }
 
-/** As JavaScript and Python write it: `\x1b`, `\u202e`, `\U000e0041`. */
+/** Escapes as in JavaScript and Python: `\x1b`, `\u202e`, `\U000e0041`. */
 function escapeCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return (
@@ -45,20 +48,20 @@ function escapeCharacter(character: string): string {
   );
 }
 
-/** Text on one line that a terminal shows as it is: `\n`, `\x1b`, `\u202e` instead of the characters. */
+/** Escapes text to one line that is safe for a terminal: `\n`, `\x1b`, `\u202e`. */
 export function escapeControl(text: string): string {
   if (isPlain(text)) return text;
   return text.replace(findPatterns().text, escapeCharacter);
 }
 
-/** JSON that a terminal shows as it is; its value is unchanged. */
+/** Escapes JSON so that it is safe for a terminal, without changing its value. */
 export function escapeData(text: string): string {
   return text.replace(findPatterns().data, (character) =>
     Array.from({ length: character.length }, (_, at) => `\\u${toHex(character.charCodeAt(at), 4)}`).join(''),
   );
 }
 
-/** The same for YAML whose unsafe strings are double-quoted: there one escape stands for the whole character. */
+/** The same for YAML whose unsafe strings are double-quoted: one escape represents a whole code point. */
 export function escapeYaml(text: string): string {
   return text.replace(findPatterns().data, (character) => {
     const code = character.codePointAt(0) ?? 0;
@@ -66,7 +69,7 @@ export function escapeYaml(text: string): string {
   });
 }
 
-/** Text on as many lines as it has, tabs included, that a terminal shows as it is. */
+/** Escapes text so that it is safe for a terminal, keeping line ends and tabs. */
 export function escapeLines(text: string): string {
   return text
     .split('\n')
@@ -74,7 +77,7 @@ export function escapeLines(text: string): string {
     .join('\n');
 }
 
-/** Whether a terminal would do more with the text than show it. */
+/** True if the text contains characters that must be escaped for a terminal. */
 export function hasControl(text: string): boolean {
   return !isPlain(text) && text.search(findPatterns().text) >= 0;
 }
@@ -83,8 +86,8 @@ export function hasControl(text: string): boolean {
 const breaksLines = /[\u0000-\u001f\u007f]|^"/;
 
 /**
- * A name for a list of one name a line, where a newline would make two of it: as git prints paths, in double quotes with escapes, when it holds a control
- * character or begins with a quotation mark.
+ * Quotes a name for lists of one name a line, as git quotes paths: in double quotes with escapes, if it contains a control character or
+ * starts with a quotation mark.
  */
 export function quoteName(name: string): string {
   if (!breaksLines.test(name)) return name;

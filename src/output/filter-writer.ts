@@ -2,28 +2,28 @@ import { UsageError } from '../base/errors.ts';
 import { escapeData, escapeLines } from './escape.ts';
 import type { Writer } from './writer.ts';
 
-/** What an expression made of JSON, and what went wrong then. */
+/** Outputs of an expression, and the error that ended it. */
 export interface Filtered {
-  /** Each of its outputs as JSON on one line. */
+  /** Each output as JSON on one line. */
   readonly outputs: readonly string[];
   readonly failure?: Error;
 }
 
-/** An expression that makes something else of JSON. */
+/** A compiled jq expression. */
 export interface Expression {
-  /** Applies it to the values in a text. */
+  /** Applies the expression to the values in a text. */
   readonly applyToText: (json: string) => Filtered;
-  /** Applies it to each of several values, up to the first that it fails on. */
+  /** Applies the expression to each value; stops at the first failure. */
   readonly applyToEach: (values: readonly string[]) => Filtered;
 }
 
-/** Bytes of records that are filtered together. */
+/** Characters of records that are filtered together. */
 const pieceLength = 64 * 1024;
 
-/** Most JSON that is filtered as a whole, characters. */
+/** Most characters of JSON that are filtered as a whole. */
 const longestText = 256 * 1024 * 1024;
 
-/** An output of the expression: text as it is, anything else as JSON. */
+/** An output of the expression: strings unquoted, other values as JSON. */
 function writeOutput(json: string, isTerminal: boolean): string {
   if (!isTerminal && !json.startsWith('"')) return json;
   const value: unknown = JSON.parse(json);
@@ -32,8 +32,9 @@ function writeOutput(json: string, isTerminal: boolean): string {
 }
 
 /**
- * A writer whose JSON goes through a filter on its way to another: as a whole when it is closed, or (`isEach`) record by record, those
- * together that are there when the program waits for something. Outputs before a failure are written before it is thrown.
+ * A writer that filters JSON and passes the outputs to another writer: all at once when it is closed, or with `isEach` record by record,
+ * where records that arrive in the same turn of the event loop are filtered together. Outputs before a failure are written before it is
+ * thrown.
  */
 export function createFilterWriter(expression: Expression, isEach: boolean, isTerminal: boolean, writer: Writer): Writer {
   const decoder = new TextDecoder();
@@ -53,7 +54,7 @@ export function createFilterWriter(expression: Expression, isEach: boolean, isTe
     return outputs.length === 0 ? undefined : writer.write(outputs.map((json) => `${writeOutput(json, isTerminal)}\n`).join(''));
   }
 
-  /** Nobody waits here: who writes next, or closes, is told. */
+  /** Runs without a caller that waits: the next `write` or `close` throws the error. */
   function flushLater(): void {
     try {
       flush()?.catch(() => undefined);

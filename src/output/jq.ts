@@ -6,26 +6,25 @@ import { UsageError } from '../base/errors.ts';
 import { createFilterWriter, type Expression, type Filtered } from './filter-writer.ts';
 import type { Filter } from './kinds.ts';
 
-/** What a filter needs of its surroundings. */
 export interface FilterOptions {
-  /** Says what the expression itself says, by `debug`. */
+  /** Prints messages of the expression itself (`debug`). */
   readonly warn: (message: string) => void;
-  /** Variables that the expression can ask for. */
+  /** Environment variables that the expression can read. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Does work that cannot be interrupted in an orderly way: an expression may have no end. */
+  /** Does work that blocks the event loop, since an expression may never end. */
   readonly runKillable: <T>(work: () => T) => T;
 }
 
-/** jq itself as WebAssembly; the build has put it beside the program, compressed. */
+/** Loads jq as WebAssembly; the build puts it beside the program, compressed. */
 async function loadEngine(): Promise<Jq> {
   const { loadJq } = await import('jq-wasm');
   return await loadJq({ wasmBinary: brotliDecompressSync(readFileSync(join(__dirname, 'jq.wasm.br'))) });
 }
 
-/** One output a line; the expression is never taken for an option. */
+/** One output a line; `--` keeps the expression from being parsed as an option. */
 const flags = ['--compact-output', '--'];
 
-/** The first thing that is wrong with an expression, and where. */
+/** The first syntax error of an expression, with its place. */
 function explainSyntax(stderr: string): UsageError {
   const [line = ''] = stderr.split('\n');
   const [, what = line, row, column] = /^jq: error: (.*?)(?: at <top-level>, line (\d+), column (\d+))?:?$/u.exec(line) ?? [];
@@ -33,18 +32,17 @@ function explainSyntax(stderr: string): UsageError {
   return new UsageError(`--jq: ${what}${place}`, { hint: 'expressions are those of jq: cloud help scripting' });
 }
 
-/** Why an expression does not fit the data. */
+/** The reason why an expression failed on the data. */
 function explainFailure(stderr: string): UsageError {
   const lines = stderr.split('\n');
   const error = lines.findLast((line) => line.startsWith('jq: error')) ?? lines.at(-1) ?? '';
   return new UsageError(`--jq: ${error.replace(/^jq: error \(at [^)]*\) ?:? ?/u, '') || 'stopped'}`);
 }
 
-/** An expression that has been checked. */
 function createExpression(engine: Jq, text: string, { warn, env, runKillable }: FilterOptions): Expression {
   const asks = /\benv\b|\$ENV\b/.test(text);
   const words = asks ? ['--argjson', 'given', JSON.stringify(env), ...flags] : flags;
-  // A comment ends with its line.
+  // The line end closes a comment at the end of the expression.
   const body = `${asks ? '$given as $ENV | def env: $ENV; ' : ''}(${text}\n)`;
   function run(json: string, program: string): JqResult | UsageError {
     try {
@@ -64,15 +62,12 @@ function createExpression(engine: Jq, text: string, { warn, env, runKillable }: 
   }
   return {
     applyToText: (json) => apply(json, body),
-    // One call for all of them: each takes milliseconds.
+    // One call for all values, because each call takes milliseconds.
     applyToEach: (values) => apply(`[${values.join(',')}]`, `.[] | ${body}`),
   };
 }
 
-/**
- * An expression of jq as a filter.
- * @throws {UsageError} when it is none
- */
+/** Compiles a jq expression to a filter. @throws {UsageError} when its syntax is invalid */
 export async function openFilter(text: string, options: FilterOptions): Promise<Filter> {
   const engine = await loadEngine();
   const { exitCode, stderr } = engine.raw('', text, flags);

@@ -1,10 +1,10 @@
 import type { OutputStream } from '../base/world.ts';
 import { escapeControl, escapeData } from './escape.ts';
 
-/** What is said on stderr beside errors: a note can be silenced, a warning cannot, a trace is a line of `--verbose`. */
+/** Messages on stderr other than errors: `--quiet` hides notes but not warnings; a trace is a line of `--verbose`. */
 export type NoteKind = 'note' | 'warning' | 'trace';
 
-/** True when errors and notes are JSON lines, so that a program can read all of stderr. */
+/** True if errors and notes are written as JSON lines, so that programs can parse all of stderr. */
 export function saysJson({ json, output }: Readonly<Record<string, unknown>>): boolean {
   return json === true || output === 'json' || output === 'jsonl';
 }

@@ -4,8 +4,8 @@ import { Writable } from 'node:stream';
 import type { OutputStream, World } from '../base/world.ts';
 
 /**
- * The command that shows long tables: `CLOUD_PAGER`, else `PAGER`. None when empty, `cat`, for a terminal that cannot move its cursor, and
- * in the background, where a pager would be stopped.
+ * The pager for long tables: `CLOUD_PAGER`, else `PAGER`. None if empty, if `cat`, on a terminal that cannot move its cursor, and in the
+ * background, where a pager would be stopped.
  */
 export function findPager({ env, stdout }: Pick<World, 'env' | 'stdout'>): string | undefined {
   const command = (env['CLOUD_PAGER'] ?? env['PAGER'] ?? '').trim();
@@ -13,14 +13,14 @@ export function findPager({ env, stdout }: Pick<World, 'env' | 'stdout'>): strin
   return stdout.isForeground?.() === false ? undefined : command;
 }
 
-/** An output that a pager may show. */
+/** An output that may be shown in a pager. */
 export interface Paged {
   readonly out: OutputStream;
-  /** Waits until the pager is left, or writes what was too short for it. */
+  /** Waits until the user leaves the pager, or writes the output that was too short for it. */
   readonly finish: () => Promise<void>;
 }
 
-/** Options of less without which colours would not show, unless the user has their own. */
+/** Sets options of less and lv that are needed to show colours, unless the user has set their own. */
 function pagerEnvironment(env: World['env']): NodeJS.ProcessEnv {
   return { ...env, LESS: env['LESS'] ?? 'FRX', LV: env['LV'] ?? '-c' };
 }
@@ -31,7 +31,7 @@ function countLines(pieces: readonly Buffer[]): number {
   return lines;
 }
 
-/** Shows what is written on a terminal as it is while it fits the screen, else in the pager. */
+/** Writes output directly to the terminal if it fits on the screen, else to the pager. */
 export function openPager(command: string, { env, stdout }: Pick<World, 'env' | 'stdout'>): Paged {
   const rows = stdout.rows?.() ?? 24;
   let early: Buffer[] | undefined = [];
@@ -39,7 +39,7 @@ export function openPager(command: string, { env, stdout }: Pick<World, 'env' | 
 
   function start(): Writable {
     const child = spawn(command, { shell: true, stdio: ['pipe', 'inherit', 'inherit'], env: pagerEnvironment(env) });
-    // A pager that is left early wants no more: the write fails as with any closed pipe.
+    // If the user leaves the pager early, the write fails as with any closed pipe.
     child.stdin.on('error', () => undefined);
     pager = { stdin: child.stdin, left: once(child, 'close') };
     return child.stdin;
@@ -52,7 +52,7 @@ export function openPager(command: string, { env, stdout }: Pick<World, 'env' | 
         return;
       }
       early.push(piece);
-      // The prompt needs a line too.
+      // One row is for the shell prompt.
       if (countLines(early) < rows) {
         done();
         return;

@@ -5,27 +5,27 @@ import { createRate } from './rate.ts';
 import { formatDuration, formatRate, formatSize } from './units.ts';
 import { pad, truncate } from './width.ts';
 
-/** A transfer that is under way. */
+/** A running transfer. */
 interface Running {
   readonly label: string;
   size: number | undefined;
   readonly since: number;
-  /** Bytes of this run. */
+  /** Bytes moved by this run. */
   moved: number;
-  /** Bytes of earlier runs. */
+  /** Bytes moved by earlier runs. */
   kept: number;
 }
 
-/** What a transfer tells of itself. */
+/** Receives the progress of one transfer. */
 interface Ticket {
   expect(bytes: number): void;
   move(bytes: number): void;
-  /** Bytes that an earlier run has moved. */
+  /** Adds bytes that an earlier run has moved. */
   keep(bytes: number): void;
   end(outcome: 'done' | 'failed' | 'skipped'): void;
 }
 
-/** How transfers are shown while they run: drawn at the bottom of a terminal, by a line now and then, or not at all. */
+/** How progress is shown: at the bottom of a terminal (`bar`), as a line at intervals (`plain`), or not at all. */
 export type ProgressMode = 'bar' | 'plain' | 'none';
 
 export interface ProgressOptions {
@@ -35,29 +35,28 @@ export interface ProgressOptions {
   readonly interval?: number;
   /** Plain lines and the summary are JSON objects. */
   readonly isJson?: boolean;
-  /** Nobody wants a summary. */
+  /** Omit the summary. */
   readonly isQuiet?: boolean;
-  /** Requests that were sent again so far. */
+  /** Number of repeated requests so far. */
   readonly countRetries?: () => number;
 }
 
-/** A display of transfers. */
 export interface Progress {
   readonly monitor: {
     expect(files: number, bytes: number): void;
     readonly countAfterMs: number | undefined;
     begin(label: string, size: number | undefined): Ticket;
   };
-  /** Takes the display away while something else is written. */
+  /** Erases the display while other text is written. */
   pause<T>(work: () => Promise<T>): Promise<T>;
-  /** Takes it away for good, and sums up what moved. */
+  /** Erases the display finally and prints a summary. */
   close(failed: number, others?: number, isTold?: boolean): void;
 }
 
-/** Milliseconds between two drawings. */
+/** Milliseconds between two redraws. */
 const drawingPause = 100;
 
-/** A transfer gets a line of its own when it takes longer than this, milliseconds. */
+/** A transfer gets its own line when it takes longer than this, in milliseconds. */
 const worthShowing = 300;
 
 /** Most lines for single transfers. */
@@ -73,13 +72,15 @@ function countFiles(count: number): string {
   return `${count} ${count === 1 ? 'file' : 'files'}`;
 }
 
-/** Milliseconds between two plain lines where the user says nothing. */
+/** Default milliseconds between two plain lines. */
 const usualInterval = 10_000;
 
-/** A run that took longer than this is summed up, milliseconds. */
+/** A run longer than this gets a summary, in milliseconds. */
 const longRun = 10_000;
 
-/** Shows transfers: on a terminal a line for each that takes long and one for all, elsewhere one line for all every few seconds. */
+/**
+ * Shows progress: on a terminal a line for each long transfer and one for the total, elsewhere one line for the total every few seconds.
+ */
 export function createProgress(err: OutputStream, options: ProgressOptions): Progress {
   const { now, mode, interval = usualInterval, isJson = false, isQuiet = false, countRetries = () => 0 } = options;
   const running = new Set<Running>();
@@ -91,11 +92,11 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
   let done = 0;
   let failed = 0;
   let expected = { files: 0, bytes: 0 };
-  /** Transfers that began, and how much those have whose size is known. */
+  /** Transfers that were started, and the sum of their known sizes. */
   let begun = { files: 0, bytes: 0 };
   let isClosed = false;
 
-  /** Bytes of everything; 0 when nobody knows how many files there are. What has not begun is taken for as large as the others. */
+  /** Estimated bytes of all files; 0 if the number of files is unknown. Files that were not started count with the average size. */
   function measureAll(): number {
     if (expected.files === 0) return 0;
     const average = begun.files === 0 ? 0 : begun.bytes / begun.files;
@@ -128,17 +129,17 @@ export function createProgress(err: OutputStream, options: ProgressOptions): Pro
     err.stream.write(`${isJson ? JSON.stringify({ progress: line }) : escapeControl(line)}\n`);
   }
 
-  /** Nothing is drawn where nobody watches. */
+  /** Undefined if progress is not shown. */
   const timer = mode === 'none' ? undefined : mode === 'bar' ? setInterval(draw, drawingPause) : setInterval(printLine, interval);
   timer?.unref();
 
-  /** What is said in the end; undefined where the result says it all. */
+  /** The summary; undefined if the result says enough. */
   function summarize(failures: number, others: number): string | undefined {
     const milliseconds = now() - started;
     const retries = countRetries();
     if (isQuiet || (mode !== 'bar' && done + failures < 2 && retries === 0 && milliseconds < longRun)) return undefined;
     if (isJson) return JSON.stringify({ summary: { files: done, bytes: moved, kept, failed: failures, retries, milliseconds } });
-    // Links and new names move no bytes: one of them says so itself.
+    // Links and renamed files move no bytes; a single one needs no summary.
     if (begun.files === 0 && others > 0 && failures === 0)
       return others === 1 ? undefined : `${countFiles(others)} in ${formatDuration(milliseconds)}`;
     const speed = milliseconds > 0 ? ` (${formatRate((moved / milliseconds) * 1000)})` : '';

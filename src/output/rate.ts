@@ -6,9 +6,9 @@ interface Sample {
   readonly count: number;
 }
 
-/** How much comes in a second, over the last moments. */
+/** Computes a rate per second over the last `rateWindow` milliseconds. */
 export interface Rate {
-  /** @param at milliseconds @param count how much came so far */
+  /** @param at milliseconds @param count total so far @returns the rate per second */
   add(at: number, count: number): number;
 }
 

@@ -21,12 +21,12 @@ import { createWriter, writeText, type Writer } from './writer.ts';
 
 type Format = RenderOptions['format'];
 
-/** Formats that have whole records unless `--columns` says otherwise; the others have columns. */
+/** True for formats that contain whole records unless `--columns` is used; the others have columns. */
 function hasWholeRecords(format: Format): boolean {
   return format === 'json' || format === 'jsonl' || format === 'yaml';
 }
 
-/** Rows, and the columns to write of them; undefined for whole records. */
+/** Rows, and the columns to write; undefined for whole records. */
 interface Selected {
   readonly rows: Rows;
   readonly columns: readonly Column[] | undefined;
@@ -57,10 +57,10 @@ async function* pickRows(rows: Rows, keys: readonly string[]): AsyncGenerator<Ro
   for await (const row of rows) yield pickFields(row, keys);
 }
 
-/** What of an output decides how things are written to it. */
+/** The properties of an output that affect formatting. */
 type Place = Pick<OutputStream, 'isTerminal' | 'columns'>;
 
-/** What a filter reads is written for programs. */
+/** A filter reads the formats for programs. */
 const pipe: Place = { isTerminal: false, columns: () => 80 };
 
 async function chooseStyle({ id, ...output }: Records | Single, options: RenderOptions, out: Place): Promise<TableStyle> {
@@ -78,7 +78,7 @@ async function chooseStyle({ id, ...output }: Records | Single, options: RenderO
   };
 }
 
-/** Writes what is the same for a list and for a list of one. */
+/** Formats that write a record like a list of one. */
 async function writeRows(selected: Selected, id: string, options: RenderOptions, terminal: boolean, writer: Writer): Promise<void> {
   const { columns = [] } = selected;
   const keys = columns.map(({ key }) => key);
@@ -145,8 +145,9 @@ async function writeOutput(output: Exclude<Output, { kind: 'none' }>, options: R
 }
 
 /**
- * Writes what a command returned to `out`, as the user asked. What arrived before a failure is written before the failure is thrown.
- * @throws {UsageError} for an unknown field in `--columns` or `--sort`; the stream's own error, {@link ClosedPipe} when its reader is gone.
+ * Writes the result of a command to `out`, as the options request. Rows that arrived before a failure are written before it is thrown.
+ * @throws {UsageError} for an unknown field in `--columns` or `--sort`; the stream's own error, {@link ClosedPipe} when its reader has
+ * closed it.
  */
 export async function render(output: Output, options: RenderOptions, out: OutputStream): Promise<void> {
   if (output.kind === 'none') return;
@@ -156,7 +157,7 @@ export async function render(output: Output, options: RenderOptions, out: Output
   try {
     await writeOutput(output, options, filter ? pipe : out, writer);
   } catch (error) {
-    // The failure that ended the work is the one to report.
+    // Report the failure that ended the work, not errors of closing.
     await writer.close().catch(() => undefined);
     throw error;
   }

@@ -3,10 +3,9 @@ import { readField, titleOf } from './field.ts';
 import type { Row, Rows } from './kinds.ts';
 import { nearest } from '../base/nearest.ts';
 
-/** Rows that are looked at before a field that none of them has may be called unknown. */
+/** Number of rows to search for a field before it is reported as unknown. */
 const lookAhead = 1000;
 
-/** All rows in a list. */
 export async function collectRows(rows: Rows): Promise<Row[]> {
   if (Array.isArray(rows)) return rows as Row[];
   const all: Row[] = [];
@@ -21,7 +20,7 @@ export function listFields(rows: Iterable<Row>): Set<string> {
   return fields;
 }
 
-/** The known field that a name means: itself, a field of a known field, or the heading of a table (`PUBLISHED-AT`). */
+/** The known field that a name refers to: itself, a nested field of a known field, or the heading of a table (`PUBLISHED-AT`). */
 export function findField(name: string, known: Iterable<string>): string | undefined {
   const fields = [...known];
   if (fields.includes(name)) return name;
@@ -30,7 +29,7 @@ export function findField(name: string, known: Iterable<string>): string | undef
   return fields.find((field) => titleOf(field) === titleOf(name));
 }
 
-/** Says which field does not exist, and which one was probably meant. */
+/** The error for an unknown field, with the most similar known one. */
 export function refuseField(option: string, name: string, known: Iterable<string>): UsageError {
   const fields = [...new Set(known)];
   const near = nearest(name, fields);
@@ -39,7 +38,7 @@ export function refuseField(option: string, name: string, known: Iterable<string
   return new UsageError(`${option}: no field "${name}"${meant}`, { hint: `fields: ${fields.join(', ')}${also}` });
 }
 
-/** Rows that were read already, then the rest; the source is closed when reading ends early. */
+/** Rows that were read ahead, then the rest; closes the source when reading ends early. */
 async function* continueRows(seen: readonly Row[], rest: AsyncIterator<Row> | Iterator<Row>): AsyncGenerator<Row> {
   try {
     yield* seen;
@@ -53,16 +52,16 @@ async function* continueRows(seen: readonly Row[], rest: AsyncIterator<Row> | It
   }
 }
 
-/** The fields that `--columns` names, and the rows, of which some had to be looked at. */
+/** The fields that `--columns` names, and the rows, some of which were read ahead. */
 export interface FoundFields {
   readonly keys: string[];
   readonly rows: Rows;
 }
 
 /**
- * Finds what `names` mean among the declared fields and those that rows have. Rows are read ahead only while a name is unknown.
- * Without any row, every name is taken on trust.
- * @throws {UsageError} when a name is none of them.
+ * Resolves `names` to declared fields and fields of the rows. Reads rows ahead only while a name is unknown. Without any row, all names are
+ * accepted.
+ * @throws {UsageError} when a name is not a field.
  */
 export async function findFields(names: readonly string[], declared: readonly string[], rows: Rows): Promise<FoundFields> {
   const known = new Set(declared);
@@ -91,7 +90,7 @@ function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff;
 }
 
-/** Order by code point. JavaScript's own order is by UTF-16 unit, which puts U+10000 and above before U+E000. */
+/** Compares by code point. JavaScript's own order is by UTF-16 unit, which puts U+10000 and above before U+E000. */
 function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index++) {
@@ -137,8 +136,8 @@ function compareRows(a: Row, b: Row, keys: readonly SortKey[]): number {
 }
 
 /**
- * Rows in the order of `--sort`: numbers by value and before text, text by code point, rows without the field last either way.
- * Equal rows keep their order.
+ * Sorts rows for `--sort`: numbers by value and before text, text by code point, rows without the field last in either direction. The sort
+ * is stable.
  * @throws {UsageError} for a field that is neither declared nor in any row.
  */
 export async function sortRows(rows: Rows, sort: readonly string[], declared: readonly string[]): Promise<Row[]> {

@@ -1,18 +1,17 @@
 import type { OutputStream, World } from '../base/world.ts';
 import { escapeControl } from './escape.ts';
 
-/** When no spinner is wanted. */
+/** Conditions that disable or style the spinner. */
 export interface SpinnerOptions {
   readonly quiet?: boolean;
-  /** For `TERM`. */
+  /** Environment with `TERM`. */
   readonly env?: World['env'];
   readonly colour?: boolean;
 }
 
-/** Work that is done sooner than this, in milliseconds, shows nothing and loads nothing. */
+/** Milliseconds before the spinner is shown; shorter work does not load ora. */
 const patience = 200;
 
-/** A spinner that began, and how it ends. */
 interface Spinner {
   text: string;
   stop: () => unknown;
@@ -20,18 +19,18 @@ interface Spinner {
 
 async function startSpinner(err: OutputStream, text: string, colour: boolean): Promise<Spinner> {
   const { default: ora } = await import('ora');
-  // Discarding stdin would put the terminal into raw mode, where Ctrl-C is no signal.
+  // Discarding stdin would put the terminal into raw mode, where Ctrl-C sends no signal.
   return ora({ text, stream: err.stream, isEnabled: true, discardStdin: false, color: colour ? 'cyan' : false }).start();
 }
 
-/** A terminal that does not tell its width: erasing a text there would mean to move up over endlessly many lines. */
+/** True for a terminal that reports a width of 0: to erase text, ora would move up over infinitely many lines. */
 function hasNoWidth({ stream }: OutputStream): boolean {
   return 'columns' in stream && stream.columns === 0;
 }
 
 /**
- * Does work behind a spinner on stderr, whose text the work can change. Without a terminal, with `quiet`, on dumb terminals and on
- * those without a width there is no spinner. Returns or throws what the work does; the spinner's line is erased and the cursor is back either way.
+ * Shows a spinner on stderr while work runs; `update` changes its text. No spinner without a terminal, with `quiet`, on dumb terminals and
+ * on terminals without a width. Returns or throws what the work does; in both cases the line is erased and the cursor restored.
  */
 export async function withSpinner<T>(
   err: OutputStream,

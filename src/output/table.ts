@@ -6,23 +6,24 @@ import type { Column, Row, Rows } from './kinds.ts';
 import { measure, truncate } from './width.ts';
 import type { Writer } from './writer.ts';
 
-/** What a table looks like. */
 export interface TableStyle extends CellStyle {
   readonly header: boolean;
-  /** Columns of the terminal; undefined where nothing is truncated. */
+  /** Width of the terminal in columns; undefined to disable truncation. */
   readonly columns: number | undefined;
   /** Key of the column that is never truncated. */
   readonly id: string;
   readonly paint: Paint;
 }
 
-/** Rows that decide about the widths. The rest is written as it arrives, so that memory stays flat; a wider cell moves its line only. */
+/**
+ * Rows that determine the widths. Later rows are written as they arrive, so that memory is bounded; a wider cell shifts only its own line.
+ */
 const widthRows = 10_000;
 const gap = '  ';
-/** A truncated column keeps this much. */
+/** Smallest width of a truncated column. */
 const leastWidth = 6;
 
-/** A column with what the rows so far say about it. */
+/** A column with its width and alignment. */
 interface Layout {
   readonly column: Column;
   readonly title: string;
@@ -30,25 +31,25 @@ interface Layout {
   right: boolean;
 }
 
-/** What a cell shows, and the columns that it takes. */
+/** The text of a cell, and its width in terminal columns. */
 interface Cell {
   readonly text: string;
   readonly width: number;
 }
 
-/** Text that is plain is as wide as it is long. */
+/** Escapes a cell. The width of printable ASCII is its length. */
 function makeCell(raw: string): Cell {
   if (isPlain(raw)) return { text: raw, width: raw.length };
   const text = escapeControl(raw);
   return { text, width: measure(text) };
 }
 
-/** The width of the same cell, without making it. */
+/** The width of a cell, without creating it. */
 function measureRaw(raw: string): number {
   return isPlain(raw) ? raw.length : makeCell(raw).width;
 }
 
-/** A column as wide as its widest cell. Cells of numbers are recognised by the values when the column does not say. */
+/** Makes a column as wide as its widest cell. Without a declared kind, columns that contain only numbers are right-aligned. */
 function layOut(column: Column, rows: readonly Row[], style: TableStyle): Layout {
   const { key, as } = column;
   const title = column.title ?? titleOf(key);
@@ -59,19 +60,19 @@ function layOut(column: Column, rows: readonly Row[], style: TableStyle): Layout
     else if (value !== undefined) others += 1;
     return writeRaw(value, as, style);
   });
-  // Nearly every column is plain, and a look at all of it takes less than one at each cell.
+  // Most columns are printable ASCII, and testing the whole column is faster than testing each cell.
   const measureText = isPlain(texts.join('')) ? (text: string) => text.length : measureRaw;
   const width = texts.reduce((widest, text) => Math.max(widest, measureText(text)), style.header ? measureRaw(title) : 0);
   return { column, title, width, right: as === undefined ? numbers > 0 && others === 0 : as === 'number' || as === 'size' };
 }
 
-/** Columns that people type next: cut after all others. */
+/** Columns with values that users type in the next command: truncated after all others. */
 const names = new Set(['name', 'login', 'path', 'file', 'line']);
 
 /**
- * Narrows columns of free text until the table fits: the last ones first, names last. A table that cannot fit is left as wide as it is,
- * because cells that are cut in lines that wrap say less than whole ones.
- * @returns whether it fits
+ * Narrows columns of free text until the table fits: the last ones first, names last. A table that cannot fit keeps its full width, because
+ * truncated cells in lines that wrap are less readable than whole ones.
+ * @returns true if the table fits
  */
 function fitLayouts(layouts: readonly Layout[], id: string, available: number): boolean {
   const flexible = layouts.filter(({ column, right }) => column.key !== id && !right && column.as !== 'time' && column.as !== 'yes');
@@ -91,21 +92,21 @@ function fitLayouts(layouts: readonly Layout[], id: string, available: number): 
   return true;
 }
 
-/** Most gaps are short: these are made once. */
+/** Most gaps are short, so these strings are created once. */
 const shortBlanks = Array.from({ length: 100 }, (_, count) => ' '.repeat(count));
 
 function blanks(count: number): string {
   return count <= 0 ? '' : (shortBlanks[count] ?? ' '.repeat(count));
 }
 
-/** Whether a line is wider than the terminal unless its cells are cut; one of a later row that has room is not cut. */
+/** True if a line exceeds the terminal unless its cells are truncated; cells of later rows are not truncated if their line has room. */
 function isTooWide(cells: readonly Cell[], layouts: readonly Layout[], columns: number): boolean {
   let width = gap.length * (layouts.length - 1);
   for (let index = 0; index < layouts.length; index += 1) width += Math.max(layouts[index]?.width ?? 0, cells[index]?.width ?? 0);
   return width > columns;
 }
 
-/** Cells in their columns, without spaces at the end. */
+/** Joins cells to a line without trailing spaces. */
 function joinCells(cells: readonly Cell[], layouts: readonly Layout[], columns: number | undefined): string {
   const cuts = columns !== undefined && isTooWide(cells, layouts, columns);
   let line = '';
@@ -123,8 +124,8 @@ function joinCells(cells: readonly Cell[], layouts: readonly Layout[], columns: 
 }
 
 /**
- * The line of a row whose cells are plain and need not be cut; undefined for any other. Nearly every row is such a one, and a look at the
- * whole line takes less than one at each cell.
+ * The line of a row whose cells are printable ASCII and fit; undefined for other rows. Most rows are like this, and testing the whole line
+ * is faster than testing each cell.
  */
 function joinPlain(row: Row, layouts: readonly Layout[], style: TableStyle): string | undefined {
   let line = '';
@@ -143,7 +144,6 @@ function joinPlain(row: Row, layouts: readonly Layout[], style: TableStyle): str
   return isPlain(line) ? line.trimEnd() : undefined;
 }
 
-/** The line of a row. */
 function joinRow(row: Row, layouts: readonly Layout[], style: TableStyle): string {
   const plain = joinPlain(row, layouts, style);
   if (plain !== undefined) return plain;
@@ -151,7 +151,7 @@ function joinRow(row: Row, layouts: readonly Layout[], style: TableStyle): strin
   return joinCells(cells, layouts, style.columns);
 }
 
-/** Writes the rows as a borderless table: an upper-case header, columns two spaces apart, numbers to the right, no trailing spaces. */
+/** Writes rows as a borderless table: header in upper case, columns two spaces apart, numbers right-aligned, no trailing spaces. */
 export async function writeTable(rows: Rows, columns: readonly Column[], given: TableStyle, writer: Writer): Promise<void> {
   let style = given;
   let early: Row[] | undefined = [];
@@ -170,7 +170,7 @@ export async function writeTable(rows: Rows, columns: readonly Column[], given: 
     }
   }
 
-  // One turn for each would take longer than its line.
+  // Iterating asynchronously takes longer for each row than writing it.
   if (Array.isArray(rows) && rows.length < widthRows) return await begin(rows as readonly Row[]);
   try {
     for await (const row of rows) {
@@ -185,7 +185,7 @@ export async function writeTable(rows: Rows, columns: readonly Column[], given: 
       early = undefined;
     }
   } catch (error) {
-    // Rows that came before a failure are shown; a header alone would look like an empty list.
+    // Shows the rows that arrived before a failure; a header alone would look like an empty list.
     if (early !== undefined && early.length > 0) await begin(early);
     throw error;
   }

@@ -1,14 +1,14 @@
-/** Sizes, durations, ages and rates: from numbers to words and back. */
+/** Formats and parses sizes, durations, ages and rates. */
 import { UsageError } from '../base/errors.ts';
 
 const sizeLetters = ['K', 'M', 'G', 'T', 'P', 'E'] as const;
 
-/** Bytes for people, in steps of 1024: `0 B`, `1.0 KiB`, `1.5 GiB`. */
+/** Formats bytes in steps of 1024: `0 B`, `1.0 KiB`, `1.5 GiB`. */
 export function formatSize(bytes: number): string {
   if (!Number.isFinite(bytes) || Math.abs(bytes) < 1024) return `${bytes} B`;
   let value = bytes;
   let step = -1;
-  // 1023.95 and more would be written 1024.0.
+  // 1023.95 and above would be rounded to 1024.0.
   while (Math.abs(value) >= 1023.95 && step < sizeLetters.length - 1) {
     value /= 1024;
     step++;
@@ -16,13 +16,13 @@ export function formatSize(bytes: number): string {
   return `${value.toFixed(1)} ${sizeLetters[step]}iB`;
 }
 
-/** Bytes per second for people: `1.5 MiB/s`. */
+/** Formats bytes per second: `1.5 MiB/s`. */
 export function formatRate(bytesPerSecond: number): string {
   return `${formatSize(Math.round(bytesPerSecond))}/s`;
 }
 
 /**
- * Bytes from `512`, `100k`, `128M`, `1.5GiB`: steps of 1024; of 1000 with a `B` and no `i` (`100kB`), as GNU tools have it.
+ * Parses `512`, `100k`, `128M`, `1.5GiB` to bytes: units of 1024; units of 1000 with a `B` and no `i` (`100kB`), as in GNU tools.
  * @throws {UsageError} for anything else.
  */
 export function parseSize(text: string): number {
@@ -42,7 +42,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const durationUnits: Readonly<Record<string, number>> = { w: 7 * day, d: day, h: hour, m: minute, s: second, ms: 1 };
 
-/** Milliseconds for people: `250ms`, `1.5s`, `45s`, `1h30m`, `2d`. Whole seconds from 10 seconds on, milliseconds below. */
+/** Formats milliseconds: `250ms`, `1.5s`, `45s`, `1h30m`, `2d`. Rounds to whole seconds from 10 seconds on. */
 export function formatDuration(milliseconds: number): string {
   const sign = milliseconds < 0 ? '-' : '';
   const size = Math.abs(milliseconds);
@@ -62,11 +62,11 @@ export function formatDuration(milliseconds: number): string {
   return rest === 0 ? text : `${text}${rest / second}s`;
 }
 
-/** Characters that a duration can have: a text that is none is not looked through for long. */
+/** Most characters of a duration, which bounds the time to parse invalid text. */
 const longestDuration = 100;
 
 /**
- * Milliseconds from `250ms`, `45s`, `1h30m`, `2d`, `1w`; a bare number is seconds.
+ * Parses `250ms`, `45s`, `1h30m`, `2d`, `1w` to milliseconds; a bare number is seconds.
  * @throws {UsageError} for anything else.
  */
 export function parseDuration(text: string): number {
@@ -82,15 +82,15 @@ export function parseDuration(text: string): number {
   return Math.round(sum);
 }
 
-/** The longest time that a timer can be set to, milliseconds: what is longer would end at once. */
+/** The longest delay of a timer in milliseconds; with a longer one, it would fire immediately. */
 const longestTimer = 2 ** 31 - 1;
 
-/** A duration as a limit for a timer, milliseconds; 0 is none. @throws {UsageError} as {@link parseDuration} */
+/** Parses a duration as a limit for a timer, in milliseconds; 0 means no limit. @throws {UsageError} as {@link parseDuration} */
 export function parseLimit(text: string): number {
   return Math.min(parseDuration(text) || longestTimer, longestTimer);
 }
 
-/** Below this an age is in days: of things that are all a year old one sees which are newer. */
+/** Ages below this are shown in days: among entries that are all about a year old, years would not tell which are newer. */
 const longestInDays = 2 * 365 * day;
 
 const ageUnits = [
@@ -101,7 +101,7 @@ const ageUnits = [
   ['s', second],
 ] as const;
 
-/** How long ago a moment was, in one unit: `45s`, `3m`, `5h`, `3d`, `2y`; `in 3d` for one to come. Text that is no date stays as it is. */
+/** Formats the age of a time in one unit: `45s`, `3m`, `5h`, `3d`, `2y`; `in 3d` for the future. Text that is not a date is unchanged. */
 export function formatAge(iso: string, now: number): string {
   const moment = Date.parse(iso);
   if (Number.isNaN(moment)) return iso;

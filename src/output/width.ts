@@ -1,7 +1,7 @@
-/** How many columns of a terminal text takes. Text is expected to hold no control characters (`escapeControl`). */
+/** The width of text in terminal columns. Expects text without control characters (`escapeControl`). */
 
 const simple = /^[\u0020-\u007e\u00a0-\u00ac\u00ae-\u02ff\u0370-\u0482\u048a-\u0530\u2010-\u2027]*$/;
-/** What Unicode says of characters. Made when text is not simple: reading it takes a thirtieth of the time in which Node.js starts. */
+/** Unicode properties. Created for the first text that is not simple: compiling them takes about 1 ms. */
 interface Characters {
   readonly emoji: RegExp;
   readonly wide: RegExp;
@@ -12,12 +12,12 @@ interface Characters {
 function describeCharacters(): Characters {
   return {
     emoji: /^(?:\p{Emoji_Presentation}|\p{Regional_Indicator}{2}|\p{Emoji}\ufe0f|[\d#*]\ufe0f?\u20e3)/u,
-    // East Asian Width W and F (Unicode Standard Annex 11) beside the emoji.
+    // East Asian Width W and F (Unicode Standard Annex 11), in addition to emoji.
     wide: /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u33ff\u3400-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]/u,
-    // Drawn over the character before: marks, joiners, and the vowels and finals of decomposed Hangul.
+    // Characters that are drawn over the previous one: marks, joiners, and the vowels and finals of decomposed Hangul.
     zero: /[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff\ud7b0-\ud7ff]/u,
-    // What is drawn as one: a flag, a keycap, an emoji with all that is joined to it, or a character with its marks.
-    // Intl.Segmenter knows this too, but takes time that grows with the square of the text's length.
+    // Grapheme clusters: a flag, a keycap, an emoji with all characters joined to it, or a character with its marks.
+    // Intl.Segmenter provides them too, but takes time quadratic in the length of the text.
     drawn:
       /\p{Regional_Indicator}{2}|[\d#*]\ufe0f?\u20e3|\p{Extended_Pictographic}(?:[\p{M}\p{Cf}\p{Emoji_Modifier}]|(?<=\u200d)\p{Extended_Pictographic})*|.[\p{M}\p{Cf}\u1160-\u11ff\ud7b0-\ud7ff]*/gsu,
   };
@@ -49,14 +49,14 @@ export function measure(text: string): number {
   return width;
 }
 
-/** Text filled with spaces to a width, at its end or (`right`) at its beginning. */
+/** Pads text with spaces to a width, at its end or (`right`) at its beginning. */
 export function pad(text: string, width: number, right = false): string {
   const missing = width - measure(text);
   if (missing <= 0) return text;
   return right ? ' '.repeat(missing) + text : text + ' '.repeat(missing);
 }
 
-/** Text cut to a width, ending in `…` when something is missing. */
+/** Truncates text to a width, ending in `…`. */
 export function truncate(text: string, width: number): string {
   if (measure(text) <= width) return text;
   let head = '';
@@ -69,7 +69,7 @@ export function truncate(text: string, width: number): string {
   return `${head}…`;
 }
 
-/** A word in pieces that are not wider than a line; a character that is wider is a piece. */
+/** Splits a word into parts that fit on a line; a character that is wider than the line is a part of its own. */
 function breakWord(word: string, width: number): string[] {
   if (measure(word) <= width) return [word];
   const pieces: string[] = [];
@@ -88,7 +88,7 @@ function breakWord(word: string, width: number): string[] {
   return [...pieces, piece];
 }
 
-/** Text in lines of a width, broken between words; a word wider than a line is broken inside. Nothing but spaces at breaks is lost. */
+/** Wraps text between words, and inside words that are wider than a line. Drops only spaces at line breaks. */
 export function wrap(text: string, width: number): string[] {
   if (measure(text) <= width) return [text];
   const lines: string[] = [];

@@ -2,11 +2,11 @@ import type { Writable } from 'node:stream';
 import { ClosedPipe } from '../base/errors.ts';
 import type { OutputStream } from '../base/world.ts';
 
-/** Writes to a stream in large pieces and no faster than it takes them. */
+/** Writes to a stream in large chunks, with back-pressure. */
 export interface Writer {
-  /** @throws the stream's error, {@link ClosedPipe} when its reader is gone. */
+  /** @throws the stream's error, {@link ClosedPipe} when its reader has closed it. */
   readonly write: (text: string) => Promise<void> | undefined;
-  /** Writes bytes as they are, after all text before them. */
+  /** Writes bytes unchanged, after all earlier text. */
   readonly writeBytes: (bytes: Uint8Array) => Promise<void> | undefined;
   /** Waits until everything is written. @throws as `write`. */
   readonly close: () => Promise<void>;
@@ -18,26 +18,26 @@ function describeClosed(cause?: unknown): Error {
   return new ClosedPipe('the output is closed', { cause });
 }
 
-/** Whether the system says that the reader is gone. */
+/** True if the reader has closed the stream. */
 function isClosed(error: Error): boolean {
   return 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
 }
 
-/** A stream that is opened when something is sent, and no faster than it takes. */
+/** Opens a stream on the first `send`; handles its back-pressure and errors. */
 interface Outlet {
   readonly isOpen: () => boolean;
-  /** Pieces wait while this is a promise. */
+  /** A promise while the stream applies back-pressure. */
   readonly blocked: () => Promise<void> | undefined;
   /** @throws the stream's error */
   readonly check: () => void;
   readonly hasFailed: () => boolean;
   readonly send: (piece: string | Uint8Array) => Promise<void> | undefined;
-  /** Waits for what was sent. @throws as `check` */
+  /** Waits until all sent chunks are written. @throws as `check` */
   readonly settle: () => Promise<void>;
   readonly release: () => void;
 }
 
-/** @param onFree called when the stream takes more again */
+/** @param onFree called when the stream is ready for more */
 function createOutlet(out: Pick<OutputStream, 'stream'>, onFree: () => void): Outlet {
   let opened: Writable | undefined;
   let failure: Error | undefined;
@@ -97,7 +97,7 @@ function createOutlet(out: Pick<OutputStream, 'stream'>, onFree: () => void): Ou
     settle: async () => {
       await last;
       check();
-      // After a failure the listener stays: the stream may still emit the error, which would end the process.
+      // After a failure the listener stays: the stream may still emit the error, which would otherwise end the process.
       opened?.off('error', fail);
     },
     release: () => void opened?.off('close', failClosed).off('drain', unblock),
@@ -113,8 +113,8 @@ function writeEarly(write: NonNullable<OutputStream['writeEarly']>, text: string
 }
 
 /**
- * A writer to an output. Text is collected to pieces of 64 KiB, but waits at most until the program waits for something:
- * a record that has arrived is seen before the next one arrives. The stream is opened for what cannot be written without.
+ * A writer to an output. Collects text into chunks of 64 KiB, but flushes it in the next turn of the event loop: a record is visible before
+ * the next one arrives. The stream is opened only for data that cannot be written without it.
  */
 export function createWriter(out: Pick<OutputStream, 'stream' | 'writeEarly'>): Writer {
   let text = '';
@@ -179,7 +179,7 @@ export function createWriter(out: Pick<OutputStream, 'stream' | 'writeEarly'>): 
   };
 }
 
-/** Writes text of our own as it is; a newline is added when it ends without one. */
+/** Writes our own text unchanged; a newline is added if missing. */
 export async function writeText(text: string, writer: Writer): Promise<void> {
   if (text !== '') await writer.write(text.endsWith('\n') ? text : `${text}\n`);
 }

@@ -175,9 +175,8 @@ function evaluateCondition(condition: Condition, values: Values, budget: Budget)
 
 /**
  * Evaluates a rule for a request. Conditions are evaluated from left to right, and only as far as needed. The rule does not allow the
- * request
- * when a name that is needed is missing or its value does not fit the type, whatever the rest of the condition is, nor when the budget is
- * exhausted. Never throws.
+ * request when a name that is needed is missing or its value does not fit the type, whatever the rest of the condition is, nor when the
+ * budget is exhausted. Never throws.
  */
 export function evaluateRule(rule: Rule, request: RuleRequest, budget: Budget = createUnlimitedBudget()): RuleResult {
   const result = evaluateWithin(rule, request, budget);

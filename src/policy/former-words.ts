@@ -1,7 +1,6 @@
 /**
  * Action words of earlier policies that name no operation, with the operations that they granted. A word that names an operation grants
- * only
- * that operation (compute specification, section 2).
+ * only that operation (compute specification, section 2).
  */
 const formerWords: ReadonlyMap<string, readonly string[]> = new Map([
   ['managejob', ['addjobinputs', 'endjobinput', 'canceljob', 'getjobinput', 'getjoboutput', 'getjobfailures', 'getjoberrors']],

@@ -23,8 +23,7 @@ export function timeOf(moment: number): number {
 
 /**
  * Reads a day of the week: 1 (Monday) to 7 (Sunday), a name in any case or an unambiguous prefix of it, `t` for Tuesday, `s` for Saturday,
- * or
- * a date with its time.
+ * or a date with its time.
  */
 export function readDay(text: string): number | undefined {
   if (/^[1-7]$/.test(text)) return Number(text);

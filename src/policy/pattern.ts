@@ -1,8 +1,7 @@
 /**
  * Regular expressions of rules, matched without backtracking: the time is proportional to the length of the text times the size of the
  * pattern, whatever the pattern is. Anyone who may write a policy chooses the pattern, and the service runs it at each request. The syntax
- * is
- * JavaScript's without the features that need backtracking (back references, lookahead, lookbehind). JavaScript's RegExp tests single
+ * is JavaScript's without the features that need backtracking (back references, lookahead, lookbehind). JavaScript's RegExp tests single
  * characters and classes.
  */
 import { createUnlimitedBudget, isExhausted, type Budget } from './budget.ts';

@@ -24,8 +24,8 @@ export type Identifier = { kind: 'exact'; text: string } | { kind: 'fuzzy'; part
 export type Identifiers = { kind: 'all' } | { kind: 'list'; items: Identifier[] };
 
 /**
- * One comparison: `name[::type] operator value`. `values` holds the values as written, without quotation marks: one or more for `IN`,
- * the whole `/body/flags` for `LIKE`, else one. `type` is absent when the rule does not write it.
+ * One comparison: `name[::type] operator value`. `values` holds the values as written, without quotation marks: one or more for `IN`, the
+ * whole `/body/flags` for `LIKE`, else one. `type` is absent when the rule does not write it.
  */
 export interface Comparison {
   kind: 'comparison';

@@ -186,8 +186,7 @@ function* compareCaller(
 
 /**
  * Lists the actions that a change of an account grants to and revokes from its users and the accounts that are members of its roles.
- * Resources
- * that no longer exist afterwards are omitted.
+ * Resources that no longer exist afterwards are omitted.
  */
 export function* listEffects(
   forecasts: { before: Forecast; after: Forecast },

@@ -70,8 +70,7 @@ interface OrderOptions<E> {
 
 /**
  * Orders renamings so that each name is free when it is assigned: a renaming comes after the one that frees its name, and a detour breaks
- * each
- * cycle. @throws {UsageError} for a name that never becomes free
+ * each cycle. @throws {UsageError} for a name that never becomes free
  */
 export function orderRenamings<W extends Wanted, E extends Existing>(
   pairs: readonly Pair<W, E>[],

@@ -71,8 +71,7 @@ function listDeletions(parts: readonly Part[]): Change[] {
 
 /**
  * The changes that make an account match a document, in an order in which each step can be done. Parts and fields that the document does
- * not
- * mention are unchanged; with `prune`, entities that its parts do not mention are deleted.
+ * not mention are unchanged; with `prune`, entities that its parts do not mention are deleted.
  * @param tags current role tags by path; entries of the object storage without tags have an empty list
  * @throws {UsageError} for names and keys that contradict each other
  */

@@ -44,8 +44,7 @@ export async function readCurrent<T extends { id: string }>(
 
 /**
  * Asserts that the resource is still as it was when the change was computed: the API replaces whole lists, and changes by others must not
- * be
- * lost.
+ * be lost.
  * @throws {LocalError} when they differ
  */
 export function requireUnchanged(label: string, before: unknown, now: unknown): void {

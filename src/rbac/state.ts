@@ -83,8 +83,7 @@ function findImageId(images: readonly Image[], word: string): string {
 
 /**
  * Normalizes a path of role tags: keys by fingerprint, images and packages by id, users by login, roles and policies by name. Names that
- * the
- * account does not have stay unchanged.
+ * the account does not have stay unchanged.
  */
 export function normalisePath(path: string, { users, policies, roles, keys, images, packages }: State): string {
   const [collection, name, below, ...rest] = path.split('/');

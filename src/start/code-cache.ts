@@ -2,41 +2,41 @@ import { existsSync, readdirSync, readlinkSync, statSync, symlinkSync } from 'no
 import { isRunning, openPrivate, parentOf, readTwice, removeQuietly, writePrivate, writeTwice } from '../base/private-files.ts';
 
 /**
- * The file in which compiled code is kept from one run to the next.
+ * The file that keeps compiled code between runs.
  *
- * V8 believes what it is given and crashes on damaged code. Therefore the content is written twice (`writeTwice`), and a mark beside the file says
- * that a process starts with it: where that process has ended without removing its mark, the next start drops the file.
+ * V8 does not verify its input and crashes on damaged code. Therefore the content is written twice (`writeTwice`), and a marker beside the
+ * file says that a process is starting with it: if that process ended without removing the marker, the next start deletes the file.
  */
 
-/** The head of the file. */
+/** The header of the file. */
 interface Head {
-  /** Name, begin and length of what was compiled. */
+  /** Name, start and length of each compiled file. */
   readonly files: readonly [name: string, begin: number, length: number][];
-  /** Runs by what they loaded, as numbers: what they called is compiled too. */
+  /** Hashes of the sets of files that runs loaded; the code compiled by these runs is included. */
   readonly runs: readonly number[];
 }
 
-/** What earlier runs kept. */
+/** The compiled code of earlier runs. */
 export interface Kept {
   readonly names: readonly string[];
   readonly runs: readonly number[];
-  /** Undefined for what is not there, or damaged. */
+  /** Undefined if missing or damaged. */
   readonly read: (name: string) => Buffer | undefined;
 }
 
-/** Holds the length of the head, and nearly always the head. */
+/** Bytes of the first read: the length of the header, and nearly always all of the header. */
 const firstRead = 8192;
 
-/** Kinds of runs that are remembered; there are fewer than commands. */
+/** Number of sets of files that are remembered; higher than the number of sets in practice. */
 const mostRuns = 200;
 
-/** Milliseconds after which a process that ends without a word was ended by somebody else, not by damaged code. */
+/** Milliseconds after which a silent end of a process was not caused by damaged code. */
 const startTime = 1000;
 
-/** There is no file, or it is not to be used. */
+/** The file is missing or must not be used. */
 export const nothing: Kept = { names: [], runs: [], read: () => undefined };
 
-/** Opens what earlier runs kept; `nothing` when it is damaged, or others could have written it. */
+/** Opens the compiled code of earlier runs; `nothing` if it is damaged or others could have written it. */
 export function openKept(path: string): Kept {
   try {
     const { file, size } = openPrivate(path);
@@ -61,7 +61,7 @@ export function openKept(path: string): Kept {
   }
 }
 
-/** Whether the process that last marked its start has ended in the middle of it. In a container the next one may have the same number. */
+/** True if the process of the marker ended during its start. In a container, the next process may have the same id. */
 function hasCrashed(mark: string): boolean {
   try {
     const pid = Number(readlinkSync(mark));
@@ -72,9 +72,9 @@ function hasCrashed(mark: string): boolean {
 }
 
 /**
- * Marks that this process starts with what is kept in a file. The mark is a link to the number of the process, made in one step; one that another
- * process has made stands for both.
- * @returns false when an earlier start has crashed: what it used is removed
+ * Marks that this process starts with the code in a file. The marker is a symbolic link whose target is the process id, which is created
+ * atomically; processes that start concurrently share it.
+ * @returns false when an earlier start has crashed; the file is then deleted
  */
 export function markStart(path: string): boolean {
   const mark = `${path}.starting`;
@@ -87,12 +87,12 @@ export function markStart(path: string): boolean {
     return false;
   }
   process.once('exit', remove);
-  // A short command ends before this turn of the event loop: to make a timer takes as long as the mark.
+  // A short command ends before this turn of the event loop. Creating a timer immediately takes as long as creating the marker.
   setImmediate(() => void setTimeout(remove, startTime).unref());
   return true;
 }
 
-/** Milliseconds after which what was kept for another release or place goes: a place that is still in use writes its own anew. */
+/** Milliseconds until files of other versions and locations are deleted; an installation that is still in use compiles again. */
 const longestKept = 30 * 24 * 3_600_000;
 
 function removeOld(folder: string): void {
@@ -102,7 +102,7 @@ function removeOld(folder: string): void {
   }
 }
 
-/** Writes what was compiled, in the place of what was kept before. */
+/** Writes compiled code, replacing the file. */
 export function writeKept(path: string, kept: ReadonlyMap<string, Buffer>, runs: readonly number[]): void {
   let begin = 0;
   const files: Head['files'] = [...kept].map(([name, { length }]) => {
@@ -118,6 +118,6 @@ export function writeKept(path: string, kept: ReadonlyMap<string, Buffer>, runs:
     writePrivate(path, writeTwice(Buffer.concat([size, text, ...kept.values()])), { flush: false });
     if (isFirst) removeOld(parentOf(path));
   } catch {
-    // A disk that is full or read-only: the next run compiles again, and finds no more on it than this one did.
+    // The disk is full or read-only: the next run compiles again.
   }
 }

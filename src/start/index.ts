@@ -4,15 +4,16 @@ import { markStart, nothing, openKept, writeKept } from './code-cache.ts';
 import { build, findPlace, loadFromBundle } from './module-loader.ts';
 
 /**
- * Starts the program with code that an earlier run compiled: compiling takes a fifth of a short command's time. Newer releases of Node.js can do that
- * themselves (`module.enableCompileCache`), but take 9 ms more, and leave what they keep open to whom the umask lets in: whoever writes there runs
- * code as the user. What is kept here is of the files of one build in one place: V8 refuses what another release of Node.js made, but of a text it
- * looks at the length alone, and two versions would write theirs over each other's again and again.
+ * Starts the program with code that an earlier run compiled: compiling takes a fifth of the time of a short command. Newer versions of
+ * Node.js can cache compiled code themselves (`module.enableCompileCache`), but take 9 ms more, and the umask decides who may write to
+ * their files: anyone who can write there runs code as the user. Each file here belongs to one build in one location: V8 rejects code of
+ * another version of Node.js, but of the source it compares only the length, and two versions of the program would keep overwriting each
+ * other's file.
  *
  * `CLOUD_NO_CODE_CACHE=1` compiles everything and keeps nothing.
  */
 
-/** A number for a text. Two texts that have the same by accident lose time only. */
+/** A hash of a text. A collision only costs time. */
 function number(text: string): number {
   let sum = 0;
   for (let at = 0; at < text.length; at += 1) sum = (Math.imul(sum, 31) + text.charCodeAt(at)) >>> 0;
@@ -20,8 +21,8 @@ function number(text: string): number {
 }
 
 /**
- * Loads the files of this program with what earlier runs kept in a file, and keeps what this one compiles: files that none had loaded, and what a run
- * of a new kind has called in the others.
+ * Loads the files of this program with the code in `file`, and adds the code that this run compiles: files that no earlier run had loaded,
+ * and functions that a run with a new set of files has called.
  */
 function keepCompiled(file: string): void {
   const found = openKept(file);
@@ -37,16 +38,16 @@ function keepCompiled(file: string): void {
     }
     for (const [name, { script, known }] of loaded) {
       const code = script.createCachedData();
-      // After a while V8 lets go of what is not called any more.
+      // V8 discards the code of functions that have not been called for a while.
       if (code.length > known) all.set(name, code);
     }
     writeKept(file, all, [...kept.runs, run]);
   });
 }
 
-/** The cache of this program, as `config/paths.ts` has it, which would load more than it saves. */
+/** The cache folder of this program, as in `config/paths.ts`; importing that file would take longer than it saves. */
 function findCache({ XDG_CACHE_HOME: cache = '', HOME: home }: NodeJS.ProcessEnv): string {
-  // The variable is what is asked first: without it, as in a unit of systemd, this loads what knows users.
+  // Uses the environment variable if possible: `homedir()` loads more code, which is needed only without HOME, as in a unit of systemd.
   return `${cache.startsWith('/') ? cache : `${home ?? homedir()}/.cache`}/cloud`;
 }
 

@@ -3,16 +3,17 @@ import { Script } from 'node:vm';
 import type { Kept } from './code-cache.ts';
 
 /**
- * Loads the files of the program from the one file that holds them, with compiled code where there is some.
+ * Loads the files of the program from the bundle, with compiled code if available.
  *
- * What it expects of Node.js: `module.constructor` makes modules, `module.require` and `require.cache` may be used as by its own loader, and
- * `vm.Script` takes compiled code and refuses that of another release.
+ * Requirements on Node.js: `module.constructor` creates modules, `module.require` and `require.cache` can be used as its own loader uses
+ * them, and
+ * `vm.Script` accepts compiled code and rejects that of another version.
  */
 
-/** A file of this program as it was loaded. */
+/** A loaded file of this program. */
 export interface Loaded {
   readonly script: Script;
-  /** Bytes of what earlier runs had compiled of it; 0 for nothing. */
+  /** Bytes of compiled code from earlier runs; 0 for none. */
   readonly known: number;
 }
 
@@ -20,16 +21,16 @@ export interface Loaded {
 export const program = __dirname;
 
 /**
- * The file that holds all others of this program, and where each begins in it and how long it is; the build puts both in. A command asks for a few of
- * them: to make an object of all takes longer than to look for those.
+ * Name of the bundle, and the offset and length of each file in it; the build sets this text. A command needs only a few files: parsing the
+ * list takes longer than searching for these.
  */
 const bundle = 'CLOUD_BUNDLE';
 const bundleFile = bundle.slice(0, bundle.indexOf('|'));
 
-/** What is another text for each build of the program, and for each place that one is at. */
+/** Path of the bundle, which differs for each build and each location of the program. */
 export const build = `${program}/${bundleFile}`;
 
-/** Where a file of this program lies in the bundle; undefined when it is not there. */
+/** The place of a file in the bundle; undefined if the bundle does not contain it. */
 export function findPlace(name: string): { begin: number; length: number } | undefined {
   const at = bundle.indexOf(`|${name} `);
   if (at === -1) return undefined;
@@ -39,10 +40,7 @@ export function findPlace(name: string): { begin: number; length: number } | und
 
 const stderr = 2;
 
-/**
- * Opens the file that holds the program. It stays open, so that a command that runs has all of its code to its end, also when
- * another release has taken its place meanwhile.
- */
+/** Opens the bundle. It stays open, so that a running command can load all its code even after an upgrade has replaced the file. */
 function openBundle(): number {
   try {
     return openSync(build, 'r');
@@ -52,7 +50,7 @@ function openBundle(): number {
   }
 }
 
-/** A file of this program, as a function that is given what a module needs. */
+/** The source of a file, a function expression whose parameters are those of a CommonJS module. */
 function readCode(opened: number, name: string): string {
   const place = findPlace(name);
   const bytes = Buffer.allocUnsafeSlow(place?.length ?? 0);
@@ -61,13 +59,13 @@ function readCode(opened: number, name: string): string {
   return bytes.toString('latin1');
 }
 
-/** What makes a module, from one: the module of Node.js that has it would have to be loaded. */
+/** The class of modules, from an instance: importing it would load `node:module`. */
 const Module = module.constructor as new (path: string, parent: NodeJS.Module) => NodeJS.Module;
 
-/** Loads what is no file of this program. */
+/** Loads modules that are not files of this program. */
 const loadOther = module.require.bind(module) as (id: string) => unknown;
 
-/** Loads the files of this program. Node.js itself would look for each, and for what belongs to it, at several places. */
+/** Creates the loader for files of this program. Node.js would look for each file and its package.json in several places. */
 function createLoader(kept: Kept, loaded: Map<string, Loaded>): (id: string, parent: NodeJS.Module) => unknown {
   const opened = openBundle();
   return function load(id, parent) {
@@ -83,13 +81,13 @@ function createLoader(kept: Kept, loaded: Map<string, Loaded>): (id: string, par
     loaded.set(name, { script, known: script.cachedDataRejected === true ? 0 : (cachedData?.length ?? 0) });
     const run = script.runInThisContext() as (...given: unknown[]) => unknown;
     run.call(made.exports, made.exports, (next: string) => load(next, made), made, path, program);
-    // What could not be loaded is loaded anew the next time, and not taken for an empty module.
+    // Set last: a file that failed to load is loaded again the next time, instead of being an empty module.
     require.cache[path] = made;
     return made.exports;
   };
 }
 
-/** Lets this module load the files of the program, with what earlier runs kept of them; what it loaded so far. */
+/** Makes `require` in this module load files from the bundle, with compiled code of earlier runs. @returns the files loaded so far */
 export function loadFromBundle(kept: Kept): ReadonlyMap<string, Loaded> {
   const loaded = new Map<string, Loaded>();
   const load = createLoader(kept, loaded);
