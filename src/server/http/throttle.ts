@@ -1,17 +1,17 @@
 import { ApiError } from '../../base/errors.ts';
 import { setNewest } from '../../base/newest.ts';
 
-/** Maximum number of callers whose rate is remembered: the one without requests for longest is forgotten, and starts anew. */
+/** Maximum number of buckets: the one that was not used for longest is forgotten, and its caller starts with a full one. */
 const mostBuckets = 10_000;
 
-/** Tokens that were taken from a bucket. */
+/** The result of taking tokens from a bucket. */
 export interface Taken {
   readonly granted: number;
-  /** In the bucket, after that. */
+  /** Tokens in the bucket afterwards. */
   readonly left: number;
 }
 
-/** Makes buckets that get `rate` tokens a second, and hold that many; up to `want` are taken. @param now milliseconds */
+/** Creates token buckets that get `rate` tokens per second and hold as many; up to `want` are taken. @param now milliseconds */
 export function createBuckets(now: () => number): (caller: string, rate: number, want: number) => Taken {
   const buckets = new Map<string, { left: number; at: number }>();
   return (caller, rate, want) => {

@@ -1,24 +1,24 @@
 import { ApiError } from '../../base/errors.ts';
 
-/** API versions of the compute service (specification, section 9), the newest last. */
+/** API versions of the compute service (specification, section 9), newest last. */
 export const apiVersions = ['7.0.0', '7.1.0', '7.2.0', '7.3.0', '8.0.0', '9.0.0'] as const;
 
-/** Whether roles have the form that version 9 replaced: names of members and policies. */
+/** True if roles have the form before version 9: names of members and policies. */
 export function hasOldRoles(version: string): boolean {
   return !version.startsWith('9.');
 }
 
-/** Whether images have the types that version 8 replaced. */
+/** True if images have the types before version 8. */
 export function hasOldImageTypes(version: string): boolean {
   return version.startsWith('7.');
 }
 
-/** Version of the code, shown in the `Server` header. */
+/** Version of the code, sent in the `Server` header. */
 export const codeVersion = '9.13.0';
 
 type Triple = readonly [number, number, number];
 
-/** What a request is answered in that names no version that is served. */
+/** Version of responses to requests that do not name a supported version. */
 export const newestVersion = '9.0.0';
 const comparator = /^(?<operator>~|\^|>=|<=|>|<|=)?\s*v?(?<version>\*|x|\d+(?:\.(?:\d+|x|\*)){0,2})$/iu;
 
@@ -33,7 +33,7 @@ function compareTriples(left: Triple, right: Triple): number {
   return left[0] - right[0] || left[1] - right[1] || left[2] - right[2];
 }
 
-/** The first version above all that a partly given version covers: `9` covers up to 10, `9.1` up to 9.2. */
+/** The first version above all versions that a partial version covers: `9` covers versions below 10, `9.1` those below 9.2. */
 function endOf([major, minor, patch]: Triple, precision: number): Triple {
   if (precision === 0) return [Infinity, 0, 0];
   if (precision === 1) return [major + 1, 0, 0];
@@ -63,7 +63,7 @@ function satisfies(version: Triple, text: string): boolean | undefined {
   }
 }
 
-/** Whether a version lies in one alternative of a range; undefined when the range is not one. */
+/** True if a version is in one alternative of a range; undefined if the range is invalid. */
 function lies(version: string, alternative: string): boolean | undefined {
   const { low } = parseTriple(version);
   const parts = alternative.replaceAll(/([~^<>=])\s+/gu, '$1').split(/\s+/u);
@@ -72,8 +72,8 @@ function lies(version: string, alternative: string): boolean | undefined {
 }
 
 /**
- * The newest served version in a range such as `~8`, `~9||~8`, `7.0.0`, `*` (specification, section 9).
- * @throws {ApiError} 449 when the range is missing, not a range, or holds no served version.
+ * The newest supported version in a range such as `~8`, `~9||~8`, `7.0.0`, `*` (specification, section 9).
+ * @throws {ApiError} 449 if the range is missing, invalid, or contains no supported version.
  */
 export function chooseVersion(range: string | undefined): string {
   if (range === undefined || range.trim() === '') {

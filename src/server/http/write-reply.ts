@@ -4,10 +4,10 @@ import type { Incoming } from './incoming.ts';
 import { writeReason } from './malformed.ts';
 import { discardBody } from './response.ts';
 
-/** Resolves when what was written has left this process, or nobody takes it. */
+/** Resolves when everything written has left this process, or the connection has closed. */
 export function flush({ socket }: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    // Some releases of Node.js hand it to the connection in the next turn.
+    // Some releases of Node.js pass the data to the socket in the next turn of the event loop.
     setImmediate(() => {
       if (socket === null || socket.destroyed) return resolve();
       socket.once('close', () => resolve());
@@ -16,7 +16,7 @@ export function flush({ socket }: ServerResponse): Promise<void> {
   });
 }
 
-/** Resolves when more can be written, or nobody will read it. */
+/** Resolves when more can be written, or the connection has closed. */
 function waitWritable(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -27,7 +27,7 @@ function waitWritable(response: ServerResponse): Promise<void> {
   });
 }
 
-/** Writes a body at the speed at which the client reads it; stops when the client is gone. */
+/** Writes a body at the speed at which the client reads it; stops when the client has disconnected. */
 async function writeBody(response: ServerResponse, body: Reply['body'], onBytes: (size: number) => void): Promise<void> {
   for await (const piece of body) {
     if (response.destroyed) return;
@@ -37,7 +37,7 @@ async function writeBody(response: ServerResponse, body: Reply['body'], onBytes:
   }
 }
 
-/** Writes a response, and ends the connection after it where nothing more can come on it. */
+/** Writes a response, and ends the connection after it if the connection cannot be used again. */
 export async function writeReply(
   response: ServerResponse,
   reply: Reply,
@@ -45,11 +45,11 @@ export async function writeReply(
   { isLast, onBytes }: { isLast: boolean; onBytes: (size: number) => void },
 ): Promise<void> {
   const early = isEarly();
-  // A body that turns out shorter than announced must break the connection, not look whole.
+  // A body that is shorter than its Content-Length must break the connection instead of looking complete.
   response.strictContentLength = true;
   const { 'content-length': length, ...headers } = reply.headers;
   response.statusMessage = writeReason(reply.status);
-  // As a number: Node.js before 20.19 compares it with what was written by identity.
+  // A number: Node.js before 20.19 compares this value by identity with the bytes written.
   response.writeHead(reply.status, {
     ...headers,
     ...(length !== undefined && { 'content-length': Number(length) }),
@@ -60,7 +60,7 @@ export async function writeReply(
   response.once('close', abandon);
   await writeBody(response, reply.body, onBytes);
   response.off('close', abandon);
-  // A client that waits for leave to send has nothing under way.
+  // A client that waits for `100 Continue` is not sending anything.
   if (early && !isWaiting()) await drain();
   response.end();
 }

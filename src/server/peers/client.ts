@@ -4,23 +4,23 @@ import { readAll, type ByteStream, type Reply } from '../../api/message.ts';
 import { ApiError } from '../../base/errors.ts';
 import { peerHeader, peerPath, secretFile, type PeerImage } from './peers.ts';
 
-/** Longest silence of another service, and longest time to connect to it, milliseconds. */
+/** Timeout in milliseconds for connecting to another service, and for its silence. */
 const idleTimeout = 15_000;
 
-/** Most bytes of a response that is not a file. */
+/** Maximum bytes of a response that is not a file. */
 const largestRecord = 1024 * 1024;
 
-/** Another local service of this machine, seen as a datacenter. */
+/** Another local service of this machine, which appears as a datacenter. */
 export interface Peer {
-  /** An image there and the login of its owner; undefined when there is none. */
+  /** Finds an image in the other service and the login of its owner; undefined if there is none. */
   findImage(id: string): Promise<PeerImage | undefined>;
   readFile(id: string): Promise<ByteStream>;
 }
 
-/** What a running service wrote about itself into its data directory. */
+/** The address that a running service has written to its data directory. */
 interface Address {
   url: string;
-  /** Certificate of its authority, PEM; undefined for plain HTTP. */
+  /** PEM certificate of its authority; undefined for plain HTTP. */
   ca: string | undefined;
   secret: string;
 }
@@ -31,7 +31,7 @@ async function readAddress(dir: string): Promise<Address> {
   return { url: computeUrl, ca, secret: await readFile(secretFile(dir), 'utf8') };
 }
 
-/** Sends one request over a connection of its own, which ends with the body of the response. */
+/** Sends one request over a connection of its own, which is closed at the end of the response body. */
 async function get({ url, ca, secret }: Address, path: string): Promise<Reply> {
   const { createSocketSender } = await import('../../http/sockets.ts');
   const { send, close } = createSocketSender({ connectTimeout: idleTimeout, idleTimeout, ca, insecure: false, connections: 1 });
@@ -51,7 +51,7 @@ async function get({ url, ca, secret }: Address, path: string): Promise<Reply> {
   }
 }
 
-/** The compute URL of the service that uses a data directory; undefined when none has yet. */
+/** The compute URL of the service that uses a data directory; undefined if no service has written one yet. */
 export async function readPeerUrl(dir: string): Promise<string | undefined> {
   return readAddress(dir).then(
     ({ url }) => url,
@@ -60,8 +60,8 @@ export async function readPeerUrl(dir: string): Promise<string | undefined> {
 }
 
 /**
- * Opens the local service that uses the data directory `dir`; where it listens is looked up at each request.
- * @throws {ApiError} from its functions: 503 `ServiceUnavailable` when it does not answer.
+ * Opens the local service that uses the data directory `dir`. Its address is read again for each request.
+ * @throws {ApiError} from the functions of the result: 503 `ServiceUnavailable` if the service does not respond.
  */
 export function openPeer(name: string, dir: string): Peer {
   const fail = (error: unknown): never => {

@@ -10,27 +10,27 @@ import type { ImageRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * How local services of one machine fetch images from each other, which the API has no endpoint for: below a path of its own, open to whoever
- * can read a file of the service's data directory, that is to its owner.
+ * Path under which local services of one machine fetch images from each other, for which the API has no endpoint. Access requires the
+ * secret in a file of the service's data directory, which only the owner of the directory can read.
  */
 export const peerPath = '/--peer/images/';
 
-/** Request header that carries the secret. */
+/** Request header with the secret. */
 export const peerHeader = 'peer-secret';
 
-/** An image as it is told to another service. */
+/** An image as it is sent to another service. */
 export interface PeerImage {
   image: ImageRow;
-  /** Of its owner; null for the operator. */
+  /** Login of its owner; null for the operator. */
   login: string | null;
 }
 
-/** The file that holds the secret of the service that uses a data directory. */
+/** The file with the secret of the service that uses a data directory. */
 export function secretFile(dir: string): string {
   return join(dir, 'peer.secret');
 }
 
-/** The secret of a data directory, made when missing. */
+/** Reads the secret of a data directory, and creates it if missing. */
 export async function prepareSecret(dir: string): Promise<string> {
   const file = secretFile(dir);
   try {
@@ -62,7 +62,7 @@ async function answerFile(store: Store, { content, files }: ImageRow): Promise<R
   return { status: 200, headers, body: await store.bytes.read(content, 0, file.size) };
 }
 
-/** What another service is answered from. */
+/** What requests of other services are served from. */
 export interface PeerOptions {
   readonly store: Store;
   readonly secret: string;
@@ -83,7 +83,7 @@ async function answerPeer({ store, secret, now }: PeerOptions, path: string, hea
   return answer(200, told);
 }
 
-/** The compute service that also gives its images to other local services that know the secret. */
+/** Wraps the compute service so that it also serves images to local services that know the secret. */
 export function servePeers(service: Service, options: PeerOptions): Service {
   return async (request, connection) => {
     const { method, target, headers } = request;

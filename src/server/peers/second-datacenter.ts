@@ -2,7 +2,7 @@ import { operator } from '../seed/operator.ts';
 import { emptyImage } from '../store/empty-image.ts';
 import type { ImageRow } from '../store/schema.ts';
 
-/** Name of the datacenter that is built in beside the service's own, to import images from. */
+/** Name of the second, built-in datacenter, from which images can be imported. */
 export function nameSecond(datacenter: string): string {
   return `${datacenter}-2`;
 }
@@ -18,7 +18,7 @@ const samples: readonly Sample[] = [
   [5, 'billing', '3.0.0', 4, 'active', '2025-06-07T12:00:00.000Z'],
 ];
 
-/** One of the operator, which nobody else can import. */
+/** An image of the operator, which nobody else can import. */
 const foreign: Sample = [6, 'base-64', '25.4.0', null, 'active', '2025-07-08T13:00:00.000Z'];
 
 function idOf(number: number): string {
@@ -42,7 +42,7 @@ function makeImage([number, name, version, origin, state, published]: Sample, ow
   };
 }
 
-/** Images of the second datacenter as an account sees them there: its own and the operator's. */
+/** Images of the second datacenter that an account sees there: its own and the operator's. */
 export function listSecondImages(account: string): ImageRow[] {
   return [...samples.map((sample) => makeImage(sample, account)), makeImage(foreign, operator)];
 }

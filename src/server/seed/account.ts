@@ -11,24 +11,24 @@ import { createRoots } from '../storage/entries.ts';
 import type { AccountRow, KeyRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
-/** What the first start makes an account of. */
+/** Describes the account that the first start creates. */
 export interface AccountSeed {
   readonly login: string;
-  /** In OpenSSH format; without it a key is made. */
+  /** In OpenSSH format; if absent, a key is generated. */
   readonly publicKey: string | undefined;
-  /** Where the private half of a key that is made goes, PEM. */
+  /** PEM file for the private half of a generated key. */
   readonly keyFile: string;
   readonly now: number;
-  /** UUID; a new one when absent. */
+  /** UUID; a new one if absent. */
   readonly id?: string;
-  /** `LOGIN@example.com` when absent. */
+  /** `LOGIN@example.com` if absent. */
   readonly email?: string | undefined;
 }
 
-/** Makes a key; its private half goes to a file. */
+/** Generates a key, and writes its private half to a file. @returns the public half in OpenSSH format */
 export async function makeKey(login: string, keyFile: string): Promise<string> {
   const { privateKey, publicKey } = await generateKeyPair(`${login}@local`);
-  // A new file under a random name, which then takes the place of whatever stands there: no link is followed.
+  // Written under a random name and then renamed over an existing file: no link is followed.
   writePrivate(keyFile, privateKey);
   return publicKey;
 }
@@ -62,9 +62,9 @@ function describeKey(account: AccountRow, line: string, now: number): Omit<Selec
 }
 
 /**
- * Makes an account with one key and its directories in the object storage.
- * @param also what belongs into the same transaction
- * @throws {UsageError} when the given key or login cannot be used.
+ * Creates an account with one key and its directories in the object storage.
+ * @param also further work in the same transaction
+ * @throws {UsageError} when the key or login cannot be used.
  */
 export async function seedAccount(
   store: Pick<Store, 'write'>,
@@ -85,7 +85,7 @@ export async function seedAccount(
   return account;
 }
 
-/** Registers a key of an account unless it has it already. @throws {UsageError} when the key cannot be used. */
+/** Registers a key of an account unless it is already registered. @throws {UsageError} when the key cannot be used. */
 export async function registerKey(store: Store, account: AccountRow, line: string, now: number): Promise<void> {
   const key = describeKey(account, line, now);
   await store.write(async (transaction) => {

@@ -7,19 +7,19 @@ import { seedAccount } from './account.ts';
 import type { LocalAccount } from './local-accounts.ts';
 import { seedSamples } from './samples.ts';
 
-/** What is there at the beginning. */
+/** The initial contents of a store. */
 interface Beginning {
   readonly account: LocalAccount;
   readonly accounts: readonly LocalAccount[];
-  /** Without samples. */
+  /** True for a store without samples. */
   readonly empty: boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /**
- * Puts what a first start makes into an empty directory, with the accounts of the store `before`: the same logins and ids, and of each
- * the key that clients sign with.
+ * Creates the state of a first start in an empty directory, with the accounts of the store `before`: the same logins and ids, and for each
+ * account the key with which clients sign.
  */
 export async function beginAnew(before: Store, folder: string, { account, accounts, empty, now }: Beginning): Promise<void> {
   const store = await openStore(folder);
@@ -30,7 +30,7 @@ export async function beginAnew(before: Store, folder: string, { account, accoun
       return await seedAccount(store, { login, id, publicKey: key?.key, keyFile, now: created });
     };
     const first = await seed(account, now);
-    // The first one is the oldest.
+    // The oldest account is the default one.
     for (const other of accounts) if (other.accountId !== account.accountId) await seed(other, now + 1);
     if (!empty) await seedSamples(store, first, now);
   } finally {

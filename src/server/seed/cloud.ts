@@ -11,7 +11,7 @@ const firstPublished = Date.UTC(2025, 0, 15, 9, 30);
 
 interface ImageSample extends Pick<ImageRow, 'id' | 'name' | 'version' | 'os' | 'type'> {
   description: string;
-  /** Bytes of its file. */
+  /** Size of its file in bytes. */
   size: number;
   state?: string;
   requirements?: object;
@@ -131,7 +131,7 @@ const imageSamples: readonly ImageSample[] = [
 
 function makeImage(sample: ImageSample, index: number): ImageRow {
   const { id, name, version, os, type, description, size, state = 'active', requirements = {}, tags = {} } = sample;
-  // Nobody downloads the file of a sample; its digest only has to look like one and stay the same.
+  // The file of a sample cannot be downloaded; its digest only has to be well-formed and stable.
   const sha1 = id.replaceAll('-', '').padEnd(40, '0');
   return {
     ...emptyImage,
@@ -151,7 +151,7 @@ function makeImage(sample: ImageSample, index: number): ImageRow {
   };
 }
 
-/** Name, memory in MiB, disk in MiB, virtual processors, group, brand. */
+/** Name, memory in MiB, disk in MiB, number of vCPUs, group, brand. */
 type PackageSample = readonly [id: string, name: string, memory: number, disk: number, vcpus: number, group: string, brand: string | null];
 
 const packageSamples: readonly PackageSample[] = [
@@ -192,14 +192,14 @@ const networks = [
   { id: '62253da7-2df6-4d34-9308-7428572f2323', name: 'internal' },
 ];
 
-/** Puts the sample images, packages and networks into a store that are not there. Their ids are the same in every store. */
+/** Adds missing sample images, packages and networks to a store. Their ids are the same in every store. */
 export async function seedCloud(transaction: Transaction<Schema>): Promise<void> {
   await transaction.insertInto('images').values(imageSamples.map(makeImage)).onConflict(skip).execute();
   await transaction.insertInto('packages').values(packageSamples.map(makePackage)).onConflict(skip).execute();
   await transaction.insertInto('networks').values(networks).onConflict(skip).execute();
 }
 
-/** Gives an account a few directories to look at. */
+/** Creates a few sample directories for an account. */
 export async function seedDirectories(transaction: Transaction<Schema>, login: string, now: number): Promise<void> {
   for (const path of ['stor/documents', 'stor/logs', 'public/www']) await ensureDirectory(transaction, placeOf(login, path), now);
 }

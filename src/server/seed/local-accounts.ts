@@ -9,26 +9,26 @@ import { seedSamples } from './samples.ts';
 import type { LocalStore } from '../store/open.ts';
 import type { AccountRow } from '../store/schema.ts';
 
-/** What decides about the accounts of the local service. */
+/** Options that determine the accounts of the local service. */
 export interface AccountOptions {
   readonly dataDir: string;
-  /** Login of the account that the first start makes. */
+  /** Login of the account that the first start creates. */
   readonly account?: string | undefined;
-  /** Logins of further accounts, each made with a key of its own unless it exists. */
+  /** Logins of further accounts, each created with its own key unless it exists. */
   readonly addAccounts?: readonly string[] | undefined;
-  /** A key to register for the first account, in OpenSSH format; without one the first start makes a key. */
+  /** A key to register for the first account, in OpenSSH format; without one, the first start generates a key. */
   readonly publicKey?: string | undefined;
-  /** No sample images, packages, networks and directories. */
+  /** True to omit sample images, packages, networks and directories. */
   readonly empty?: boolean;
 }
 
-/** An account of the local service, and what a client needs to sign as it. */
+/** An account of the local service, and what a client needs to sign as this account. */
 export interface LocalAccount {
   readonly account: string;
   readonly accountId: string;
   /** MD5 fingerprint of a key of the account. */
   readonly keyId: string;
-  /** Private half of that key, where the service made it. */
+  /** File with the private half of that key, if the service generated it. */
   readonly keyFile: string | undefined;
 }
 
@@ -38,7 +38,7 @@ function keyFileOf({ dataDir }: AccountOptions, login: string): string {
   return join(dataDir, 'keys', `${login}.pem`);
 }
 
-/** The public half of the key that the service made, as Base64 of its SubjectPublicKeyInfo; undefined where it made none. */
+/** The public half of the generated key, as Base64 of its SubjectPublicKeyInfo; undefined if there is no such key. */
 async function readOwnKey(file: string): Promise<string | undefined> {
   try {
     return createPublicKey(await readFile(file))
@@ -55,8 +55,8 @@ function isKey({ key }: Key, own: string): boolean {
 }
 
 /**
- * The key to sign with: the one that was given, else that whose private half is here, else the first. A key that was deleted never comes back:
- * where the account has that of the data directory no more, a new one takes its place.
+ * Chooses the key to sign with: the given one, otherwise the one whose private half is in the data directory, otherwise the first one. A
+ * deleted key is never restored: if the account no longer has the key of the data directory, a new key replaces it.
  */
 async function describeAccount(
   store: LocalStore,
@@ -84,7 +84,7 @@ async function describeAccount(
   return { ...described, keyId: readPublicKey(made).fingerprints.md5, keyFile };
 }
 
-/** The account with the login asked for, the oldest one when none was, made when it is not there. */
+/** Finds or creates the account with the requested login; without one, the oldest account. */
 export async function ensureAccount(store: LocalStore, options: AccountOptions, now: number): Promise<LocalAccount> {
   const oldest = await store.db.selectFrom('accounts').selectAll().orderBy('created').orderBy('login').executeTakeFirst();
   const login = options.account ?? oldest?.login ?? defaultAccount;
@@ -96,7 +96,7 @@ export async function ensureAccount(store: LocalStore, options: AccountOptions, 
   return describeAccount(store, options, account, publicKey, now);
 }
 
-/** The further accounts that were asked for, made when they are not there. */
+/** Finds or creates the requested further accounts. */
 export async function addAccounts(store: LocalStore, options: AccountOptions, now: number): Promise<LocalAccount[]> {
   const accounts: LocalAccount[] = [];
   for (const login of new Set(options.addAccounts)) {

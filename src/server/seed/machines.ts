@@ -8,8 +8,8 @@ type Sample = readonly [id: string, name: string, image: string, os: string, bra
 const base = '04f66d5e-0a32-4af3-a1f9-3bd80f95f0e1';
 
 /**
- * Sample instances, stopped and prepared, to make images of. From those whose name is `fails-CODE` no image can be made: the request, or
- * the making, ends in that error.
+ * Sample instances, stopped and prepared, from which images can be created. Instances named `fails-CODE` make the request or the creation
+ * of the image fail with that error.
  */
 const samples: readonly Sample[] = [
   ['6d1a3a4c-70e7-4b4e-a0a5-0d2d7d7c0001', 'web-1', base, 'smartos', 'joyent', 'g1-small', 1024, 25_600],
@@ -35,8 +35,8 @@ function makeMachine([id, name, image, os, brand, pkg, memory, disk]: Sample, ac
 }
 
 /**
- * Gives an account the sample instances that are not there, whose ids are the same in every store, and limits when it has none, which show
- * where the plug-in is on.
+ * Adds missing sample instances to an account, whose ids are the same in every store, and limits if it has none. The limits are visible if
+ * the plug-in for them is enabled.
  */
 export async function seedMachines(transaction: Transaction<Schema>, account: AccountRow, now: number): Promise<void> {
   const machines = samples.map((sample) => makeMachine(sample, account, now));

@@ -7,7 +7,7 @@ import { countRows } from '../store/count-rows.ts';
 import type { AccountRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
-/** Puts the samples into a store that are not there; what is there stays as it is. */
+/** Adds missing samples to a store; existing data stays unchanged. */
 export async function seedSamples(store: Store, account: AccountRow, now: number): Promise<void> {
   await store.write(async (transaction) => {
     await seedCloud(transaction);
@@ -25,8 +25,8 @@ async function countSamples({ db }: Store): Promise<Seeded> {
 }
 
 /**
- * Puts the samples into a store that are not there.
- * @param login whose instances, limits and directories they are: the oldest account when absent
+ * Adds missing samples to a store.
+ * @param login account that gets instances, limits and directories; the oldest account if absent
  * @throws {UsageError} when there is no such account
  */
 export async function seedStore(store: Store, login: string | undefined, now: number): Promise<Seeded> {

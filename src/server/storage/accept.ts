@@ -1,4 +1,4 @@
-/** Whether an Accept header takes a content type; one that is absent or cannot be read takes everything. */
+/** True if an Accept header accepts a content type; a missing or invalid header accepts everything. */
 export function accepts(header: string | undefined, contentType: string): boolean {
   const [type = ''] = contentType.toLowerCase().split(';');
   const ranges = (header ?? '')
@@ -8,7 +8,7 @@ export function accepts(header: string | undefined, contentType: string): boolea
     .filter(({ range }) => /^[^/\s]+\/[^/\s]+$/.test(range));
   if (ranges.length === 0) return true;
   const [group] = type.trim().split('/');
-  // The most specific range that fits decides: "text/html;q=0, */*" takes everything but text/html.
+  // The most specific matching range decides: "text/html;q=0, */*" accepts everything but text/html.
   const fitting = [type.trim(), `${group}/*`, '*/*'].map((wanted) => ranges.find(({ range }) => range === wanted));
   return (fitting.find((range) => range !== undefined)?.quality ?? 0) > 0;
 }

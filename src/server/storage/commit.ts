@@ -16,21 +16,21 @@ import { assertQuota, growthOf } from './quota.ts';
 import { refuseArgument, refuseConditions } from './upload-headers.ts';
 import { findUpload, partsDirectory, refuseState, removeParts } from './uploads.ts';
 
-/** Fewest bytes in a part other than the last: 5 MiB (section 8). */
+/** Minimum size in bytes of a part other than the last: 5 MiB (section 8). */
 const smallestPart = 5 * 1024 ** 2;
 
-/** Most parts of an upload. */
+/** Maximum number of parts of an upload. */
 const mostParts = 10_000;
 
-/** Rows in one insertion. */
+/** Rows per insert statement. */
 const batchSize = 500;
 
-/** Times that a commit begins anew because parts were replaced while it read them. */
+/** Maximum number of attempts if parts are replaced while a commit reads them. */
 const attempts = 3;
 
 type Part = Pick<EntryRow, 'name' | 'etag' | 'size' | 'content'> & { size: number; content: string };
 
-/** A commit that passed the checks. */
+/** A commit that has passed the checks. */
 interface Plan {
   upload: UploadRow;
   target: Place;
@@ -39,8 +39,8 @@ interface Plan {
 }
 
 /**
- * Makes the object of the parts. No bytes move: the object's content is the list of its parts. All checks come before
- * anything changes, and again in the transaction that changes it; the same commit again answers what the first one did.
+ * Creates the object from the parts. No bytes are moved: the object's content is the list of its parts. All checks are made before anything
+ * changes, and again in the transaction that makes the change. Repeating the same commit returns the result of the first one.
  */
 export const commitMultipartUpload: Handler<typeof storage.commitMultipartUpload> = async ({ prefix, id, parts: etags }, call) => {
   refuseConditions(call.headers);
@@ -63,7 +63,7 @@ export const commitMultipartUpload: Handler<typeof storage.commitMultipartUpload
   throw new ApiError(409, 'ConcurrentRequest', `parts of upload ${id} are being replaced: commit again when that is done`);
 };
 
-/** What `checkCommit` finds. Undefined when the upload is no more as it was looked up: another commit has taken its parts meanwhile. */
+/** Runs `checkCommit`. Undefined if the upload has changed since it was looked up: another commit has taken its parts in the meantime. */
 async function planCommit(upload: UploadRow, etags: readonly string[], call: Call): Promise<Plan | undefined> {
   try {
     return await checkCommit(call.store.db, upload, etags, call);
@@ -78,14 +78,15 @@ interface Commit {
   id: string;
   prefix: string;
   etags: readonly string[];
-  /** The parts that the MD5 is of. */
+  /** The parts whose MD5 is `md5`. */
   parts: readonly Part[];
   md5: string;
 }
 
 /**
- * Undefined when the parts are not those that were read. Nobody else changes the upload or its parts from the first query on, and the next
- * ones see what was changed before that: a serializable transaction would see the parts as they were when it began to wait.
+ * Returns undefined if the parts are not those whose MD5 was computed. From the first query on, nobody else changes the upload or its
+ * parts, and the following queries see everything that was changed before. A serializable transaction would see the parts as they were when
+ * it began to wait.
  */
 async function commit(
   transaction: Transaction<Schema>,
@@ -99,14 +100,14 @@ async function commit(
   const etag = randomUUID();
   const garbage = await putTarget(transaction, plan, { etag, md5, mtime: call.now() }, call);
   const unused = await removeParts(transaction, partsDirectory(call.account.login, id));
-  // The bytes were counted part by part.
+  // The bytes were counted when the parts were uploaded.
   await assertQuota(transaction, call, { bytes: 0, objects: growthOf(plan.found.entry, 0).objects });
   const outcome = { state: 'done', result: 'committed', parts: JSON.stringify(etags), etag, md5 } as const;
   await transaction.updateTable('uploads').set(outcome).where('id', '=', id).execute();
   return { upload: { ...upload, ...outcome }, garbage: [...garbage, ...unused] };
 }
 
-/** Whoever commits needs leave to put the object there. */
+/** Checks that the caller may create the object. */
 async function demandAccess({ target }: UploadRow, { account, requireAccess }: Call): Promise<void> {
   const place = placeOfAbsolute(target);
   if (place?.login !== account.login) throw new ApiError(403, 'AuthorizationFailed', `objectPath ${target} is of another account`);
@@ -116,7 +117,7 @@ async function demandAccess({ target }: UploadRow, { account, requireAccess }: C
   await requireAccess(storage.putObject, { account: account.login, path: parts.join('/') });
 }
 
-/** In the order of storage-decisions.md: target, parts given, state, each etag, sizes, declared length. */
+/** The order of checks follows storage-decisions.md: target, parts given, state, each etag, sizes, declared length. */
 async function checkCommit(db: Kysely<Schema>, upload: UploadRow, etags: readonly string[], { account }: Call): Promise<Plan> {
   const target = placeOfAbsolute(upload.target);
   if (!target) throw new Error(`upload ${upload.id} has the target ${upload.target}`);
@@ -164,7 +165,7 @@ function measureParts(parts: readonly Part[]): number {
 
 type Version = Pick<EntryRow, 'etag' | 'md5' | 'mtime'>;
 
-/** Puts the object in its place; says what it replaced. */
+/** Writes the entry of the object. @returns the contents that it replaced */
 async function putTarget(
   transaction: Transaction<Schema>,
   { upload, target, found, parts }: Plan,
@@ -185,7 +186,7 @@ async function putTarget(
   return releaseContents(transaction, [found.entry?.content]);
 }
 
-/** The content of the object: none for no parts, that of an only part, or the list of several. */
+/** The content of the object: null for no parts, the content of a single part, or the list of several. */
 async function putContent(transaction: Transaction<Schema>, { id }: UploadRow, parts: readonly Part[]): Promise<string | null> {
   if (parts.length < 2) return parts[0]?.content ?? null;
   const content = namePieces(id);
@@ -198,7 +199,7 @@ async function putContent(transaction: Transaction<Schema>, { id }: UploadRow, p
   return content;
 }
 
-/** Whether the upload has been committed with these parts. */
+/** True if the upload has already been committed with these parts. */
 function isRepeated({ result, parts }: UploadRow, etags: readonly string[]): boolean {
   return result === 'committed' && parts === JSON.stringify(etags);
 }

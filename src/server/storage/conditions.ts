@@ -9,14 +9,13 @@ export interface Conditions {
   ifUnmodifiedSince?: string | undefined;
 }
 
-/** Whether a request has conditions. */
 export function isConditional({ ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince }: Conditions): boolean {
   return [ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince].some((each) => each !== undefined);
 }
 
 type Verdict = 'go on' | 'not modified' | 'failed';
 
-/** Whether a read may go on or answers 304. @throws 412 `PreconditionFailed`. */
+/** Decides whether a read continues or responds 304. @throws 412 `PreconditionFailed`. */
 export function judgeRead(conditions: Conditions, entry: EntryRow): 'go on' | 'not modified' {
   const verdict = judge(conditions, entry);
   if (verdict === 'failed') throw failPrecondition();
@@ -24,8 +23,8 @@ export function judgeRead(conditions: Conditions, entry: EntryRow): 'go on' | 'n
 }
 
 /**
- * Judges the conditions of a write at a time in milliseconds since the epoch.
- * @throws 412 `PreconditionFailed`; 409 `ConcurrentRequest` for an empty `If-Match`, which means: only when nothing is there.
+ * Checks the conditions of a write. `now` is in milliseconds since the epoch.
+ * @throws 412 `PreconditionFailed`; 409 `ConcurrentRequest` for an empty `If-Match`, which requires that the object does not exist.
  */
 export function checkWrite(conditions: Conditions, entry: EntryRow | undefined, now: number): void {
   if (conditions.ifMatch?.trim() === '') {
@@ -33,12 +32,14 @@ export function checkWrite(conditions: Conditions, entry: EntryRow | undefined, 
     return;
   }
   if (judge(conditions, entry) !== 'go on') throw failPrecondition();
-  // The version can be replaced within the same second and have the same date: no date guards it (RFC 9110, 8.8.2.2).
+  // The version can be replaced within the same second and then has the same date: no date protects it (RFC 9110, 8.8.2.2).
   const isDated = conditions.ifMatch === undefined && readDate(conditions.ifUnmodifiedSince) !== undefined;
   if (entry && isDated && isOfPresentSecond(entry, now)) throw failPrecondition();
 }
 
-/** The order is If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since; an etag given makes the date of its kind moot. */
+/**
+ * The order is If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since; an etag condition overrides the matching date condition.
+ */
 function judge(conditions: Conditions, entry: EntryRow | undefined): Verdict {
   const { ifMatch, ifNoneMatch } = conditions;
   if (ifMatch !== undefined && !matchEtag(ifMatch, entry, 'strong')) return 'failed';
@@ -51,8 +52,8 @@ function judge(conditions: Conditions, entry: EntryRow | undefined): Verdict {
 }
 
 /**
- * True when the range of a request is of this version. `If-Range` has one strong etag or the date of the version, as it was sent; with
- * anything else the whole object is asked for (RFC 9110, 13.1.5).
+ * True if the range of a request applies to this version. `If-Range` contains one strong etag or the date of the version, exactly as it was
+ * sent; any other value requests the whole object (RFC 9110, 13.1.5).
  */
 export function fitsRange(ifRange: string | undefined, entry: EntryRow, now: number): boolean {
   if (ifRange === undefined) return true;
@@ -62,8 +63,8 @@ export function fitsRange(ifRange: string | undefined, entry: EntryRow, now: num
 }
 
 /**
- * Etags are compared as they stand; quotes are dropped. A weak comparison also drops the mark of a weak etag, a strong one never matches
- * such an etag (RFC 9110, 8.8.3.2).
+ * Compares etags without their quotes. A weak comparison also ignores the prefix of a weak etag; a strong one never matches a weak etag
+ * (RFC 9110, 8.8.3.2).
  */
 function matchEtag(list: string, entry: EntryRow | undefined, comparison: 'strong' | 'weak'): boolean {
   if (!entry) return false;
@@ -72,18 +73,18 @@ function matchEtag(list: string, entry: EntryRow | undefined, comparison: 'stron
   return wanted.some((etag) => etag === '*' || (entry.etag !== null && etag === entry.etag));
 }
 
-/** True while a further write could leave the date of the version as it is. */
+/** True while another write could still get the same date as this version. */
 function isOfPresentSecond(entry: EntryRow, now: number): boolean {
   return readSeconds(entry) >= Math.floor(now / 1000);
 }
 
-/** Seconds since the epoch; a date that cannot be read is no condition. */
+/** Seconds since the epoch; undefined for an invalid date, which is ignored. */
 function readDate(text: string | undefined): number | undefined {
   const milliseconds = text === undefined ? NaN : Date.parse(text);
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }
 
-/** `Last-Modified` has no fractions, so neither has what it is compared with. */
+/** Modification time in whole seconds: `Last-Modified` has no fractions. */
 function readSeconds(entry: EntryRow): number {
   return Math.floor(entry.mtime / 1000);
 }

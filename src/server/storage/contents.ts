@@ -19,34 +19,34 @@ import { hold, whenReleased } from './readers.ts';
 import { touchContents } from './shared-contents.ts';
 
 /**
- * The content of an object is one file of the byte store, or, after a multipart upload, the files of its parts one after
- * the other: a commit moves no bytes, however large the object is.
+ * The content of an object is one file of the byte store or, after a multipart upload, the files of its parts in order: a commit moves no
+ * bytes, however large the object is.
  */
 
 /** Contents looked up in one query. */
 const batchSize = 500;
 
-/** Files whose removal a request waits for. */
+/** Maximum number of files whose removal a request waits for. */
 const fewFiles = 64;
 
-/** A content that nothing refers to any more, and its files. */
+/** A content that is no longer referenced, and its files. */
 export interface Garbage {
   content: string;
   bytes: readonly string[];
 }
 
-/** The `content` of the object that an upload makes of several parts. */
+/** The `content` of an object that an upload with several parts creates. */
 export function namePieces(uploadId: string): string {
   return `pieces/${uploadId}`;
 }
 
-/** Bytes up to which a body of known length is held in memory, to be written in one step. */
+/** Maximum size in bytes of a body of known length that is read into memory and written in one step. */
 const smallBody = 16 * 1024;
 
-/** Lengths from which on the free space is asked for: below, the answer costs more than it saves. */
+/** Minimum length in bytes for which the free space is checked: for less, the check costs more than it saves. */
 const askedFrom = 1024 * 1024;
 
-/** @throws {ApiError} 507 `NotEnoughSpace` for a body of a known length that the disk has no room for, before any of it is read. */
+/** @throws {ApiError} 507 `NotEnoughSpace` for a body that is longer than the free space, before any of it is read. */
 async function assertSpace(store: Store, length: number): Promise<void> {
   if (length < askedFrom || length === Infinity) return;
   const free = await store.bytes.measureFree();
@@ -55,9 +55,10 @@ async function assertSpace(store: Store, length: number): Promise<void> {
 }
 
 /**
- * Stores a body of at most `limit` bytes. Where `now` is given, one of a few bytes is left to the transaction that writes its entry.
- * @param length as the request declares it
- * @throws 413 `MaxContentLengthExceeded`, or what the disk fails of; nothing is kept of either, nor of a body that is cut short.
+ * Stores a body of at most `limit` bytes. If `now` is given, a body of a few bytes is stored later, by the transaction that writes its
+ * entry.
+ * @param length as declared by the request
+ * @throws 413 `MaxContentLengthExceeded`, or the error of the disk. Nothing is kept then, nor of a body that is cut short.
  */
 export async function storeBody(
   store: Store,
@@ -71,13 +72,13 @@ export async function storeBody(
   return (now === undefined ? undefined : keepInRow(store.db, bytes, now)) ?? store.bytes.write(bytes);
 }
 
-/** Contents of this size are read in one call. */
+/** Maximum size in bytes of contents that are read in one call. */
 const smallContent = 64 * 1024;
 
 /**
- * The bytes of a content from `start` up to `end`, safe from whatever happens to the objects that have it until the stream
- * is read to its end, left or failed. Undefined when no object has the content any more: it was replaced a moment ago.
- * @param isThere whether an object has the content
+ * Opens the bytes of a content from `start` up to `end`. They stay readable, whatever happens to the objects with this content, until the
+ * stream has been read to its end, returned or failed. Undefined if no object has the content any more: it has just been replaced.
+ * @param isThere checks whether an object has the content
  */
 export async function openContent(
   store: Store,
@@ -89,16 +90,16 @@ export async function openContent(
   if (inline !== undefined) return streamOf(inline.subarray(start, end));
   if (isRow(content)) {
     const bytes = await readRow(store.db, content);
-    // Asked last: a row goes with the last entry that has it.
+    // Checked last: the row is removed together with the last entry that has it.
     if (bytes === undefined && (await isThere())) throw new Error(`the content ${content} is missing`);
     return bytes && streamOf(bytes.subarray(start, end));
   }
   const release = hold(store, content);
   try {
     const pieces = await findPieces(store.db, content, start, end);
-    // Asked last: while this row is there no removal has begun, and none that begins later passes the hold.
+    // Checked last: while this entry exists no removal has begun, and any later removal waits for the hold.
     if (await isThere()) {
-      // Elsewhere than here a content is removed only by others.
+      // In a shared byte store (`beginReading`), a content is removed only by other processes.
       if (store.beginReading || end - start > smallContent || isPieces(content) || isCompressed(content))
         return releaseAfter(await openPieces(store, pieces, start, end), release);
       const bytes = await store.bytes.read(content, start, end);
@@ -113,7 +114,7 @@ export async function openContent(
   return undefined;
 }
 
-/** Does work with a content, which is not removed meanwhile. Undefined when no object has it any more. */
+/** Calls `work` while the content is protected from removal. Undefined if no object has the content any more. */
 export async function useContent<T>(store: Store, content: string, work: () => Promise<T>): Promise<T | undefined> {
   const release = hold(store, content);
   try {
@@ -123,20 +124,20 @@ export async function useContent<T>(store: Store, content: string, work: () => P
   }
 }
 
-/** An entry whose content, as it was when it was looked up, can be read until it is released. */
+/** An entry whose content, as it was at lookup, stays readable until released. */
 export interface Held {
   readonly entry: EntryRow;
-  /** All bytes of the content. */
+  /** Yields the whole content. */
   read(): AsyncGenerator<Uint8Array>;
   release(): void;
 }
 
-/** Looks up what is at a place and holds its content, however often it is replaced meanwhile. Undefined when nothing is there. */
+/** Looks up an entry and holds its content, however often the entry is replaced meanwhile. Undefined if there is no entry. */
 export async function holdEntry(store: Store, place: Pick<EntryRow, 'parent' | 'name'>): Promise<Held | undefined> {
   for (;;) {
     const held = await tryHold(store, place);
     const content = held?.entry.content ?? null;
-    // Where writes do not wait for each other, another may have replaced the content before it was held, and removed its bytes.
+    // Where writes run concurrently, another write may have replaced the content before it was held, and removed its bytes.
     if (content === null || !isPostgres(store.db) || (await hasEntry(store.db, content))) return held;
     held?.release();
   }
@@ -145,9 +146,9 @@ export async function holdEntry(store: Store, place: Pick<EntryRow, 'parent' | '
 async function tryHold(store: Store, place: Pick<EntryRow, 'parent' | 'name'>): Promise<Held | undefined> {
   let release = (): void => undefined;
   try {
-    // In the order of the writes: one that replaces the content comes later, and finds the hold when it removes the bytes.
+    // Runs as a write: one that replaces the content comes later, and finds the hold when it removes the bytes.
     return await store.write(async (transaction) => {
-      // Of an attempt that is run again.
+      // The hold of a previous attempt of this transaction.
       release();
       const entry = await findEntry(transaction, place);
       if (!entry) return undefined;
@@ -168,8 +169,8 @@ async function tryHold(store: Store, place: Pick<EntryRow, 'parent' | 'name'>): 
 }
 
 /**
- * Tells what can be removed once `transaction` is committed, when entries that had these contents are gone or have others. Where several
- * processes share the contents that is nothing: it is noted for the collector, which knows of the readers of all.
+ * Lists what can be removed once `transaction` is committed, after the entries that had these contents were deleted or changed. If several
+ * processes share the contents, the result is empty: the contents are noted for the collector, which knows the readers of all processes.
  */
 export async function releaseContents(
   transaction: Transaction<Schema>,
@@ -195,7 +196,7 @@ export async function releaseContents(
   return [];
 }
 
-/** The files of a content that nothing refers to; its rows are removed. */
+/** The files of an unreferenced content; its rows are removed. */
 async function releasePieces(transaction: Transaction<Schema>, content: string): Promise<string[]> {
   if (!isPieces(content)) return [content];
   const pieces = await transaction.deleteFrom('pieces').where('content', '=', content).returning('bytes').execute();
@@ -203,8 +204,8 @@ async function releasePieces(transaction: Transaction<Schema>, content: string):
 }
 
 /**
- * Removes the files of contents that nothing refers to; of those being read, after the last reader. Nobody waits for the files of an
- * upload, of which there can be 10,000: what a crash leaves of them is collected at the next start.
+ * Removes the files of unreferenced contents; if a content is being read, after its last reader. The caller does not wait for the files of
+ * an upload, of which there can be 10,000: files left behind by a crash are collected at the next start.
  */
 export async function removeGarbage(store: Store, garbage: readonly Garbage[]): Promise<void> {
   const removing = removeFiles(store, garbage);
@@ -213,17 +214,17 @@ export async function removeGarbage(store: Store, garbage: readonly Garbage[]): 
 
 async function removeFiles(store: Store, garbage: readonly Garbage[]): Promise<void> {
   for (const { content, bytes } of garbage) {
-    // A part of an upload is read by its own name, before the commit makes it a piece.
+    // Until the commit makes it a piece, a part of an upload is read by its own id.
     for (const id of bytes) await whenReleased(store, [content, id], () => removeBytes(store, id));
   }
 }
 
-/** Removes contents that were stored and are not used after all. What cannot be removed now is left to collectors. */
+/** Removes contents that were stored but will not be used. Contents that cannot be removed now are left to collectors. */
 export async function discardContents(store: Store, ids: Iterable<string>): Promise<void> {
   for (const id of ids) await removeBytes(store, id);
 }
 
-// One row for each id is enough: any number of links may have the same content.
+// One row per id is enough: any number of links may have the same content.
 const selectReferenced = prepareQuery((db, { ids }: { ids: string }) =>
   sql<{ id: string }>`select value as id from ${listValues(db, ids)}
     where exists (select 1 from entries where content = value)
@@ -231,13 +232,13 @@ const selectReferenced = prepareQuery((db, { ids }: { ids: string }) =>
     or exists (select 1 from images where content = value)`.compile(db),
 );
 
-/** Which of these files of the byte store some object, part or image needs; for the collection of what a crash left behind. */
+/** Finds which of these files of the byte store an object, part or image still needs, to collect what a crash left behind. */
 export async function findReferenced(db: Kysely<Schema>, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await selectReferenced(db, { ids: JSON.stringify(ids) });
   return new Set(rows.map(({ id }) => id));
 }
 
-/** One that cannot be removed now is found by the collection at the next start. */
+/** A file that cannot be removed now is found by the collection at the next start. */
 async function removeBytes(store: Store, id: string): Promise<void> {
   await store.bytes.remove(id).catch(() => undefined);
 }
@@ -280,7 +281,7 @@ function openPiece(store: Store, piece: Piece, start: number, end: number): Prom
   return store.bytes.read(piece.bytes, Math.max(start, piece.start) - piece.start, Math.min(end, piece.start + piece.size) - piece.start);
 }
 
-/** The same, once the first piece is open: what is wrong with that is told before a reply is begun. */
+/** Opens the first piece before the stream is returned, so that its errors are reported before a response begins. */
 async function openPieces(
   store: Store,
   [first, ...others]: readonly Piece[],
@@ -291,7 +292,7 @@ async function openPieces(
   async function* goOn(): AsyncGenerator<Uint8Array> {
     let isBegun = false;
     try {
-      // Up to here it is run at once: a generator that was never begun cannot free anything.
+      // The first `next` below runs up to here: a generator that was never started cannot release anything.
       yield new Uint8Array();
       isBegun = true;
       if (opened) yield* opened;
@@ -305,7 +306,7 @@ async function openPieces(
   return stream;
 }
 
-/** The same stream; `release` is called when it is over, also when it is left before it was begun. */
+/** The same stream; `release` is called when it ends, also if it is returned before it was started. */
 function releaseAfter(source: AsyncGenerator<Uint8Array>, release: () => void): ByteStream {
   const iterator: AsyncIterableIterator<Uint8Array> = {
     async next() {

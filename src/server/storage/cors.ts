@@ -6,8 +6,8 @@ import { readStoredHeaders } from './headers.ts';
 import { isPublic, placeOf } from './paths.ts';
 
 /**
- * Stored headers as the reply to a page of `origin` carries them: the stored list of origins becomes the one origin that
- * asks, or goes with all that belongs to it when the list has not that origin. Without an origin the list is shown whole.
+ * Stored headers for the response to a page of `origin`: the stored list of origins is replaced by the one requesting origin; if the list
+ * does not contain it, all CORS headers are removed. Without an origin the list is returned whole.
  */
 export function limitOrigin(stored: Headers, origin: string | undefined): Headers {
   const allowed = stored['access-control-allow-origin'];
@@ -18,8 +18,8 @@ export function limitOrigin(stored: Headers, origin: string | undefined): Header
 }
 
 /**
- * Stored headers as the reply to GET of a page of `origin` carries them: none of CORS when the stored methods lack the one that was used, and
- * never for how long a preflight may be remembered.
+ * Stored headers for the response to a GET by a page of `origin`: without CORS headers if the stored methods do not contain the method
+ * used, and always without the time for which a preflight may be cached.
  */
 export function showCors(stored: Headers, origin: string | undefined, method: string): Headers {
   if (origin === undefined) return stored;
@@ -30,11 +30,11 @@ export function showCors(stored: Headers, origin: string | undefined, method: st
 }
 
 /**
- * The answer to a preflight: `OPTIONS` with `Origin` and `Access-Control-Request-Method` on an object, which browsers send
- * without a signature (section 4, PutObject rule 5).
+ * Responds to a preflight: `OPTIONS` with `Origin` and `Access-Control-Request-Method` on an object, which browsers send without a
+ * signature (section 4, PutObject rule 5).
  * @param path below the account
- * @throws 403 `AuthorizationFailed` when the object's headers do not allow what is asked, and outside of `public` when there is no object: who
- * asks without a signature does not learn that. Under `public` that is 404 `ResourceNotFound`.
+ * @throws 403 `AuthorizationFailed` if the object's headers do not allow the request. If there is no object, 404 `ResourceNotFound` under
+ * `public` and the same 403 elsewhere: without a signature nobody learns what exists there.
  */
 export async function answerPreflight(store: Store, login: string, path: string, headers: Headers): Promise<Reply> {
   const { origin, 'access-control-request-method': method, 'access-control-request-headers': asked = '' } = headers;

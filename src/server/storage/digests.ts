@@ -9,18 +9,18 @@ import { digestSaved, forgetSaved, goOnAhead, type PartContent } from './saved-d
 /** The MD5 of the first parts of an upload. */
 interface Digest {
   running: RunningDigest;
-  /** Contents that are in it, in order. */
+  /** The contents that it covers, in order. */
   contents: string[];
 }
 
 /**
- * The MD5 of an upload's object is that of all parts in order, and it cannot be made of the MD5 of each: the bytes have to be
- * read once more. That is done while further parts arrive, so that a commit has little left to read even of 100 GB.
- * Only a short cut is lost with this memory: then the commit reads all parts.
+ * The MD5 of an upload's object is that of all its parts in order. It cannot be combined from their MD5s, so the bytes have to be read once
+ * more. This is done while further parts arrive: even for 100 GB, a commit has little left to read. If this memory is lost, the commit
+ * reads all parts.
  */
 const findDigests = mapForEachStore<Promise<Digest>>();
 
-/** Base64 MD5 of the parts one after the other; undefined when one of them has been replaced meanwhile. */
+/** Base64 MD5 of the parts in order; undefined if one of them has been replaced meanwhile. */
 export async function digestParts(store: Store, uploadId: string, parts: readonly PartContent[]): Promise<string | undefined> {
   if (store.digest === undefined) return digestSaved(store, uploadId, parts);
   const digest = await goOn(store, uploadId, async (begun) => {
@@ -33,7 +33,7 @@ export async function digestParts(store: Store, uploadId: string, parts: readonl
   return digest.contents.length === parts.length ? await digest.running.value() : undefined;
 }
 
-/** Goes on with an upload's MD5 in the background, as far as its parts follow each other without a gap. */
+/** Continues an upload's MD5 in the background, up to the first missing part. */
 export function digestAhead(store: Store, uploadId: string, directory: Place): void {
   if (store.digest === undefined) {
     goOnAhead(store, uploadId, directory);
@@ -45,11 +45,11 @@ export function digestAhead(store: Store, uploadId: string, directory: Place): v
       if (!part || !(await addPart(store, digest, part))) return digest;
     }
   };
-  // What fails here fails again at the commit, where someone waits for it.
+  // An error here occurs again at the commit, which reports it.
   goOn(store, uploadId, addPresent).catch(() => undefined);
 }
 
-/** Forgets the MD5 of an upload that is done. */
+/** Discards the MD5 state of a completed upload. */
 export function forgetDigest(store: Store, uploadId: string): void {
   if (store.digest === undefined) {
     forgetSaved(store, uploadId);
@@ -63,7 +63,7 @@ export function forgetDigest(store: Store, uploadId: string): void {
   digests.delete(uploadId);
 }
 
-/** One at a time for each upload, each going on where the one before stopped. */
+/** Runs work on an upload's digest after the previous work on it. */
 function goOn(store: Store, uploadId: string, work: (digest: Digest) => Promise<Digest>): Promise<Digest> {
   const digests = findDigests(store);
   const before = digests.get(uploadId) ?? Promise.resolve(beginDigest(store));
@@ -77,7 +77,7 @@ function beginDigest({ digest }: Store): Digest {
   return { running: digest(), contents: [] };
 }
 
-/** Whether the part was there to be read; when not, the digest is as it was. @throws when it is there and cannot be read */
+/** False if the part cannot be used any more; the digest is unchanged then. @throws when the part exists and cannot be read */
 async function addPart(store: Store, digest: Digest, { content }: PartContent): Promise<boolean> {
   const isAdded = content !== null && (await useContent(store, content, () => digest.running.add(content)));
   if (isAdded === false && content !== null) throw new Error(`the content ${content} cannot be read`);

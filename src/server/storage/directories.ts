@@ -23,8 +23,8 @@ import { placeOf, refuseRoot, refuseUploads, roots, type Place } from './paths.t
 import { chooseRoleTags, noteRoleTags } from './roles.ts';
 
 /**
- * Creates a directory, or updates one: headers and role tags that the request has replace those it had. An object at the
- * path becomes a directory.
+ * Creates or updates a directory: headers and role tags in the request replace the existing ones. An object at the path becomes a
+ * directory.
  */
 export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path, headers, roleTag, ...conditions }, call) => {
   const place = placeOf(call.account.login, path);
@@ -50,7 +50,6 @@ export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path,
   return {};
 };
 
-/** Deletes an empty directory. */
 export const deleteDirectory: Handler<typeof storage.deleteDirectory> = async ({ path, ...conditions }, call) => {
   const place = placeOf(call.account.login, path);
   refuseRoot(place);
@@ -65,7 +64,7 @@ export const deleteDirectory: Handler<typeof storage.deleteDirectory> = async ({
       const { count = 0 } = (await findCounted(transaction, place)) ?? {};
       throw new ApiError(400, 'DirectoryNotEmpty', `${place.path} has ${count} entries: delete them first`);
     };
-    // What cannot be removed is not locked: writers in it would have to be waited for.
+    // First checked without a lock: a directory that cannot be removed need not be locked, which would wait for writers in it.
     if (isPostgres(transaction)) await check();
     await check('alone');
     await removeDirectory(transaction, place);
@@ -73,12 +72,12 @@ export const deleteDirectory: Handler<typeof storage.deleteDirectory> = async ({
   return {};
 };
 
-/** Whether a place is one of the directories that every account has. */
+/** True for the directories that every account has. */
 function isRoot(place: Place): boolean {
   return place.parts.length === 1 && roots.some((root) => root === place.name);
 }
 
-/** The directory at a place, for a listing; an account's own is there in any case. @throws 404 `ResourceNotFound`. */
+/** The directory at a place, for a listing; an account's own directory always exists. @throws 404 `ResourceNotFound`. */
 export async function findDirectory(db: Kysely<Schema>, place: Place): Promise<{ count: number; headers: string; role_tags: string }> {
   const entry = await findCounted(db, place);
   if (entry?.type === 'directory') return entry;

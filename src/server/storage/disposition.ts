@@ -4,8 +4,9 @@ const token = String.raw`[!#$%&'*+\-.^_\x60|~0-9A-Za-z]+`;
 const parameter = new RegExp(String.raw`^\s*;\s*(${token})\s*=\s*(${token}|"(?:[^"\\]|\\.)*")`);
 
 /**
- * A Content-Disposition as it is stored: names of files without their folders, so that no browser writes outside the folder
- * of its user's choice. @throws 400 `BadRequest` when it is malformed.
+ * Cleans a Content-Disposition for storing: file names lose their folders, so that no browser writes outside the folder that its user
+ * chose.
+ * @throws 400 `BadRequest` when it is malformed.
  */
 export function cleanDisposition(value: string): string {
   const kind = new RegExp(`^\\s*(${token})`).exec(value);
@@ -30,7 +31,7 @@ function cleanParameter(name: string, text: string, whole: string): string {
   return base === plain ? text : `"${base.replace(/["\\]/g, '\\$&')}"`;
 }
 
-/** `UTF-8''a%20b`: the folders may be hidden in the percent-encoding. */
+/** `UTF-8''a%20b`: folders may be hidden in the percent-encoding. */
 function cleanEncoded(text: string, whole: string): string {
   const [, prefix, encoded] = /^([^']+'[^']*')(.*)$/.exec(text) ?? [];
   if (prefix === undefined || encoded === undefined) throw refuse(whole);

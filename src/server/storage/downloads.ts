@@ -17,7 +17,7 @@ import { showRoleTags } from './roles.ts';
 
 type Input = InputOf<typeof storage.getObject>;
 
-/** The bytes of an object, or one range of them; 304 and 416 where that is the answer. */
+/** Responds with the bytes of an object or with one range of them, or with 304 or 416. */
 export const getObject: Handler<typeof storage.getObject> = async (input, call) => {
   const place = placeOf(call.account.login, input.path);
   for (let { ahead } = call; ; ahead = undefined) {
@@ -28,7 +28,7 @@ export const getObject: Handler<typeof storage.getObject> = async (input, call) 
   }
 };
 
-/** Undefined when the object was replaced before its bytes could be opened: the new one is to be answered. */
+/** Undefined if the object was replaced before its bytes could be opened: the caller retries with the new one. */
 async function answerDownload(
   input: Input,
   place: Place,
@@ -47,7 +47,7 @@ async function answerDownload(
   const { start, end } = range ?? { start: 0, end: size };
   const { content } = entry;
   const isThere = async (): Promise<boolean> => (await findEntry(call.store.db, place))?.content === content;
-  // HEAD answers also where the bytes cannot be read: whoever puts the object again asks for its headers first.
+  // HEAD works even if the bytes cannot be read: a client that uploads the object again requests its headers first.
   const isEmpty = content === null || start === end || call.method === 'HEAD';
   const open = (of: string) => (bytes ? streamOf(bytes.subarray(start, end)) : openContent(call.store, of, { start, end }, isThere));
   const body = isEmpty ? streamOf() : await open(content);
@@ -57,7 +57,7 @@ async function answerDownload(
   return { status: 200, headers: { ...headers, ...length, 'content-md5': entry.md5 ?? '' }, body };
 }
 
-/** What every reply with an object says of it. */
+/** The headers of every response with an object. */
 function describeObject(entry: EntryRow, { headers, method }: Call): Headers {
   return {
     ...showCors(readStoredHeaders(entry), headers['origin'], method),
@@ -67,7 +67,7 @@ function describeObject(entry: EntryRow, { headers, method }: Call): Headers {
   };
 }
 
-/** Content is shown as the type that was stored; a public page has no access to what else this origin serves. */
+/** Content is only interpreted as its stored type, and a public page cannot access anything else from this origin. */
 function protectBrowsers(place: Place): Headers {
   return { 'x-content-type-options': 'nosniff', ...(isPublic(place) && { 'content-security-policy': 'sandbox' }) };
 }

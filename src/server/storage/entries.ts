@@ -12,25 +12,25 @@ import type { Store } from '../store/store.ts';
 import { lockRows, type Lock } from './locks.ts';
 import { parentOf, placeOf, placeOfAbsolute, roots, type Place } from './paths.ts';
 
-/** Most entries in a directory. */
+/** Maximum number of entries in a directory. */
 const childrenLimit = 1_000_000;
 
 /**
- * Entries below that limit from which on writers in a directory count what others have not folded yet, one after the other. It is more than
- * can be left between two times of folding.
+ * Margin below that limit. Within it, writers in a directory run one after the other and count the changes that are not folded yet. It is
+ * larger than the number of changes that can accumulate between two folds.
  */
 const limitMargin = 100_000;
 
-/** Entries that the row of a directory may have for another one to be added without counting. */
+/** Up to this number of entries in a directory's row, an entry is added without counting. */
 export const uncountedChildren = childrenLimit - limitMargin;
 
-/** An entry that is about to be written, as it is now, and the directory that holds it. */
+/** The current state of an entry that is about to be written, and the directory that holds it. */
 export interface Found {
   parent: EntryRow;
   entry: EntryRow | undefined;
 }
 
-/** What an entry consists of apart from its place. */
+/** An entry without its place and count. */
 export type EntryValues = Omit<EntryRow, 'parent' | 'name' | 'children'>;
 
 type Key = Pick<EntryRow, 'parent' | 'name'>;
@@ -57,7 +57,7 @@ const selectLocked = Object.fromEntries(
   ]),
 ) as Record<Lock, typeof selectEntry>;
 
-/** The row of a directory with the number of its entries as it is now. */
+/** The row of a directory with its current number of entries. */
 const selectDirectory = rememberQuery(
   'entries',
   prepareQuery((db, { parent, name }: Key) =>
@@ -75,39 +75,38 @@ const selectChild = prepareQuery((db, { path }: { path: string }) =>
   db.selectFrom('entries').select('name').where('parent', '=', path).limit(1).compile(),
 );
 
-/** The entry at a place. @param lock what others may do to it until the end of the transaction; everything, when it is left out */
+/** The entry at a place. @param lock restricts what others may do with it until the end of the transaction; no lock if omitted */
 export async function findEntry(db: Kysely<Schema>, { parent, name }: Key, lock?: Lock): Promise<EntryRow | undefined> {
   const [entry] = await (lock === undefined || !db.isTransaction ? selectEntry : selectLocked[lock])(db, { parent, name });
   return entry;
 }
 
-/** The entry at a place, locked as `findEntry` does. @throws 404 `ResourceNotFound`. */
+/** The entry at a place, locked as in `findEntry`. @throws 404 `ResourceNotFound`. */
 export async function requireEntry(db: Kysely<Schema>, place: Place, lock?: Lock): Promise<EntryRow> {
   const entry = await findEntry(db, place, lock);
   if (!entry) throw new ApiError(404, 'ResourceNotFound', `${place.path} does not exist`);
   return entry;
 }
 
-/** Locks an entry before others are locked, where there are locks. */
+/** Locks an entry ahead of others, if the database has row locks. */
 export async function lockEntry(transaction: Transaction<Schema>, place: Key, lock: Lock): Promise<void> {
   if (isPostgres(transaction)) await findEntry(transaction, place, lock);
 }
 
-/** What is at a place, with the number of its entries where it is a directory. */
+/** The entry at a place with, if it is a directory, its number of entries. */
 export async function findCounted(db: Kysely<Schema>, { parent, name }: Key): Promise<(EntryRow & { count: number }) | undefined> {
   const [found] = await selectDirectory(db, { parent, name });
   return found;
 }
 
-/** Whether nothing is in a directory. */
 export async function isEmpty(db: Kysely<Schema>, { path }: Pick<Place, 'path'>): Promise<boolean> {
   return (await selectChild(db, { path })).length === 0;
 }
 
-/** @throws 409 `DirectoryLimitExceeded` when nothing can be added to a directory */
+/** @throws 409 `DirectoryLimitExceeded` when the directory is full */
 async function assertRoomIn(db: Kysely<Schema>, place: Place, { children }: EntryRow): Promise<void> {
   if (children < uncountedChildren) return;
-  // Others that add to it have added before, or wait.
+  // Others that add entries to it have done so, or wait for this lock.
   await findEntry(db, place, 'own');
   const count = (await findCounted(db, place))?.count ?? 0;
   if (count < childrenLimit) return;
@@ -115,13 +114,13 @@ async function assertRoomIn(db: Kysely<Schema>, place: Place, { children }: Entr
 }
 
 /**
- * The entry and its parent, for writing; in a transaction the parent stays and the entry is one's own.
- * @param ahead what was there when it was looked up together with who sent the request, outside of a transaction
+ * Finds the entry and its parent for writing; in a transaction, the parent is locked against removal and the entry against other writers.
+ * @param ahead entries that were looked up together with the caller, outside of a transaction
  * @throws 404 `DirectoryDoesNotExist`, 400 `ParentNotDirectory`, 409 `DirectoryLimitExceeded`.
  */
 export async function findForWriting(db: Kysely<Schema>, place: Place, ahead?: FoundAhead): Promise<Found> {
   const above = parentOf(place);
-  // What was looked up is taken as it is where it is all that is needed.
+  // Used only if it includes the directory.
   const known = ahead?.directory === undefined ? undefined : ahead;
   const parent = known ? known.directory : above && (await findEntry(db, above, 'present'));
   if (!above || !parent) throw new ApiError(404, 'DirectoryDoesNotExist', `${place.parent} does not exist: create the directory first`);
@@ -131,18 +130,18 @@ export async function findForWriting(db: Kysely<Schema>, place: Place, ahead?: F
   return { parent, entry };
 }
 
-/** @throws 400 `OperationNotAllowedOnDirectory` when what an object is to replace is a directory. */
+/** @throws 400 `OperationNotAllowedOnDirectory` when an object is to replace a directory. */
 export function refuseDirectory(place: Place, entry: EntryRow | undefined): void {
   if (entry?.type !== 'directory') return;
   throw new ApiError(400, 'OperationNotAllowedOnDirectory', `${place.path} is a directory: an object cannot take its place`);
 }
 
-/** What this release knows of an entry. Rows that were read have the columns of a newer one as well, while both serve a database. */
+/** The columns that this release knows. Rows may have those of a newer release as well, while both serve one database. */
 function pickKnown({ type, etag, mtime, size, md5, content, copies, headers, role_tags }: EntryValues): EntryValues {
   return { type, etag, mtime, size, md5, content, copies, headers, role_tags };
 }
 
-/** Writes an entry over the one found, or adds it and counts it in its parent. */
+/** Overwrites the entry found, or adds a new one and counts it in its parent. */
 export async function putEntry(
   transaction: Transaction<Schema>,
   place: Place,
@@ -159,13 +158,13 @@ export async function putEntry(
   await countInParent(transaction, place, 1);
 }
 
-/** Removes an object and takes it from its parent's count. */
+/** Removes an object and subtracts it from its parent's count. */
 export async function removeEntry(transaction: Transaction<Schema>, place: Place): Promise<void> {
   await transaction.deleteFrom('entries').where('parent', '=', place.parent).where('name', '=', place.name).execute();
   await countInParent(transaction, place, -1);
 }
 
-/** Removes a directory in which nothing is and takes it from its parent's count. It must be locked for oneself alone. */
+/** Removes an empty directory, which must be locked `alone`, and subtracts it from its parent's count. */
 export async function removeDirectory(transaction: Transaction<Schema>, place: Place): Promise<void> {
   await removeEntry(transaction, place);
   await dropCounts(transaction, [place]);
@@ -176,14 +175,13 @@ export function describeStored({ id, size, md5 }: StoredBytes, mtime: number) {
   return { type: 'object' as const, etag: randomUUID(), mtime, size, md5, content: id };
 }
 
-/** What an entry of type directory consists of. */
 export function describeDirectory(now: number, { headers = '{}', roleTags = '[]' } = {}): EntryValues {
   return { type: 'directory', etag: null, mtime: now, size: null, md5: null, content: null, copies: null, headers, role_tags: roleTags };
 }
 
 /**
- * Makes a directory and those above it, where they are missing; each has the role tags of its parent.
- * @returns the role tags of the directory, as its row has them.
+ * Creates a directory and its missing ancestors, each with the role tags of its parent.
+ * @returns the role tags of the directory, in the format of its row.
  * @throws 400 `ParentNotDirectory` when an object is in the way.
  */
 export async function ensureDirectory(transaction: Transaction<Schema>, place: Place, now: number): Promise<string> {
@@ -196,9 +194,7 @@ export async function ensureDirectory(transaction: Transaction<Schema>, place: P
   return roleTags;
 }
 
-/**
- * Why `count` further entries cannot be put into a directory, which may still have to be made; undefined when they can.
- */
+/** Explains why `count` further entries cannot be added to a directory, which need not exist yet; undefined if they can. */
 export async function findObstacle(db: Kysely<Schema>, place: Place, count: number): Promise<string | undefined> {
   const found = await findCounted(db, place);
   const above = parentOf(place);
@@ -207,19 +203,19 @@ export async function findObstacle(db: Kysely<Schema>, place: Place, count: numb
   return found.count + count > childrenLimit ? `${place.path} has ${found.count} entries, and cannot have more` : undefined;
 }
 
-/** Gives an account its directory and the roots in it: `stor`, `public`, `jobs`, `uploads`, `reports`. */
+/** Creates the directory of an account and the roots in it: `stor`, `public`, `jobs`, `uploads`, `reports`. */
 export async function createRoots(transaction: Transaction<Schema>, login: string, now: number): Promise<void> {
   for (const root of roots) await ensureDirectory(transaction, placeOf(login, root), now);
 }
 
-/** What is at a path below an account; undefined when nothing is. @throws 400 `InvalidResource` for paths that cannot be. */
+/** The type of the entry at a path below an account; undefined if there is none. @throws 400 `InvalidResource` for invalid paths. */
 export async function entryAt(store: Store, login: string, path: string): Promise<EntryRow['type'] | undefined> {
   const place = placeOf(login, path);
   if (place.parts.length === 0) return 'directory';
   return (await findEntry(store.db, place))?.type;
 }
 
-/** Counts entries, that were all added (1) or removed (-1) by one statement, in their directories. */
+/** Counts entries that one statement has added (1) or removed (-1) in their directories. */
 export async function countInParents(
   transaction: Transaction<Schema>,
   rows: readonly Pick<EntryRow, 'parent'>[],

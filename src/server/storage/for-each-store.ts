@@ -1,6 +1,6 @@
 import type { Store } from '../store/store.ts';
 
-/** What is kept in memory beside each store, by text: empty at first, and gone with the store. */
+/** A map for each store, kept in memory: empty at first, and discarded with the store. */
 export function mapForEachStore<T>(): (store: Store) => Map<string, T> {
   const maps = new WeakMap<Store, Map<string, T>>();
   return (store) => {

@@ -4,15 +4,15 @@ import type { EntryRow } from '../store/schema.ts';
 import { cleanDisposition } from './disposition.ts';
 import { isPublic, type Place } from './paths.ts';
 
-/** Most bytes in the names and values of an object's stored headers (section 8). */
+/** Maximum bytes in the names and values of an object's stored headers (section 8). */
 export const headerLimit = 4096;
 
-/** Copies of an object when the request does not say (section 1). */
+/** Number of copies of an object if the request does not specify it (section 1). */
 export const defaultCopies = 2;
 
 const mostCopies = 6;
 
-/** Content type of an object when the request does not say (section 2). */
+/** Content type of an object if the request does not specify it (section 2). */
 const defaultType = 'application/octet-stream';
 
 const storedNames = new Set([
@@ -28,14 +28,13 @@ const storedNames = new Set([
   'content-disposition',
 ]);
 
-/** Whether a header is stored with an object. */
 export function isStoredHeader(name: string): boolean {
   return storedNames.has(name) || (name.startsWith('m-') && name.length > 2);
 }
 
 /**
- * The headers of a request that are stored with what it writes. Objects under `public` can be read from any web page
- * unless the request says otherwise.
+ * Selects the headers of a request that are stored with the entry. Objects under `public` can be read from any web page unless the request
+ * says otherwise.
  * @throws 400 `InvalidArgumentError` for more than 4 KB of them, 400 `BadRequest` for a malformed Content-Disposition.
  */
 export function chooseHeaders(given: Headers | undefined, place: Place): Headers {
@@ -53,17 +52,16 @@ export function chooseHeaders(given: Headers | undefined, place: Place): Headers
   return stored;
 }
 
-/** The same for an object: with a content type in any case. */
+/** The same for an object, which always has a content type. */
 export function chooseObjectHeaders(given: Headers | undefined, place: Place): Headers {
   return { 'content-type': defaultType, ...chooseHeaders(given, place) };
 }
 
-/** Bytes in the names and values of headers. */
 export function measureHeaders(headers: Headers): number {
   return Object.entries(headers).reduce((size, [name, value]) => size + name.length + measureValue(value), 0);
 }
 
-/** Number of copies that a `durability-level` asks for. @throws 400 `InvalidDurabilityLevel` outside 1 to 6. */
+/** Number of copies that a `durability-level` requests. @throws 400 `InvalidDurabilityLevel` outside 1 to 6. */
 export function readCopies(level: string | undefined): number {
   if (level === undefined) return defaultCopies;
   const copies = /^\s*\d+\s*$/.test(level) ? Number(level) : 0;
@@ -71,17 +69,16 @@ export function readCopies(level: string | undefined): number {
   throw new ApiError(400, 'InvalidDurabilityLevel', `durability-level is "${level}": it must be a whole number from 1 to ${mostCopies}`);
 }
 
-/** Whether text is the Base64 of an MD5. */
+/** True if text is the Base64 of an MD5. */
 export function isMd5(text: string): boolean {
   return /^[A-Za-z0-9+/]{22}==$/.test(text) && Buffer.from(text, 'base64').length === 16;
 }
 
-/** The headers stored with an entry. */
 export function readStoredHeaders(entry: Pick<EntryRow, 'headers'>): Headers {
   return JSON.parse(entry.headers) as Headers;
 }
 
-/** Headers of a reply about an object: what identifies this version of it. */
+/** The response headers that identify this version of an object. */
 export function describeVersion(entry: Pick<EntryRow, 'etag' | 'mtime'>): Headers {
   return { ...(entry.etag !== null && { etag: entry.etag }), 'last-modified': new Date(entry.mtime).toUTCString() };
 }
@@ -90,7 +87,7 @@ function cleanHeader(name: string, value: string): string {
   return name === 'content-disposition' ? cleanDisposition(value) : value;
 }
 
-/** Node.js gives the bytes of a header as characters up to 255; only a call within the process can bring others. */
+/** Node.js gives the bytes of a header as characters up to 255; other characters occur only in calls within the process. */
 function measureValue(value: string): number {
   return /^[\0-\xff]*$/.test(value) ? value.length : Buffer.byteLength(value);
 }

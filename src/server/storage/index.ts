@@ -18,7 +18,7 @@ import { abortMultipartUpload, createMultipartUpload, expiring, getMultipartUplo
 export { entryAt } from './entries.ts';
 export { placeAt } from './paths.ts';
 
-/** What the object storage does for each of its operations. Without an engine no job can be created. */
+/** The handlers of the object storage. Without an engine no job can be created. */
 export function createStorageHandlers(engine?: JobService): Handlers<typeof storage> {
   const wake = (job: string): void => engine?.wake(job);
   return {

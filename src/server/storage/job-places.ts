@@ -10,13 +10,13 @@ function isArchiveFile({ parts }: Place): boolean {
   return parts.length === 3 && archiveNames.some((name) => name === parts[2]);
 }
 
-/** Whether a place is the directory of a job, or the one of its outputs, if there is such a job. */
+/** True for the path of a job's directory, or of the directory of its outputs, whether or not there is such a job. */
 function isJobDirectory({ parts }: Place): boolean {
   return parts.length === 2 || (parts.length === 3 && parts[2] === 'stor');
 }
 
 /**
- * Refuses to take away what a job that is not done needs: the names of its archive files, its directory and that of its outputs.
+ * Protects what a running job needs: the names of its archive files, its directory, and the directory of its outputs.
  * @throws 409 `InvalidJobState`
  */
 export async function refuseJobPlace(db: Kysely<Schema>, place: Place, change: 'write' | 'remove'): Promise<void> {

@@ -16,7 +16,7 @@ import { chooseRoleTags, noteRoleTags } from './roles.ts';
 import { assertQuota, growthOf } from './quota.ts';
 import { touchContents } from './shared-contents.ts';
 
-/** Makes another name for an object as it is now. What later happens to the source does not change the link. */
+/** Creates another name for the current version of an object. Later changes of the source do not affect the link. */
 export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, location, roleTag, ...conditions }, call) => {
   const place = placeOf(call.account.login, path);
   refuseRoot(place);
@@ -26,7 +26,7 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
     await call.requireAccess(storage.getObject, { account: source.login, path: source.parts.join('/') });
   const mtime = call.now();
   const { etag, garbage } = await call.store.writeEntry(async (transaction) => {
-    // Two links that are each other's source wait for one another in this order alone.
+    // Fixed order: two links that are each other's source cannot deadlock.
     if (source.path < place.path) await lockEntry(transaction, source, 'unchanged');
     const { parent, entry } = await findForWriting(transaction, place);
     await refuseJobPlace(transaction, place, 'write');
@@ -51,7 +51,9 @@ export const putSnapLink: Handler<typeof storage.putSnapLink> = async ({ path, l
   return describeVersion({ etag, mtime });
 };
 
-/** Conditions of a link: an etag in `If-Match` is that of the source, as deployed services have it; the others are about the target. */
+/**
+ * Checks the conditions of a link: an etag in `If-Match` is that of the source, as in deployed services; the others apply to the target.
+ */
 function checkConditions(conditions: Conditions, target: EntryRow | undefined, source: EntryRow, now: number): void {
   const { ifMatch, ...others } = conditions;
   const isOfSource = ifMatch !== undefined && !['', '*'].includes(ifMatch.trim());
@@ -59,7 +61,7 @@ function checkConditions(conditions: Conditions, target: EntryRow | undefined, s
   if (isOfSource) checkWrite({ ifMatch }, source, now);
 }
 
-/** The source that a Location header names, percent-encoded or not. Of other accounts only what is public can be linked. */
+/** The source in a Location header, percent-encoded or not. In other accounts only public objects can be linked. */
 function readLocation(location: string | undefined, { account }: Call): Place {
   if (location === undefined || location.trim() === '') {
     throw new ApiError(400, 'LocationRequired', 'a snap-link needs the header Location with the path of its source');
@@ -78,7 +80,7 @@ function decodeLocation(location: string): string {
     const parts = readUtf8(location).split('/').map(decodeURIComponent);
     if (parts.every((part) => !part.includes('/'))) return parts.join('/');
   } catch {
-    // Reported below, as a slash in a name is.
+    // Reported below, like a slash in a name.
   }
   throw new ApiError(400, 'InvalidResource', `location is "${location}": it is not percent-encoded UTF-8`);
 }
@@ -89,7 +91,7 @@ function readUtf8(header: string): string {
   return bytes.toString('latin1') === header && isUtf8(bytes) ? bytes.toString() : header;
 }
 
-/** @throws {ApiError} 403 `NotAuthorized` when the account of the source is disabled: then nothing of it is public. */
+/** @throws {ApiError} 403 `NotAuthorized` when the account of the source is disabled: its public objects are not accessible then. */
 async function assertOwnerEnabled(db: Kysely<Schema>, { login }: Place): Promise<void> {
   const owner = await findAccount(db, 'storage', login);
   if (owner) assertEnabled(owner);

@@ -17,25 +17,25 @@ import { childOf, placeOf, type Place } from './paths.ts';
 import { showRoleTags } from './roles.ts';
 import { writtenPage } from './written-entries.ts';
 
-/** Entries in a reply when the request does not say, and at most: deployed clients ask for 1024 (section 8 has 1000). */
+/** Default and maximum number of entries in a response: deployed clients request 1024 (section 8 has 1000). */
 const defaultLimit = 1000;
 const mostEntries = 1024;
 
 type Query = SelectQueryBuilder<Schema, 'entries', EntryRow>;
 type Start = Pick<EntryRow, 'name' | 'mtime'>;
 
-/** Which entries, from where on, and in which order. */
+/** Selection, start and order of a page. */
 interface Page {
   limit: number;
   type: EntryRow['type'] | undefined;
   by: 'name' | 'mtime';
   reverse: boolean;
-  /** The entry to begin with; `after` leaves it out itself. */
+  /** The entry to begin with; with `after`, it is excluded. */
   start: Start | undefined;
   after: boolean;
 }
 
-/** The entries of a directory. Whatever its size, a page is one range of an index; the total is kept in the directory's row. */
+/** Lists the entries of a directory. Whatever its size, a page is one range of an index; the total is kept in the directory's row. */
 export const listDirectory: Handler<typeof storage.listDirectory> = async (input, call) => {
   const place = placeOf(call.account.login, input.path);
   const { limit = defaultLimit, marker, sort = 'name', sort_order: order } = input;
@@ -61,15 +61,15 @@ export const listDirectory: Handler<typeof storage.listDirectory> = async (input
   };
 };
 
-/** Asked for both, a listing has both. */
+/** A request for both types lists both. */
 function chooseType(directories: boolean, objects: boolean): EntryRow['type'] | undefined {
   if (directories === objects) return undefined;
   return directories ? 'directory' : 'object';
 }
 
 /**
- * Where a page begins. A marker is a name. In the order of modification times it is the name of an entry, which means the place of the
- * entry on the page that it ended; `TIME/NAME`, which says the place itself; or a time.
+ * Finds where a page begins. A marker is a name. In the order of modification times, a marker is one of these: the name of an entry,
+ * meaning the position that it had at the end of its page; `TIME/NAME`, which states the position; or a time.
  */
 async function findStart({ store, now }: Call, place: Place, by: Page['by'], marker: string | undefined): Promise<Start | undefined> {
   if (marker === undefined) return undefined;
@@ -85,7 +85,7 @@ async function findStart({ store, now }: Call, place: Place, by: Page['by'], mar
   throw refuse(`marker is "${marker}": with sort=mtime it must be an entry of the directory, TIME/NAME, or a time`);
 }
 
-/** Values of a query of a page. Those that its form leaves out are not used. */
+/** Values of a page query. Those that its form does not need are unused. */
 interface PageValues {
   readonly parent: string;
   readonly limit: number;
@@ -101,7 +101,7 @@ interface PageRow {
 
 type PageQuery = (db: Kysely<Schema>, values: PageValues) => Promise<PageRow[]>;
 
-/** Which conditions a query of a page has, and which order. */
+/** The conditions and order of a page query. */
 type Form = Pick<Page, 'by' | 'reverse' | 'after'> & { readonly ofType: boolean; readonly started: boolean };
 
 /** Compiled queries by their form, as JSON. */
@@ -114,7 +114,7 @@ function findPageQuery(form: string): PageQuery {
   const made: PageQuery = prepareQuery((db, values: PageValues) => {
     let page = db.selectFrom('entries').selectAll().where('parent', '=', values.parent).limit(values.limit);
     if (ofType) page = page.where('type', '=', values.type as EntryRow['type']);
-    // Every name is at least the empty one; said so, the database takes the index by type and name.
+    // True for every name; with this condition the database uses the index by type and name.
     if (ofType && by === 'name') page = page.where('name', '>=', '');
     if (started) page = startAt(page, { by, reverse, after }, values);
     const direction = reverse ? 'desc' : 'asc';
@@ -143,7 +143,7 @@ async function readPage({ store, now }: Call, place: Place, page: Page): Promise
   return records;
 }
 
-/** Remembers which entry ended a page, for the marker that names it. */
+/** Remembers the last entry of a page, for a marker that names it. */
 function rememberLast(store: Store, { path }: Place, bytes: Uint8Array, now: number): void {
   const last = Buffer.from(bytes).toString().trimEnd().split('\n').at(-1) ?? '';
   if (last === '') return;

@@ -7,7 +7,7 @@ import { chooseHeaders, chooseObjectHeaders, describeVersion } from './headers.t
 import { placeOf, refuseUploads } from './paths.ts';
 import { chooseRoleTags, noteRoleTags } from './roles.ts';
 
-/** Replaces all stored headers of an object or a directory; data and etag stay. */
+/** Replaces all stored headers of an object or a directory; data and etag stay unchanged. */
 export const putMetadata: Handler<typeof storage.putMetadata> = async (input, call) => {
   const place = placeOf(call.account.login, input.path);
   if (place.parts.length === 0) throw new ApiError(400, 'OperationNotAllowedOnRootDirectory', `${place.path} has no headers of its own`);

@@ -28,12 +28,12 @@ import { assertQuota, assertQuotaFor, growthOf, quotaOf } from './quota.ts';
 
 type PutInput = InputOf<typeof storage.putObject>;
 
-/** Most bytes of a body whose length is not known beforehand: 5 GiB (section 8). */
+/** Maximum bytes of a body of unknown length: 5 GiB (section 8). */
 export const streamLimit = 5 * 1024 ** 3;
 
 /**
- * Stores an object. Everything that can be refused without the bytes is refused before the first of them is asked for; what
- * can have changed while they came is looked at again when the object takes its place.
+ * Stores an object. All checks that do not need the bytes are made before any of them is read; whatever can change while the bytes arrive
+ * is checked again when the object is put in place.
  */
 export const putObject: Handler<typeof storage.putObject> = async (input, call) => {
   const { store } = call;
@@ -71,18 +71,18 @@ export const putObject: Handler<typeof storage.putObject> = async (input, call) 
 
 interface CheckedPut {
   readonly place: Place;
-  /** What the checks were made with. */
+  /** The state that the checks were made with. */
   readonly found: Found;
-  /** Whether the checks would say something else of another version. */
+  /** True if the checks depend on the version, because the request has conditions. */
   readonly isBound: boolean;
   readonly values: ObjectPut['values'];
   readonly bytes: StoredBytes | RowBytes;
 }
 
-/** Puts an object in its place where all is as it was when it was checked, and that is all there is to check. */
+/** Writes the entry in one call if nothing has changed since the checks and no other check is needed. @returns false if not written */
 async function putAtOnce(call: Call, { place, found: { parent, entry }, isBound, values, bytes }: CheckedPut): Promise<boolean> {
   const { putAtOnce: put } = call.store;
-  // The files of a job are checked against its state.
+  // Writes to the directory of a job depend on the state of the job.
   if (put === undefined || place.parts[0] === 'jobs') return false;
   return put({
     place,
@@ -96,20 +96,20 @@ async function putAtOnce(call: Call, { place, found: { parent, entry }, isBound,
   });
 }
 
-/** @throws 400 `BadRequest` for a part of an object: stored as the object it would replace the whole (RFC 9110, 14.5). */
+/** @throws 400 `BadRequest` for part of an object: stored as an object, it would replace the whole (RFC 9110, 14.5). */
 export function refusePartial(headers: Headers): void {
   if (headers['content-range'] === undefined) return;
   throw new ApiError(400, 'BadRequest', 'content-range: an object is stored whole; put all of it, or use a multipart upload');
 }
 
-/** @throws 415 `UnsupportedMediaType`: the header is not stored, and without it nobody could read the content as it was meant. */
+/** @throws 415 `UnsupportedMediaType`: the header is not stored, and without it the content could not be decoded. */
 export function refuseEncoding({ 'content-encoding': encoding = '' }: Headers): void {
   if (encoding.trim() === '' || encoding.trim().toLowerCase() === 'identity') return;
   const message = `content-encoding ${encoding} is not stored with objects: leave it out, or store it as a header m-content-encoding`;
   throw new ApiError(415, 'UnsupportedMediaType', message);
 }
 
-/** Does the work that gives stored bytes their row, and removes what it replaced; when it is refused, the bytes. */
+/** Runs the transaction that gives stored bytes their row, then removes the replaced contents; if the request is rejected, the bytes. */
 export async function keepBytes(
   { store }: Call,
   bytes: StoredBytes | RowBytes,
@@ -122,14 +122,14 @@ export async function keepBytes(
       return work(transaction);
     });
   } catch (error) {
-    // After any other failure the row may be there all the same; the collection at the next start finds out.
+    // After any other error the transaction may have been committed; the collection at the next start finds out.
     if (error instanceof ApiError) await store.bytes.remove(bytes.id);
     throw error;
   }
   await removeGarbage(store, garbage);
 }
 
-/** Most bytes that a body may have. @throws 400 `InvalidMaxContentLength`, 413 `MaxContentLengthExceeded` for a length declared beyond it. */
+/** Maximum bytes of a body. @throws 400 `InvalidMaxContentLength`, 413 `MaxContentLengthExceeded` if the declared length exceeds it. */
 export function readLimit(maxContentLength: string | undefined, length: number | undefined): number {
   if (maxContentLength !== undefined && !/^\s*\d+\s*$/.test(maxContentLength)) {
     throw new ApiError(400, 'InvalidMaxContentLength', `max-content-length is "${maxContentLength}": it must be a whole number of bytes`);
@@ -140,8 +140,8 @@ export function readLimit(maxContentLength: string | undefined, length: number |
 }
 
 /**
- * Stores the body of a request and compares it with what its headers say of it. Where `now` is given, few bytes may stand in a row.
- * @throws 400 `BadRequest` for a Content-MD5 that is none or a wrong length, 400 `ContentMD5Mismatch`; nothing is kept then.
+ * Stores the body of a request and checks it against the headers. If `now` is given, a small body may be kept in a row.
+ * @throws 400 `BadRequest` for an invalid Content-MD5 or a wrong length, 400 `ContentMD5Mismatch`; nothing is kept then.
  */
 export async function storeChecked(
   input: Pick<PutInput, 'body' | 'length' | 'contentMd5'>,
@@ -163,7 +163,7 @@ export async function storeChecked(
   return bytes;
 }
 
-/** Deletes an object. Its bytes stay for as long as a link or a reader needs them. */
+/** Deletes an object. Its bytes stay as long as a link or a reader needs them. */
 export const deleteObject: Handler<typeof storage.deleteObject> = async ({ path, ...conditions }, call) => {
   const place = placeOf(call.account.login, path);
   refuseRoot(place);

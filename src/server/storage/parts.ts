@@ -10,10 +10,10 @@ import { assertQuota, assertQuotaFor } from './quota.ts';
 import { refuseArgument, refuseConditions } from './upload-headers.ts';
 import { findUpload, partsDirectory, refuseState } from './uploads.ts';
 
-/** Highest number of a part (section 8). */
+/** Highest part number (section 8). */
 const lastPart = 9999;
 
-/** Stores a part of an upload; the same number again replaces it. */
+/** Stores a part of an upload; an existing part with the same number is replaced. */
 export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call) => {
   const { prefix, id, durabilityLevel } = input;
   const number = readPartNumber(call.path);
@@ -45,7 +45,7 @@ export const uploadPart: Handler<typeof storage.uploadPart> = async (input, call
   return { ...describeVersion(values), 'computed-md5': bytes.md5 };
 };
 
-/** A part has one spelling: its number in decimal digits, as the path was sent. */
+/** A part number has one spelling: decimal digits without leading zeros, in the path as sent. */
 function readPartNumber(path: string): number {
   const part = path.split('/').findLast((component) => component !== '') ?? '';
   if (/^(?:0|[1-9]\d{0,3})$/.test(part)) return Number(part);

@@ -1,6 +1,6 @@
 import { ApiError } from '../../base/errors.ts';
 
-/** Where an entry is: the two columns of its primary key, and its path in words. */
+/** The place of an entry: the two columns of its primary key, and its path. */
 export interface Place {
   login: string;
   /** Components below the account; none for the account's own directory. */
@@ -15,7 +15,7 @@ export interface Place {
 /** The directories that every account has. */
 export const roots = ['jobs', 'public', 'reports', 'stor', 'uploads'] as const;
 
-/** Most bytes in a name. */
+/** Maximum bytes in a name. */
 const nameLimit = 1024;
 
 /** The place of a path below an account. @throws 400 `InvalidResource` for `.`, `..`, NUL and names that are too long. */
@@ -25,7 +25,7 @@ export function placeOf(login: string, path: string): Place {
   return locate(login, parts);
 }
 
-/** The place that the inputs of an operation's path name, and that of its directory; undefined where they name none. */
+/** The place that the path inputs of an operation name, and that of its directory; undefined if they name none. */
 export function placeAt({ account, path }: Readonly<Record<string, string>>): { place: Place; above: Place } | undefined {
   if (account === undefined || path === undefined) return undefined;
   try {
@@ -33,13 +33,13 @@ export function placeAt({ account, path }: Readonly<Record<string, string>>): { 
     const above = parentOf(place);
     return above && { place, above };
   } catch (error) {
-    // Who may not ask is told that first.
+    // Reported later: a caller without permission must get that error first.
     if (error instanceof ApiError) return undefined;
     throw error;
   }
 }
 
-/** The place of an absolute path like `/demo/stor/a`; undefined when it names no account. */
+/** The place of an absolute path like `/demo/stor/a`; undefined if it names no account. */
 export function placeOfAbsolute(path: string): Place | undefined {
   const [login, ...parts] = path.split('/').filter((part) => part !== '');
   if (!path.startsWith('/') || login === undefined) return undefined;
@@ -51,7 +51,6 @@ export function parentOf(place: Place): Place | undefined {
   return place.parts.length === 0 ? undefined : locate(place.login, place.parts.slice(0, -1));
 }
 
-/** The place of an entry of a directory. */
 export function childOf(place: Place, name: string): Place {
   return locate(place.login, [...place.parts, name]);
 }
@@ -72,7 +71,7 @@ export function refuseUploads(place: Place): void {
   throw new ApiError(405, 'MethodNotAllowed', `${place.path} is changed by multipart uploads only: create, put a part, commit or abort`);
 }
 
-/** Whether anyone may read what is there. */
+/** True if anyone may read what is there. */
 export function isPublic(place: Place): boolean {
   return place.parts[0] === 'public';
 }

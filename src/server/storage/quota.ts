@@ -5,19 +5,19 @@ import type { AccountRow, EntryRow, Schema } from '../store/schema.ts';
 import { readUsage, type Usage } from '../store/usage.ts';
 
 /**
- * Quotas of accounts: most bytes and objects in the object storage. Counted are sizes as listings show them, whatever the number of copies:
- * each name of a content counts, so that what a removal gives back does not depend on other names. Parts of open uploads count by their
- * bytes, and a commit, which moves no bytes, is refused for the number of objects alone.
+ * Quotas of accounts: maximum bytes and objects in the object storage. Sizes are counted as listings show them, whatever the number of
+ * copies. Each name of a content counts, so that what a deletion frees does not depend on other names. Parts of open uploads count by their
+ * bytes; a commit, which moves no bytes, is checked for the number of objects only.
  */
 
-/** Lengths from which on a quota is asked before the body: below, the answer costs more than it saves. */
+/** Minimum length in bytes for which a quota is checked before the body is read: for less, the check costs more than it saves. */
 const askedFrom = 1024 * 1024;
 
 type Of = Pick<Call, 'account' | 'settings'>;
 
 const limits = { bytes: 'accountBytes', objects: 'accountObjects' } as const;
 
-/** The most that an account may use: its own quota, or that of the service. */
+/** The maximum that an account may use: its own quota, or that of the service. */
 export function quotaOf(account: Pick<AccountRow, 'most_bytes' | 'most_objects'>, settings: Call['settings']): Usage {
   return {
     bytes: account.most_bytes ?? limitOf(settings, limits.bytes),
@@ -31,9 +31,9 @@ function refuse(login: string, kind: keyof Usage, most: number, used: number, wa
 }
 
 /**
- * Refuses a body whose length says that it cannot be stored, before any of it is read.
- * @param length undefined for one that is not known
- * @param replaced what goes when the body is stored
+ * Rejects a body whose declared length exceeds the quota, before any of it is read.
+ * @param length undefined if it is not known
+ * @param replaced the entry that the body replaces
  * @throws {LimitReached} 507 `NotEnoughSpace`
  */
 export async function assertQuotaFor(
@@ -50,7 +50,7 @@ export async function assertQuotaFor(
   if (used.bytes + least > most.bytes) throw refuse(call.account.login, 'bytes', most.bytes, used.bytes, least);
 }
 
-/** Refuses work whose results have no place. @throws {LimitReached} 507 `NotEnoughSpace` when the account may store nothing more */
+/** Rejects work whose results cannot be stored. @throws {LimitReached} 507 `NotEnoughSpace` when the account has used up its quota */
 export async function assertQuotaLeft(db: Kysely<Schema>, call: Of): Promise<void> {
   const most = quotaOf(call.account, call.settings);
   if (most.bytes === Infinity && most.objects === Infinity) return;
@@ -59,15 +59,15 @@ export async function assertQuotaLeft(db: Kysely<Schema>, call: Of): Promise<voi
     if (used[kind] >= most[kind]) throw refuse(call.account.login, kind, most[kind], used[kind], 1);
 }
 
-/** How much more an account uses when an entry takes the place of another. */
+/** How much more an account uses when an entry replaces another. */
 export function growthOf(before: Pick<EntryRow, 'type' | 'size'> | undefined, size: number): Usage {
   return { bytes: size - (before?.size ?? 0), objects: before?.type === 'object' ? 0 : 1 };
 }
 
 /**
- * Refuses what a transaction has written, which is undone then. Transactions of other processes that are under way are not seen: together they may
- * go over a quota by what they write.
- * @param growth what the transaction added; what does not grow is never refused
+ * Checks what a transaction has written; throwing rolls it back. Concurrent transactions of other processes are not seen: together they may
+ * exceed a quota by what they write.
+ * @param growth what the transaction added; anything that does not grow is never rejected
  * @throws {LimitReached} 507 `NotEnoughSpace`
  */
 export async function assertQuota(transaction: Kysely<Schema>, call: Of, growth: Usage): Promise<void> {
@@ -80,12 +80,12 @@ export async function assertQuota(transaction: Kysely<Schema>, call: Of, growth:
 }
 
 /**
- * Takes room for what accounts are to store, as a transaction does before it writes.
- * @returns the refusal of what does not fit, of which nothing is taken then; what does not grow always fits
+ * Reserves remaining quota for the growth of accounts; a transaction does this before it writes.
+ * @returns the error if the growth does not fit, in which case nothing is reserved; anything that does not grow always fits
  */
 type TakeRoom = (growth: ReadonlyMap<string, Usage>) => LimitReached | undefined;
 
-/** The room of some accounts; undefined when none of them has a quota. */
+/** The remaining quota of some accounts; undefined if none of them has a quota. */
 export async function openRoom(
   transaction: Kysely<Schema>,
   settings: Call['settings'],
@@ -113,7 +113,6 @@ export async function openRoom(
   };
 }
 
-/** Sum of what accounts use. */
 export function addUsage(one: Usage, other: Usage): Usage {
   return { bytes: one.bytes + other.bytes, objects: one.objects + other.objects };
 }

@@ -7,8 +7,8 @@ export interface Range {
 }
 
 /**
- * What a Range header asks of `size` bytes: a range, `outside` when it has none of them, undefined when the header is to be
- * ignored. @throws 501 `NotImplemented` for several ranges.
+ * Reads a Range header for `size` bytes: a range, `outside` if none of the bytes are in it, undefined if the header is to be ignored.
+ * @throws 501 `NotImplemented` for several ranges.
  */
 export function readRange(header: string | undefined, size: number): Range | 'outside' | undefined {
   const list = /^\s*bytes\s*=(.*)$/i.exec(header ?? '')?.[1]?.trim();

@@ -2,10 +2,10 @@ import type { Store } from '../store/store.ts';
 import { mapForEachStore } from './for-each-store.ts';
 
 /**
- * Which contents are being read in this process. A content is removed only when nobody reads it: one of many pieces is
- * opened piece by piece, long after the object may be gone. Nothing is lost with this memory: after a crash there are no
- * readers, and the collection at the start removes what was waiting. Where several processes share the contents, each tells
- * the others since when it reads, and nothing waits here.
+ * The contents that this process is reading. A content is removed only when nobody reads it: a content of many pieces is opened piece by
+ * piece, long after the object may have been deleted. Nothing is lost with this memory: after a crash there are no readers, and the
+ * collection at the start removes what was waiting. If several processes share the contents, each reports to the others since when it has
+ * been reading, and nothing waits here.
  */
 interface Reading {
   readers: number;
@@ -14,7 +14,7 @@ interface Reading {
 
 const findReadings = mapForEachStore<Reading>();
 
-/** Keeps a content from being removed until the function that is returned is called; calling it again does nothing. */
+/** Protects a content from removal until the returned function is called; calling it again has no effect. */
 export function hold(store: Store, content: string): () => void {
   if (store.beginReading) return store.beginReading();
   const readings = findReadings(store);
@@ -32,7 +32,7 @@ export function hold(store: Store, content: string): () => void {
   };
 }
 
-/** Does `work`, which must not fail, now, or when the last reader of these contents is done. */
+/** Calls `work`, which must not fail, now or when the last reader of these contents has finished. */
 export async function whenReleased(store: Store, contents: readonly string[], work: () => Promise<void>): Promise<void> {
   const readings = findReadings(store);
   const reading = contents.map((content) => readings.get(content)).find((found) => found !== undefined);

@@ -24,7 +24,7 @@ function refuseMissing(
   if (needsEntry) throw new ApiError(404, 'ResourceNotFound', `${place.path} does not exist`);
 }
 
-/** The path, below the account, of what an operation is done to. */
+/** The path, below the account, of the entry that an operation acts on. */
 export function locateEntry({ segments }: Operation, inputs: Readonly<Record<string, string>>): string {
   return segments
     .slice(1)
@@ -33,8 +33,9 @@ export function locateEntry({ segments }: Operation, inputs: Readonly<Record<str
 }
 
 /**
- * Ids of the roles that decide about an operation at a path: the tags of the entry, or of the nearest directory above what is not there yet.
- * @throws {ApiError} 404 where nothing is: that is told without permission too.
+ * Ids of the roles that decide about an operation at a path: the tags of the entry or, if it does not exist, of its nearest existing
+ * ancestor.
+ * @throws {ApiError} 404 for a missing entry, even for callers without permission.
  */
 export async function findEntryTags(db: Kysely<Schema>, operation: Operation, account: AccountRow, path: string): Promise<string[]> {
   const place = placeOf(account.login, path);

@@ -13,8 +13,9 @@ interface Tagged {
 }
 
 /**
- * The role tags of an entry that is written, JSON array of role ids: those the request names, else those it has, else its
- * parent's. @throws 409 `InvalidRoleTag` for a role that the account does not have.
+ * The role tags of an entry to be written, as a JSON array of role ids: those that the request names, otherwise the existing ones,
+ * otherwise those of its parent.
+ * @throws 409 `InvalidRoleTag` for a role that the account does not have.
  */
 export async function chooseRoleTags(
   db: Kysely<Schema>,
@@ -29,12 +30,12 @@ export async function chooseRoleTags(
   return JSON.stringify(ids);
 }
 
-/** Notes in the audit log that a request names the role tags of what it writes; those that are kept or inherited are no change of access. */
+/** Records in the audit log that a request names role tags; tags that are kept or inherited do not change access, and are not recorded. */
 export async function noteRoleTags(transaction: Transaction<Schema>, call: Call, place: Place, named: string | undefined): Promise<void> {
   if (named !== undefined) await noteAudit(transaction, call, place.parts.join('/'), { 'role-tag': splitNames(named) });
 }
 
-/** The header by which a reply shows the role tags of an entry; none for an entry without. */
+/** The response header with the role tags of an entry; none if it has no tags. */
 export async function showRoleTags({ store, account }: Call, { role_tags: tags }: Tagged): Promise<Headers> {
   const names = await findRoleNames(store.db, account, JSON.parse(tags) as string[]);
   return names.length === 0 ? {} : { 'role-tag': names.join(',') };

@@ -11,14 +11,14 @@ import { mapForEachStore } from './for-each-store.ts';
 import { childOf, type Place } from './paths.ts';
 
 /**
- * The MD5 of an upload where several processes get its parts: its state is kept in a row after each part, and whoever goes on with it begins
- * there. What is lost of it is computed again.
+ * The MD5 of an upload whose parts several processes receive: its state is saved in a row after each part, and whichever process continues
+ * starts from there. Lost state is computed again.
  */
 
-/** A part as its content stands in the byte store. */
+/** A part by its content in the byte store. */
 export type PartContent = Pick<EntryRow, 'content' | 'size'>;
 
-/** What a digest is of: the contents before, and one more. */
+/** Identifies what a digest covers: the previous contents, and one more. */
 function addLink(chain: string, content: string): string {
   return createHash('sha256').update(`${chain} ${content}`).digest('hex');
 }
@@ -42,7 +42,7 @@ async function resume(saved: UploadDigestRow | undefined): Promise<Running> {
   return saved && digest.isResumed ? { digest, parts: saved.parts, chain: saved.chain } : { digest, parts: 0, chain: '' };
 }
 
-/** Whether the next part could be read; when not, the digest is as it was. */
+/** False if the next part could not be read; the digest is unchanged then. */
 async function addPart(store: Store, running: Running, { content, size }: PartContent): Promise<boolean> {
   if (content === null) return false;
   const add = async (): Promise<boolean> => {
@@ -55,7 +55,7 @@ async function addPart(store: Store, running: Running, { content, size }: PartCo
   return true;
 }
 
-/** Keeps how far a digest has come, unless another process has come further, or the upload is done. */
+/** Saves the state of a digest unless another process has got further, or the upload is done. */
 async function save(store: Store, uploadId: string, { digest, parts, chain }: Running): Promise<void> {
   const state = digest.state();
   await store.write(async (transaction) => {
@@ -67,7 +67,7 @@ async function save(store: Store, uploadId: string, { digest, parts, chain }: Ru
   });
 }
 
-/** The work on each upload, of which there is one at a time in this process. */
+/** The work on each upload; this process does one piece of work per upload at a time. */
 const findWork = mapForEachStore<Promise<void>>();
 
 async function addPresent(store: Store, uploadId: string, directory: Place): Promise<void> {
@@ -79,10 +79,10 @@ async function addPresent(store: Store, uploadId: string, directory: Place): Pro
   }
 }
 
-/** Goes on with an upload's MD5 in the background, as far as its parts follow each other without a gap. */
+/** Continues an upload's MD5 in the background, up to the first missing part. */
 export function goOnAhead(store: Store, uploadId: string, directory: Place): void {
   const work = findWork(store);
-  // What fails here fails again at the commit, where someone waits for it.
+  // An error here occurs again at the commit, which reports it.
   const next = (work.get(uploadId) ?? Promise.resolve()).then(() => addPresent(store, uploadId, directory)).catch(() => undefined);
   work.set(uploadId, next);
   void next.then(() => {
@@ -90,7 +90,7 @@ export function goOnAhead(store: Store, uploadId: string, directory: Place): voi
   });
 }
 
-/** Base64 MD5 of the parts one after the other; undefined when one of them has been replaced meanwhile. */
+/** Base64 MD5 of the parts in order; undefined if one of them has been replaced meanwhile. */
 export async function digestSaved(store: Store, uploadId: string, parts: readonly PartContent[]): Promise<string | undefined> {
   await findWork(store).get(uploadId);
   const saved = await findSaved(store.db, uploadId);
@@ -101,10 +101,10 @@ export async function digestSaved(store: Store, uploadId: string, parts: readonl
   return running.digest.value();
 }
 
-/** Forgets the MD5 of an upload that is done. */
+/** Discards the MD5 state of a completed upload. */
 export function forgetSaved(store: Store, uploadId: string): void {
   const forget = (): Promise<unknown> =>
     store.write((transaction) => transaction.deleteFrom('upload_digests').where('upload', '=', uploadId).execute());
-  // A row that stays costs 300 bytes and harms nobody.
+  // A row that is left behind costs 300 bytes and does no harm.
   void (findWork(store).get(uploadId) ?? Promise.resolve()).then(forget).catch(() => undefined);
 }

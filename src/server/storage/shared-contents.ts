@@ -4,12 +4,12 @@ import { isRow } from '../store/row-bytes.ts';
 import type { Schema } from '../store/schema.ts';
 
 /**
- * Writes the rows of contents anew, where several transactions write at once: in the transaction that gives a content another name, and in
- * one that takes a name of several. Two that do so with the same content then come one after the other, and a serializable one that has
- * begun before the other ended runs again. Otherwise two that remove the last two names would each leave the rows to the other, or a
- * serializable one would remove them under a name that it cannot see. Contents in files have none of these rows; the collector looks for
- * all names of them.
- * @returns whether there were such rows, so that names that were seen before may be gone
+ * Rewrites the rows of contents, on a database with concurrent transactions. Called in a transaction that gives a content another name, and
+ * in one that removes one of several names. Two such transactions on the same content then run one after the other, and a serializable one
+ * that began before the other ended is retried. Otherwise two that remove the last two names would each leave the rows to the other, or a
+ * serializable one would remove rows that still have a name which it cannot see. Contents in files have no such rows; the collector looks
+ * for all their names.
+ * @returns true if there were such rows: names that were seen before may no longer exist
  */
 export async function touchContents(transaction: Transaction<Schema>, contents: Iterable<string | null>): Promise<boolean> {
   if (!isPostgres(transaction)) return false;

@@ -4,11 +4,11 @@ import { ApiError } from '../../base/errors.ts';
 import { chooseObjectHeaders, headerLimit, isMd5, isStoredHeader, measureHeaders, readCopies } from './headers.ts';
 import type { Place } from './paths.ts';
 
-/** What the creation of an upload says of the object to come. */
+/** What the creation of an upload specifies about its object. */
 export interface Target {
-  /** The headers as they were given, their names in lower case, their values with their JSON types. */
+  /** The given headers: names in lower case, values with their JSON types. */
   given: Readonly<Record<string, unknown>>;
-  /** Those that are stored with the object. */
+  /** Headers that are stored with the object. */
   stored: Headers;
   copies: number;
   length: number | null;
@@ -16,15 +16,15 @@ export interface Target {
   roleTag: string | undefined;
 }
 
-/** Headers that say something of the object but are not stored as they are. */
+/** Headers that describe the object but are not stored unchanged. */
 const spoken = new Set(['content-length', 'content-md5', 'durability-level', 'x-durability-level', 'role-tag']);
 
-/** Headers that existing clients send along, and that are shown in the state alone. */
+/** Headers that existing clients also send, and that only appear in the state of the upload. */
 const shownOnly = new Set(['accept', 'role', 'expect', 'location', 'x-request-id']);
 
 /**
- * Reads the `headers` of CreateMultipartUpload (section 4). @throws 409 `MultipartUploadInvalidArgumentError` for a header that
- * the service does not store, a value that is none, or more than 4 KB.
+ * Reads the `headers` of CreateMultipartUpload (section 4).
+ * @throws 409 `MultipartUploadInvalidArgumentError` for a header that the service does not store, an invalid value, or more than 4 KB.
  */
 export function readTarget(headers: Readonly<Record<string, unknown>>, place: Place): Target {
   const given: Headers = Object.fromEntries(Object.entries(headers).map(readHeader));
@@ -44,7 +44,7 @@ export function readTarget(headers: Readonly<Record<string, unknown>>, place: Pl
   };
 }
 
-/** @throws 409 `MultipartUploadInvalidArgumentError` for a number of copies that no object has. */
+/** @throws 409 `MultipartUploadInvalidArgumentError` for an invalid number of copies. */
 function readUploadCopies(level: string | undefined): number {
   try {
     return readCopies(level);
@@ -55,14 +55,14 @@ function readUploadCopies(level: string | undefined): number {
 
 const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'];
 
-/** @throws 409 `MultipartUploadInvalidArgumentError` for a condition: uploads know none (section 4), and going on without it could lose a write. */
+/** @throws 409 `MultipartUploadInvalidArgumentError` for a condition: uploads have none (section 4), and ignoring it could lose a write. */
 export function refuseConditions(headers: Headers): void {
   const found = conditions.find((name) => headers[name] !== undefined);
   if (found !== undefined)
     throw refuseArgument(`multipart uploads have no conditions: leave out ${found}, or put the object in one request`);
 }
 
-/** The error for what a multipart upload cannot take. */
+/** The error for an invalid argument of a multipart upload. */
 export function refuseArgument(message: string): ApiError {
   return new ApiError(409, 'MultipartUploadInvalidArgumentError', message);
 }
@@ -80,7 +80,7 @@ function readHeader([spelling, value]: [string, unknown]): [string, string] {
   return [name, text];
 }
 
-/** These headers come in a document: what HTTP could not bring could not be sent back with the object either. */
+/** These headers come from a JSON document: a header that is invalid in HTTP could not be sent with the object later. */
 function canBeSent(name: string, value: string): boolean {
   try {
     validateHeaderName(name);

@@ -15,24 +15,24 @@ import { parentOf, placeOf, placeOfAbsolute, type Place } from './paths.ts';
 import { chooseRoleTags } from './roles.ts';
 import { readTarget, refuseArgument, refuseConditions } from './upload-headers.ts';
 
-/** Characters of an upload's id under which uploads are grouped. */
+/** Number of characters of an upload's id by which uploads are grouped. */
 const prefixLength = 3;
 
 /**
- * Begins an upload. Whether the object can be where it is to be is seen at the commit. On PostgreSQL those that are begun at the same moment
- * do not wait for each other, nor see each other: together they may pass the limit of open uploads by their number.
+ * Creates an upload. Whether the object may be written is checked at the commit. On PostgreSQL, concurrent requests neither wait for nor
+ * see each other: together they may exceed the limit of open uploads by their number.
  */
 export const createMultipartUpload: Handler<typeof storage.createMultipartUpload> = async ({ objectPath, headers = {} }, call) => {
   const { account } = call;
   refuseConditions(call.headers);
   const place = placeOfAbsolute(objectPath);
   if (!place) throw refuseArgument(`objectPath is "${objectPath}": it must be a path like /${account.login}/stor/name`);
-  // What else is wrong with the target is said at the commit.
+  // Other problems of the target are reported at the commit.
   if (place.login !== account.login && (await findAccount(call.store.db, 'storage', place.login)) === undefined)
     throw new ApiError(403, 'AccountDoesNotExist', `objectPath: the account ${place.login} does not exist`);
   const target = readTarget(headers, place);
   await chooseRoleTags(call.store.db, call, target.roleTag, undefined, { role_tags: '[]' });
-  // The last digit is the length of the prefix under which uploads are grouped.
+  // The last digit is the length of the prefix by which uploads are grouped.
   const id = `${randomUUID().slice(0, -1)}${prefixLength}`;
   const created = call.now();
   const directory = partsDirectory(account.login, id);
@@ -62,7 +62,6 @@ export const createMultipartUpload: Handler<typeof storage.createMultipartUpload
   return { id, partsDirectory: directory.path };
 };
 
-/** An upload as it is now. */
 export const getMultipartUpload: Handler<typeof storage.getMultipartUpload> = async ({ prefix, id }, call) => {
   const upload = await findUpload(call.store.db, call, id, prefix);
   return {
@@ -77,13 +76,13 @@ export const getMultipartUpload: Handler<typeof storage.getMultipartUpload> = as
   };
 };
 
-/** The MD5, in Base64, of the etags of the parts one after the other. */
+/** The MD5, in Base64, of the concatenated etags of the parts. */
 function sumParts({ parts }: UploadRow): string {
   const etags = JSON.parse(parts ?? '[]') as string[];
   return createHash('md5').update(etags.join('')).digest('base64');
 }
 
-/** Gives an upload up and removes its parts; again is the same. */
+/** Aborts an upload and removes its parts; repeating it has no effect. */
 export const abortMultipartUpload: Handler<typeof storage.abortMultipartUpload> = async ({ prefix, id }, call) => {
   await giveUp(call, { id, prefix }, (upload) => {
     if (upload.result !== 'aborted') throw refuseState(upload, 'aborted');
@@ -91,7 +90,7 @@ export const abortMultipartUpload: Handler<typeof storage.abortMultipartUpload> 
   return {};
 };
 
-/** @param onDone called, and nothing else done, for an upload that is done */
+/** @param onDone called for an upload that is already done, which is not changed */
 async function giveUp(
   { store, account }: { store: Store; account: Pick<AccountRow, 'id' | 'login'> },
   { id, prefix }: { id: string; prefix?: string },
@@ -110,10 +109,10 @@ async function giveUp(
   await removeGarbage(store, garbage);
 }
 
-/** Uploads given up at once, by a request for one; the next goes on. */
+/** Maximum number of old uploads that one request aborts; the next request continues. */
 const mostExpired = 100;
 
-/** Lets an operation on uploads find none of the account that is older than uploads become. */
+/** Wraps an operation on uploads so that the account's expired uploads are aborted first. */
 export function expiring<I, R>(handler: (input: I, call: Call) => Promise<R> | R): (input: I, call: Call) => Promise<R> {
   return async (input, call) => {
     await giveUpOld(call.store, oldestOf(call.settings, 'uploadDays', call.now()), call.account);
@@ -122,9 +121,9 @@ export function expiring<I, R>(handler: (input: I, call: Call) => Promise<R> | R
 }
 
 /**
- * Gives up uploads that nobody has ended, with their parts: those of an account, or of all.
- * @param before those that were begun earlier, milliseconds since the epoch
- * @returns how many; a hundred when there may be more
+ * Aborts uploads that were never committed or aborted, and removes their parts: those of an account, or of all accounts.
+ * @param before aborts uploads created earlier than this, milliseconds since the epoch
+ * @returns how many; 100 if there may be more
  */
 export async function giveUpOld(store: Store, before: number, account?: Pick<AccountRow, 'id'>): Promise<number> {
   let query = store.db
@@ -139,19 +138,19 @@ export async function giveUpOld(store: Store, before: number, account?: Pick<Acc
   return rows.length;
 }
 
-/** Where the parts of an upload are: for those who know its id only. */
+/** Redirects to the parts of an upload, for clients that know only its id. */
 export const redirectUpload: Handler<typeof storage.redirectUpload> = async ({ id }, call) => {
   await findUpload(call.store.db, call, id);
   return { location: partsDirectory(call.account.login, id).path };
 };
 
-/** Where a part of an upload is. */
+/** Redirects to a part of an upload. */
 export const redirectPart: Handler<typeof storage.redirectPart> = async ({ id, part }, call) => {
   await findUpload(call.store.db, call, id);
   return { location: `${partsDirectory(call.account.login, id).path}/${encodeURIComponent(part)}` };
 };
 
-/** Throws 404 `ResourceNotFound` when the account has no upload of the id in a path. */
+/** @throws 404 `ResourceNotFound` when the account has no upload with the id in a path. */
 export async function assertUpload(
   { db }: Store,
   account: AccountRow,
@@ -161,8 +160,8 @@ export async function assertUpload(
 }
 
 /**
- * An upload of the account, locked as `findEntry` does.
- * @throws 404 `ResourceNotFound`, also for an id under another prefix than its own.
+ * An upload of the account, locked as in `findEntry`.
+ * @throws 404 `ResourceNotFound`, also for an id with the wrong prefix.
  */
 export async function findUpload(
   db: Kysely<Schema>,
@@ -182,12 +181,12 @@ export function partsDirectory(login: string, id: string): Place {
   return placeOf(login, `uploads/${prefixOf(id)}/${id}`);
 }
 
-/** The error for what an upload that is done cannot do any more. */
+/** The error for an operation that a completed upload does not permit. */
 export function refuseState({ id, result }: UploadRow, wanted: string): ApiError {
   return new ApiError(409, 'InvalidMultipartUploadState', `upload ${id} is ${result}: it cannot be ${wanted}`);
 }
 
-/** Removes the parts of an upload, their directory, and the directory of the prefix when no other upload has it. */
+/** Removes the parts of an upload, their directory, and the directory of the prefix if no other upload uses it. */
 export async function removeParts(transaction: Transaction<Schema>, directory: Place): Promise<Garbage[]> {
   const parts = await transaction.deleteFrom('entries').where('parent', '=', directory.path).returning('content').execute();
   await removeDirectory(transaction, directory);
@@ -200,7 +199,6 @@ export async function removeParts(transaction: Transaction<Schema>, directory: P
   );
 }
 
-/** The first characters of an upload's id, under which uploads are grouped. */
 function prefixOf(id: string): string {
   return id.slice(0, prefixLength);
 }

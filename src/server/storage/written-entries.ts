@@ -3,8 +3,9 @@ import { isPostgres } from '../store/engine-of.ts';
 import type { Schema } from '../store/schema.ts';
 
 /**
- * Records of a listing (section 8 of the storage document, `Entry`), written by the database: making objects of rows and text of objects
- * costs three times as much as the rows. Each expression is over the columns of `entries`; a page is one text, a record a line.
+ * Records of a listing (section 8 of the storage document, `Entry`), serialised by the database: converting rows to objects and objects to
+ * text costs three times as much as reading the rows. The expressions use the columns of `entries`; a page is one text with one record per
+ * line.
  */
 
 const time = sql`strftime('%Y-%m-%dT%H:%M:%fZ', mtime / 1000.0, 'unixepoch')`;
@@ -14,7 +15,7 @@ const object = sql`'name', name, 'type', type, 'mtime', ${time}, 'etag', etag, '
 
 const disposition = sql`headers ->> 'content-disposition'`;
 
-// A patch leaves out what is null; it costs as much as the record.
+// `json_patch` removes null values; it costs as much as the record.
 const page = sql<Uint8Array>`cast(group_concat(case
   when type = 'directory' then json_object('name', name, 'type', type, 'mtime', ${time})
   when ${disposition} is null and headers ->> 'content-type' is not null then json_object(${object})
@@ -30,7 +31,7 @@ const postgresPage = sql<Uint8Array>`convert_to(string_agg(cast(case
     'contentDisposition', cast(headers as json) ->> 'content-disposition'))
   end as text) || chr(10), ''), 'UTF8')`;
 
-/** A page as UTF-8, in the order of the rows; null when there are none. */
+/** A page as UTF-8, in the order of the rows; null if there are none. */
 export function writtenPage(db: Kysely<Schema>): RawBuilder<Uint8Array | null> {
   return isPostgres(db) ? postgresPage : page;
 }

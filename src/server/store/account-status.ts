@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** Step: whether an account may be used. Accounts of earlier releases may. */
+/** Migration step: whether an account may be used. Accounts of earlier releases are enabled. */
 export async function addAccountStatus(db: Kysely<never>): Promise<void> {
   await db.schema
     .alterTable('accounts')

@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import { isPostgres } from './engine-of.ts';
 
-/** Step: the audit log of gateways. A service with a directory of its own keeps none. */
+/** Migration step: the audit log of gateways. A service with a directory of its own keeps none. */
 export async function createAuditTable(db: Kysely<never>): Promise<void> {
   if (!isPostgres(db)) return;
   const statements = [

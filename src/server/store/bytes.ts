@@ -1,48 +1,46 @@
 import type { Body, ByteStream } from '../../api/message.ts';
 
-/** Bytes that were stored. */
 export interface StoredBytes {
   id: string;
   size: number;
-  /** MD5, Base64. */
+  /** MD5 in Base64. */
   md5: string;
 }
 
-/** A content that somebody began to store in several parts, and has not ended. */
+/** A multipart write of a content that was begun and never completed. */
 export interface Unfinished {
   readonly id: string;
-  /** Gives it up with what there is of it; nothing happens where it has ended. */
+  /** Aborts the write and removes its bytes; no effect if the write has completed. */
   readonly abort: () => Promise<void>;
 }
 
 /**
- * Where contents are kept: write a stream, read a range, remove, list. Contents never change once written, so readers,
- * links and overwriting never disturb each other. Where they are kept elsewhere than on this machine, all but `measureFree` may throw
- * `StoreUnavailable`.
+ * The store of contents: write a stream, read a range, remove, list. Contents never change once written, so readers, links and overwriting
+ * do not affect each other. If the contents are not on this machine, every method but `measureFree` may throw `StoreUnavailable`.
  */
 export interface ByteStore {
-  /** Resolves when the bytes are kept for good under their id; nothing is kept when the stream fails. */
+  /** Resolves when the bytes are stored durably under their id; nothing is kept when the stream fails. */
   write(body: Body): Promise<StoredBytes>;
-  /** The same for bytes that are at hand; few are kept only with the row that names their id. */
+  /** The same for bytes in memory; a few bytes are kept only in the row that names their id. */
   keep(bytes: Uint8Array): Promise<StoredBytes>;
-  /** The same for bytes that repeat themselves: they take less room, and every reader reads from the beginning. */
+  /** The same for repetitive bytes, which are compressed: every reader reads from the beginning. */
   writeCompressed(body: Body): Promise<StoredBytes>;
   /**
-   * Bytes from `start` up to, not including, `end`, once the first of them are there to be read: where the content is not, it throws. The
-   * stream ends with the last byte that was asked for or fails; whoever does not read it to its end calls its `return`.
+   * Bytes from `start` up to, not including, `end`; resolves when the first of them can be read, and throws if the content does not exist.
+   * The stream fails unless it delivers the last of these bytes. A caller that does not read it to the end calls its `return`.
    */
   read(id: string, start: number, end: number): Promise<ByteStream>;
   /**
-   * Puts a content at `file`, where nothing is, as a file that must only be read: without copying it where it is on the same disk.
-   * @returns false where there is no such content any more, or where only `read` gives it; then nothing is at `file`.
+   * Puts a content at the unused path `file`, as a file that must not be written to: on the same disk it is not copied.
+   * @returns false if the content no longer exists, or only `read` can access it; `file` does not exist then.
    */
   place(id: string, file: string): Promise<boolean>;
-  /** Bytes that there is room for; Infinity where nobody knows. */
+  /** Free space in bytes; Infinity if unknown. */
   measureFree(): Promise<number>;
-  /** Nothing happens where it was removed before. */
+  /** No effect if the content has already been removed. */
   remove(id: string): Promise<void>;
   /** Ids of all contents, or of those written before a time (milliseconds since the epoch). */
   list(before?: number): AsyncIterable<string>;
-  /** Contents that were begun before a time and are no contents yet. Absent where a crash leaves nothing of them. */
+  /** Writes that began before a time and have not completed. Absent if crashes leave none behind. */
   listUnfinished?(before: number): AsyncIterable<Unfinished>;
 }

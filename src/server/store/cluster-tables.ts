@@ -2,11 +2,12 @@ import { sql, type Kysely } from 'kysely';
 import { isPostgres } from './engine-of.ts';
 
 /**
- * Step: what several gateways of one database tell each other. A service with a directory of its own has no use for it.
+ * Migration step: tables through which several gateways of one database communicate. A service with a directory of its own does not need
+ * them.
  *
- * All times are the database's own. `gateways`: who serves, until when, and the start of the oldest request that still runs there.
- * `garbage`: ids of the byte store that nothing refers to any more, when that was noted, and when the collector first saw it. `duties`:
- * work that one process at a time does, by whom and until when.
+ * All times are by the clock of the database. `gateways`: which gateways serve, until when, and the start of the oldest request that still
+ * runs on each. `garbage`: unreferenced ids of the byte store, when they were noted, and when the collector first saw them. `duties`: work
+ * that one process at a time does, with its holder and expiry.
  */
 export async function createClusterTables(db: Kysely<never>): Promise<void> {
   if (!isPostgres(db)) return;

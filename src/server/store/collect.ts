@@ -6,13 +6,13 @@ import type { Store } from './store.ts';
 /** Contents looked up in one query. */
 const batchSize = 200;
 
-/** Which of these contents a row still refers to. */
+/** Finds which of these contents are still referenced by a row. */
 export type FindReferenced = (db: Kysely<Schema>, ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /**
- * Removes contents that no row refers to: what a crash left between storing bytes and storing their row. Contents written
- * after `before` (milliseconds since the epoch) are left alone, for their rows may be on the way. Stops early when `signal` says so.
- * @returns how many were removed.
+ * Removes contents that no row refers to, left by a crash between storing bytes and storing their row. Contents written after `before`
+ * (milliseconds since the epoch) are kept, because their rows may not be written yet. Stops early when `signal` is aborted.
+ * @returns how many were removed
  */
 export async function collectUnreferenced(
   store: Store,

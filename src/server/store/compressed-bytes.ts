@@ -4,22 +4,22 @@ import { constants, createDeflateRaw, createInflateRaw } from 'node:zlib';
 import { streamOf, type Body, type ByteStream } from '../../api/message.ts';
 
 /**
- * Contents that repeat themselves, like the error records of a job, are kept compressed: their ids end in `.z`, and only their readers
- * and writers know.
+ * Repetitive contents, like the error records of a job, are stored compressed: their ids end in `.z`, which only readers and writers of
+ * contents interpret.
  */
 const suffix = '.z';
 
-/** The id of a content that is kept compressed. */
+/** The id of a content that is stored compressed. */
 export function markCompressed(id: string): string {
   return `${id}${suffix}`;
 }
 
-/** Whether the file of a content is compressed. */
+/** True if the file of a content is compressed. */
 export function isCompressed(id: string): boolean {
   return id.endsWith(suffix);
 }
 
-/** Compresses a body. `size` and `hash` are those of the bytes before. */
+/** Compresses a body. `measure` and `hash` refer to the bytes before compression. */
 export function compress(body: Body, hash: Hash): { stream: ByteStream; measure: () => number } {
   let size = 0;
   async function* count(): AsyncGenerator<Uint8Array> {
@@ -43,7 +43,7 @@ export function compress(body: Body, hash: Hash): { stream: ByteStream; measure:
   return { stream: deflate(), measure: () => size };
 }
 
-/** The bytes from `start` up to, not including, `end` of what a compressed stream holds, which is closed. @throws when it ends before */
+/** Decompresses the bytes from `start` up to, not including, `end`, then closes the source. @throws when it ends too early */
 export async function* inflateRange(source: Readable, start: number, end: number): AsyncGenerator<Uint8Array> {
   const target = createInflateRaw();
   source.on('error', (error) => target.destroy(error)).pipe(target);

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
 
-/** Rows of the compute service beyond accounts: access control, instances, limits, the making of images. */
+/** Rows of the compute service other than accounts: access control, instances, limits, creation of images. */
 
 /** A role of an account. Names are unique in the account. */
 export interface RoleRow {
@@ -10,7 +10,7 @@ export interface RoleRow {
   created: number;
 }
 
-/** A policy of a role; `position` keeps the order in which they were given. Primary key (role, policy). */
+/** A policy of a role; `position` is the order in which the policies were listed. Primary key (role, policy). */
 export interface RolePolicyRow {
   role: string;
   policy: string;
@@ -23,7 +23,7 @@ export interface RoleMemberRow {
   type: 'subuser' | 'account';
   /** UUID of the sub-user or account. */
   member: string;
-  /** 1: the member has the role active without asking for it. */
+  /** 1: the role is active for the member even if a request does not name it. */
   is_default: number;
   position: number;
 }
@@ -42,13 +42,13 @@ export interface PolicyRow {
 /** A role that a resource of the compute service is tagged with. Primary key (account, resource, role). */
 export interface RoleTagRow {
   account: string;
-  /** Below the account, by what never changes: empty for the account itself, `keys`, `users/<id>/keys/<fingerprint>`. */
+  /** Path below the account, by what never changes: empty for the account itself, `keys`, `users/<id>/keys/<fingerprint>`. */
   resource: string;
   role: string;
   position: number;
 }
 
-/** How an object of the compute service was before a change; for reads that lag behind. */
+/** The state of a compute object before a change, for reads that lag behind. */
 export interface ChangeRow {
   sequence: Generated<number>;
   account: string;
@@ -56,7 +56,7 @@ export interface ChangeRow {
   id: string;
   /** Milliseconds since the epoch. */
   at: number;
-  /** JSON of what the service would have shown, or null when it was not there. */
+  /** JSON of what the service would have returned, or null if the object did not exist. */
   before: string | null;
 }
 
@@ -87,38 +87,38 @@ export interface MachineRow {
   created: number;
 }
 
-/** An image that is being made of an instance. Primary key image. */
+/** An image that is being created from an instance. Primary key image. */
 export interface ImageCreationRow {
   image: string;
   /** UUID of the job. */
   job: string;
   machine: string;
-  /** When it is to be done, milliseconds since the epoch. */
+  /** When the creation is to be completed, milliseconds since the epoch. */
   due: number;
-  /** Code of the error in which it will end, or null. */
+  /** Code of the error with which the creation will fail, or null. */
   fails: string | null;
 }
 
-/** Who changed what decides about access; a row in the transaction of the change. Names are those of that moment: rows outlive what they name. */
+/** A change that affects access, recorded in its transaction. Names are those at that moment: rows outlive what they name. */
 export interface AuditRow {
-  /** In the order in which changes were made; those that were made at once, in any. */
+  /** Order of the changes; concurrent changes are in any order. */
   sequence: Generated<number>;
-  /** Of the clock of the database. */
+  /** By the clock of the database. */
   at: Generated<Date>;
-  /** Login of the account that was changed; null for what belongs to none. */
+  /** Login of the changed account; null if the change affects no single account. */
   account: string | null;
-  /** `alice`, `alice/bob` for a sub-user, `operator` for a command on the database. */
+  /** `alice`, `alice/bob` for a sub-user, `operator` for a command that ran on the database. */
   actor: string;
   /** Fingerprint of the key that signed. */
   key: string | null;
-  /** Of the client, or `USER@HOST` where the command of an operator ran. */
+  /** Address of the client, or `USER@HOST` where the command of an operator ran. */
   address: string;
   /** Id of the request. */
   request: string | null;
   /** Name of the operation: `createKey`. */
   action: string;
-  /** Path of what was changed: `/alice/users/UUID`. */
+  /** Path of the changed resource: `/alice/users/UUID`. */
   subject: string;
-  /** JSON object: what it has now, without secrets. */
+  /** JSON object: the state after the change, without secrets. */
   details: string;
 }

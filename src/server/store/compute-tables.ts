@@ -98,7 +98,7 @@ async function createMachineTables(db: Kysely<never>): Promise<void> {
   await db.schema.createIndex('images_origin').on('images').column('origin').execute();
 }
 
-/** Step 3: roles, policies and role tags, instances and limits, and the files of images. */
+/** Migration step 3: roles, policies and role tags, instances and limits, and the files of images. */
 export async function createComputeTables(db: Kysely<never>): Promise<void> {
   await createPolicyTables(db);
   await createRoleTables(db);

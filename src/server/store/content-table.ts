@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** Step: contents of a few KiB, each in a row. */
+/** Migration step: contents of a few KiB, each in a row. */
 export async function createContentTable(db: Kysely<never>): Promise<void> {
   await db.schema
     .createTable('contents')

@@ -3,8 +3,8 @@ import { sql, type Kysely } from 'kysely';
 import { isPostgres } from './engine-of.ts';
 
 /**
- * Step: the id that the folder of the contents of a cluster is marked with, in one row, and whether a folder has been. A service with a
- * directory of its own has the database in it too.
+ * Migration step: one row with the id that marks the contents folder of a cluster, and whether a folder has been marked. A service with a
+ * directory of its own also has its database there, and needs no mark.
  */
 export async function createContentsFolder(db: Kysely<never>): Promise<void> {
   if (!isPostgres(db)) return;

@@ -7,21 +7,22 @@ import { promisify } from 'node:util';
 import { isSystemError, LocalError } from '../../base/errors.ts';
 import { loadEngine } from './engine.ts';
 
-/** Copies of the state of a store: the database, and links to the contents, which never change once they are written. */
+/** Copies the state of a store: the database, and links to the contents, which never change once written. */
 
-/** The database, and what was committed since it was last brought up to date. */
+/** The database and its write-ahead log. */
 export const databaseFiles = ['cloud.db', 'cloud.db-wal'] as const;
 
-/** Contents that are linked before other requests have their turn. */
+/** Number of contents that are linked before other requests get their turn. */
 const linksPerTurn = 100;
 
-/** Errors of a file system that cannot link a file here: another disk, no links, too many of one file. */
+/** Error codes of a file system that cannot link a file here: another disk, no support for links, too many links to one file. */
 const unlinkable = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP']);
 
 /**
- * Copies the files of a database into the directory `to`. Nothing may be written meanwhile.
+ * Copies the files of a database into the directory `to`. Nothing may be written to the database meanwhile.
  *
- * By another program: a process that closes a file loses every lock that it has on it, and with it the guard of the data directory.
+ * The copy is made by another process: a process that closes a file loses all its locks on the file, and with them the lock of the data
+ * directory.
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   const files = databaseFiles.map((name) => join(from, name)).filter((file) => existsSync(file));
@@ -33,7 +34,7 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
   }
 }
 
-/** True when the file was linked, or is there already; false where the file system cannot. */
+/** True if the file was linked, or is already there; false if the file system cannot link it. */
 function tryLink(source: string, target: string): boolean {
   try {
     linkSync(source, target);
@@ -46,8 +47,8 @@ function tryLink(source: string, target: string): boolean {
 }
 
 /**
- * Links all contents of the data directory `from` into `to`; copies them where the file system has no links between the two. Contents
- * that are written meanwhile may be among them, without a row that names them.
+ * Links all contents of the data directory `from` into `to`, or copies them if the file system cannot link between the two. Contents
+ * written meanwhile may be included, without a row that names them.
  */
 export async function linkContents(from: string, to: string): Promise<void> {
   const [source, target] = [join(from, 'bytes'), join(to, 'bytes')];
@@ -55,7 +56,7 @@ export async function linkContents(from: string, to: string): Promise<void> {
   let linked = 0;
   for (const folder of readdirSync(source)) {
     mkdirSync(join(target, folder), { recursive: true, mode: 0o700 });
-    // At once: of 10,000 contents the names one by one take as long as half of the links.
+    // Read in one call: for 10,000 contents, reading the names one by one takes half as long as making the links.
     for (const name of readdirSync(join(source, folder))) {
       const [file, copy] = [join(source, folder, name), join(target, folder, name)];
       if (!tryLink(file, copy)) await copyFile(file, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
@@ -65,7 +66,7 @@ export async function linkContents(from: string, to: string): Promise<void> {
   }
 }
 
-/** Brings what was committed last into the file of the database of a directory itself. */
+/** Moves everything in the write-ahead log of a directory's database into the database file. */
 export async function foldDatabase(dir: string): Promise<void> {
   const open = await loadEngine();
   const connection = open(join(dir, databaseFiles[0]));
@@ -76,10 +77,10 @@ export async function foldDatabase(dir: string): Promise<void> {
   }
 }
 
-/** Puts the folded database of a directory in the place of another one, which nobody has open, at one stroke. */
+/** Atomically replaces the database of a directory, which nobody has open, with the folded database of another directory. */
 export function replaceDatabase(from: string, to: string): void {
   const [file, log] = databaseFiles;
-  // Empty since the database was closed; with another database it would be taken for its own.
+  // The log has been empty since the database was closed; next to another database it would be taken for that database's log.
   rmSync(join(to, log), { force: true });
   renameSync(join(from, file), join(to, file));
 }

@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely';
 import { isPostgres } from './engine-of.ts';
 
 /**
- * Step: changes of the numbers of entries. Writers in one directory would wait for each other where all of them update the directory's row;
- * in SQLite, which has one writer, the number stays there.
+ * Migration step: changes of entry counts. If all writers in a directory updated its row, they would wait for each other. SQLite has only
+ * one writer, so the count stays in the row.
  */
 export async function createCountTable(db: Kysely<never>): Promise<void> {
   if (!isPostgres(db)) return;

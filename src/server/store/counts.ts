@@ -5,18 +5,18 @@ import { prepareQuery } from './prepared-query.ts';
 import type { EntryRow, Schema } from './schema.ts';
 
 /**
- * The number of entries of each directory, so that no listing has to count. On SQLite it stands in the directory's row. On PostgreSQL that
- * row would be a lock that all writers in the directory wait for: there each adds a row of `count_changes`, the number is that of the row
- * with the sum of these, and `foldCounts` takes them into the row.
+ * The number of entries of each directory, so that listings need not count. On SQLite it is in the directory's row. On PostgreSQL that row
+ * would be a lock for which all writers in the directory wait. There, each write adds a row to `count_changes`; the count is the row's
+ * number plus the sum of these changes, and `foldCounts` adds them to the row.
  */
 
 /** Primary key of the directory's row. */
 export type DirectoryKey = Pick<EntryRow, 'parent' | 'name'>;
 
-/** Changes that are folded in one transaction. */
+/** Maximum number of changes folded in one transaction. */
 const batchSize = 5000;
 
-/** The number of entries, in a query of the row of a directory in `entries`. One query reads both parts of it at one moment. */
+/** The number of entries, in a query of a directory's row in `entries`. One query reads both parts of the count at the same moment. */
 export function selectCount(db: Kysely<Schema>): RawBuilder<number> {
   if (!isPostgres(db)) return sql`children`;
   return sql`children + coalesce((
@@ -34,22 +34,22 @@ const addToRow = prepareQuery((db, { parent, name, change }: DirectoryKey & { ch
 
 const insertChange = prepareQuery((db, row: DirectoryKey & { change: number }) => db.insertInto('count_changes').values(row).compile());
 
-/** Adds to the number of entries of a directory, in the transaction that makes or removes them. */
+/** Changes the entry count of a directory, in the transaction that creates or removes the entries. */
 export async function changeCount(transaction: Transaction<Schema>, { parent, name }: DirectoryKey, change: number): Promise<void> {
   const add = isPostgres(transaction) ? insertChange : addToRow;
   await add(transaction, { parent, name, change });
 }
 
-/** Forgets the numbers of entries of directories, in the transaction that removes them with all that was in them. */
+/** Drops the count changes of directories, in the transaction that removes the directories with all their entries. */
 export async function dropCounts(transaction: Transaction<Schema>, directories: readonly DirectoryKey[]): Promise<void> {
   if (!isPostgres(transaction) || directories.length === 0) return;
   await sql`delete from count_changes where ${isAmong(transaction, directories)}`.execute(transaction);
 }
 
-/** @returns how many changes there were to fold */
+/** @returns the number of folded changes */
 async function foldBatch(db: Kysely<Schema>): Promise<number> {
   return db.transaction().execute(async (transaction) => {
-    // In the order of whoever removes a directory: its row, then its changes. What another one folds is left to it.
+    // Locks in the same order as the removal of a directory: its row, then its changes. Rows that another process is folding are skipped.
     const { rows: directories } = await sql<DirectoryKey>`
       select parent, name from entries
       where (parent, name) in (
@@ -74,9 +74,9 @@ async function foldBatch(db: Kysely<Schema>): Promise<number> {
 }
 
 /**
- * Takes changes of numbers of entries into the rows of their directories, in small transactions, for which no writer in these directories
- * waits. Several processes may do so at once. On SQLite there is nothing to do.
- * @param signal ends it early
+ * Adds count changes to the rows of their directories, in small transactions for which no writer in these directories waits. Several
+ * processes may do this concurrently. Does nothing on SQLite.
+ * @param signal stops folding early
  */
 export async function foldCounts(db: Kysely<Schema>, signal?: AbortSignal): Promise<void> {
   if (!isPostgres(db)) return;

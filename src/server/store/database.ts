@@ -8,12 +8,12 @@ import { isSqliteError, loadEngine, type Engine } from './engine.ts';
 import { keepRows, listWrittenGroups, type RowGroup, type WriteCounts } from './remembered-query.ts';
 import type { Schema } from './schema.ts';
 
-/** Statements kept compiled; queries with lists of varying length would otherwise fill memory. */
+/** Maximum number of compiled statements kept; otherwise queries with lists of varying length would fill memory. */
 const cachedStatements = 500;
 
 const nothingDone = { changes: 0, lastInsertRowid: 0 };
 
-/** The database as the query builder wants it, with compiled statements kept: compiling costs four times the query. */
+/** Adapts the database to the query builder, and keeps compiled statements: compiling costs four times as much as the query. */
 function cacheStatements(connection: Engine, counts: WriteCounts, close: () => void): SqliteDatabase {
   const statements = new Map<string, { statement: SqliteStatement; written: readonly RowGroup[] }>();
   const compile = (sql: string): { statement: SqliteStatement; written: readonly RowGroup[] } => {
@@ -21,14 +21,14 @@ function cacheStatements(connection: Engine, counts: WriteCounts, close: () => v
     if (statements.size >= cachedStatements) statements.clear();
     const kept: SqliteStatement = {
       ...statement,
-      // A full disk ends a transaction by itself; the failure to end it once more would hide that cause.
+      // A full disk ends a transaction by itself; an error from the rollback would then hide that cause.
       run: (parameters) => (sql === 'rollback' && !connection.inTransaction ? nothingDone : statement.run(parameters)),
     };
     const compiled = { statement: kept, written: listWrittenGroups(sql) };
     statements.set(sql, compiled);
     return compiled;
   };
-  // A statement is prepared each time just before it runs.
+  // Statements are prepared each time just before they run.
   const prepare = (sql: string): SqliteStatement => {
     const { statement, written } = statements.get(sql) ?? compile(sql);
     for (const group of written) counts[group] += 1;
@@ -37,7 +37,7 @@ function cacheStatements(connection: Engine, counts: WriteCounts, close: () => v
   return { prepare, close };
 }
 
-/** Makes the directory with an empty database file that only its owner can read. */
+/** Creates the directory with an empty database file that only its owner can read. */
 async function createFile(dir: string, file: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const handle = await openFile(file, 'a', 0o600);
@@ -54,8 +54,8 @@ async function refuseSecond(dir: string, pidFile: string, cause: unknown): Promi
 }
 
 /**
- * Opens `dir/cloud.db` for this process alone; the database's own exclusive lock, which ends with the process however it
- * dies, is the lock of the directory. Every commit is flushed to the disk.
+ * Opens `dir/cloud.db` for this process only. The database's exclusive lock is also the lock of the directory: it ends with the process,
+ * however the process ends. Every commit is flushed to disk.
  * @throws {LocalError} when another process has the directory open, or the file is not a database.
  */
 export async function openDatabase(dir: string): Promise<Kysely<Schema>> {
@@ -67,7 +67,7 @@ export async function openDatabase(dir: string): Promise<Kysely<Schema>> {
   try {
     connection.prepare('PRAGMA locking_mode=EXCLUSIVE').all([]);
     connection.prepare('PRAGMA journal_mode=WAL').all([]);
-    // Exclusive mode takes the lock with the first write only, so there is one here.
+    // In exclusive mode SQLite takes the lock with the first write, so a write is made here.
     connection.exec('BEGIN EXCLUSIVE; PRAGMA user_version=1; COMMIT');
     connection.exec('PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON');
   } catch (error) {
@@ -80,7 +80,7 @@ export async function openDatabase(dir: string): Promise<Kysely<Schema>> {
   }
   writePrivate(pidFile, `${process.pid}\n`, { flush: false });
   const close = (): void => {
-    // Under the lock still, so that the file of whoever opens the database next stays.
+    // Still under the lock, so that the file of the next process that opens the database is not removed.
     rmSync(pidFile, { force: true });
     connection.closeUnlocked();
   };

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 const flush = promisify(fsync);
 
-/** Only the flush is worth another thread: waking one costs more than opening a directory. */
+/** Only the flush runs on another thread: waking a thread costs more than opening a directory. */
 async function syncNow(directory: string): Promise<void> {
   const descriptor = openSync(directory, 'r');
   try {
@@ -14,8 +14,8 @@ async function syncNow(directory: string): Promise<void> {
 }
 
 /**
- * Makes a function that flushes a directory to the disk. Callers that wait for the same directory share a flush, but only
- * one that began after they asked: an earlier one may have missed their file.
+ * Creates a function that flushes a directory to disk. Callers waiting for the same directory share a flush, but only one that began after
+ * their call: an earlier one may have missed their file.
  */
 export function createDirectorySync(): (directory: string) => Promise<void> {
   const running = new Map<string, Promise<void>>();

@@ -1,6 +1,6 @@
 import type { ImageRow } from './schema.ts';
 
-/** What the row of an image has where nothing is said of it. */
+/** Column values of an image for which nothing else is specified. */
 export const emptyImage = {
   description: null,
   homepage: null,

@@ -3,7 +3,7 @@ import { LocalError } from '../../base/errors.ts';
 
 /** A compiled statement. */
 export interface Statement {
-  /** Whether it returns rows. */
+  /** True if the statement returns rows. */
   readonly reader: boolean;
   all(parameters: readonly unknown[]): unknown[];
   run(parameters: readonly unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint };
@@ -15,16 +15,16 @@ export interface Engine {
   prepare(sql: string): Statement;
   exec(sql: string): void;
   readonly inTransaction: boolean;
-  /** Closes a file that could not be used. */
+  /** Closes a file that could not be opened as a database. */
   close(): void;
   /** Closes the file and releases the exclusive lock. */
   closeUnlocked(): void;
 }
 
-/** The first release line whose own SQLite prints no warning. */
+/** The first Node.js major version whose built-in SQLite prints no warning. */
 const firstWithSqlite = 24;
 
-/** What this module uses of `node:sqlite`, which the type declarations of the oldest supported release do not have. */
+/** The part of `node:sqlite` used here; the type declarations of the oldest supported release do not have that module. */
 interface NodeSqlite {
   readonly DatabaseSync: new (file: string) => {
     prepare(sql: string): {
@@ -39,7 +39,7 @@ interface NodeSqlite {
   };
 }
 
-/** SQLite of Node.js itself: nothing to install. */
+/** The SQLite built into Node.js. */
 function openBuiltIn({ DatabaseSync }: NodeSqlite, file: string): Engine {
   const connection = new DatabaseSync(file);
   return {
@@ -61,7 +61,7 @@ function openBuiltIn({ DatabaseSync }: NodeSqlite, file: string): Engine {
   };
 }
 
-/** @throws {LocalError} when the package is absent, or has no build for this system */
+/** @throws {LocalError} when the package is not installed, or has no build for this system */
 async function loadLibsql(): Promise<typeof LibsqlDatabase> {
   try {
     return (await import('libsql')).default;
@@ -80,7 +80,7 @@ function openLibsql(Connection: typeof LibsqlDatabase, file: string): Engine {
     prepare: (sql) => {
       const statement = connection.prepare(sql);
       return {
-        // Asked once: the answer never changes and each call crosses into native code.
+        // Read once: the value never changes, and each access crosses into native code.
         reader: statement.reader,
         all: (parameters) => statement.all(parameters),
         run: (parameters) => statement.run(parameters),
@@ -93,7 +93,7 @@ function openLibsql(Connection: typeof LibsqlDatabase, file: string): Engine {
     },
     close: () => void connection.close(),
     closeUnlocked: () => {
-      // The driver closes the file only when its statements have been collected as garbage; until then the lock would stay.
+      // The driver closes the file only when its statements have been garbage-collected; until then the lock would remain.
       connection.prepare('PRAGMA journal_mode=DELETE').all([]);
       connection.prepare('PRAGMA locking_mode=NORMAL').all([]);
       connection.prepare('SELECT count(*) FROM sqlite_master').all([]);
@@ -103,7 +103,7 @@ function openLibsql(Connection: typeof LibsqlDatabase, file: string): Engine {
 }
 
 /**
- * Loads what opens databases: SQLite of Node.js where it has one without a warning, else libsql.
+ * Loads the function that opens databases: the SQLite of Node.js if it prints no warning, otherwise libsql.
  * @throws {LocalError} when there is neither
  */
 export async function loadEngine(): Promise<(file: string) => Engine> {
@@ -114,7 +114,7 @@ export async function loadEngine(): Promise<(file: string) => Engine> {
   return (file) => openLibsql(libsql, file);
 }
 
-/** The database that the local service would use, in words. @throws {LocalError} when there is none */
+/** Describes the database that the local service would use. @throws {LocalError} when there is none */
 export async function describeEngine(): Promise<string> {
   const open = await loadEngine();
   const engine = open(':memory:');
@@ -124,10 +124,9 @@ export async function describeEngine(): Promise<string> {
   return `SQLite ${version} of ${version === process.versions['sqlite'] ? `Node.js ${process.version}` : 'libsql'}`;
 }
 
-/** Result codes of SQLite: libsql gives the name, Node.js the number, whose low byte is the primary code. */
+/** Result codes of SQLite: libsql reports the name, Node.js the number, whose low byte is the primary code. */
 const resultCodes = { SQLITE_BUSY: 5, SQLITE_FULL: 13 } as const;
 
-/** Whether an error is a result code of SQLite. */
 export function isSqliteError(error: unknown, name: keyof typeof resultCodes): boolean {
   if (!(error instanceof Error)) return false;
   const { code, errcode } = error as { code?: unknown; errcode?: unknown };

@@ -12,13 +12,13 @@ import { keepInline, readInline } from './inline-bytes.ts';
 import { isRow } from './row-bytes.ts';
 import { beginDigest, type RunningDigest } from './running-digest.ts';
 
-/** Large pieces: most of the cost of a download is per piece, not per byte. */
+/** Large chunks: most of the cost of a download is per chunk, not per byte. */
 const pieceSize = 256 * 1024;
 
-/** Bytes that are read at once: waiting for a thread four times takes much longer than reading them. */
+/** Maximum bytes that are read synchronously: handing the read to a thread takes much longer than the read itself. */
 const smallSize = 64 * 1024;
 
-/** Contents that are written to a folder before it is the next one's turn. */
+/** Number of contents written to a folder before the next folder is used. */
 const contentsPerFolder = 64;
 
 const flush = promisify(fdatasync);
@@ -27,7 +27,7 @@ async function fill(handle: FileHandle, body: ByteStream, hash: Hash): Promise<n
   let size = 0;
   for await (const piece of body) {
     const writing = handle.appendFile(piece);
-    // Hashes here while another thread writes.
+    // Hashes on this thread while another thread writes.
     hash.update(piece);
     await writing;
     size += piece.length;
@@ -35,7 +35,7 @@ async function fill(handle: FileHandle, body: ByteStream, hash: Hash): Promise<n
   return size;
 }
 
-/** Writes and flushes a new file. All but the flush is done at once: it costs less than handing it to another thread. */
+/** Writes and flushes a new file. Everything but the flush is synchronous: it costs less than handing it to another thread. */
 async function writeSmall(file: string, bytes: Uint8Array): Promise<Omit<StoredBytes, 'id'>> {
   const descriptor = openSync(file, 'wx', 0o600);
   try {
@@ -47,7 +47,7 @@ async function writeSmall(file: string, bytes: Uint8Array): Promise<Omit<StoredB
   return { size: bytes.length, md5: createHash('md5').update(bytes).digest('base64') };
 }
 
-/** Whether a file was written before a time. One that is removed meanwhile is none. */
+/** True if a file was written before a time. False for a file that no longer exists. */
 async function isOlder(file: string, before: number): Promise<boolean> {
   try {
     return (await stat(file)).mtimeMs < before;
@@ -65,7 +65,7 @@ async function removeIfThere(file: string): Promise<void> {
   }
 }
 
-/** Closes a file that is shorter than what is to be read of it. @throws then */
+/** @throws when the file is shorter than what is to be read, and closes it */
 function assertLength(fd: number, end: number): void {
   const { size } = fstatSync(fd);
   if (size >= end) return;
@@ -73,7 +73,7 @@ function assertLength(fd: number, end: number): void {
   throw new Error(`a content ends ${end - size} bytes early`);
 }
 
-/** Reads from a file, which it closes. @throws when the file is shorter */
+/** Reads from a file, then closes it. @throws when the file is shorter */
 function readAt(fd: number, start: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
   try {
@@ -94,7 +94,7 @@ async function writeTemporary(file: string, body: Body): Promise<Omit<StoredByte
   const handle = await open(file, 'wx', 0o600);
   try {
     const size = await fill(handle, body instanceof Uint8Array ? streamOf(body) : body, hash);
-    // Not the method of the handle: those of Yarn Plug'n'Play lack it.
+    // Not the method of the handle: handles of Yarn Plug'n'Play lack it.
     await flush(handle.fd);
     return { size, md5: hash.digest('base64') };
   } finally {
@@ -109,7 +109,7 @@ async function writeDeflated(file: string, body: Body): Promise<Omit<StoredBytes
   return { size: measure(), md5: hash.digest('base64') };
 }
 
-/** Makes each folder once. @param sync flushes the folder that it is in */
+/** Returns a function that creates each folder once. @param sync flushes the parent folder */
 function createFolderMaker(sync: () => Promise<void>): (folder: string) => Promise<void> {
   const folders = new Map<string, Promise<void>>();
   async function make(folder: string): Promise<void> {
@@ -124,7 +124,7 @@ function createFolderMaker(sync: () => Promise<void>): (folder: string) => Promi
   };
 }
 
-/** Removes files, or remembers which are to be removed while that is held. */
+/** Removes files; while removals are held, remembers the files to remove later. */
 function createRemover(fileOf: (id: string) => string): Pick<FileBytes, 'remove' | 'holdRemovals'> {
   const waiting = new Set<string>();
   let holds = 0;
@@ -149,13 +149,13 @@ function createRemover(fileOf: (id: string) => string): Pick<FileBytes, 'remove'
 
 /** Contents in files of this machine. */
 export interface FileBytes extends ByteStore {
-  /** Begins the MD5 of contents one after the other. */
+  /** Begins an MD5 over several contents in order. */
   digest(): RunningDigest;
-  /** Keeps every content that is there until the function that is returned is called, once; it removes what was to be removed meanwhile. */
+  /** Keeps every existing content until the returned function is called, once; that function removes what was to be removed meanwhile. */
   holdRemovals(): () => Promise<void>;
 }
 
-/** Milliseconds after which nobody can be writing a file any more to which nothing was added. */
+/** Milliseconds after which a file that has not changed is considered abandoned by its writer. */
 const abandonedAge = 86_400_000;
 
 /** Removes files that another process was writing when it ended. */
@@ -176,9 +176,9 @@ export async function* listFiles(root: string, before = Infinity): AsyncGenerato
 }
 
 /**
- * Contents as files `dir/bytes/ab/<id>`, where `ab` are the first letters of the id; written under `dir/tmp`, flushed and
- * renamed, so that a file under its final name is always whole. What was left in `dir/tmp` by a crash is removed at once; where several
- * processes share the directory, when it is old.
+ * Contents as files `dir/bytes/ab/<id>`, where `ab` is the start of the id. They are written under `dir/tmp`, flushed and renamed, so that
+ * a file under its final name is always complete. Files that a crash left in `dir/tmp` are removed immediately or, if several processes
+ * share the directory, when they are old.
  */
 export async function openFileBytes(dir: string, { isShared = false } = {}): Promise<FileBytes> {
   const root = join(dir, 'bytes');
@@ -193,7 +193,7 @@ export async function openFileBytes(dir: string, { isShared = false } = {}): Pro
   const folderOf = (id: string): string => join(root, id.slice(0, 2));
   const fileOf = (id: string): string => join(folderOf(id), id);
 
-  /** A new id. Contents written one after the other lie in one folder, so that they can share its flush. */
+  /** Creates an id. Consecutive contents go into the same folder, so that they can share its flush. */
   function createId(): string {
     written += 1;
     const folder = Math.floor(written / contentsPerFolder) % 256;
@@ -230,7 +230,7 @@ export async function openFileBytes(dir: string, { isShared = false } = {}): Pro
       if (end <= start) return streamOf();
       const inline = readInline(id);
       if (inline) return streamOf(inline.subarray(start, end));
-      // Opened now, not at the first read: removing the content from here on cannot disturb this reader.
+      // Opened now, not at the first read: a later removal of the content cannot disturb this reader.
       const fd = openSync(fileOf(id), 'r');
       if (isCompressed(id)) return inflateRange(createReadStream('', { fd }), start, end);
       if (end - start <= smallSize) return streamOf(readAt(fd, start, end - start));

@@ -4,10 +4,10 @@ import { foldCounts } from './counts.ts';
 import type { Schema } from './schema.ts';
 import { foldUsage } from './usage.ts';
 
-/** Milliseconds between two times of folding. */
+/** Milliseconds between two folds. */
 const pause = 5000;
 
-/** Folds counts of entries, and what accounts use, every few seconds. @returns what ends it, and resolves when no folding is under way */
+/** Folds entry counts and account usage every few seconds. @returns stops folding, and resolves when no fold is in progress */
 export function foldRegularly(db: Kysely<Schema>, log: (line: string) => void): () => Promise<void> {
   const fold = async (signal: AbortSignal): Promise<void> => {
     await foldCounts(db, signal);

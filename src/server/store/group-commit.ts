@@ -8,9 +8,9 @@ const undo = CompiledQuery.raw('rollback to savepoint work');
 const end = CompiledQuery.raw('release savepoint work');
 
 interface QueuedWork {
-  /** Does the work inside a savepoint and keeps its outcome; throws only when the whole transaction is lost. */
+  /** Does the work inside a savepoint and keeps its outcome; throws only if the whole transaction is lost. */
   run(transaction: Transaction<Schema>): Promise<void>;
-  /** Tells the waiting caller the outcome; called when it is on disk. */
+  /** Reports the outcome to the waiting caller; called once the outcome is on disk. */
   settle(): void;
   fail(error: unknown): void;
 }
@@ -28,7 +28,7 @@ function queueWork<T>(
         const value = await work(transaction);
         settle = () => resolve(value);
       } catch (error) {
-        // Where there is no savepoint any more, the whole transaction is lost for the same reason.
+        // If the savepoint no longer exists, the whole transaction was lost for the same reason.
         await transaction.executeQuery(undo).catch(() => {
           throw error;
         });
@@ -41,17 +41,17 @@ function queueWork<T>(
   };
 }
 
-/** Writes that share their flush, and a way to wait until none is under way. */
+/** Writes that share their flush. */
 export interface GroupCommit {
   write: Store['write'];
   drain(): Promise<void>;
-  /** Does `work` while no transaction is under way; writes wait for it. */
+  /** Calls `work` while no transaction is in progress; writes wait for it. */
   pause<T>(work: () => Promise<T>): Promise<T>;
-  /** Transactions committed so far. */
+  /** Number of transactions committed so far. */
   commits(): number;
 }
 
-/** Gathers writes that arrive while others are being committed and commits them together: one flush serves all. */
+/** Gathers writes that arrive during a commit, and commits them together: one flush serves all. */
 export function createGroupCommit(db: Kysely<Schema>): GroupCommit {
   const queue: QueuedWork[] = [];
   const pauses: (() => Promise<void>)[] = [];
@@ -71,7 +71,7 @@ export function createGroupCommit(db: Kysely<Schema>): GroupCommit {
   }
 
   async function commitAll(): Promise<void> {
-    // The writes of the other requests that arrived in the same turn join the first group.
+    // Writes of other requests that arrive in the same turn join the first group.
     await setImmediate();
     while (queue.length > 0 || pauses.length > 0) {
       for (const pause of pauses.splice(0)) await pause();

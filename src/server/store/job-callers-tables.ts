@@ -1,8 +1,9 @@
 import { sql, type Kysely } from 'kysely';
 
 /**
- * Step: on whose behalf a job reads each path, and short error records. Rows of earlier releases keep their meaning: no creator is
- * the job's own account, no adder is the creator, and an error without a cause has its whole record.
+ * Migration step: the caller for whom a job reads each path, and short error records. Rows of earlier releases keep their meaning: without
+ * a creator, the job's account is the creator; without an adder, the creator added the input; an error without a cause contains its whole
+ * record.
  */
 export async function addJobCallers(db: Kysely<never>): Promise<void> {
   await db.schema.alterTable('jobs').addColumn('creator', 'text').execute();

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
 
-/** Tables of the jobs. Numbers count from 0 within their table's first columns, in the order in which rows were added. */
+/** Tables of the jobs. Numbers count from 0 within the preceding key columns, in the order in which rows were added. */
 export interface JobSchema {
   jobs: JobRow;
   job_phases: JobPhaseRow;
@@ -15,15 +15,15 @@ export interface JobSchema {
 /** A job. Primary key id. */
 export interface JobRow {
   id: string;
-  /** UUID of the account whose job it is. */
+  /** UUID of the account that owns the job. */
   account: string;
-  /** UUIDs of the account that created it (null: the same), and of its sub-user, or null. */
+  /** UUIDs of the account that created the job (null: the owner), and of its sub-user, or null. */
   creator: string | null;
   user: string | null;
-  /** JSON object of type `Access`: what decides about the creator's rights beside who that is. */
+  /** JSON object of type `Access`: what the creator's permissions depend on, in addition to the creator. */
   access: string;
   name: string | null;
-  /** JSON array of the phases as they were given. */
+  /** JSON array of the phases as submitted. */
   phases: string;
   state: 'running' | 'done';
   cancelled: number;
@@ -35,7 +35,7 @@ export interface JobRow {
   retries: number;
 }
 
-/** Somebody other than the creator who added inputs. Primary key (job, number). */
+/** A caller other than the creator who added inputs. Primary key (job, number). */
 export interface JobAdderRow {
   job: string;
   number: number;
@@ -46,18 +46,18 @@ export interface JobAdderRow {
   access: string;
 }
 
-/** What is known of a phase of a job as a whole. Primary key (job, phase). */
+/** State of a phase of a job. Primary key (job, phase). */
 export interface JobPhaseRow {
   job: string;
   phase: number;
   /** Number of reducers; 0 for a map phase. */
   reducers: number;
-  /** Inputs that arrived. */
+  /** Number of inputs that have arrived. */
   inputs: number;
   tasks: number;
-  /** Tasks that are over, in whichever way. */
+  /** Number of tasks that have ended, with any outcome. */
   finished: number;
-  /** 1 when no further input comes. */
+  /** 1 when no further inputs will arrive. */
   closed: number;
 }
 
@@ -66,25 +66,25 @@ export interface JobTaskRow {
   job: string;
   phase: number;
   number: number;
-  /** On SQLite a task waits until its outcome is recorded: the one process that has the data does it. */
+  /** On SQLite a task is `waiting` until its outcome is recorded: the only process that has the data runs it. */
   state: 'waiting' | 'running' | 'done' | 'failed';
-  /** Path of the object to be processed; null for a reducer. */
+  /** Path of the object to process; null for a reducer. */
   input: string | null;
-  /** Path of the input of phase 0 that it comes from; null after a reduce. */
+  /** Path of the phase 0 input from which this input derives; null after a reduce phase. */
   origin: string | null;
-  /** Times that the service itself failed it. */
+  /** Number of failures caused by the service itself. */
   tries: number;
-  /** Number of who added the input; null for the creator. */
+  /** `number` of the caller who added the input; null for the creator. */
   adder: number | null;
-  /** 1 when a task of the phase before named the path, 0 when the service wrote the object; of no meaning in phase 0. */
+  /** 1 if a task of the previous phase named the path, 0 if the service wrote the object; meaningless in phase 0. */
   given: number;
-  /** Engine that runs it, or did last; null on SQLite. */
+  /** Engine that runs the task, or ran it last; null on SQLite. */
   owner: Generated<string | null>;
-  /** While it runs: until when nobody else may take it, while it waits: from when on it may be taken. Milliseconds of the database's clock; null for any time. */
+  /** Running: the lease ends then. Waiting: may be claimed from then on; null at any time. Milliseconds by the database's clock. */
   lease: Generated<number | null>;
-  /** Times that it was claimed; an outcome counts for the latest of them alone. 0 on SQLite. */
+  /** Number of claims; only the outcome of the latest one counts. 0 on SQLite. */
   attempt: Generated<number>;
-  /** Times that whoever ran it was not heard of again. */
+  /** Number of times that its engine disappeared while running it. */
   lost: Generated<number>;
 }
 
@@ -95,7 +95,7 @@ export interface JobReduceInputRow {
   number: number;
   reducer: number;
   input: string;
-  /** As for a task. */
+  /** As in `JobTaskRow`. */
   adder: number | null;
   given: number;
 }
@@ -106,7 +106,7 @@ export interface JobOutputRow {
   number: number;
   /** Path of the object. */
   output: string;
-  /** 1 when the task named the path, 0 when the service chose it. */
+  /** 1 if the task named the path, 0 if the service chose it. */
   given: number;
 }
 
@@ -114,17 +114,17 @@ export interface JobOutputRow {
 export interface JobErrorRow {
   job: string;
   number: number;
-  /** The error record, JSON; empty where a cause stands for it. */
+  /** The error record as JSON; empty if `cause` refers to it. */
   record: string;
-  /** The input that failed, that of phase 0 where it is known; null for a reducer. */
+  /** The input that failed, as that of phase 0 if known; null for a reducer. */
   input: string | null;
   cause: number | null;
 }
 
-/** What the records of many errors of a job have in common. Primary key (job, cause). */
+/** The common part of the records of many errors of a job. Primary key (job, cause). */
 export interface JobCauseRow {
   job: string;
   cause: number;
-  /** JSON of an error record without what the number and the input of the error say. */
+  /** JSON of an error record without the fields that follow from the number and input of the error. */
   template: string;
 }

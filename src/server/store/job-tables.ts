@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 
-/** Step: jobs with their phases, tasks, outputs and errors. */
+/** Migration step: jobs with their phases, tasks, outputs and errors. */
 export async function createJobTables(db: Kysely<never>): Promise<void> {
   await db.schema
     .createTable('jobs')
@@ -47,7 +47,7 @@ async function createTaskTables(db: Kysely<never>): Promise<void> {
     .addPrimaryKeyConstraint('job_tasks_key', ['job', 'phase', 'number'])
     .modifyEnd(sql`without rowid`)
     .execute();
-  // What is to be done next: small however many tasks are over.
+  // An index of waiting tasks: it stays small, however many tasks have ended.
   await db.schema
     .createIndex('job_tasks_open')
     .on('job_tasks')

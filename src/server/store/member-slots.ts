@@ -2,8 +2,8 @@ import { sql, type Kysely } from 'kysely';
 import { isPostgres } from './engine-of.ts';
 
 /**
- * Step: how many tasks each gateway and worker of a cluster does at once, and the name under which it claims them, which stays when a lease is
- * taken again; null where a release before this one does not tell.
+ * Migration step: how many tasks each gateway and worker of a cluster runs concurrently, and the name under which it claims them, which
+ * stays the same when a lease is taken again; null if its release is older and does not report them.
  */
 export async function addMemberSlots(db: Kysely<never>): Promise<void> {
   if (!isPostgres(db)) return;

@@ -21,7 +21,7 @@ import { createUploadDigestTable } from './upload-digest-table.ts';
 import { createUploadTables } from './upload-tables.ts';
 import { createUsageTables } from './usage-tables.ts';
 
-/** Numbered steps that bring a database from any earlier version to this one. Steps are only ever added at the end. */
+/** Numbered steps that migrate a database from any earlier version to the current one. New steps are only appended. */
 export const steps: readonly ((db: Kysely<never>) => Promise<void>)[] = [
   createFirstTables,
   createUploadTables,
@@ -49,8 +49,8 @@ export interface StepTable {
 }
 
 /**
- * Brings the database to the newest version, each step in a transaction of its own.
- * @throws {LocalError} when a newer release of the program has written it.
+ * Migrates the database to the newest version, each step in its own transaction.
+ * @throws {LocalError} when a newer release has written to the database.
  */
 export async function migrate(database: Kysely<Schema>, dir: string, now: number): Promise<void> {
   const db = database as unknown as Kysely<StepTable>;

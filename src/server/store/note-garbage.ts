@@ -10,8 +10,8 @@ export function countNoted(transaction: Transaction<Schema>): number {
 }
 
 /**
- * Notes ids of the byte store for the collector, in the transaction that takes the last references to them away. Only where several
- * processes share the contents: nobody else can tell who reads them.
+ * Notes ids of the byte store for the collector, in the transaction that removes the last references to them. Used only if several
+ * processes share the contents: only the collector knows their readers.
  */
 export async function noteGarbage(transaction: Transaction<Schema>, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;

@@ -7,24 +7,24 @@ import type { Store } from './store.ts';
 
 /** A store in a directory of this machine. */
 export interface LocalStore extends Store {
-  /** Transactions committed since it was opened; shows how many writes shared a flush. */
+  /** Transactions committed since the store was opened; shows how many writes shared a flush. */
   commits(): number;
 }
 
 /** A store whose state can be copied while it is used. */
 export interface FileStore extends LocalStore {
   /**
-   * Puts the database into the directory `target`, and links the contents, so that a store opened there has what this one had at one moment.
-   * Reads go on; writes wait while the database is copied, removals of contents until all are linked.
+   * Copies the database into the directory `target` and links the contents, so that a store opened there has the state of this one at one
+   * moment. Reads continue meanwhile; writes wait while the database is copied, and removals of contents until all are linked.
    */
   copyTo(target: string): Promise<void>;
-  /** Keeps the contents that are there until the function that is returned is called. */
+  /** Keeps the existing contents until the returned function is called. */
   holdRemovals(): () => Promise<void>;
 }
 
 /**
- * Opens the data of the local service in `dir`, which is made when missing, for this process alone.
- * @throws {LocalError} when another process has it open, or a newer release has written it.
+ * Opens the data of the local service in `dir`, which is created if missing, for this process only.
+ * @throws {LocalError} when another process has it open, or a newer release has written to it.
  */
 export async function openStore(dir: string): Promise<FileStore> {
   const db = await openDatabase(dir);

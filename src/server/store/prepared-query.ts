@@ -14,22 +14,22 @@ class Placeholder {
 const statements = new Map<string, string>();
 
 /**
- * Name of a prepared statement of this text; undefined for a query that is not run again and again.
- * It is a digest of the text: two processes whose statements a connection pooler mixes up never mean different queries by one name.
+ * Name of the prepared statement with this text; undefined for a query that is not run repeatedly. The name is a digest of the text: if a
+ * connection pooler mixes up the statements of two processes, the same name still means the same query.
  */
 export function nameStatement(text: string): string | undefined {
   return statements.get(text);
 }
 
 /**
- * Makes a function that runs a query with other values each time. The query is built and compiled at the first call on a database only,
+ * Creates a function that runs a query with other values each time. The query is built and compiled only at the first call on a database,
  * which takes several times as long as running it.
- * @param build builds and compiles the query; its values are placeholders: they may become parameters of the query and nothing else
+ * @param build builds and compiles the query; its values are placeholders, which may only be used as parameters of the query
  */
 export function prepareQuery<V extends object, R>(
   build: (db: Kysely<Schema>, values: V) => CompiledQuery<R>,
 ): (db: Kysely<Schema>, values: V) => Promise<R[]> {
-  // Each kind of database has a language of its own.
+  // Each kind of database has its own SQL dialect.
   const compiledOf = new WeakMap<object, CompiledQuery<R>>();
   return async (db, values) => {
     const { adapter } = db.getExecutor();

@@ -85,15 +85,15 @@ begin
 end $$`;
 
 /**
- * Step: puts an object in its place by one statement, which is a transaction of its own (`postgres/put-object.ts`). A gateway would wait for
- * the database once for each of the queries. Those of the function see what was committed before each of them, as the queries of a
- * transaction that is READ COMMITTED do, and lock in the same order: the lease, the directory, the entry.
+ * Migration step: a function that writes an object in one statement, which is a transaction of its own (`postgres/put-object.ts`). A
+ * gateway would otherwise wait for the database once per query. Each query of the function sees everything committed before it, as in a
+ * READ COMMITTED transaction, and the locks are taken in the same order: the lease, the directory, the entry.
  *
- * It returns null, and has written nothing, where anything is not as the gateway has read it and decided by, or needs more than this: then
- * the gateway does the same by a transaction, which also tells what is wrong. Otherwise it returns how many contents were left to the
- * collector.
+ * The function returns null, and has written nothing, if anything differs from what the gateway has read and based its decision on, or if
+ * more is needed than it can do. The gateway then does the same in a transaction, which also reports what is wrong. Otherwise the function
+ * returns how many contents were left to the collector.
  *
- * A later release that needs another one adds it under another name: this one serves gateways of this release.
+ * A later release that needs another function adds it under another name: this one serves gateways of this release.
  */
 export async function createPutObject(db: Kysely<never>): Promise<void> {
   if (isPostgres(db)) await definition.execute(db);

@@ -1,17 +1,17 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Schema } from './schema.ts';
 
-/** Which rows are read, and how many at once. */
+/** The rows to read, and the size of a page. */
 interface Page<Row> {
-  /** By which rows are told from each other, among those that are meant. */
+  /** Columns that identify a row among the selected rows. */
   readonly key: readonly (keyof Row & string)[];
   readonly where: RawBuilder<unknown>;
   readonly size: number;
-  /** With the key; all columns when left out. */
+  /** Columns to read, including the key; all columns if omitted. */
   readonly columns?: readonly (keyof Row & string)[];
 }
 
-/** Rows of a table in the order of their key, page by page: memory stays the same however many there are. */
+/** Reads rows of a table in the order of their key, page by page: the memory used does not depend on their number. */
 export async function* readPages<Row extends object>(
   db: Kysely<Schema>,
   table: keyof Schema,

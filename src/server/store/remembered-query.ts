@@ -2,20 +2,20 @@ import type { Kysely } from 'kysely';
 import type { Schema } from './schema.ts';
 
 /**
- * Rows that were read are kept in memory until a statement writes to tables that they may depend on. This is exact, because one process
- * alone writes the data: every statement passes by `countWrites` before it runs, and reads wait for the transaction that is under way. So
- * a key that was revoked, and an object that was replaced, are gone for the first request after the one that was acknowledged.
+ * Rows that were read are kept in memory until a statement writes to tables that they may depend on. This is exact, because only one
+ * process writes the data: every statement is counted in `WriteCounts` before it runs, and reads wait for the transaction in progress. A
+ * revoked key or a replaced object is therefore gone for the first request after the acknowledged one.
  */
 
 /** Tables whose rows are kept together: accounts, users and keys; entries of the object storage. */
 export type RowGroup = 'identities' | 'entries';
 
-/** Times that each group may have been written to. */
+/** How often each group may have been written to. */
 export type WriteCounts = Record<RowGroup, number>;
 
 const countsOf = new WeakMap<object, WriteCounts>();
 
-/** Tables that no row of either group depends on. */
+/** Tables on which no row of either group depends. */
 const independentTables = new Set([
   'jobs',
   'job_phases',
@@ -33,7 +33,7 @@ const independentTables = new Set([
 const harmless = /^\s*(?:select|begin|commit|rollback|savepoint|release)\b/iu;
 const write = /^\s*(?:insert(?:\s+or\s+\w+)?\s+into|update(?:\s+or\s+\w+)?|delete\s+from)\s+"?(\w+)/iu;
 
-/** Groups that a statement may write to: all, unless it is known to write to others only. */
+/** Groups that a statement may write to: all, unless it is known to write only to other tables. */
 export function listWrittenGroups(sql: string): readonly RowGroup[] {
   if (harmless.test(sql)) return [];
   const table = write.exec(sql)?.[1]?.toLowerCase() ?? '';
@@ -42,12 +42,12 @@ export function listWrittenGroups(sql: string): readonly RowGroup[] {
   return table === 'entries' ? ['entries'] : ['identities', 'entries'];
 }
 
-/** Lets rows of a database be kept; `counts` grows with each statement that may write. */
+/** Enables caching of the rows of a database; `counts` grows with each statement that may write. */
 export function keepRows(db: Kysely<Schema>, counts: WriteCounts): void {
   countsOf.set(db, counts);
 }
 
-/** Queries of one kind whose rows are kept, and most bytes of them. */
+/** Maximum number of cached results per kind of query, and their maximum size in bytes. */
 const mostKept = 1000;
 const mostKeptBytes = 4 * 1024 * 1024;
 
@@ -58,9 +58,9 @@ interface Kept<R> {
 }
 
 /**
- * The same query, not asked again while no statement has written to the tables of `group`. Rows must not be changed. In a transaction, and
- * on a database that others write to, it is always asked; and so is one without rows.
- * @param measure bytes of a row, where they are many
+ * Caches a query until a statement writes to the tables of `group`. Rows must not be modified. The query always runs in a transaction, on a
+ * database that others write to, and if it has no rows.
+ * @param measure size of a row in bytes, for large rows
  */
 export function rememberQuery<V extends object, R extends object>(
   group: RowGroup,

@@ -2,8 +2,8 @@ import { sql, type Kysely } from 'kysely';
 import { isPostgres } from './engine-of.ts';
 
 /**
- * Step: requests that accounts may send, shared by gateways: of each account the tokens in its bucket, those that the last one took, and
- * when that was. The table is not logged: nothing is flushed for it, and it is empty after a crash.
+ * Migration step: the rate limits of accounts, shared by gateways: for each account the tokens in its bucket, the tokens last taken, and
+ * when. The table is unlogged: nothing is flushed for it, and it is empty after a crash.
  */
 export async function createRequestTokens(db: Kysely<never>): Promise<void> {
   if (!isPostgres(db)) return;

@@ -1,16 +1,16 @@
 import { createMD5 } from 'hash-wasm';
 import type { ByteStream } from '../../api/message.ts';
 
-/** An MD5 whose state can be kept and gone on with by another process. */
+/** An MD5 whose state can be saved and continued by another process. */
 export interface ResumableDigest {
-  /** Goes on with a body. @throws what that fails of; the digest is as it was then */
+  /** Adds a body. @throws the error of the body; the digest is unchanged then */
   add(body: ByteStream): Promise<void>;
   state(): Uint8Array;
   /** Base64. */
   value(): string;
 }
 
-/** Begins a digest, or goes on with one; where another release has kept its state in another way it begins anew: `isResumed` says which. */
+/** Begins a digest, or continues one. If another release saved the state in another format, it begins anew: see `isResumed`. */
 export async function openDigest(state?: Uint8Array): Promise<ResumableDigest & { readonly isResumed: boolean }> {
   const hash = await createMD5();
   hash.init();

@@ -9,40 +9,40 @@ import { rememberQuery } from './remembered-query.ts';
 import type { Schema } from './schema.ts';
 
 /**
- * Contents of a few KiB stand in rows of their own instead of files: they are on disk with the entry that names them, by one flush that
- * many writes share, and gone with the last entry that does. Making, flushing and naming a file costs more than all else of such a write.
+ * Contents of a few KiB are stored in rows instead of files: they are written with the entry that names them, by one flush that many writes
+ * share, and removed with the last such entry. Creating, flushing and renaming a file costs more than the rest of such a write.
  */
 
-/** Most bytes of such a content: in a file of this machine, and where the database and the store of contents are elsewhere. */
+/** Maximum bytes of such a content: with a database on this machine, and with a database and a store of contents elsewhere. */
 const mostBytes = { sqlite: 8 * 1024, postgres: 16 * 1024 } as const;
 
 const prefix = 'row/';
 
-/** Bytes that `insertRow` is still to write. */
+/** Bytes that `insertRow` is to write. */
 export interface RowBytes extends StoredBytes {
   readonly row: Uint8Array;
 }
 
-/** An id that sorts behind those given out before, so that rows lie beside each other in the order in which they were written. */
+/** An id that sorts after earlier ones, so that rows are adjacent in the order in which they were written. */
 function createId(now: number): string {
   return `${prefix}${now.toString(16).padStart(12, '0')}-${randomUUID()}`;
 }
 
-/** The bytes as a content that stands in a row of `db`; undefined when they are too many. @param now milliseconds since the epoch */
+/** Makes the bytes a content in a row of `db`; undefined if there are too many. @param now milliseconds since the epoch */
 export function keepInRow(db: Kysely<Schema>, bytes: Uint8Array, now: number): RowBytes | undefined {
   const size = bytes.length;
   if (size === 0 || size > (isPostgres(db) ? mostBytes.postgres : mostBytes.sqlite)) return undefined;
   return { id: createId(now), size, md5: createHash('md5').update(bytes).digest('base64'), row: bytes };
 }
 
-/** Whether a content stands in a row. */
+/** True if a content is stored in a row. */
 export function isRow(id: string): boolean {
   return id.startsWith(prefix);
 }
 
 const insert = prepareQuery((db, row: { id: string; bytes: Uint8Array }) => db.insertInto('contents').values(row).compile());
 
-// A row is written and removed with an entry.
+// In the group of entries: a row is written and removed together with an entry.
 const select = rememberQuery(
   'entries',
   prepareQuery((db, { id }: { id: string }) => db.selectFrom('contents').select('bytes').where('id', '=', id).compile()),
@@ -54,7 +54,7 @@ export async function insertRow(transaction: Transaction<Schema>, { id, row: byt
   await insert(transaction, { id, bytes });
 }
 
-/** Rows in one statement. */
+/** Rows per statement. */
 const batchSize = 500;
 
 /** Writes the rows of contents, in the transaction that writes the entries which name them. */
@@ -62,7 +62,7 @@ export async function insertRows(transaction: Transaction<Schema>, rows: readonl
   for (const batch of sliceList(rows, batchSize)) await transaction.insertInto('contents').values(batch).execute();
 }
 
-/** The bytes of a content that stands in a row; undefined when no entry has it any more. */
+/** The bytes of a content in a row; undefined if no entry has it any more. */
 export async function readRow(db: Kysely<Schema>, id: string): Promise<Uint8Array | undefined> {
   const [row] = await select(db, { id });
   return row && asBytes(row.bytes);

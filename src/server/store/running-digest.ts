@@ -1,15 +1,15 @@
 import { Worker } from 'node:worker_threads';
 
-/** The MD5 of contents one after the other, computed on another thread: it takes as long as to receive and store them. */
+/** The MD5 of contents in order, computed on another thread: it takes as long as receiving and storing them. */
 export interface RunningDigest<Content = string> {
-  /** Goes on with one; false when it cannot be read, and then the digest is as it was. */
+  /** Adds a content; false if it cannot be read, and the digest is unchanged then. */
   add(content: Content): Promise<boolean>;
-  /** Base64 of what was added so far. */
+  /** Base64 MD5 of everything added so far. */
   value(): Promise<string>;
   drop(): void;
 }
 
-/** What the thread runs. A file counts only when all of it was read. */
+/** Code of the thread. A file is added only if all of it could be read. */
 const threadCode = `
 const { parentPort } = require('node:worker_threads');
 const { createHash } = require('node:crypto');
@@ -44,7 +44,7 @@ parentPort.on('message', ({ question, work, id, content }) => parentPort.postMes
 /** A file by its path, or bytes. */
 type Source = string | Uint8Array;
 
-/** Somebody who waits for an answer of the thread. */
+/** A caller waiting for a reply of the thread. */
 interface Waiting {
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: Error) => void;
@@ -56,7 +56,7 @@ const waiting = new Map<number, Waiting>();
 
 function startThread(): Worker {
   const started = new Worker(threadCode, { eval: true, execArgv: [] });
-  // Nobody's work is lost when the process ends: a commit that was not answered is asked for again.
+  // Nothing is lost when the process ends: a commit without a response is sent again.
   started.unref();
   started.on('message', ({ question, answer }: { question: number; answer: unknown }) => {
     waiting.get(question)?.resolve(answer);
@@ -81,7 +81,7 @@ function ask(work: 'add' | 'value' | 'drop', id: number, content?: Source): Prom
   });
 }
 
-/** Begins a digest of nothing. When the thread is lost, so is the digest: every further call of it fails. */
+/** Begins an empty digest. If the thread fails, the digest is lost, and every further call fails. */
 export function beginDigest(): RunningDigest<Source> {
   count += 1;
   const id = count;

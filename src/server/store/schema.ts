@@ -14,8 +14,8 @@ import type {
 } from './compute-schema.ts';
 
 /**
- * The tables of the local service. Times are milliseconds since the epoch, lists and objects JSON text,
- * booleans 0 or 1. Ids are UUIDs. Queries go through the query builder only.
+ * The tables of the local service. Times are milliseconds since the epoch, lists and objects are JSON text, booleans are 0 or 1. Ids are
+ * UUIDs. Queries go through the query builder only.
  */
 export interface Schema extends JobSchema {
   accounts: AccountRow;
@@ -68,21 +68,21 @@ export interface AccountRow extends ContactColumns {
   cns_enabled: number;
   /** UUID of a network, or null. */
   default_network: string | null;
-  /** Other than `enabled`: nobody uses the account, by no key, `deleting` that it is being removed for good, and `importing` that it is not whole yet. */
+  /** Unless `enabled`, no key gives access; `deleting`: it is being removed permanently; `importing`: it is not complete yet. */
   status: 'enabled' | 'disabled' | 'deleting' | 'importing';
-  /** Most bytes and objects in the object storage, and requests a second; the limits of the service where they are absent or null. */
+  /** Maximum bytes and objects in the object storage, and requests per second; the limits of the service if absent or null. */
   most_bytes?: number | null | undefined;
   most_objects?: number | null | undefined;
   most_requests?: number | null | undefined;
 }
 
-/** A sub-user. `login_key` is the login in lower case: logins are unique in the account without regard to case. */
+/** A sub-user. `login_key` is the login in lower case: logins are unique in the account, ignoring case. */
 export interface UserRow extends ContactColumns {
   id: string;
   account: string;
   login: string;
   login_key: string;
-  /** Salted slow hash. */
+  /** Salted, slow hash. */
   password: string;
 }
 
@@ -137,7 +137,7 @@ export interface ImageRow {
   tags: string;
   acl: string;
   error: string | null;
-  /** Id of the file in the byte store; null for the samples, whose files nobody can ask for. */
+  /** Id of the file in the byte store; null for the samples, whose files cannot be downloaded. */
   content: string | null;
 }
 
@@ -159,9 +159,9 @@ export interface PackageRow {
 }
 
 /**
- * A directory or an object of the object storage. Primary key (parent, name), clustered and compared by bytes: a lookup
- * is one step and a listing is a range. `parent` is the path without a trailing slash (`/demo/stor/logs`); an account's
- * own directory has the parent `` and the name `/demo`.
+ * A directory or an object of the object storage. Primary key (parent, name), clustered and compared by bytes: a lookup is one step and a
+ * listing is a range. `parent` is the path without a trailing slash (`/demo/stor/logs`); an account's own directory has the parent `` and
+ * the name `/demo`.
  */
 export interface EntryRow {
   parent: string;
@@ -170,26 +170,27 @@ export interface EntryRow {
   /** Objects: a UUID, new on every write. */
   etag: string | null;
   mtime: number;
-  /** Objects: bytes. */
+  /** Objects: size in bytes. */
   size: number | null;
   /** Objects: MD5 of the content in Base64. */
   md5: string | null;
   /**
-   * Objects: id of the content in the byte store (`inline/<bytes>` where it needs no file, `row/...` where it stands in `contents`); `pieces/<upload id>` when the content is the rows of `pieces` under that name.
-   * Indexed, so that the last entry that refers to a content can be told.
+   * Objects: id of the content in the byte store (`inline/<bytes>` if it needs no file, `row/...` if it is a row of `contents`);
+   * `pieces/<upload id>` if the content consists of the rows of `pieces` with that name. Indexed, to find out whether an entry is the last
+   * one with a content.
    */
   content: string | null;
-  /** Objects: number of copies asked for. */
+  /** Objects: requested number of copies. */
   copies: number | null;
-  /** JSON object of the stored headers, `content-type` among them. */
+  /** JSON object of the stored headers, including `content-type`. */
   headers: string;
   /** JSON array of role ids. */
   role_tags: string;
-  /** Directories: number of entries; on PostgreSQL without those that `count_changes` adds. */
+  /** Directories: number of entries; on PostgreSQL without the changes in `count_changes`. */
   children: number;
 }
 
-/** PostgreSQL: what is to be added to the number of entries of a directory, by the key of its row. */
+/** PostgreSQL: a change to add to the entry count of a directory, identified by the key of its row. */
 export interface CountChangeRow {
   parent: string;
   name: string;
@@ -197,42 +198,42 @@ export interface CountChangeRow {
   change: number;
 }
 
-/** What an account uses of the object storage, kept by triggers; on PostgreSQL the changes beside it are to be added. */
+/** What an account uses of the object storage, maintained by triggers; on PostgreSQL the rows of `usage_changes` have to be added. */
 export interface UsageRow {
   login: string;
   bytes: number;
   objects: number;
 }
 
-/** PostgreSQL: how far the MD5 of an open upload has come. Primary key upload. */
+/** PostgreSQL: saved MD5 state of an open upload. Primary key upload. */
 export interface UploadDigestRow {
   upload: string;
-  /** How many parts it is of, from the first one. */
+  /** Number of parts that it covers, from the first one. */
   parts: number;
-  /** Names their contents: SHA-256 of the one before and the next id, in turn. */
+  /** Identifies their contents: SHA-256 of the previous value and the next id, repeatedly. */
   chain: string;
   state: Uint8Array;
 }
 
-/** A multipart upload. Primary key id. Its parts are entries, objects named by their number in the upload's parts directory. */
+/** A multipart upload. Primary key id. Its parts are objects in the upload's parts directory, named by their number. */
 export interface UploadRow {
   id: string;
   /** UUID of the account. */
   account: string;
-  /** Path of the object that the commit makes: `/demo/stor/film`. */
+  /** Path of the object that the commit creates: `/demo/stor/film`. */
   target: string;
   state: 'created' | 'done';
   result: 'committed' | 'aborted' | null;
-  /** JSON object of the headers as they were given. */
+  /** JSON object of the headers as submitted. */
   headers: string;
-  /** JSON object of those that the target object stores. */
+  /** JSON object of the headers stored with the target object. */
   stored_headers: string;
   copies: number;
-  /** Bytes and MD5 (Base64) that the target must have, where the creator said so. */
+  /** Bytes and MD5 (Base64) that the target must have, if the creator declared them. */
   content_length: number | null;
   content_md5: string | null;
   created: number;
-  /** After the commit: JSON array of the parts' etags, the object's etag and its MD5 in Base64. */
+  /** After the commit: JSON array of the parts' etags, the object's etag, and the object's MD5 in Base64. */
   parts: string | null;
   etag: string | null;
   md5: string | null;
@@ -244,11 +245,11 @@ export interface ContentRow {
   bytes: Uint8Array;
 }
 
-/** PostgreSQL: the one row about the folder of the contents, where there is one. */
+/** PostgreSQL: the only row, about the contents folder, if there is one. */
 export interface ContentsFolderRow {
-  /** What its file `.cloud-bytes` has. */
+  /** Id in its file `.cloud-bytes`. */
   id: string;
-  /** Whether that was written. */
+  /** True once the file has been written. */
   marked: boolean;
 }
 
@@ -256,7 +257,7 @@ export interface ContentsFolderRow {
 export interface PieceRow {
   /** `pieces/<upload id>`, as in an entry's `content`. */
   content: string;
-  /** Where the piece begins in the whole, bytes. */
+  /** Offset of the piece in the content, in bytes. */
   start: number;
   size: number;
   /** Id of the piece in the byte store. */

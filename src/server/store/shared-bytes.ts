@@ -7,12 +7,12 @@ import { readInline } from './inline-bytes.ts';
 import { isRow } from './row-bytes.ts';
 import { StoreUnavailable } from './unavailable.ts';
 
-/** What a file system of other machines answers while it cannot be reached. */
+/** Error codes of a network file system that cannot be reached. */
 const awayCodes: ReadonlySet<string> = new Set(['EIO', 'ESTALE', 'ENOTCONN', 'ENODEV', 'EHOSTDOWN', 'EHOSTUNREACH', 'ETIMEDOUT']);
 
 /**
- * Contents in files of a directory that several processes share, mostly of another machine. While it is away, everything but `measureFree`
- * throws `StoreUnavailable`: it may be back a moment later.
+ * Contents in files of a directory that several processes share, usually on another machine. While the directory is unreachable, everything
+ * but `measureFree` throws `StoreUnavailable`: it may be back a moment later.
  */
 export async function openSharedBytes(dir: string): Promise<ByteStore> {
   const files = await openFileBytes(dir, { isShared: true });
@@ -25,7 +25,7 @@ export async function openSharedBytes(dir: string): Promise<ByteStore> {
     );
   }
 
-  /** Whether an error is about the directory, and not about one content. */
+  /** Converts an error that concerns the directory rather than one content. */
   async function explain(error: unknown): Promise<unknown> {
     if (!isSystemError(error)) return error;
     const isAway = awayCodes.has(error.code ?? '') || (error.code === 'ENOENT' && (await isGone()));
@@ -51,7 +51,7 @@ export async function openSharedBytes(dir: string): Promise<ByteStore> {
       attempt(async () => {
         if (readInline(id) !== undefined || isRow(id)) return;
         await files.remove(id);
-        // A file that is not there counts as removed, but not where nothing is there.
+        // A missing file counts as removed, but not if the whole directory is missing.
         await stat(root);
       }),
     async *list(before) {

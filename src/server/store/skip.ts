@@ -1,2 +1,2 @@
-/** For `onConflict`: what is there stays as it is. */
+/** For `onConflict`: keeps the existing row. */
 export const skip = <T>(conflict: { doNothing(): T }): T => conflict.doNothing();

@@ -9,19 +9,19 @@ import { readPrivate, writePrivate } from '../../base/private-files.ts';
 import { databaseFiles, foldDatabase, linkContents, replaceDatabase } from './copy-state.ts';
 import { openStore, type FileStore } from './open.ts';
 
-/** Snapshots of a data directory: what the services held at one moment, under `snapshots/NAME` of it. Contents are shared with it by links. */
+/** Snapshots of a data directory: its state at one moment, in `snapshots/NAME` below it. Contents are shared with it by links. */
 
-/** Written last: what has no such file is no snapshot. */
+/** Written last: a directory without this file is not a snapshot. */
 const infoFile = 'snapshot.json';
 
-/** Keys of the accounts, which their rows name. */
+/** Private keys of the accounts. */
 const keysFolder = 'keys';
 
 function snapshotsOf(dataDir: string): string {
   return join(dataDir, 'snapshots');
 }
 
-/** @throws {UsageError} for a name that is no plain name of a directory */
+/** @throws {UsageError} unless the name is a plain directory name */
 function assertName(name: string): void {
   if (/^[A-Za-z0-9][\w.-]{0,99}$/u.test(name)) return;
   throw new UsageError(`"${name}" is not the name of a snapshot`, {
@@ -29,7 +29,7 @@ function assertName(name: string): void {
   });
 }
 
-/** @throws {UsageError} when there is a snapshot of that name */
+/** @throws {UsageError} when there is already a snapshot with that name */
 function assertNew(dataDir: string, name: string): void {
   if (!existsSync(join(snapshotsOf(dataDir), name))) return;
   throw new UsageError(`there is a snapshot "${name}" already`, { hint: `choose another name, or: cloud local snapshot delete ${name}` });
@@ -46,7 +46,7 @@ export function findSnapshot(dataDir: string, name: string): string {
   });
 }
 
-/** A directory for something that is being made. What a crash left of others is removed: one process at a time makes any. */
+/** Creates a temporary directory. Those left by a crash are removed: only one process at a time creates any. */
 export function makeUnfinished(dataDir: string): string {
   const snapshots = snapshotsOf(dataDir);
   mkdirSync(snapshots, { recursive: true, mode: 0o700 });
@@ -57,7 +57,7 @@ export function makeUnfinished(dataDir: string): string {
   return folder;
 }
 
-/** Copies the private keys that a service made for its accounts. */
+/** Copies the private keys that a service generated for its accounts. */
 export function copyKeys(from: string, to: string): void {
   const keys = join(from, keysFolder);
   if (existsSync(keys)) cpSync(keys, join(to, keysFolder), { recursive: true });
@@ -73,7 +73,7 @@ async function countObjects({ db }: FileStore): Promise<Pick<SnapshotInfo, 'obje
 }
 
 /**
- * Makes a snapshot of a store that is in use, whole or not at all.
+ * Creates a snapshot of a store that is in use; if that fails, nothing is left of it.
  * @param now milliseconds since the epoch
  * @throws {UsageError} when the name cannot be used
  */
@@ -94,7 +94,7 @@ export async function createSnapshot(store: FileStore, dataDir: string, name: st
   }
 }
 
-/** What a snapshot says of itself; undefined when it is deleted meanwhile. */
+/** The description of a snapshot; undefined if it has been deleted meanwhile. */
 function readInfo(folder: string): SnapshotInfo | undefined {
   try {
     return JSON.parse(readPrivate(join(folder, infoFile))) as SnapshotInfo;
@@ -104,7 +104,7 @@ function readInfo(folder: string): SnapshotInfo | undefined {
   }
 }
 
-/** The snapshots of a data directory, the oldest first. */
+/** The snapshots of a data directory, oldest first. */
 export function listSnapshots(dataDir: string): SnapshotInfo[] {
   const snapshots = snapshotsOf(dataDir);
   const names = existsSync(snapshots) ? readdirSync(snapshots).filter((name) => !name.startsWith('.')) : [];
@@ -114,15 +114,15 @@ export function listSnapshots(dataDir: string): SnapshotInfo[] {
     .toSorted((left, right) => (left.created < right.created ? -1 : 1));
 }
 
-/** Deletes a snapshot; contents that others share stay. @throws {NotFoundError} */
+/** Deletes a snapshot; contents shared with others remain. @throws {NotFoundError} */
 export function deleteSnapshot(dataDir: string, name: string): void {
   const folder = findSnapshot(dataDir, name);
-  // Without that file it is no snapshot any more, whatever becomes of the rest.
+  // Without this file the directory is not a snapshot any more, even if the removal of the rest fails.
   rmSync(join(folder, infoFile), { force: true });
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Puts what a snapshot holds into a directory, where a store can then be opened. Contents are linked. */
+/** Copies the state of a snapshot into a directory, in which a store can then be opened. Contents are linked. */
 export async function copySnapshot(dataDir: string, name: string, target: string): Promise<void> {
   const folder = findSnapshot(dataDir, name);
   for (const file of databaseFiles.filter((each) => existsSync(join(folder, each)))) await copyFile(join(folder, file), join(target, file));
@@ -131,12 +131,12 @@ export async function copySnapshot(dataDir: string, name: string, target: string
 }
 
 /**
- * Gives a data directory that nobody uses what a snapshot of it holds; contents that nothing refers to are removed by the next start.
+ * Restores a snapshot in a data directory that nobody uses; the next start removes contents that are no longer referenced.
  * @throws {NotFoundError} when there is no such snapshot; {LocalError} when the directory is in use
  */
 export async function restoreAtRest(dataDir: string, name: string): Promise<void> {
   findSnapshot(dataDir, name);
-  // Brings the database up to date, and finds out whether another process has it.
+  // Migrates the database, and detects whether another process has it open.
   await (await openStore(dataDir)).close();
   const folder = makeUnfinished(dataDir);
   try {

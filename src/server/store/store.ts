@@ -4,41 +4,42 @@ import type { ObjectPut } from './object-put.ts';
 import type { RunningDigest } from './running-digest.ts';
 import type { Schema } from './schema.ts';
 
-/** Says to the other processes of a database that there may be something to do. A notice has no content, and may be lost. */
+/** Notifies the other processes of a database that there may be work. A notice has no content, and may be lost. */
 export interface Notices {
   send(): void;
-  /** Tells of notices, own ones too, until the function that is returned is called. */
+  /** Reports notices, including those of this process, until the returned function is called. */
   listen(onNotice: () => void): () => Promise<void>;
 }
 
-/** The data of the local service: rows in a database, bytes beside it. */
+/** The data of the local service: a database, and a store of contents. */
 export interface Store {
   /** For reading. */
   readonly db: Kysely<Schema>;
   readonly bytes: ByteStore;
-  /** Begins the MD5 of contents one after the other, which is kept in memory: absent where another process may get the next part. */
+  /** Begins an MD5 over several contents in order, kept in memory; absent if another process may receive the next part. */
   readonly digest?: () => RunningDigest;
   /**
-   * Does `work` in a transaction and resolves when it is on disk. Works that arrive together share one flush; each is
-   * undone alone when it throws. `work` awaits nothing but queries on the transaction it is given.
+   * Does `work` in a transaction and resolves when it is on disk. Concurrent writes share one flush; each is rolled back separately when it
+   * throws. `work` awaits nothing but queries on its transaction.
    */
   write<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
   /**
-   * The same for `work` that locks what it decides by (`storage/locks.ts`), and sees what others commit meanwhile. On SQLite, where one
-   * transaction writes at a time, it is `write`; on PostgreSQL many writers in one directory do not stand in each other's way.
+   * The same for `work` that locks the rows its decisions depend on (`storage/locks.ts`), and sees what others commit meanwhile. On SQLite,
+   * where only one transaction writes at a time, it is the same as `write`; on PostgreSQL, many writers in one directory do not block each
+   * other.
    */
   writeEntry<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
   /**
-   * Puts an object in its place by one statement, for which its gateway waits once. False where what is there, or its directory, is not as
-   * it was read, or where it takes more than that: then nothing was written, and `writeEntry` decides. Absent where a wait costs nothing.
+   * Writes an object in one statement, for which the gateway waits only once. False if the entry or its directory has changed since it was
+   * read, or if more is needed: then nothing was written, and `writeEntry` decides. Absent if queries involve no waiting.
    */
   readonly putAtOnce?: ((put: ObjectPut) => Promise<boolean>) | undefined;
   /**
-   * Says that something begins to read contents, where other processes may remove them; the function that is returned says that it is over.
-   * Absent where one process alone has the contents.
+   * Marks the beginning of reading contents, if other processes may remove them; the returned function marks the end. Absent if only one
+   * process uses the contents.
    */
   readonly beginReading?: (() => () => void) | undefined;
-  /** Absent where one process alone has the data. */
+  /** Absent if only one process uses the data. */
   readonly notices?: Notices | undefined;
   close(): Promise<void>;
 }

@@ -115,7 +115,7 @@ async function createEntryTable(db: Kysely<never>): Promise<void> {
     .addColumn('role_tags', 'text', (column) => column.notNull())
     .addColumn('children', 'integer', (column) => column.notNull().defaultTo(0))
     .addPrimaryKeyConstraint('entries_path', ['parent', 'name'])
-    // Rows lie in the order of the primary key, so that a listing is one range of the file.
+    // Rows are stored in the order of the primary key, so that a listing is one range of the file.
     .modifyEnd(sql`without rowid`)
     .execute();
   await db.schema
@@ -126,7 +126,7 @@ async function createEntryTable(db: Kysely<never>): Promise<void> {
     .execute();
 }
 
-/** Step 1: accounts with users and keys, what the compute service shows, and the entries of the object storage. */
+/** Migration step 1: accounts with users and keys, the data of the compute service, and the entries of the object storage. */
 export async function createFirstTables(db: Kysely<never>): Promise<void> {
   await createAccountTables(db);
   await createCloudTables(db);

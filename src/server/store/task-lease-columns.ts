@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 
-/** Step: who does a task, for how long, and for the how manieth time. Embedded services, which do all tasks themselves, leave these at rest. */
+/** Migration step: which engine runs a task, until when, and which attempt it is. Unused by embedded services, which run all tasks. */
 export async function addTaskLeases(db: Kysely<never>): Promise<void> {
   const table = (): ReturnType<typeof db.schema.alterTable> => db.schema.alterTable('job_tasks');
   await table().addColumn('owner', 'text').execute();

@@ -1,5 +1,5 @@
 /**
- * The database cannot be asked just now, or did not answer in time. A transaction may have been committed all the same: whoever was about
- * to name stored bytes in it keeps them.
+ * The database cannot be reached at the moment, or did not respond in time. A transaction may still have been committed: stored bytes that
+ * it was to name must be kept.
  */
 export class StoreUnavailable extends Error {}

@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely';
 import { isPostgres } from './engine-of.ts';
 
 /**
- * Step: how far the MD5 of each open upload has come, so that whichever process gets the next part or the commit goes on from there. On SQLite
- * the only process has it in memory.
+ * Migration step: the MD5 state of each open upload, so that any process that receives the next part or the commit can continue from there.
+ * On SQLite the only process keeps it in memory.
  */
 export async function createUploadDigestTable(db: Kysely<never>): Promise<void> {
   if (!isPostgres(db)) return;

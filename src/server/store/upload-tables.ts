@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 
-/** Step 2: multipart uploads, contents made of several pieces, and the orders of a listing other than by name. */
+/** Migration step 2: multipart uploads, contents made of several pieces, and the orders of a listing other than by name. */
 export async function createUploadTables(db: Kysely<never>): Promise<void> {
   await db.schema
     .createTable('uploads')

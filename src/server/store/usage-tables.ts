@@ -2,13 +2,12 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { isPostgres } from './engine-of.ts';
 
 /**
- * Step: what each account uses of the object storage, and the most that it may. Triggers keep the numbers, so that every statement that
- * writes entries counts, of whichever release, and no writer asks the database once more for it. Parts of uploads count by their bytes, and
- * not as objects.
+ * Migration step: what each account uses of the object storage, and its quota. Triggers maintain the numbers: every statement that writes
+ * entries is counted, in any release, and writers need no further query. Parts of uploads count by their bytes, and not as objects.
  *
- * On SQLite, which has one writer, the numbers of an account stand in one row. On PostgreSQL that row would be a lock that all writers of
- * the account wait for: there each statement adds a row of `usage_changes`, which is taken into the other one later. Entries that are there
- * already are counted after the migration, in which nobody else can write; a row without a login says that it has to be done.
+ * On SQLite, which has one writer, the numbers of an account are in one row. On PostgreSQL that row would be a lock for which all writers
+ * of the account wait. There, each statement adds a row to `usage_changes`, which is later added to the account's row. Existing entries are
+ * counted after the migration, during which nobody else can write; a row without a login marks that this has to be done.
  */
 export async function createUsageTables(db: Kysely<never>): Promise<void> {
   for (const column of ['most_bytes', 'most_objects', 'most_requests']) {
@@ -45,7 +44,7 @@ const sqliteStatements: readonly RawBuilder<unknown>[] = [
     select ${loginOf('parent')}, sum(coalesce(size, 0)), sum(${objectOf('parent')}) from entries where type = 'object' group by 1`),
   sql.raw(`create trigger usage_of_new after insert on entries when new.type = 'object' begin ${addEntry('new', '+')} end`),
   sql.raw(`create trigger usage_of_old after delete on entries when old.type = 'object' begin ${addEntry('old', '-')} end`),
-  // A directory takes the place of an object, or the other way round; most updates change neither type nor size.
+  // A directory may replace an object, or the other way round; most updates change neither type nor size.
   sql.raw(`create trigger usage_of_added after update of type, size on entries
     when new.type = 'object' and (old.type <> 'object' or old.size is not new.size) begin ${addEntry('new', '+')} end`),
   sql.raw(`create trigger usage_of_replaced after update of type, size on entries
@@ -58,7 +57,7 @@ const postgresStatements: readonly RawBuilder<unknown>[] = [
     bytes bigint not null, objects bigint not null, primary key (login, number)
   )`,
   sql`insert into storage_usage (login, bytes, objects) select '', 0, 0 from (select 1 from entries limit 1) as first_entry`,
-  // Of one statement, however many entries it writes.
+  // Once per statement, however many entries it writes.
   sql`create function note_usage() returns trigger language plpgsql as $$
   begin
     insert into usage_changes (login, bytes, objects)

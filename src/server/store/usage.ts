@@ -4,23 +4,23 @@ import { isPostgres } from './engine-of.ts';
 import { prepareQuery } from './prepared-query.ts';
 import type { Schema } from './schema.ts';
 
-/** What an account has in the object storage. */
+/** What an account uses of the object storage. */
 export interface Usage {
-  /** Sizes of its objects, links included, and of the parts of its open uploads. */
+  /** Total size of its objects, including links, and of the parts of its open uploads. */
   readonly bytes: number;
-  /** Its objects and links; not directories, nor parts. */
+  /** Number of its objects and links, without directories and parts. */
   readonly objects: number;
 }
 
 const nothing: Usage = { bytes: 0, objects: 0 };
 
-/** Changes that are folded in one transaction. */
+/** Maximum number of changes folded in one transaction. */
 const batchSize = 5000;
 
-/** Entries that are counted by one query. */
+/** Maximum number of entries counted by one query. */
 const pageSize = 100_000;
 
-/** What is to be added, of all accounts. One query reads both parts at one moment. */
+/** The summands for all accounts. One query reads both parts at the same moment. */
 function selectParts(db: Kysely<Schema>): RawBuilder<unknown> {
   const rows = sql`select login, bytes, objects from storage_usage`;
   return isPostgres(db) ? sql`${rows} union all select login, bytes, objects from usage_changes` : rows;
@@ -31,13 +31,13 @@ const selectUsage = prepareQuery((db, { login }: { login: string }) =>
     from (${selectParts(db)}) as parts where login = ${login}`.compile(db),
 );
 
-/** What an account uses, in a transaction with what that has written. */
+/** What an account uses; in a transaction this includes its own writes. */
 export async function readUsage(db: Kysely<Schema>, login: string): Promise<Usage> {
   const [usage = nothing] = await selectUsage(db, { login });
   return usage;
 }
 
-/** What accounts use, by login. Those that never had an object are not among them. */
+/** What accounts use, by login. Accounts that never had an object are not included. */
 export async function listUsage(db: Kysely<Schema>): Promise<ReadonlyMap<string, Usage>> {
   const { rows } = await sql<Usage & { login: string }>`
     select login, cast(sum(bytes) as bigint) as bytes, cast(sum(objects) as bigint) as objects
@@ -45,13 +45,13 @@ export async function listUsage(db: Kysely<Schema>): Promise<ReadonlyMap<string,
   return new Map(rows.map(({ login, ...usage }) => [login, usage]));
 }
 
-/** Whether entries of an earlier release are still to be counted, so that what accounts use is not known. */
+/** True if entries of an earlier release still have to be counted, so that usage is unknown. */
 async function isUncounted(db: Kysely<Schema>): Promise<boolean> {
   const rows = await db.selectFrom('storage_usage').select('login').where('login', '=', '').execute();
   return rows.length > 0;
 }
 
-/** @returns how many changes there were to fold */
+/** @returns the number of folded changes */
 async function foldBatch(db: Kysely<Schema>): Promise<number> {
   const { rows } = await sql<{ changes: number }>`
     with folded as (
@@ -69,9 +69,9 @@ async function foldBatch(db: Kysely<Schema>): Promise<number> {
 }
 
 /**
- * Takes changes of what accounts use into the row of each, in small transactions, for which no writer waits. Several processes may do so at
- * once. On SQLite there is nothing to do.
- * @param signal ends it early
+ * Adds usage changes to the rows of their accounts, in small transactions for which no writer waits. Several processes may do this
+ * concurrently. Does nothing on SQLite.
+ * @param signal stops folding early
  */
 export async function foldUsage(db: Kysely<Schema>, signal?: AbortSignal): Promise<void> {
   if (!isPostgres(db)) return;
@@ -83,7 +83,7 @@ export async function foldUsage(db: Kysely<Schema>, signal?: AbortSignal): Promi
 type Key = Readonly<Record<'parent' | 'name', string>>;
 type Sum = Usage & { readonly login: string };
 
-/** The last entry of a page that begins behind another one; undefined when nothing is left. */
+/** The last entry of the page after another entry; undefined if nothing is left. */
 async function findPageEnd(db: Kysely<Schema>, after: Key): Promise<Key | undefined> {
   const { rows } = await sql<Key>`
     select parent, name from (
@@ -92,7 +92,7 @@ async function findPageEnd(db: Kysely<Schema>, after: Key): Promise<Key | undefi
   return rows[0];
 }
 
-/** What is in `entries` and was not counted, by login, at one moment. */
+/** Usage of `entries` that has not been counted, by login, at one moment. */
 async function findUncounted(db: Kysely<Schema>): Promise<Map<string, Usage>> {
   const totals = new Map<string, Usage>();
   const add = (sums: readonly Sum[], sign: 1 | -1): void => {
@@ -103,7 +103,7 @@ async function findUncounted(db: Kysely<Schema>): Promise<Map<string, Usage>> {
   };
   const work = db.transaction().setIsolationLevel('repeatable read');
   await work.execute(async (transaction) => {
-    // One query over all would take longer than queries may.
+    // A single query over all entries would take longer than the query timeout.
     let after: Key = { parent: '', name: '' };
     for (let end = await findPageEnd(transaction, after); end; end = await findPageEnd(transaction, after)) {
       const { rows } = await sql<Sum>`
@@ -123,15 +123,15 @@ async function findUncounted(db: Kysely<Schema>): Promise<Map<string, Usage>> {
 }
 
 /**
- * Counts entries that were there before usage was noted; writers go on meanwhile, and what they change is noted. Does nothing when that
- * was done. After a kill it begins anew.
+ * Counts entries that existed before usage was recorded; writers continue meanwhile, and their changes are recorded. Does nothing if this
+ * has been done. After a kill it starts anew.
  */
 export async function countEarlier(db: Kysely<Schema>): Promise<void> {
   if (!isPostgres(db) || !(await isUncounted(db))) return;
   const totals = [...(await findUncounted(db))].filter(([login]) => login !== '');
   await db.transaction().execute(async (transaction) => {
     const marker = await transaction.deleteFrom('storage_usage').where('login', '=', '').executeTakeFirst();
-    // Another one was faster.
+    // Another process has done it.
     if (Number(marker.numDeletedRows) === 0) return;
     const rows = totals.map(([login, usage]) => ({ login, ...usage }));
     for (const batch of sliceList(rows, batchSize)) await transaction.insertInto('usage_changes').values(batch).execute();

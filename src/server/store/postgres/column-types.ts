@@ -9,9 +9,9 @@ import {
   type QueryId,
 } from 'kysely';
 
-/** Names and markers are compared by their bytes, whatever the language of the database is. */
+/** Names and markers are compared by their bytes, whatever the locale of the database. */
 const text = RawNode.createWithSql('text collate "C"');
-/** Sizes and milliseconds are too long for `integer`. */
+/** Sizes and milliseconds do not fit into `integer`. */
 const integer = DataTypeNode.create('bigint');
 const counted = DataTypeNode.create('bigserial');
 const bytes = DataTypeNode.create('bytea');
@@ -26,7 +26,7 @@ function chooseType(type: OperationNode, isCounted: boolean): OperationNode {
 
 class ColumnTypes extends OperationNodeTransformer {
   protected override transformCreateTable(node: CreateTableNode, queryId?: QueryId): CreateTableNode {
-    // What stands behind a table tells SQLite how to store it.
+    // The modifiers after a table definition apply to SQLite only.
     const { endModifiers: _, ...table } = super.transformCreateTable(node, queryId);
     return table;
   }
@@ -37,7 +37,7 @@ class ColumnTypes extends OperationNodeTransformer {
   }
 }
 
-/** The tables as PostgreSQL has them: the steps of a migration say what SQLite makes of them. */
+/** Adapts table definitions to PostgreSQL: migration steps are written for SQLite. */
 export function createColumnTypes(): KyselyPlugin {
   const transformer = new ColumnTypes();
   return {

@@ -11,15 +11,16 @@ import { listFiles } from '../file-bytes.ts';
 import type { Schema } from '../schema.ts';
 
 /**
- * The folder of contents has a file with an id that the database knows. Without it the folder is another one, mostly the mount point of a
- * file system that is not mounted: what was written there would be hidden as soon as it is, and what is in it could not be read.
+ * The folder of contents has a file with an id that the database knows. A folder without this file is the wrong one, usually the mount
+ * point of a file system that is not mounted: anything written there would be hidden once it is mounted, and the existing contents could
+ * not be read.
  */
 const markerName = '.cloud-bytes';
 
 /** Contents looked up in one query. */
 const batchSize = 500;
 
-/** The id in a folder; undefined where there is none. */
+/** The id in a folder; undefined if it has none. */
 async function readMarker(dir: string): Promise<string | undefined> {
   try {
     return (await readFile(join(dir, markerName), 'utf8')).trim();
@@ -29,13 +30,13 @@ async function readMarker(dir: string): Promise<string | undefined> {
   }
 }
 
-/** Any number may do this at once: all write the same. */
+/** Several processes may do this concurrently: all write the same. */
 async function writeMarker(dir: string, id: string): Promise<void> {
   writePrivate(join(dir, markerName), `${id}\n`);
   await createDirectorySync()(dir);
 }
 
-/** Whether the folder has a content that the database names. */
+/** True if the folder has a content that the database names. */
 async function hasOwnContent(db: Kysely<Schema>, dir: string): Promise<boolean> {
   try {
     for await (const ids of gatherItems(listFiles(join(dir, 'bytes')), batchSize))
@@ -46,7 +47,7 @@ async function hasOwnContent(db: Kysely<Schema>, dir: string): Promise<boolean> 
   return false;
 }
 
-/** Whether the database names any content that has to be in a file. */
+/** True if the database names any content that is stored in a file. */
 async function needsFiles(db: Kysely<Schema>): Promise<boolean> {
   const { rows } = await sql<{ needed: boolean }>`
     select exists (
@@ -59,12 +60,12 @@ async function needsFiles(db: Kysely<Schema>): Promise<boolean> {
 }
 
 /**
- * Makes sure that a folder is that of the contents of a database, and marks it when it is first used. One without the mark is taken for it
- * where a content is in it that the database names, as after a restore.
+ * Checks that a folder has the contents of a database, and marks it at first use. A folder without the mark is accepted if it has a content
+ * that the database names, as after a restore.
  * @throws {LocalError} otherwise; nothing is written then
  */
 export async function assertContentsFolder(db: Kysely<Schema>, dir: string): Promise<void> {
-  // In this order: who marks a folder writes the file first.
+  // In this order: a process that marks a folder writes the file first.
   const { id, marked } = await db.selectFrom('contents_folder').selectAll().executeTakeFirstOrThrow();
   const found = await readMarker(dir);
   if (found !== undefined && found !== id) {

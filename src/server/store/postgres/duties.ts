@@ -1,10 +1,10 @@
 import { sql, type Kysely } from 'kysely';
 import type { Schema } from '../schema.ts';
 
-/** Work that one process at a time does, for a while. Two that do it at once harm nothing: it saves that everybody does the same. */
+/** Work that only one process does for some time. Two that do it concurrently do no harm: a duty only avoids repeated work. */
 export type Duty = 'collect' | 'sweep' | 'lifetimes';
 
-/** Takes a duty, or keeps it. @param seconds for which it is nobody else's @returns whether it is this holder's */
+/** Claims or keeps a duty. @param seconds for which nobody else can claim it @returns true if this holder has it */
 export async function takeDuty(db: Kysely<Schema>, name: Duty, holder: string, seconds: number): Promise<boolean> {
   const { rows } = await sql`
     insert into duties (name, holder, until) values (${name}, ${holder}, clock_timestamp() + ${seconds} * interval '1 second')
@@ -14,7 +14,7 @@ export async function takeDuty(db: Kysely<Schema>, name: Duty, holder: string, s
   return rows.length > 0;
 }
 
-/** Gives a duty back. */
+/** Releases a duty. */
 export async function leaveDuty(db: Kysely<Schema>, name: Duty, holder: string): Promise<void> {
   await sql`delete from duties where name = ${name} and holder = ${holder}`.execute(db);
 }

@@ -1,54 +1,55 @@
 /**
- * When the oldest of what runs here began, in the time of the database, which nobody can be asked for at each request. The process's own
- * clock, which never goes back, is compared with the database's at each renewal of the lease; what begins between two renewals counts as
- * begun at the first of them. So what is told is never later than the truth, however long an answer of the database took.
+ * Finds the start of the oldest activity in this process, in the time of the database, which is too expensive to query for each request. At
+ * each renewal of the lease, the monotonic clock of the process is compared with the database's. Everything that begins between two
+ * renewals counts as begun at the first of them. The reported time is therefore never too late, however long a response of the database
+ * took.
  */
 
-/** Something that runs, and may read or write contents. */
+/** An activity in progress, which may read or write contents. */
 export interface Running {
-  /** The life of the lease under which it began. */
+  /** The term of the lease under which it began. */
   readonly term: Term;
-  /** It is over; again does nothing. */
+  /** Ends the activity; calling it again has no effect. */
   end(): void;
 }
 
-/** One life of a lease: from the time when its row is made until the row is gone. */
+/** One term of a lease: from the creation of its row until the row is removed. */
 export interface Term {
   readonly id: string;
-  /** Whether others may have removed what is read under it. */
+  /** True if others may have removed contents that are being read under it. */
   isLost: boolean;
 }
 
-/** What began between two renewals. */
+/** The activities that began between two renewals. */
 interface Epoch {
   readonly start: number;
   running: number;
-  /** What is added to times of this process for those of the database, at most; milliseconds. */
+  /** Upper bound, in milliseconds, of what is added to times of this process to get times of the database. */
   offset: number;
 }
 
-/** A moment of the database between two of this process; milliseconds each. */
+/** The time of the database, and when this process received it; milliseconds each. */
 export interface Reading {
   readonly database: number;
   readonly received: number;
 }
 
-/** What runs in a process. */
+/** The activities of a process. */
 export interface Epochs {
   begin(term: Term): Running;
-  /** Compares the clocks. Whatever begins from here on belongs to a new epoch. */
+  /** Compares the clocks. Whatever begins afterwards belongs to a new epoch. */
   compare(reading: Reading): void;
-  /** Lets nothing count any more that began before. */
+  /** Discards all activities that began before. */
   forget(): void;
-  /** A time of the database, milliseconds since 1970, before which nothing began that still runs. */
+  /** A time of the database, in milliseconds since 1970, before which no activity in progress began. */
   findOldest(): number;
 }
 
-/** @param clock milliseconds of a clock that never goes back */
+/** @param clock milliseconds of a monotonic clock */
 export function createEpochs(first: Reading, clock: () => number): Epochs {
   const offsetOf = ({ database, received }: Reading): number => database - received;
   let current: Epoch = { start: first.received, running: 0, offset: offsetOf(first) };
-  /** With the current one last. */
+  /** The current one is last. */
   let epochs = [current];
   return {
     begin(term) {
@@ -66,7 +67,7 @@ export function createEpochs(first: Reading, clock: () => number): Epochs {
     },
     compare(reading) {
       const offset = offsetOf(reading);
-      // The database's clock may have gone back, as after its server was replaced by another.
+      // The database's clock may have gone back, for example because another server replaced it.
       for (const epoch of epochs) epoch.offset = Math.min(epoch.offset, offset);
       current = { start: clock(), running: 0, offset };
       epochs = [...epochs.filter(({ running }) => running > 0), current];

@@ -3,17 +3,17 @@ import type { Schema } from '../schema.ts';
 import { listRows, listValues } from '../list-rows.ts';
 
 /**
- * Ids of the byte store that nothing refers to any more. They are noted in the transaction that takes the last reference away, and removed
- * by the collector when nobody can read them any more, on whichever gateway.
+ * Unreferenced ids of the byte store. They are noted in the transaction that removes the last reference, and removed by the collector when
+ * nobody can be reading them any more, on any gateway.
  *
- * Whoever begins to read after an id was noted, and before that was committed, still finds it in use. So the time that counts is not that
- * of the note but one when the note was seen: by then it was committed, and who begins later finds no reference.
+ * A reader that begins after an id was noted, but before that transaction commits, still finds the id in use. The time that counts is
+ * therefore not when the id was noted, but when the note was seen: by then it was committed, and later readers find no reference.
  */
 
-/** Notes in one statement, which must end in time however many there are. */
+/** Notes per statement, which must not time out however many there are. */
 const batchSize = 10_000;
 
-/** Says of all notes that were committed that they were. */
+/** Marks all committed notes as seen. */
 export async function seeGarbage(db: Kysely<Schema>): Promise<void> {
   for (;;) {
     const { numAffectedRows = 0n } = await sql`
@@ -23,15 +23,15 @@ export async function seeGarbage(db: Kysely<Schema>): Promise<void> {
   }
 }
 
-/** A time of the database before which nothing began that still runs on a gateway that is alive, as its text; and of the same as milliseconds. */
+/** A time of the database before which no activity in progress on a live gateway began; as text and in milliseconds. */
 export interface Horizon {
   readonly text: string;
   readonly milliseconds: number;
 }
 
 /**
- * Removes the rows of leases that ended, after the writes under way of their gateways, which can neither write nor renew them any more;
- * then finds the start of what runs longest on the others.
+ * Removes the rows of expired leases, after the writes in progress of their gateways; these can then neither write nor renew their leases.
+ * Then finds the start of the oldest activity on the other gateways.
  */
 export async function findHorizon(db: Kysely<Schema>): Promise<Horizon> {
   await sql`delete from gateways where until <= clock_timestamp()`.execute(db);
@@ -49,7 +49,7 @@ export interface Note {
   readonly seen: string;
 }
 
-/** Notes that nobody can be reading about, behind an id. @param keep milliseconds for which they are kept all the same */
+/** Lists notes that nobody can be reading, with ids after `after`. @param keep milliseconds for which they are kept anyway */
 export async function listGarbage(
   db: Kysely<Schema>,
   { text }: Horizon,
@@ -62,7 +62,7 @@ export async function listGarbage(
   return rows;
 }
 
-/** Forgets notes, unless they were made again since. */
+/** Deletes notes unless they have been made again. */
 export async function forgetGarbage(db: Kysely<Schema>, notes: readonly Note[]): Promise<void> {
   const pairs = notes.map(({ bytes, seen }) => [bytes, seen]);
   await sql`
@@ -77,7 +77,7 @@ export async function findNoted(db: Kysely<Schema>, ids: readonly string[]): Pro
   return new Set(rows.map(({ bytes }) => bytes));
 }
 
-/** How many notes there are, and the age of the oldest of them, milliseconds; null without any. */
+/** The number of notes and the age of the oldest in milliseconds; null if there are none. */
 export async function measureGarbage(db: Kysely<Schema>): Promise<{ count: number; age: number | null }> {
   const { rows } = await sql<{ count: number; age: number | null }>`
     select count(*) as count, extract(epoch from clock_timestamp() - min(noted)) * 1000 as age from garbage`.execute(db);

@@ -7,45 +7,44 @@ import { StoreUnavailable } from '../unavailable.ts';
 import { createEpochs, type Reading, type Running, type Term } from './epochs.ts';
 import type { Admission } from './write.ts';
 
-/** Seconds for which a gateway is taken for alive after it said so. */
+/** Seconds for which a gateway is considered alive after it has renewed its lease. */
 export const usualLifetime = 15;
 
-/** What others are told of a gateway. */
+/** What others see of a gateway. */
 export interface LeaseOptions {
-  /** Where it runs. */
+  /** Role, process and host. */
   readonly address: string;
   /** Version of the program. */
   readonly version?: string | undefined;
-  /** Tasks that it does at once. */
+  /** Number of tasks that it runs concurrently. */
   readonly slots?: number | undefined;
-  /** Seconds. */
+  /** In seconds. */
   readonly lifetime?: number | undefined;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly clock?: (() => number) | undefined;
 }
 
 /**
- * The leave of one gateway to write, and what keeps others from removing what it reads. Any number of gateways have one each.
+ * Permits one gateway to write, and keeps others from removing contents that it reads. Any number of gateways have one lease each.
  *
- * A lease that ended is taken again under a new id: what began under the old one cannot write any more. What it reads is safe for as long
- * as the row of the old one was there; whoever removes contents removes the rows of leases that ended first.
+ * A lease that has ended is taken again under a new id: activities that began under the old one cannot write any more. Contents that they
+ * read are safe only while the old row existed: the process that removes contents first removes the rows of expired leases.
  */
 export interface Lease extends Admission {
-  /** Of its row now. */
+  /** Id of its current row. */
   readonly id: string;
-  /** Milliseconds since it was renewed last. */
+  /** Milliseconds since the last renewal. */
   age(): number;
-  /** True from when the database said that it has ended until it was taken again. Never because the database is away. */
+  /** True from when the database reports the lease as ended until it is taken again. An unreachable database does not count. */
   isLost(): boolean;
-  /** The lease is not removed before the transaction ends. @throws {StoreUnavailable} when it is lost */
+  /** Keeps the lease from being removed before the transaction ends. @throws {StoreUnavailable} when it is lost */
   admit(transaction: Transaction<Schema>): Promise<void>;
-  /** Something begins that reads or writes contents. */
+  /** Begins an activity that reads or writes contents. */
   begin(): Running;
-  /** Does work under the life of the lease under which something began: what the work writes is refused when that has ended. */
+  /** Runs work under the term of the lease under which an activity began: its writes fail once that term has ended. */
   within<T>(running: Running, work: () => T): T;
-  /** Says that this gateway is alive, or takes the lease again. @returns whether it was kept, without a gap */
+  /** Renews the lease, or takes it again. @returns true if it was kept without a gap */
   renew(): Promise<boolean>;
-  /** Ends it. */
   release(): Promise<void>;
 }
 
@@ -60,13 +59,11 @@ function at(milliseconds: number): ReturnType<typeof sql> {
   return sql`to_timestamp(cast(${milliseconds} as double precision) / 1000)`;
 }
 
-/**
- * Takes a lease on a database, which is to be renewed at least three times in its lifetime.
- */
+/** Takes a lease on a database, which is to be renewed at least three times in its lifetime. */
 export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Promise<Lease> {
   const { address, version = null, slots = null, lifetime = usualLifetime, clock = () => performance.now() } = options;
   const until = sql`clock_timestamp() + ${lifetime} * interval '1 second'`;
-  /** The life of the lease under which the work runs that is being done. */
+  /** The term of the lease under which the current work runs. */
   const bound = new AsyncLocalStorage<Term>();
   const terms = new Set<Term>();
 
@@ -101,7 +98,7 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
     return rows;
   }
 
-  /** Waits for the writes under way of the old lease: none can be committed later. */
+  /** Waits for the writes in progress under the old lease: none can be committed later. */
   async function takeAgain(): Promise<readonly Told[]> {
     const next: Term = { id: randomUUID(), isLost: false };
     let wasThere = false;
@@ -151,16 +148,16 @@ export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Prom
   };
 }
 
-/** What keeps a lease. */
+/** Renews a lease in the background. */
 export interface Keeping {
-  /** Whether the database has answered each time for so long, milliseconds. */
+  /** True if the database has responded to each renewal for this many milliseconds. */
   isSteady(time: number): boolean;
   stop(): Promise<void>;
 }
 
 /**
  * Renews a lease until it is stopped.
- * @param renewal milliseconds from one renewal to the next, and `retry` after one that failed
+ * @param renewal milliseconds between renewals, and `retry` after one that failed
  */
 export function keepLease(
   lease: Pick<Lease, 'renew'>,

@@ -7,15 +7,15 @@ import { countEarlier } from '../usage.ts';
 import { createColumnTypes } from './column-types.ts';
 import { isRepeatable } from './errors.ts';
 
-/** The row that whoever migrates locks, before anything else is looked at. */
+/** The row that a migration locks before it reads anything else. */
 const lockRow = 0;
 
-/** Number of the advisory lock under which the table of versions is made. */
+/** Number of the advisory lock under which the table of versions is created. */
 const tableLock = 7_215_304;
 
 async function createStepTable(database: Kysely<StepTable>): Promise<void> {
   await database.transaction().execute(async (db) => {
-    // `if not exists` alone is no answer where two make it at once: the second one fails at the name, the type or the index of the table.
+    // `if not exists` is not enough for concurrent attempts: the second one fails at the name, type or index of the table.
     await sql`select pg_advisory_xact_lock(${tableLock})`.execute(db);
     await sql`create table if not exists steps (number bigint primary key, done bigint not null)`.execute(db);
     const row = { number: lockRow, done: 0 };
@@ -29,16 +29,16 @@ function refuseNewer(done: number): LocalError {
   });
 }
 
-/** The version of the tables of a database; 0 when only the table of versions is there. */
+/** The version of a database's tables; 0 if there is only the table of versions. */
 export async function readVersion(db: Kysely<StepTable>): Promise<number> {
   const query = db.selectFrom('steps').select((of) => of.fn.max<number>('number').as('last'));
   return (await query.executeTakeFirstOrThrow()).last;
 }
 
-/** Times that the steps are tried where the transactions of gateways that go on serving are in their way. */
+/** Maximum number of attempts if transactions of gateways that keep serving conflict with the migration. */
 const attempts = 10;
 
-/** Does work in a transaction, again when another was in its way: of two that wait for each other PostgreSQL ends one. */
+/** Runs work in a transaction, and retries it after a conflict: PostgreSQL aborts one of two deadlocked transactions. */
 async function inTransaction<T>(db: Kysely<StepTable>, work: (transaction: Kysely<StepTable>) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -50,10 +50,10 @@ async function inTransaction<T>(db: Kysely<StepTable>, work: (transaction: Kysel
 }
 
 /**
- * Brings a PostgreSQL database to the newest version: all steps that are missing in one transaction, under a lock. Any number may try at
- * once, and again is the same.
+ * Migrates a PostgreSQL database to the newest version: all missing steps in one transaction, under a lock. It may be called concurrently
+ * and repeatedly.
  * @returns the versions before and after.
- * @throws {LocalError} when a newer release of the program has written it.
+ * @throws {LocalError} when a newer release has migrated the database.
  */
 export async function migratePostgres(database: Kysely<Schema>, now: number): Promise<{ from: number; to: number }> {
   const db = database.withPlugin(createColumnTypes()) as unknown as Kysely<StepTable>;
@@ -73,7 +73,7 @@ export async function migratePostgres(database: Kysely<Schema>, now: number): Pr
   return versions;
 }
 
-/** @throws {LocalError} unless the database has exactly the version that this release knows */
+/** @throws {LocalError} unless the database has exactly the version of this release */
 export async function assertMigrated(database: Kysely<Schema>): Promise<void> {
   const db = database as unknown as Kysely<StepTable>;
   const { rows } = await sql<{ known: boolean }>`select to_regclass('steps') is not null as known`.execute(db);

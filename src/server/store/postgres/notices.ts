@@ -5,25 +5,25 @@ import type { Schema } from '../schema.ts';
 import type { Notices } from '../store.ts';
 
 /**
- * Notices by LISTEN and NOTIFY. They have no content and may be lost: whoever is told looks at the database, and does so without being told,
- * only later. A pooler that shares connections by transactions delivers none, so that nobody listens through it.
+ * Notices by LISTEN and NOTIFY. They have no content and may be lost: a receiver reads the database, which it would also do later without a
+ * notice. A pooler that shares connections between transactions delivers none, so nobody listens through a pooler.
  */
 
 const channel = 'cloud_tasks';
 
-/** Milliseconds: to connect, for a query, between two attempts to listen, and between two looks whether the connection is still there. */
+/** Milliseconds: to connect, for a query, between two attempts to listen, and between two checks of the connection. */
 const connectTime = 2000;
 const queryTime = 8000;
 const retryTime = 1000;
 const checkTime = 30_000;
 
-/** Whether queries reach the process of the server that this connection was told of: a pooler gives its clients numbers of its own. */
+/** True if queries reach the server process announced to this connection: a pooler gives its clients process ids of its own. */
 async function isDirect(client: Client & { readonly processID?: number | null }): Promise<boolean> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   return rows[0]?.pid === client.processID;
 }
 
-/** Listens on a connection of its own until that breaks or the signal comes. @returns false where no notices can be had */
+/** Listens on a connection of its own until the connection breaks or `signal` is aborted. @returns false if notices are not available */
 async function hold(url: string, onNotice: () => void, signal: AbortSignal): Promise<boolean> {
   const client = new Client({
     connectionString: url,
@@ -41,7 +41,7 @@ async function hold(url: string, onNotice: () => void, signal: AbortSignal): Pro
     if (!(await isDirect(client))) return false;
     client.on('notification', onNotice);
     await client.query(`listen ${channel}`);
-    // What was missed until now.
+    // Makes up for notices missed until now.
     onNotice();
     while (!broken.signal.aborted) {
       await sleep(checkTime, undefined, { signal: broken.signal }).catch(() => undefined);
@@ -56,7 +56,7 @@ async function hold(url: string, onNotice: () => void, signal: AbortSignal): Pro
 
 async function listenUntil(url: string, onNotice: () => void, { signal, log }: { signal: AbortSignal; log: (line: string) => void }) {
   while (!signal.aborted) {
-    // Whoever asks the database anyway says when it is away.
+    // An unreachable database is reported by those who query it.
     const isPossible = await hold(url, onNotice, signal).catch(() => true);
     if (!isPossible) return log('the database is reached through a pooler, which delivers no notices: new tasks are found by asking');
     await sleep(retryTime * (0.75 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
@@ -72,7 +72,7 @@ export function createNotices(
   let sending: Promise<void> | undefined;
   let isDue = false;
   async function sendAll(): Promise<void> {
-    // What is to be said while another is on its way is said once more after it.
+    // A notice that becomes due while another is being sent is sent after it.
     for (; isDue;) {
       isDue = false;
       await sql`select pg_notify(${channel}, '')`.execute(db).catch(() => undefined);

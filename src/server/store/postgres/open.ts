@@ -13,7 +13,7 @@ import { createNotices } from './notices.ts';
 import { openPool } from './pool.ts';
 import { createWrites, type Admission } from './write.ts';
 
-/** Where a database is, without what is secret about it. */
+/** The address of a database, without its secrets. */
 export function describeDatabase(url: string): string {
   try {
     const { protocol, hostname, port, pathname } = new URL(url);
@@ -25,8 +25,8 @@ export function describeDatabase(url: string): string {
 
 /**
  * Opens a PostgreSQL database.
- * @param most connections at once
- * @throws {LocalError} when it cannot be reached or refuses the user.
+ * @param most maximum number of connections
+ * @throws {LocalError} when it cannot be reached or rejects the user.
  */
 export async function openPostgres(url: string, most?: number): Promise<Kysely<Schema>> {
   const pool = openPool(url, most);
@@ -47,28 +47,28 @@ export async function openPostgres(url: string, most?: number): Promise<Kysely<S
   return db;
 }
 
-/** What a store on PostgreSQL consists of. */
+/** Options of a store on PostgreSQL. */
 export interface ClusterStoreOptions {
   readonly database: string;
   /** Where the contents are: a directory that all gateways share, or a bucket. */
   readonly bytes: string | S3Options;
-  /** Told of what is wrong and may pass. */
+  /** Receives problems that may be temporary. */
   readonly log?: ((line: string) => void) | undefined;
-  /** Connections to the database at once. */
+  /** Maximum number of connections to the database. */
   readonly connections?: number | undefined;
-  /** Under which this process writes. */
+  /** The permission under which this process writes. */
   readonly admission?: Admission | undefined;
-  /** Says that something begins to read contents. */
+  /** Called when an activity begins to read contents. */
   readonly beginReading?: Store['beginReading'];
 }
 
-/** A place of contents, and what closes it. */
+/** An open byte store, and the function that closes it. */
 interface OpenedBytes {
   readonly bytes: ByteStore;
   close(): Promise<void>;
 }
 
-/** @throws {LocalError} where the store refuses to be used. One that is away may come back: metadata needs none. */
+/** @throws {LocalError} when the store rejects access. An unreachable store may come back, and requests for metadata do not need it. */
 async function openS3(options: S3Options, log: (line: string) => void): Promise<OpenedBytes> {
   const { openS3Bytes } = await import('../s3/bytes.ts');
   const bytes = openS3Bytes(options);
@@ -95,8 +95,9 @@ async function openBytes(db: Kysely<Schema>, { bytes, log = () => undefined }: C
 }
 
 /**
- * Opens a database that was migrated, with the contents beside it. Nothing of it is kept in memory: others may write it.
- * @throws {LocalError} when the database or the place of the contents cannot be used, or has another version than this release.
+ * Opens a migrated database and its contents. Nothing of the database is cached in memory, because others may write to it.
+ * @throws {LocalError} when the database or the place of the contents cannot be used, or the database has another version than this
+ * release.
  */
 export async function openClusterStore(options: ClusterStoreOptions): Promise<LocalStore> {
   const { database, connections, admission, beginReading } = options;

@@ -5,7 +5,7 @@ import { nameStatement } from '../prepared-query.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { explainQueryError, explainStatementError } from './errors.ts';
 
-/** Milliseconds. The server ends a statement before the client gives up on the connection, so that the connection can be used again. */
+/** Milliseconds. The server ends a statement before the client gives up on the connection, so that the connection can be reused. */
 const limits = {
   connectionTimeoutMillis: 2000,
   query_timeout: 8000,
@@ -14,42 +14,42 @@ const limits = {
   idle_in_transaction_session_timeout: 10_000,
 };
 
-/** Connections of one process. */
+/** Maximum number of connections of one process. */
 const connections = 12;
 
-/** Types that arrive as text because they may be longer than a number; sizes, times and counts are not. */
+/** Types that arrive as text because their values may not fit into a number; sizes, times and counts do. */
 const numeric: ReadonlySet<number> = new Set([types.builtins.INT8, types.builtins.NUMERIC]);
 
-/** PostgreSQL has no NUL in a text, and neither has anything that the services store. @throws {ApiError} 400 before anything is sent */
+/** PostgreSQL has no NUL in text, and the services store none. @throws {ApiError} 400 before anything is sent */
 function refuseNul(parameters: readonly unknown[]): void {
   if (!parameters.some((each) => typeof each === 'string' && each.includes('\0'))) return;
   throw new ApiError(400, 'BadRequest', 'the request has a NUL character where none can be');
 }
 
-/** What a query gives. */
+/** The result of a query. */
 interface Result {
   readonly command: string;
   readonly rowCount: number | null;
   readonly rows: unknown[];
 }
 
-/** What a connection of a pool does. */
+/** A connection of a pool. */
 export interface PooledConnection {
-  /** @param name of a prepared statement, which the connection is to keep */
+  /** @param name of a prepared statement, which the connection keeps */
   query(sql: string, parameters: unknown[], name?: string): Promise<Result>;
-  /** @param error why it is not to be used again */
+  /** @param error why the connection must not be reused */
   release(error?: Error): void;
 }
 
-/** Whether a pool prepares statements: not behind a connection pooler that gives them to other clients. */
+/** Whether a pool prepares statements: not behind a connection pooler that shares them between clients. */
 export interface Preparing {
   isOn: boolean;
 }
 
 /**
- * A connection for one transaction. One that failed is closed: an answer may still be on its way to whoever had it next.
- * Queries of most requests are prepared by name. Where such a statement fails as a statement, the query is run without a name; within a
- * transaction, which PostgreSQL has given up then, the error is repeatable.
+ * A connection for one transaction. It is closed after an error: a late response could otherwise reach its next user. Frequent queries are
+ * prepared by name. If a prepared statement fails as a statement, the query is run without a name; within a transaction, which PostgreSQL
+ * has then aborted, the error is repeatable.
  */
 export function guard(client: PooledConnection, preparing: Preparing = { isOn: false }): PostgresPoolClient {
   let broken: StoreUnavailable | undefined;
@@ -88,10 +88,9 @@ export function guard(client: PooledConnection, preparing: Preparing = { isOn: f
   return { query: query as PostgresPoolClient['query'], release: () => client.release(broken ?? outdated) };
 }
 
-/** The pools of this process. */
 const pools = new Set<Pool>();
 
-/** Connections of all pools of this process, and work that waits for one. */
+/** Number of connections of all pools of this process, and of waiting requests for a connection. */
 export function readPoolUsage(): { total: number; idle: number; waiting: number } {
   const usage = { total: 0, idle: 0, waiting: 0 };
   for (const { totalCount, idleCount, waitingCount } of pools) {
@@ -103,8 +102,8 @@ export function readPoolUsage(): { total: number; idle: number; waiting: number 
 }
 
 /**
- * Connections to PostgreSQL as the query builder wants them.
- * @param url as libpq has them: `postgresql://USER@HOST:PORT/DATABASE`; what is left out comes from PGHOST, PGUSER, PGPASSFILE and so on
+ * Connections to PostgreSQL for the query builder.
+ * @param url in libpq format: `postgresql://USER@HOST:PORT/DATABASE`; omitted parts come from PGHOST, PGUSER, PGPASSFILE and so on
  */
 export function openPool(url: string, most = connections): PostgresPool {
   const pool = new Pool({
@@ -118,7 +117,7 @@ export function openPool(url: string, most = connections): PostgresPool {
     },
   });
   pools.add(pool);
-  // Both of a connection that waits and of one in use: without a listener each would end the process.
+  // For idle connections and for those in use: without a listener, an error would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   const preparing: Preparing = { isOn: true };

@@ -5,7 +5,7 @@ import type { Schema } from '../schema.ts';
 
 type Parameters = Readonly<Record<keyof ReturnType<typeof listParameters>, unknown>>;
 
-/** In the order of the function, behind the time. */
+/** The parameters in the order of the function, after the time. */
 function listParameters({ place, above, mostChildren, isBound, seen, most, values, bytes }: ObjectPut, lease: string | null) {
   const { type: _type, role_tags: tags, ...written } = values;
   const finite = (limit: number): number | null => (limit === Infinity ? null : limit);
@@ -39,9 +39,9 @@ const callFunction = prepareQuery((db, each: Parameters) =>
 );
 
 /**
- * Puts an object in its place, as a transaction of its own (`store/put-object-function.ts`).
- * @param lease that must be in force
- * @returns how many contents were left to the collector; undefined where nothing was written
+ * Writes an object in one statement, which is a transaction of its own (`store/put-object-function.ts`).
+ * @param lease id of the lease that must be in force
+ * @returns how many contents were left to the collector; undefined if nothing was written
  */
 export async function putObjectAtOnce(db: Kysely<Schema>, put: ObjectPut, lease: string | null): Promise<number | undefined> {
   const [row] = await callFunction(db, listParameters(put, lease));

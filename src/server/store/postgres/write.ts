@@ -8,36 +8,37 @@ import { StoreUnavailable } from '../unavailable.ts';
 import { isRepeatable } from './errors.ts';
 import { putObjectAtOnce } from './put-object.ts';
 
-/** Milliseconds for which a write that others are in the way of is tried again, and the longest pause between. */
+/** Milliseconds for which a conflicting write is retried, and the longest pause between attempts. */
 const patience = 5000;
 const longestPause = 100;
 
 /** Transactions of all stores of this process. */
 const counts = { commits: 0, retries: 0, noted: 0 };
 
-/** How many transactions this process has committed, how often it has run one again, and how many contents the committed ones left to the collector. */
+/** Counts the transactions that this process has committed, its retries, and the contents that committed ones left to the collector. */
 export function countWrites(): Readonly<typeof counts> {
   return counts;
 }
 
-/** What a process needs to write. */
+/** Permission of a process to write. */
 export interface Admission {
-  /** Runs first in each transaction that writes. @throws {StoreUnavailable} where this process must not write */
+  /** Runs first in each writing transaction. @throws {StoreUnavailable} when this process must not write */
   admit(transaction: Transaction<Schema>): Promise<void>;
-  /** Id of the lease without which the work that asks must not write. */
+  /** Id of the lease under which the current work writes. */
   leaseOf(): string;
 }
 
 /** Writes of one process. */
 export interface Writes extends Required<Pick<Store, 'write' | 'writeEntry' | 'putAtOnce'>> {
-  /** Transactions committed so far. */
+  /** Number of transactions committed so far. */
   commits(): number;
 }
 
 /**
- * Makes what writes: each work in a transaction of its own, run again when another was in its way. That of `write` is serializable; that of
- * `writeEntry` is READ COMMITTED, so that each of its queries sees all that was committed before the query, and what it has locked stays.
- * @param admission left out where nothing but the database is written to
+ * Creates the write functions: each work runs in its own transaction, which is retried after a conflict. `write` is serializable.
+ * `writeEntry` is READ COMMITTED: each of its queries sees everything committed before the query, and rows that it has locked do not
+ * change.
+ * @param admission omitted if nothing but the database is written to
  */
 export function createWrites(db: Kysely<Schema>, admission: Admission | undefined): Writes {
   let commits = 0;
@@ -76,7 +77,7 @@ export function createWrites(db: Kysely<Schema>, admission: Admission | undefine
       if (noted !== undefined) countCommit(noted);
       return noted !== undefined;
     } catch (error) {
-      // It was undone; a transaction is run again for as long as others are in its way.
+      // It was rolled back; the caller uses a transaction, which is retried while it conflicts with others.
       if (!isRepeatable(error)) throw error;
       counts.retries += 1;
       return false;

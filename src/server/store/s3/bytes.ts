@@ -14,17 +14,17 @@ import type { S3Options } from './options.ts';
 import { abortUpload, putStream } from './put.ts';
 import { readObject, readWhole } from './read.ts';
 
-/** Contents in a bucket of a store that speaks the S3 protocol. */
+/** Contents in a bucket of a store with the S3 protocol. */
 export interface S3Bytes extends ByteStore {
-  /** Whether the bucket can be used. @throws {S3Refusal} when the store says no, {StoreUnavailable} when it says nothing */
+  /** Checks that the bucket can be used. @throws {S3Refusal} when the store rejects access, {StoreUnavailable} when it does not respond */
   check(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What all keys begin with, behind the prefix of the store. */
+/** Start of all keys, after the prefix of the store. */
 const folder = 'bytes/';
 
-/** Ids that this program makes: whatever else is in the bucket is not its own. */
+/** Ids created by this program: everything else in the bucket belongs to others. */
 const ownId = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?:\.z)?$/u;
 
 const keyOf = (id: string): string => `${folder}${id}`;
@@ -33,12 +33,11 @@ function isMissing(error: unknown): boolean {
   return error instanceof S3Refusal && error.status === 404 && error.reason !== 'NoSuchBucket';
 }
 
-/** Whether the store does not say which uploads are unfinished, or not to this key pair. */
+/** True if the store does not list unfinished uploads, or not for this key pair. */
 function isUnlisted(error: unknown): boolean {
   return error instanceof S3Refusal && [403, 405, 501].includes(error.status);
 }
 
-/** Stores a body under an id. */
 async function put(client: S3Client, id: string, body: Body): Promise<StoredBytes> {
   const hash = createHash('md5');
   const bytes = body instanceof Uint8Array ? streamOf(body) : body;
@@ -52,9 +51,9 @@ async function put(client: S3Client, id: string, body: Body): Promise<StoredByte
 }
 
 /**
- * Contents as objects `bytes/<id>` of a bucket. Each is put once under a key of its own and never changed, so that every request may be sent
- * again and nothing depends on conditions, which not all stores know.
- * @param times where they are others than the usual ones, for tests
+ * Contents as objects `bytes/<id>` of a bucket. Each is written once under its own key and never changed, so that every request may be
+ * repeated, and nothing depends on conditional requests, which not all stores support.
+ * @param times other timeouts than the default, for tests
  */
 export function openS3Bytes(options: S3Options, times?: Partial<S3Times>): S3Bytes {
   const client = openS3(options, times);
@@ -69,7 +68,7 @@ export function openS3Bytes(options: S3Options, times?: Partial<S3Times>): S3Byt
   }
 
   return {
-    // Nobody knows how much room there is.
+    // The free space is unknown.
     measureFree: async () => Infinity,
 
     write: (body) => put(client, randomUUID(), body),

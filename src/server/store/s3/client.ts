@@ -8,51 +8,51 @@ import { StoreUnavailable } from '../unavailable.ts';
 import type { S3Options } from './options.ts';
 import { readElement } from './xml.ts';
 
-/** Milliseconds. */
+/** Timeouts in milliseconds. */
 export interface S3Times {
-  /** To connect, for the head of an answer, and between two pieces of its body. */
+  /** To connect, for the headers of a response, and between two chunks of its body. */
   readonly connect: number;
   readonly head: number;
   readonly body: number;
-  /** After the first failure: how long a request is tried again, and the longest pause between. */
+  /** After the first failure: how long a request is retried, and the longest pause between attempts. */
   readonly patience: number;
   readonly pause: number;
 }
 
 const usualTimes: S3Times = { connect: 2000, head: 8000, body: 8000, patience: 5000, pause: 1000 };
 
-/** Pause before a request is tried for the second time, milliseconds; each further one is twice as long. */
+/** Pause in milliseconds before the first retry; each further one is twice as long. */
 const firstPause = 50;
 
-/** Bytes in a millisecond that a store takes at least: so much longer may it take to answer. */
+/** Minimum upload rate in bytes per millisecond: the timeout for the response is extended accordingly. */
 const slowest = 512;
 
-/** Most bytes of an answer that is no content. */
+/** Maximum bytes of a response other than a content. */
 const mostText = 16 * 1024 * 1024;
 
-/** A request about a bucket, or an object in it. Each may be sent more than once. */
+/** A request for a bucket or an object in it. It may be sent more than once. */
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
-  /** Key of an object; the bucket itself when absent. */
+  /** Key of an object; the bucket itself if absent. */
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** Milliseconds for the head of the answer, where the store has more to do than usual. */
+  /** Timeout in milliseconds for the headers of the response, if the store has more to do than usual. */
   readonly head?: number;
 }
 
-/** An answer whose body is still to be read, or destroyed. */
+/** A response whose body has to be read or destroyed. */
 export interface S3Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Readable;
 }
 
-/** What the store says against a request, which would say the same another time. */
+/** An error response of the store that a retry would not change. */
 export class S3Refusal extends Error {
   readonly status: number;
-  /** As S3 names it, or empty. */
+  /** The error code of S3, or empty. */
   readonly reason: string;
 
   constructor(request: S3Request, status: number, reason: string, message: string) {
@@ -64,24 +64,25 @@ export class S3Refusal extends Error {
   }
 }
 
-/** The store has no room. */
+/** The store is full. */
 class StoreFull extends S3Refusal {
   readonly code = 'ENOSPC';
 }
 
-/** Other bytes than were stored: asking again gives the same. */
+/** The response does not have the stored bytes; a retry would not change that. */
 export class MissingBytes extends Error {}
 
-/** Reasons that pass by themselves, beside what the status says. */
+/** Error codes that are temporary, whatever the status. */
 const passing: ReadonlySet<string> = new Set(['RequestTimeout', 'SlowDown', 'OperationAborted', 'InternalError', 'ServiceUnavailable']);
 const full: ReadonlySet<string> = new Set(['QuotaExceeded', 'EntityTooLargeForQuota', 'InsufficientStorage', 'XMinioStorageFull']);
 
 /** Sends requests to one bucket. */
 export interface S3Client {
   /**
-   * Sends a request and takes its answer, again and again for a while where the store is away or too busy, or breaks off.
-   * @param take what is wanted of the answer: its text, where nothing else is. Whatever it throws counts as a failure that may pass
-   * @throws {StoreUnavailable} when it stays so; {S3Refusal} for any other status from 300 on, whose `code` is `ENOSPC` where there is no room.
+   * Sends a request and processes its response. Retries for a while if the store is unreachable or busy, or breaks off.
+   * @param take extracts the result from the response; by default its text. Any error that it throws counts as a temporary failure
+   * @throws {StoreUnavailable} when retries do not help; {S3Refusal} for any other status from 300 on, with the `code` `ENOSPC` if the
+   * store is full.
    */
   send(request: S3Request): Promise<string>;
   send<T>(request: S3Request, take: (answer: S3Answer) => T | Promise<T>): Promise<T>;
@@ -96,12 +97,12 @@ function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 }
 
-/** Signs requests to a bucket, each for its own time. */
+/** Signs requests to a bucket, each with the current time. */
 function createSigner({ endpoint, region, credentials, ...place }: S3Options) {
   const origin = new URL(endpoint);
   const { accessKeyId, secretAccessKey, sessionToken } = credentials;
   const cache = new Map<string, ArrayBuffer>();
-  // Where others could change a body on its way, its signature is of the body too.
+  // Without TLS others could change a body on its way, so the signature also covers the body.
   const isProtected = origin.protocol === 'https:' || isLoopback(origin);
   return async ({ method, key, query = {}, headers = {}, body }: S3Request): Promise<{ path: string; headers: Record<string, string> }> => {
     const url = new URL(key === undefined ? `/${place.bucket}` : `/${place.bucket}/${place.prefix}${key}`, origin);
@@ -123,7 +124,7 @@ function createSigner({ endpoint, region, credentials, ...place }: S3Options) {
       cache,
     });
     const signed = await signer.sign();
-    // Its own encoding of the query is the one that is signed.
+    // The signature covers the signer's own encoding of the query.
     const search = signer.encodedSearch === '' ? '' : `?${signer.encodedSearch}`;
     return { path: `${url.pathname}${search}`, headers: Object.fromEntries(signed.headers) };
   };
@@ -140,14 +141,14 @@ async function readRefusal(request: S3Request, { status, body }: S3Answer): Prom
   return new Refusal(request, status, reason, readElement(text, 'Message') ?? '');
 }
 
-/** Whether the same request may succeed a moment later. */
+/** True if the same request may succeed a moment later. */
 function mayPass(error: S3Refusal): boolean {
-  // What a store does not implement it does not implement a moment later.
+  // A store does not implement a missing feature a moment later.
   if (error instanceof StoreFull || error.status === 501) return false;
   return error.status >= 500 || error.status === 408 || error.status === 429 || passing.has(error.reason);
 }
 
-/** @param times where they are others than the usual ones, for tests */
+/** @param times other timeouts than the default, for tests */
 export function openS3(options: S3Options, times: Partial<S3Times> = {}): S3Client {
   const { connect, head, body: bodyTimeout, patience, pause: longestPause } = { ...usualTimes, ...times };
   const pool = new Pool(new URL(options.endpoint).origin, { connect: { timeout: connect }, headersTimeout: head, bodyTimeout });
@@ -161,7 +162,7 @@ export function openS3(options: S3Options, times: Partial<S3Times> = {}): S3Clie
     return { status: answer.statusCode, headers: toHeaders(answer.headers), body: answer.body };
   }
 
-  /** @returns undefined after `failed` was told of a failure that may pass */
+  /** @returns undefined after reporting a temporary failure to `failed` */
   async function tryOnce<T>(
     request: S3Request,
     take: (answer: S3Answer) => T | Promise<T>,
@@ -191,7 +192,7 @@ export function openS3(options: S3Options, times: Partial<S3Times> = {}): S3Clie
         const message = reason instanceof Error ? reason.message : String(reason);
         throw new StoreUnavailable(`the store of the contents is away: ${message}`, { cause: reason });
       }
-      // Not all at the same moment.
+      // Jitter: clients do not retry at the same moment.
       await sleep(pause * (0.5 + Math.random() / 2));
     }
   }

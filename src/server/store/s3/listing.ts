@@ -3,13 +3,13 @@ import { readElement, readElements } from './xml.ts';
 
 /** An object of a bucket. */
 export interface Listed {
-  /** Its key behind the prefix that was asked for. */
+  /** Its key after the prefix of the listing. */
   readonly name: string;
   /** Milliseconds since the epoch, by the clock of the store. */
   readonly modified: number;
 }
 
-/** All objects whose keys begin with a prefix, a page at a time. */
+/** All objects whose keys begin with a prefix, page by page. */
 export async function* listObjects(client: S3Client, prefix: string): AsyncGenerator<Listed> {
   let token: string | undefined;
   do {
@@ -18,23 +18,23 @@ export async function* listObjects(client: S3Client, prefix: string): AsyncGener
     for (const object of readElements(page, 'Contents')) {
       const key = readElement(object, 'Key') ?? '';
       const modified = Date.parse(readElement(object, 'LastModified') ?? '');
-      // One without a time is none that anybody may take for old.
+      // An object without a time must never be considered old.
       if (key.startsWith(prefix)) yield { name: key.slice(prefix.length), modified: Number.isNaN(modified) ? Infinity : modified };
     }
     token = readElement(page, 'IsTruncated') === 'true' ? readElement(page, 'NextContinuationToken') : undefined;
   } while (token !== undefined);
 }
 
-/** An object that is being sent in parts. */
+/** A multipart upload in progress. */
 export interface ListedUpload {
-  /** Key of the object behind the prefix that was asked for. */
+  /** Key of the object after the prefix of the listing. */
   readonly name: string;
   readonly uploadId: string;
-  /** When it was begun, milliseconds since the epoch, by the clock of the store. */
+  /** When it was created, milliseconds since the epoch, by the clock of the store. */
   readonly begun: number;
 }
 
-/** All unfinished uploads of objects whose keys begin with a prefix, a page at a time. */
+/** All unfinished multipart uploads of objects whose keys begin with a prefix, page by page. */
 export async function* listUploads(client: S3Client, prefix: string): AsyncGenerator<ListedUpload> {
   let markers: Record<string, string> | undefined = {};
   while (markers !== undefined) {

@@ -1,18 +1,18 @@
-/** Where contents are in a store that speaks the S3 protocol. */
+/** Location of contents in a store with the S3 protocol. */
 export interface S3Options {
-  /** URL of the store, with neither path nor query. */
+  /** URL of the store, without path and query. */
   readonly endpoint: string;
   readonly bucket: string;
-  /** What all keys begin with: empty, or something that ends in a slash. */
+  /** Prefix of all keys: empty, or ending in a slash. */
   readonly prefix: string;
   readonly region: string;
   readonly credentials: S3Credentials;
 }
 
-/** The key pair that requests are signed with. */
+/** The key pair that signs requests. */
 export interface S3Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of credentials that are given for some time. */
+  /** For temporary credentials. */
   readonly sessionToken?: string | undefined;
 }

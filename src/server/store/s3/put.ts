@@ -4,28 +4,28 @@ import { StoreUnavailable } from '../unavailable.ts';
 import { S3Refusal, type S3Client } from './client.ts';
 import { readElement } from './xml.ts';
 
-/** Bytes of a part of an object that is sent in several. */
+/** Size of a part in bytes. */
 const partSize = 8 * 1024 ** 2;
 
-/** Parts after which they become twice as large: an object has at most 10,000. */
+/** Number of parts after which the part size doubles: an object has at most 10,000 parts. */
 const partsOfOneSize = 2000;
 
-/** Milliseconds in which a store joins parts. */
+/** Milliseconds within which a store must join the parts. */
 const joinTime = 120_000;
 
 function checksum(body: Uint8Array): Record<string, string> {
   return { 'content-md5': createHash('md5').update(body).digest('base64') };
 }
 
-/** An object that is being sent in parts. */
+/** A multipart upload in progress. */
 interface Parts {
   add(body: Uint8Array): Promise<void>;
-  /** Makes the object of the parts. */
+  /** Creates the object from the parts. */
   join(): Promise<void>;
   abort(): Promise<void>;
 }
 
-/** Gives up an object that is being sent in parts. @throws {S3Refusal} 404 where nobody knows of it */
+/** Aborts a multipart upload. @throws {S3Refusal} 404 if it does not exist */
 export async function abortUpload(client: S3Client, key: string, uploadId: string): Promise<void> {
   await client.send({ method: 'DELETE', key, query: { uploadId } });
 }
@@ -41,7 +41,7 @@ async function beginParts(client: S3Client, key: string): Promise<Parts> {
   const etags: string[] = [];
   let size = 0;
 
-  /** A commit whose answer was lost is refused the second time, because it was done. */
+  /** A commit whose response was lost fails when it is repeated, because it has been done. */
   async function isThere(): Promise<boolean> {
     return client.send({ method: 'HEAD', key }, ({ headers }) => headers['content-length'] === String(size)).catch(() => false);
   }
@@ -61,7 +61,7 @@ async function beginParts(client: S3Client, key: string): Promise<Parts> {
       const request = { method: 'POST', key, query: { uploadId: id }, headers: checksum(body), body, head: joinTime } as const;
       try {
         const text = await client.send(request);
-        // Its status is sent before the work is done.
+        // The store sends the status before the work is done.
         const reason = readElement(text, 'Code');
         if (reason !== undefined) throw new S3Refusal(request, 200, reason, readElement(text, 'Message') ?? '');
       } catch (error) {
@@ -72,7 +72,7 @@ async function beginParts(client: S3Client, key: string): Promise<Parts> {
   };
 }
 
-/** Bytes that are gathered until there are enough for a part. */
+/** Gathers bytes until there are enough for a part. */
 function createGathering() {
   let pieces: Uint8Array[] = [];
   let size = 0;
@@ -82,7 +82,7 @@ function createGathering() {
       size += piece.length;
     },
     size: () => size,
-    /** The first bytes; at most as many as there are. */
+    /** Removes and returns the first bytes, at most `count`. */
     take: (count: number): Uint8Array => {
       const all = Buffer.concat(pieces, size);
       pieces = size > count ? [all.subarray(count)] : [];
@@ -93,9 +93,9 @@ function createGathering() {
 }
 
 /**
- * Stores a stream as an object: in one request when it is short, in parts otherwise, of which one is sent while the next one comes. Nothing is
- * kept of one that fails.
- * @param seen called with each piece
+ * Stores a stream as an object: a short one in one request, a longer one in parts, each of which is sent while the next one arrives.
+ * Nothing is kept of a stream that fails.
+ * @param seen called with each chunk
  * @returns its size
  */
 export async function putStream(client: S3Client, key: string, body: ByteStream, seen: (piece: Uint8Array) => void): Promise<number> {
@@ -112,7 +112,7 @@ export async function putStream(client: S3Client, key: string, body: ByteStream,
         await sending;
         parts ??= await beginParts(client, key);
         sending = parts.add(gathering.take(most));
-        // Who waits for it comes later.
+        // Awaited later, which reports the error.
         sending.catch(() => undefined);
       }
     }
@@ -127,7 +127,7 @@ export async function putStream(client: S3Client, key: string, body: ByteStream,
     return size;
   } catch (error) {
     await sending.catch(() => undefined);
-    // What is not aborted now is left to collectors.
+    // An upload that cannot be aborted now is left to collectors.
     await parts?.abort().catch(() => undefined);
     throw error;
   }

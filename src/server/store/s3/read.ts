@@ -3,16 +3,16 @@ import { readAll, streamOf, type ByteStream } from '../../../api/message.ts';
 import { StoreUnavailable } from '../unavailable.ts';
 import { MissingBytes, S3Refusal, type S3Answer, type S3Client } from './client.ts';
 
-/** Bytes that are read whole before anybody is given the first of them. */
+/** Maximum bytes that are read completely before the first of them is returned. */
 const smallSize = 64 * 1024;
 
-/** Times that a stream which breaks off is gone on with before another byte came. */
+/** Maximum number of times that a broken stream is resumed without a further byte. */
 const attempts = 3;
 
-/** A content, or the rest of one, as the store has begun to give it. */
+/** The response with a content or the rest of one. */
 interface Opened {
   readonly body: Readable;
-  /** Bytes that are to come. */
+  /** Number of bytes to come. */
   readonly length: number;
   readonly etag: string | undefined;
 }
@@ -28,7 +28,7 @@ function takeBody(key: string, start: number, end: number | undefined, { status,
   throw new MissingBytes(`the store has other bytes of ${key} than bytes ${start}-${end === undefined ? '' : end - 1}: ${given}`);
 }
 
-/** @param end the end of the content when absent */
+/** @param end the end of the content if absent */
 function open<T>(
   client: S3Client,
   key: string,
@@ -40,7 +40,7 @@ function open<T>(
   return client.send({ method: 'GET', key, headers }, (answer) => take(takeBody(key, start, end, answer)));
 }
 
-/** A stream that goes on where it broke off: contents never change. It fails where the store gives other bytes, or none. */
+/** A stream that resumes where it broke off: contents never change. It fails if the store sends other bytes, or none. */
 class ObjectStream implements AsyncIterableIterator<Uint8Array> {
   readonly #client: S3Client;
   readonly #key: string;
@@ -69,7 +69,7 @@ class ObjectStream implements AsyncIterableIterator<Uint8Array> {
         if (this.#at === this.#end) return { value: undefined, done: true };
         throw new StoreUnavailable(`the store of the contents broke off ${this.#end - this.#at} bytes before the end of ${this.#key}`);
       } catch (error) {
-        // All came: what went wrong behind them is nobody's matter.
+        // All bytes have arrived: an error after them does not matter.
         if (this.#at !== this.#end) await this.#goOn(error);
         else return this.return();
       }
@@ -105,12 +105,12 @@ class ObjectStream implements AsyncIterableIterator<Uint8Array> {
   }
 
   #destroy(): void {
-    // It may say that it was given up.
+    // The aborted body may emit an error.
     this.#body.on('error', () => undefined).destroy();
   }
 }
 
-/** Bytes of an object from `start` up to `end`. @throws {S3Refusal} 404 where it is not, {MissingBytes} where it is shorter */
+/** Bytes of an object from `start` up to `end`. @throws {S3Refusal} 404 if it does not exist, {MissingBytes} if it is shorter */
 export async function readObject(client: S3Client, key: string, start: number, end: number): Promise<ByteStream> {
   if (end - start > smallSize) return new ObjectStream(client, key, start, await open(client, key, start, end, (opened) => opened));
   return streamOf(await open(client, key, start, end, ({ body }) => readExactly(body, end - start)));
@@ -122,7 +122,7 @@ async function readExactly(body: Readable, length: number): Promise<Uint8Array> 
   return bytes;
 }
 
-/** All bytes of an object, however many. */
+/** All bytes of an object, whatever its size. */
 export async function readWhole(client: S3Client, key: string): Promise<ByteStream> {
   return new ObjectStream(client, key, 0, await open(client, key, 0, undefined, (opened) => opened));
 }

@@ -1,4 +1,4 @@
-/** The little of XML that answers of S3 are read by: elements with neither attributes nor children of the same name. */
+/** The subset of XML in S3 responses: elements without attributes and without children of the same name. */
 
 const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' };
 
@@ -9,12 +9,12 @@ function unescape(text: string): string {
   });
 }
 
-/** What stands in each element of a name, as it is written. */
+/** The raw content of each element with a name. */
 export function readElements(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}>([^]*?)</${name}>`, 'gu'))].map(([, inner = '']) => inner);
 }
 
-/** The text of the first element of a name; undefined when there is none. */
+/** The text of the first element with a name; undefined if there is none. */
 export function readElement(xml: string, name: string): string | undefined {
   const [inner] = readElements(xml, name);
   return inner === undefined ? undefined : unescape(inner);
