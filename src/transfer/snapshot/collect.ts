@@ -12,17 +12,17 @@ import { readManifest } from './manifest.ts';
 import type { SnapshotHome } from './place.ts';
 
 /**
- * Removes what no snapshot needs any more. Who makes a snapshot puts a marker first and its manifest last, and then looks whether marker and base are
- * still there; who deletes removes the manifest or marker first, and lists trees before markers and markers before manifests. So whatever order the two
- * come in, a snapshot that is whole has all of its links.
+ * Removes links that no snapshot needs any more. Creating a snapshot stores a marker first and the manifest last, and then checks that
+ * marker and base still exist. Deleting one removes its manifest or marker first, then lists trees before markers and markers before
+ * manifests. So in any interleaving of the two, a complete snapshot has all of its links.
  */
 
-/** 48 bits of a path: of two with the same ones, one may stay that is not needed, and none goes that is. */
+/** 48 bits of the MD5 of a path: a collision may keep a link that is not needed, but never removes one that is. */
 function shorten(rel: string): number {
   return createHash('md5').update(rel).digest().readUIntBE(0, 6);
 }
 
-/** The paths in these trees that the snapshots have. */
+/** The paths in these trees that snapshots need. */
 async function findNeeded(
   engine: Engine,
   home: SnapshotHome,
@@ -33,19 +33,19 @@ async function findNeeded(
   for (const name of names) {
     try {
       for await (const line of readManifest(engine, joinPath(home.manifests, name))) {
-        // What the manifest itself says of its own tree comes before its headers, which may have been changed.
+        // The manifest itself names its own tree first; its headers may have been changed.
         if ('snapshot' in line) needed.delete(line.tree);
         else if (line.tree !== undefined) needed.get(line.tree)?.add(shorten(line.rel));
       }
     } catch (error) {
-      // Another process has deleted it meanwhile.
+      // Another process has deleted the snapshot.
       if (!(error instanceof ApiError) || error.status !== 404) throw error;
     }
   }
   return needed;
 }
 
-/** Removes the objects of a tree that are not needed, and directories that are empty then. @returns how many objects went */
+/** Removes the objects of a tree that are not needed, and directories that are then empty. @returns the number of objects removed */
 async function removeUnneeded(engine: Engine, root: RemotePath, needed: ReadonlySet<number>): Promise<number> {
   const directories = [root];
   let count = 0;
@@ -70,7 +70,7 @@ async function removeUnneeded(engine: Engine, root: RemotePath, needed: Readonly
   return count;
 }
 
-/** Removes all links that no snapshot of the directory has. @returns how many */
+/** Removes all links that no snapshot of the directory needs. @returns their number */
 export async function collectLinks(engine: Engine, home: SnapshotHome): Promise<number> {
   const trees = await listNames(engine, home.trees);
   const unfinished = new Set(await listNames(engine, home.unfinished));
@@ -85,7 +85,7 @@ export async function collectLinks(engine: Engine, home: SnapshotHome): Promise<
   return count;
 }
 
-/** Removes what there is of a snapshot that was not finished. */
+/** Removes what an unfinished snapshot has stored. */
 export async function discardSnapshot(engine: Engine, home: SnapshotHome, { name, tree }: Pick<Snapshot, 'name' | 'tree'>): Promise<void> {
   await forgetUnfinished(engine, home, { name, tree });
   await removeTree(engine, joinPath(home.trees, tree), everything, {
@@ -96,7 +96,7 @@ export async function discardSnapshot(engine: Engine, home: SnapshotHome, { name
   });
 }
 
-/** Lets a snapshot not be one any more. Its links go by `collectLinks`. */
+/** Deletes a snapshot but not its links, which `collectLinks` removes. */
 export async function forgetSnapshot(engine: Engine, home: SnapshotHome, snapshot: Snapshot): Promise<void> {
   if (snapshot.state === 'unfinished') await forgetUnfinished(engine, home, snapshot);
   else await removeEntry(engine, joinPath(home.manifests, snapshot.name), snapshot.etag);
@@ -105,12 +105,12 @@ export async function forgetSnapshot(engine: Engine, home: SnapshotHome, snapsho
 async function forgetUnfinished(engine: Engine, home: SnapshotHome, { name, tree }: Pick<Snapshot, 'name' | 'tree'>): Promise<void> {
   const manifest = joinPath(home.manifests, name);
   await removeEntry(engine, joinPath(home.unfinished, tree));
-  // It may have come as far as its manifest.
+  // The snapshot may already have a manifest.
   const there = await inspect(engine.storage, manifest);
   if (there?.headers['m-tree'] === tree) await removeEntry(engine, manifest, there.headers['etag']);
 }
 
-/** Removes the directories of the snapshots when there are none left. */
+/** Removes the directories of the snapshots if none are left. */
 export async function removeHome(engine: Engine, home: SnapshotHome): Promise<void> {
   for (const path of [home.trees, home.unfinished, home.manifests, home.root]) {
     try {

@@ -24,7 +24,7 @@ import { listSnapshots, listThere, type Snapshot } from './list.ts';
 import { readItems, type ManifestEntry, type ManifestHead, type SnapshotItem } from './manifest.ts';
 import { isSnapshotFolder, type SnapshotHome } from './place.ts';
 
-/** What became of a snapshot. */
+/** The result of creating a snapshot. */
 export interface Created {
   readonly directory: string;
   readonly name: string;
@@ -33,11 +33,11 @@ export interface Created {
   readonly bytes: number;
   /** Objects that got a link, or a copy of their bytes. */
   readonly linked: number;
-  /** Objects whose link an earlier snapshot has. */
+  /** Objects whose link in an earlier snapshot is reused. */
   readonly kept: number;
-  /** Objects that were gone before they could be linked. */
+  /** Objects that were removed before they could be linked. */
   readonly gone: number;
-  /** The snapshot that it goes on from. */
+  /** The previous snapshot whose links are reused. */
   readonly base?: string | undefined;
 }
 
@@ -46,10 +46,10 @@ interface Job {
   readonly folder: Folder | undefined;
 }
 
-/** Times of services may have whole seconds, milliseconds. */
+/** Resolution of the services' times, milliseconds: some state whole seconds. */
 const clockStep = 1000;
 
-/** A snapshot that is being made. */
+/** A snapshot that is being created. */
 interface Making {
   readonly engine: Engine;
   readonly home: SnapshotHome;
@@ -67,7 +67,7 @@ async function* listSource({ engine, home: { directory } }: Making): AsyncGenera
     if (kind !== 'leave' && !prune(rel)) yield describeEntry(rel, entry);
 }
 
-/** What is there, beside what the base has of it, each with the directory of links that it goes into. */
+/** The entries of the directory, each with its counterpart in the base and the directory that its link is stored in. */
 async function* listJobs(making: Making): AsyncGenerator<Job> {
   const { engine, home, head, base } = making;
   const folders = createFolders(engine);
@@ -79,20 +79,20 @@ async function* listJobs(making: Making): AsyncGenerator<Job> {
   }
 }
 
-/** A directory with the headers that it has of its own. */
+/** The manifest entry of a directory, with its own headers. */
 async function describeFolder({ engine, home }: Making, { rel }: Item): Promise<ManifestEntry> {
   const found = await inspect(engine.storage, joinPath(home.directory, rel));
   const { 'content-type': _, ...headers } = found?.type === 'directory' ? decodeStored(found.headers) : {};
   return { rel, type: 'directory', ...(Object.keys(headers).length > 0 && { headers }) };
 }
 
-/** Whether the base has an object with the same content and headers. Only a time that was over when the base was begun tells. */
+/** True if the base has an object with the same content and headers. Its time only counts if that was past when the base was started. */
 function isUnchanged({ from, to }: Pair<SnapshotItem>): boolean {
   if (from?.kind !== 'file' || to?.kind !== 'file' || to.changed === undefined) return false;
   return (to.entry.copyOf ?? to.etag) === from.etag && to.changed === from.changed && to.size === from.size;
 }
 
-/** Makes a link; undefined when its source has gone since it was listed. */
+/** Creates a link; undefined when its source has been removed since the listing. */
 async function linkWhatIsThere({ engine, copiesThrough }: Making, from: RemotePath, to: RemotePath): Promise<Linked | undefined> {
   const ticket = engine.monitor.begin(printRemotePath(from), 0);
   try {
@@ -115,7 +115,7 @@ async function linkEntry(making: Making, from: Item, folder: Folder | undefined)
   const linked = await linkWhatIsThere(making, joinPath(home.directory, rel), to);
   if (linked === undefined) return undefined;
   const isListed = linked.how === 'link' && linked.etag === from.etag && from.md5 !== undefined;
-  // What was written since it was listed is described by its link.
+  // An object that was written since the listing is described by its link.
   const headers = isListed ? {} : ((await inspect(engine.storage, to))?.headers ?? {});
   const size = isListed ? from.size : Number(headers['content-length'] ?? from.size);
   const md5 = isListed ? from.md5 : headers['content-md5'];
@@ -132,13 +132,13 @@ async function linkEntry(making: Making, from: Item, folder: Folder | undefined)
   };
 }
 
-/** Entries that wait for an earlier one, at most. */
+/** Maximum number of entries that wait for an earlier one. */
 const window = 256;
 
-/** Characters of lines that are written at once. */
+/** Characters of lines written in one call. */
 const batchSize = 64 * 1024;
 
-/** Writes lines of JSON to a new local file. */
+/** Creates a local file of JSON lines. */
 function createLines(path: string) {
   const descriptor = openSync(path, 'wx', 0o600);
   let lines = '';
@@ -156,7 +156,7 @@ function createLines(path: string) {
   };
 }
 
-/** Links everything, and writes the manifest to a local file. */
+/** Links all objects, and writes the manifest to a local file. */
 async function writeManifest(making: Making, path: string): Promise<Created> {
   const { engine, home, head, base } = making;
   const counts = { objects: 0, directories: 0, bytes: 0, linked: 0, kept: 0, gone: 0 };
@@ -189,7 +189,7 @@ async function writeManifest(making: Making, path: string): Promise<Created> {
   return { directory: printRemotePath(home.directory), name: head.name, ...counts, base: base?.name };
 }
 
-/** @throws {LocalError} when somebody has deleted what the snapshot needs, or itself, while it was made; then it is no snapshot */
+/** @throws {LocalError} when the snapshot or its base was deleted while it was created; its manifest is removed then */
 async function confirmWhole({ engine, home, marker, base, head }: Making, manifest: RemotePath, etag: string): Promise<void> {
   const isBaseThere =
     base === undefined || (await inspect(engine.storage, joinPath(home.manifests, base.name)))?.headers['etag'] === base.etag;
@@ -228,14 +228,14 @@ function createExistsError({ directory }: SnapshotHome, name: string): UsageErro
   return new UsageError(`snapshot ${printRemotePath(directory)}@${name} exists already`, { hint: 'choose another name' });
 }
 
-/** When a marker was put, by the clock of the service: listings have it finer than headers. */
+/** The time when a marker was stored, by the service's clock, from a listing: headers have a coarser resolution. */
 async function findTime(engine: Engine, { unfinished }: SnapshotHome, tree: string): Promise<string> {
   const found = (await listThere(engine, unfinished)).find(({ name }) => name === tree);
   if (found) return new Date(found.mtime).toISOString();
   throw new LocalError(`${printRemotePath(joinPath(unfinished, tree))} was removed while the snapshot was begun`);
 }
 
-/** Begins a snapshot: from now on its tree is left alone by those who remove what no snapshot needs. */
+/** Starts a snapshot: the marker protects its tree from `collectLinks`. */
 async function begin(engine: Engine, home: SnapshotHome, name: string, copiesThrough: boolean): Promise<Making> {
   if ((await inspect(engine.storage, home.directory))?.type !== 'directory')
     throw new UsageError(`${printRemotePath(home.directory)}: no such directory`);
@@ -246,15 +246,16 @@ async function begin(engine: Engine, home: SnapshotHome, name: string, copiesThr
   const headers = { 'content-type': 'text/plain', 'm-name': name };
   await engine.storage.putObject({ ...marker, headers, length: 0, body: (async function* () {})() });
   const created = await findTime(engine, home, tree);
-  // Read after the marker is there: whoever deletes the base from now on is seen in the end.
+  // Read after storing the marker: `confirmWhole` notices if the base is deleted after this.
   const base = (await listSnapshots(engine, home)).findLast(({ state }) => state === 'whole');
   const head = { snapshot: 1, directory: printRemotePath(home.directory), name, tree, created, base: base?.name } as const;
   return { engine, home, head, marker, base, copiesThrough };
 }
 
 /**
- * Makes a snapshot of a directory: a link for each object that has changed since the latest one, and a manifest. Each object is as it was at some moment
- * while the snapshot was made. Until the manifest is there, and what it needs is still there, it is unfinished.
+ * Creates a snapshot of a directory: a link for each object that has changed since the latest snapshot, and a manifest. Each object has the
+ * state of some moment during the creation. The snapshot is unfinished until its manifest is stored and everything it needs is confirmed to
+ * exist.
  */
 export async function createSnapshot(
   engine: Engine,
@@ -271,7 +272,7 @@ export async function createSnapshot(
     return created;
   } catch (error) {
     const isHopeless = error instanceof InterruptedError || error instanceof NetworkError || engine.signal?.aborted === true;
-    // What cannot be removed now is removed by prune.
+    // Whatever cannot be removed now is removed by `prune`.
     if (!isHopeless) await discardSnapshot(engine, home, making.head).catch(() => undefined);
     throw error;
   } finally {

@@ -8,23 +8,23 @@ import { listEntries } from '../tree/list.ts';
 import type { SnapshotHome } from './place.ts';
 import type { RemotePath } from '../path.ts';
 
-/** What the headers of a manifest or a marker say of a snapshot. */
+/** A snapshot, from the headers of its manifest or marker. */
 export interface Snapshot {
   readonly directory: string;
   readonly name: string;
-  /** `unfinished`: it is being made, or that was interrupted. */
+  /** `unfinished`: it is being created, or its creation was interrupted. */
   readonly state: 'whole' | 'unfinished';
   /** ISO 8601. */
   readonly created: string;
   readonly objects?: number;
   readonly bytes?: number;
-  /** Id of its tree. */
+  /** Id of its own tree. */
   readonly tree: string;
-  /** Of the manifest. */
+  /** Etag of the manifest. */
   readonly etag?: string;
 }
 
-/** What is in a directory; nothing where there is no directory. */
+/** The entries of a directory; empty if it does not exist. */
 export async function listThere({ storage }: Pick<Engine, 'storage'>, directory: RemotePath): Promise<Entry[]> {
   const entries = [];
   try {
@@ -35,17 +35,19 @@ export async function listThere({ storage }: Pick<Engine, 'storage'>, directory:
   return entries;
 }
 
-/** The names in a directory. */
 export async function listNames(engine: Pick<Engine, 'storage'>, directory: RemotePath): Promise<string[]> {
   return (await listThere(engine, directory)).map(({ name }) => name);
 }
 
-/** Headers of what stands at a path; none where it has gone. */
+/** The headers of a path; undefined if nothing exists there. */
 async function readHeaders({ storage }: Pick<Engine, 'storage'>, path: RemotePath) {
   return (await inspect(storage, path))?.headers;
 }
 
-/** The snapshots of a directory, the oldest first. Markers are read before manifests: what gets its manifest meanwhile counts as unfinished. */
+/**
+ * The snapshots of a directory, the oldest first. Markers are read before manifests: a snapshot that gets its manifest in between counts as
+ * unfinished.
+ */
 export async function listSnapshots(engine: Pick<Engine, 'storage' | 'parallel'>, home: SnapshotHome): Promise<Snapshot[]> {
   const directory = printRemotePath(home.directory);
   const markers = await listThere(engine, home.unfinished);
@@ -67,7 +69,7 @@ export async function listSnapshots(engine: Pick<Engine, 'storage' | 'parallel'>
   return [...unfinished, ...whole].filter((each) => each !== undefined).toSorted((a, b) => (a.created < b.created ? -1 : 1));
 }
 
-/** A whole snapshot of a name. @throws {NotFoundError} when there is none */
+/** Finds a complete snapshot by name. @throws {NotFoundError} when there is none */
 export async function findSnapshot(engine: Pick<Engine, 'storage' | 'parallel'>, home: SnapshotHome, name: string): Promise<Snapshot> {
   const found = (await listSnapshots(engine, home)).filter((each) => each.name === name);
   const whole = found.find(({ state }) => state === 'whole');

@@ -9,8 +9,8 @@ import type { Item } from '../sync/tree.ts';
 import type { SnapshotHome } from './place.ts';
 
 /**
- * The manifest of a snapshot: lines of JSON, of which the first says what it is of, the last one how much it has, and the others what was in the
- * directory, in the order of `comparePaths`. It is stored when all else is done: a snapshot without one is unfinished.
+ * The manifest of a snapshot: lines of JSON. The first describes the snapshot, the last has the totals, the others are the entries of the
+ * directory in the order of `comparePaths`. The manifest is stored last: a snapshot without one is unfinished.
  */
 
 /** The first line. */
@@ -18,11 +18,11 @@ export interface ManifestHead {
   readonly snapshot: 1;
   readonly directory: string;
   readonly name: string;
-  /** Id of the tree with the links that were made for it. */
+  /** Id of the tree with the links that were created for this snapshot. */
   readonly tree: string;
-  /** When it was begun by the clock of the service, ISO 8601. */
+  /** Start of its creation by the service's clock, ISO 8601. */
   readonly created: string;
-  /** The snapshot that it goes on from. */
+  /** The previous snapshot whose links are reused. */
   readonly base?: string | undefined;
 }
 
@@ -34,13 +34,13 @@ export interface ManifestEntry {
   readonly size?: number | undefined;
   /** Base64. */
   readonly md5?: string | undefined;
-  /** When the object was last changed, where no later change can have the same time. */
+  /** Time of the last change, present only if no later change can have the same time. */
   readonly mtime?: string | undefined;
-  /** Version of the object, where its bytes had to be copied. */
+  /** Etag of the object, if its bytes had to be copied. */
   readonly copyOf?: string | undefined;
-  /** Id of the tree that holds the link, where that is of an earlier snapshot. */
+  /** Id of the tree that has the link, if that belongs to an earlier snapshot. */
   readonly tree?: string | undefined;
-  /** Own headers of a directory. Those of an object are held by its link. */
+  /** Headers of a directory. Those of an object are in its link. */
   readonly headers?: Headers | undefined;
 }
 
@@ -52,7 +52,6 @@ export interface ManifestEnd {
   readonly bytes: number;
 }
 
-/** An entry of a snapshot as an item of a side. */
 export interface SnapshotItem extends Item {
   readonly entry: ManifestEntry;
 }
@@ -72,7 +71,7 @@ function readRecord(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Whether a path below a directory stays in it. */
+/** True if a relative path stays inside its directory. */
 function isInside(rel: unknown): rel is string {
   return typeof rel === 'string' && rel.split('/').every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\0'));
 }
@@ -81,7 +80,7 @@ function isTree(tree: unknown): boolean {
   return tree === undefined || (typeof tree === 'string' && /^[\da-f-]{36}$/.test(tree));
 }
 
-/** Reads an entry, of which somebody may have written anything. */
+/** Validates an entry: anybody may have changed the manifest. */
 function readEntry(record: Record<string, unknown>): ManifestEntry | undefined {
   const { rel, type, tree, etag } = record;
   if (!isInside(rel) || !isTree(tree) || (type !== 'object' && type !== 'directory')) return undefined;
@@ -89,11 +88,11 @@ function readEntry(record: Record<string, unknown>): ManifestEntry | undefined {
 }
 
 /**
- * The entries of a snapshot as they come from the service, none of which is held.
+ * Streams the entries of a snapshot from the service.
  * @throws {LocalError} when a line is damaged, and at the end when entries are missing
  */
 export async function* readManifest(engine: Engine, path: RemotePath, etag?: string): AsyncGenerator<ManifestHead | ManifestEntry> {
-  // A thread of its own for the hash would take memory, and time of the walk that waits for the manifest.
+  // A hashing thread would take memory, and time of the walk that waits for the manifest.
   const opened = await openObject(engine, path, etag);
   const lines = readLines(readObject({ ...engine, hashing: hashingHere }, opened));
   let isBegun = false;
@@ -117,7 +116,7 @@ export async function* readManifest(engine: Engine, path: RemotePath, etag?: str
   if (end === undefined || end.objects + end.directories !== count) throw createDamagedError(path, 'entries are missing');
 }
 
-/** The items of a snapshot, each with the place of its link. */
+/** The items of a snapshot, each with the path of its link. */
 export async function* readItems(engine: Engine, home: SnapshotHome, name: string, etag?: string): AsyncGenerator<SnapshotItem> {
   let own = '';
   for await (const line of readManifest(engine, joinPath(home.manifests, name), etag)) {

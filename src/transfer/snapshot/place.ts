@@ -1,33 +1,33 @@
 import { UsageError } from '../../base/errors.ts';
 import { baseName, joinPath, parentOf, printRemotePath, type RemotePath } from '../path.ts';
 
-/** Directory of an account's `stor` that holds its snapshots. */
+/** Directory in an account's `stor` that holds its snapshots. */
 const folderName = '.snapshots';
 
-/** Most bytes in a name of the object storage. */
+/** Maximum bytes in a name in the object storage. */
 const longestName = 1024;
 
 /**
- * Where the snapshots of a directory are. A snapshot is a manifest and a tree of links; links that a later snapshot has unchanged stay in the tree of the
- * earlier one, also when that is deleted.
+ * Where the snapshots of a directory are stored. A snapshot is a manifest and a tree of links. Links that a later snapshot reuses stay in
+ * the tree of the earlier one, even after that is deleted.
  */
 export interface SnapshotHome {
   readonly directory: RemotePath;
   readonly root: RemotePath;
-  /** A manifest for each snapshot, under its name. */
+  /** One manifest per snapshot, under the snapshot's name. */
   readonly manifests: RemotePath;
-  /** A marker for each tree that is being made, under the id of the tree. */
+  /** One marker per unfinished tree, under the tree's id. */
   readonly unfinished: RemotePath;
   /** The trees, under their ids. */
   readonly trees: RemotePath;
 }
 
-/** Whether a path below a root is that of the snapshots, which take no part in what is done with the directory that they are in. */
+/** True if a path below a root is the directory of the snapshots, which is left out of operations on the directory above it. */
 export function isSnapshotFolder(root: RemotePath, rel: string): boolean {
   return root.path === 'stor' && rel === folderName;
 }
 
-/** Whether a path is among the snapshots of its account. */
+/** True if a path is inside the snapshots of its account. */
 export function isInSnapshots({ account, path }: RemotePath): boolean {
   return `${path}/`.startsWith(`${locateSnapshots(account).path}/`);
 }
@@ -55,7 +55,7 @@ export function locateHome(directory: RemotePath): SnapshotHome {
   };
 }
 
-/** The directory whose snapshots a directory below `.snapshots` holds; undefined for what is none. */
+/** Decodes a name in `.snapshots` into the directory whose snapshots it holds; undefined for other names. */
 export function readHomeName(account: string, name: string): RemotePath | undefined {
   try {
     const path = decodeURIComponent(name);
@@ -73,7 +73,7 @@ export interface SnapshotName {
   readonly name: string;
 }
 
-/** Reads `DIR@NAME`; undefined where no name is given. @throws {UsageError} for a name that no snapshot can have */
+/** Splits `DIR@NAME`; undefined without a name. @throws {UsageError} for an invalid snapshot name */
 export function splitSnapshotName(path: RemotePath): SnapshotName | undefined {
   const last = baseName(path);
   const at = last.lastIndexOf('@');

@@ -16,20 +16,20 @@ export function snapshotSide(engine: Engine, home: SnapshotHome, { name, etag }:
   return { kind: 'remote', root: home.trees, items: () => readItems(engine, home, name, etag) };
 }
 
-/** How two sides are compared, and what is done about it. */
+/** How two sides are compared and synced. */
 export interface SnapshotComparison {
   readonly from: Side;
   readonly to: Side;
   readonly filter: Filter;
   readonly deletes: boolean;
   readonly dryRun: boolean;
-  /** The side that is to be changed is not there. */
+  /** True if the changed side does not exist. */
   readonly isEmpty: boolean;
   readonly copiesThrough: boolean;
   readonly report: SyncReport;
 }
 
-/** Makes one side be like the other, contents and headers, and gives the steps. */
+/** Makes one side equal to the other, contents and headers, and yields the steps. */
 export function compareSnapshots(engine: Engine, comparison: SnapshotComparison): AsyncGenerator<Step> {
   const { from, to, copiesThrough, ...options } = comparison;
   const copy: CopyOptions = {
@@ -52,7 +52,7 @@ export function compareSnapshots(engine: Engine, comparison: SnapshotComparison)
   });
 }
 
-/** Gives the directories of a target the headers that those of a snapshot have of their own, when all else is done. */
+/** Sets the headers of a target's directories to those in a snapshot, after everything else. */
 export async function* restoreFolderHeaders(
   engine: Engine,
   home: SnapshotHome,

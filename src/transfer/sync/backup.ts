@@ -14,20 +14,20 @@ import { createChangedError, expectState, isExpected, type Expected, type Step }
 import type { Side } from './tree.ts';
 
 /**
- * Keeps what a sync would replace or delete in a directory of the changed side, under its path. Before anything happens to a file or an
- * object it has its second name there, so that an interruption at any moment loses nothing.
+ * Keeps files and objects that a sync replaces or deletes: below a backup directory on the changed side, under their paths. Each gets its
+ * second name there before it is touched, so that an interruption at any moment loses nothing.
  */
 export interface Backup {
-  /** Gives what a step replaces or deletes its second name. @returns the step with what is expected of the file from then on */
+  /** Keeps the file or object that a step replaces or deletes. @returns the step, with the state that the file has from then on */
   keep(step: Step): Promise<Step>;
-  /** The same for an object in whose place a directory comes. */
+  /** Keeps an object that is replaced by a directory. */
   keepObject(path: RemotePath, etag: string): Promise<void>;
 }
 
-/** Numbered names that are tried where earlier backups have a name. */
+/** Maximum number of numbered names tried where earlier backups exist. */
 const mostVersions = 1000;
 
-/** The names that a backup may have: `f`, then `f.~1~`, `f.~2~`, as those of GNU cp. */
+/** The possible names of a backup: `f`, then `f.~1~`, `f.~2~`, like those of GNU cp. */
 function* listNames(rel: string): Generator<string> {
   yield rel;
   for (let number = 1; number < mostVersions; number += 1) yield `${rel}.~${number}~`;
@@ -37,13 +37,13 @@ function noName(rel: string): LocalError {
   return new LocalError(`${rel} has ${mostVersions} backups already: left alone`, { hint: 'name another directory: --backup-dir' });
 }
 
-/** Whether an interrupted run has made this second name already. */
+/** True if an interrupted run has already created this second name. */
 function isSameFile(file: string, backup: string): boolean {
   const [one, other] = [file, backup].map((each) => lstatSync(each, { bigint: true, throwIfNoEntry: false }));
   return one !== undefined && other !== undefined && one.dev === other.dev && one.ino === other.ino;
 }
 
-/** Makes a second name for a file where nothing stands; a copy where file systems have no such names. False when the name is taken. */
+/** Creates a second name for a file; a copy on file systems without hard links. Returns false when the name is taken. */
 async function linkFile(file: string, backup: string): Promise<boolean> {
   try {
     linkSync(file, backup);
@@ -65,14 +65,14 @@ async function linkFile(file: string, backup: string): Promise<boolean> {
   }
 }
 
-/** Gives a whole copy its name. */
+/** Gives its name to a complete copy. */
 async function linkFileWithin(copy: string, backup: string): Promise<boolean> {
   try {
     linkSync(copy, backup);
   } catch (error) {
     if (!isSystemError(error)) throw error;
     if (error.code === 'EEXIST') return false;
-    // A file system without second names: nobody else writes there between the look and the copy but by chance.
+    // A file system without hard links: only by chance does another process write there between the check and the copy.
     await copyFile(copy, backup, constants.COPYFILE_EXCL);
   }
   return true;
@@ -80,7 +80,7 @@ async function linkFileWithin(copy: string, backup: string): Promise<boolean> {
 
 async function keepFile(root: string, file: string, rel: string, expected: Expected): Promise<Expected> {
   const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
-  // What is no file is not replaced, and what has changed neither: the step says so itself.
+  // Anything but a regular file, and a file that has changed, is not replaced: the step itself reports that.
   if (stats?.isFile() !== true || !isExpected(readState(stats), expected)) return expected;
   for (const name of listNames(rel)) {
     const backup = join(root, name);
@@ -89,13 +89,13 @@ async function keepFile(root: string, file: string, rel: string, expected: Expec
     const state = readState(lstatSync(file, { bigint: true }));
     const { ctime: _, ...known } = expected;
     if (!isExpected(state, known)) throw createChangedError(file);
-    // A second name changes the ctime.
+    // A hard link changes the ctime.
     return expectState(state);
   }
   throw noName(rel);
 }
 
-/** Keeps files below a directory of this machine. */
+/** Keeps files below a local directory. */
 function backUpFiles(root: string): Backup {
   return {
     keep: async (step) => {
@@ -108,14 +108,14 @@ function backUpFiles(root: string): Backup {
   };
 }
 
-/** Keeps objects below a directory of the object storage: as links, which move no bytes. */
+/** Keeps objects below a remote directory, as links, which copy no bytes. */
 function backUpObjects(engine: Engine, root: RemotePath, target: RemotePath, copiesThrough: boolean): Backup {
   const made = new Map<string, Promise<unknown>>();
   async function makeParent(path: RemotePath): Promise<void> {
     const parent = parentOf(path);
     if (!parent) return;
     const key = printRemotePath(parent);
-    // Many go into the same directory at once.
+    // Concurrent steps need the same directory.
     const making = made.get(key) ?? makeFolder(engine.storage, parent, { parents: true });
     made.set(key, making);
     try {

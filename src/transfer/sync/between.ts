@@ -16,27 +16,30 @@ import { isSameRecord } from './properties.ts';
 import { createChangedError, type Step } from './steps.ts';
 import { engineAt, type Side } from './tree.ts';
 
-/** Copies objects from one service to another: bytes go through this machine and never to its disk. */
+/** Copies objects from one service to another: the bytes pass through this machine and never touch its disk. */
 export interface Between {
-  /** Works at the service that objects come from. */
+  /** The engine of the service that objects are copied from. */
   readonly source: Engine;
   copy(step: Step, from: RemotePath, to: RemotePath): Promise<{ known?: undefined }>;
-  /** Makes the target a link of what has the content of the source already. False when that is not to be had, and then nothing was changed. */
+  /**
+   * Makes the target a link to an object that already has the content of the source. Returns false if that is not possible; nothing is
+   * changed then.
+   */
   link(step: Step, from: RemotePath, to: RemotePath): Promise<boolean>;
   /**
-   * Notes an object that is the same at both services. True when it has to become a link: at the source it has the content of another
-   * name, and at the target bytes of its own.
+   * Notes an object that is the same at both services. Returns true if the target has to become a link: the source is a link to another
+   * name, and the target is an object of its own.
    */
   note(sourceEtag: string | undefined, to: RemotePath, targetEtag: string | undefined): Promise<boolean>;
 }
 
-/** What a request says of the version that is expected at its place; an empty etag expects nothing there. */
+/** The conditional headers for an expected version; an empty etag expects that nothing exists. */
 export function conditionOf(etag: string | undefined): { ifMatch?: string; ifNoneMatch?: string } {
   if (etag === undefined) return {};
   return etag === '' ? { ifNoneMatch: '*' } : { ifMatch: etag };
 }
 
-/** Stores an object that is too large for one request, in parts that a later run can go on with. */
+/** Stores an object that is too large for one request, in parts that a later run can resume. */
 async function copyInParts(source: Engine, engine: Engine, from: RemotePath, to: RemotePath, step: Step): Promise<Placed | undefined> {
   const opened = await openHead(source, from);
   if (opened?.size === undefined || opened.etag === undefined || opened.etag !== step.source?.etag) return undefined;
@@ -52,7 +55,7 @@ async function copyInParts(source: Engine, engine: Engine, from: RemotePath, to:
   const ticket = engine.monitor.begin(printRemotePath(to), size);
   try {
     const resumable = { file: `${source.service}${label}`, size, version: [etag] };
-    // The throttle counts what is sent.
+    // The throttle counts only the bytes sent.
     const read = (start: number, end: number) => readRange({ ...source, throttle: undefined }, version, start, end);
     const stored = await sendInParts(engine, { label, resumable, read }, to, options, ticket);
     if (md5 !== undefined && stored.md5 !== '' && stored.md5 !== md5)
@@ -65,7 +68,6 @@ async function copyInParts(source: Engine, engine: Engine, from: RemotePath, to:
   }
 }
 
-/** Copies the bytes of an object. */
 async function copyBytes(source: Engine, engine: Engine, step: Step, { from, to, mayUseParts }: Way): Promise<Placed> {
   const etag = step.source?.etag;
   const isLarge = (step.size ?? 0) >= largeFile && mayUseParts;
@@ -77,7 +79,7 @@ async function copyBytes(source: Engine, engine: Engine, step: Step, { from, to,
     return { path: to, etag: copied.etag };
   } catch (error) {
     if (!isConditionFailed(error)) throw error;
-    // A try whose reply was lost may have stored it: then both have the same content.
+    // An attempt whose response was lost may have stored the object: then both have the same content.
     const [a, b] = await Promise.all([inspect(source.storage, from), inspect(engine.storage, to)]);
     const md5 = a?.headers['content-md5'];
     if (a?.headers['etag'] !== etag) throw createChangedError(printRemotePath(from));
@@ -89,11 +91,11 @@ async function copyBytes(source: Engine, engine: Engine, step: Step, { from, to,
 interface Way {
   readonly from: RemotePath;
   readonly to: RemotePath;
-  /** Large objects may go in parts, which are committed without a condition. */
+  /** Large objects may be sent in parts, which are committed without a condition. */
   readonly mayUseParts: boolean;
 }
 
-/** Makes a name of the target a link, unless an earlier try or run did. @throws {LocalError} when something else is there */
+/** Makes a name of the target a link, unless an earlier attempt or run did. @throws {LocalError} when another object exists there */
 async function linkOnce(engine: Engine, placed: Placed, to: RemotePath, condition: LinkCondition): Promise<string> {
   try {
     return (await linkObject(engine, { from: placed.path, to }, { copiesThrough: false, ...condition })).etag;
@@ -105,7 +107,7 @@ async function linkOnce(engine: Engine, placed: Placed, to: RemotePath, conditio
   }
 }
 
-/** Makes a name of the source that is a link one of the target, with the headers that it has at the source. */
+/** Makes the target a link, as the source is one, with the headers of the source. */
 async function linkBetween(source: Engine, engine: Engine, step: Step, { from, to }: Way, placed: Placed): Promise<void> {
   const wanted = await inspect(source.storage, from);
   if (wanted?.headers['etag'] !== step.source?.etag) throw createChangedError(printRemotePath(from));
@@ -118,17 +120,17 @@ async function linkBetween(source: Engine, engine: Engine, step: Step, { from, t
 }
 
 /**
- * Copies from a side that is of another service; undefined where there is none.
- * @param mayUseParts whether large objects may go in parts, which are committed without a condition
+ * Creates a `Between` if the source is of another service; undefined otherwise.
+ * @param mayUseParts large objects may be sent in parts, which are committed without a condition
  */
 export function betweenServices(engine: Engine, from: Side, mayUseParts: boolean): Between | undefined {
   const isOther = from.kind === 'remote' && from.origin !== undefined;
   return isOther ? createBetween(engineAt(engine, from), engine, mayUseParts) : undefined;
 }
 
-/** @param mayUseParts whether large objects may go in parts, which are committed without a condition */
+/** @param mayUseParts large objects may be sent in parts, which are committed without a condition */
 export function createBetween(sourceEngine: Engine, targetEngine: Engine, mayUseParts: boolean): Between {
-  // Both connections fill memory at the same time: without a thread a large object takes about 20 MB less, and no more time.
+  // Both connections use memory at the same time: without a hashing thread a large object takes about 20 MB less, and no more time.
   const [source, engine] = [sourceEngine, targetEngine].map((each) => ({ ...each, hashing: hashingHere })) as [Engine, Engine];
   const table = createLinkTable();
   async function link(step: Step, way: Way): Promise<boolean> {
@@ -138,7 +140,7 @@ export function createBetween(sourceEngine: Engine, targetEngine: Engine, mayUse
       await linkBetween(source, engine, step, way, placed);
       return true;
     } catch (error) {
-      // Not every service has links; what was to be linked may have gone meanwhile. The bytes decide.
+      // Not every service has links, and the link's source may be gone: the bytes are copied then.
       if (isConditionFailed(error) || !(error instanceof Error && 'status' in error)) throw error;
       return false;
     }

@@ -8,21 +8,21 @@ import type { Known } from './memory.ts';
 import type { Pair } from './merge.ts';
 import { engineAt, type Item, type Side } from './tree.ts';
 
-/** How it is decided whether two files are the same. */
+/** How two files are compared. */
 export type Comparison = 'mtime' | 'checksum' | 'size';
 
-/** What is to be brought where, and by which rules. */
+/** Both sides of a sync, and how they are compared. */
 export interface Task {
   readonly from: Side;
   readonly to: Side;
   readonly comparison: Comparison;
-  /** Stored headers of both sides are compared too. */
+  /** True if the stored headers of both sides are compared too. */
   readonly comparesHeaders: boolean;
-  /** Permission bits are compared too. */
+  /** True if permission bits are compared too. */
   readonly modes: boolean;
 }
 
-/** Whether two files are the same, why not, and what was learnt. */
+/** The result of comparing two files, and what was learnt. */
 export interface Verdict {
   readonly reason: 'same' | 'size' | 'mtime' | 'content';
   readonly known?: Known | undefined;
@@ -35,13 +35,13 @@ interface Sides {
   readonly to: Side;
 }
 
-/** The local file of a pair that has one on either side. */
+/** The local file of a pair, if either side is local. */
 function findLocal(pair: Pair, { from, to }: Sides): { file: string; item: Item } | undefined {
   const [side, item] = from.kind === 'local' ? [from, pair.from] : [to, pair.to];
   return side.kind === 'local' && item ? { file: join(side.root, pair.rel), item } : undefined;
 }
 
-/** The object of a pair that has one on either side. */
+/** The object of a pair, if either side is remote. */
 function findObject(pair: Pair, { from, to }: Sides): { side: Extract<Side, { kind: 'remote' }>; item: Item } | undefined {
   const [side, item] = to.kind === 'remote' ? [to, pair.to] : [from, pair.from];
   return side.kind === 'remote' && item ? { side, item } : undefined;
@@ -52,7 +52,7 @@ function compareObjects({ etag, md5 }: Item, other: Item): Verdict {
   return { reason: isSame ? 'same' : 'content' };
 }
 
-/** Compares objects of two services by MD5: their etags have nothing to do with each other. What the listings do not say is asked for. */
+/** Compares objects of two services by MD5: their etags are unrelated. MD5s that the listings lack are requested. */
 async function compareAcross(engine: Engine, { rel, from, to }: Pair, source: RemoteSide, target: RemoteSide): Promise<Verdict> {
   const [a, b] = await Promise.all([
     from?.md5 ?? askObject(engineAt(engine, source), source, rel).then(({ md5 }) => md5),
@@ -61,22 +61,19 @@ async function compareAcross(engine: Engine, { rel, from, to }: Pair, source: Re
   return { reason: a !== undefined && a === b ? 'same' : 'content' };
 }
 
-/** What one request for an object's headers tells. */
+/** Requests an object's headers. */
 async function askObject(engine: Engine, side: Extract<Side, { kind: 'remote' }>, rel: string) {
   const headers = (await inspect(engine.storage, joinPath(side.root, rel)))?.headers ?? {};
   const { etag, 'content-md5': md5, 'm-mtime': kept } = headers;
   return { etag, md5, kept, mtime: readTime(kept) };
 }
 
-/** Whether a file has the time that belongs to the object, as it had it when that was found out, or as the object keeps it. */
+/** True if a file has the modification time that belongs to the object: the one remembered, or the object's `m-mtime`. */
 function hasKnownTime(mtime: bigint, known: Known): boolean {
   return mtime === known.mtime || isSameTime(mtime, readTime(known.kept) ?? { time: known.mtime, step: 1n });
 }
 
-/**
- * Compares the files of a pair, both of which are there. A request is made only for what neither the listing nor the memory of earlier
- * runs knows.
- */
+/** Compares the two files of a pair. A request is made only for what neither the listing nor the memory of earlier runs has. */
 export async function comparePair(engine: Engine, pair: Pair, sides: Sides, how: Comparison): Promise<Verdict> {
   const { from, to, known, rel } = pair;
   if (!from || !to) return { reason: 'content' };
@@ -103,7 +100,7 @@ export async function comparePair(engine: Engine, pair: Pair, sides: Sides, how:
   if (!readsContent && asked.mtime !== undefined) {
     return isSameTime(mtime, asked.mtime) ? { reason: 'same', known: { ...found, md5: asked.md5, kept: asked.kept } } : { reason: 'mtime' };
   }
-  // An object that another tool stored has no time to compare: its content decides, and the time is remembered.
+  // An object that another tool stored has no `m-mtime`: its content decides, and the time is remembered.
   const md5 = listed ?? asked.md5;
   return md5 === undefined ? { reason: 'content' } : judgeContent(md5, await hashFile(local.file), found);
 }

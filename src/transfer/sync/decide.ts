@@ -9,27 +9,27 @@ import { compareProperties } from './properties.ts';
 import { expectState, type Expected, type Location, type Step } from './steps.ts';
 import type { Item, Side } from './tree.ts';
 
-/** What is to be done about a pair. */
+/** The step that a pair needs, if any. */
 export interface Decision {
   readonly step?: Step | undefined;
-  /** The step has to wait until what is in its place is gone. */
+  /** True if the step has to wait until a directory in its place is removed. */
   readonly isLate?: boolean;
   readonly known?: Known | undefined;
 }
 
-/** Where an item of a side is. */
+/** The location of an item of a side. */
 export function locate(side: Side, rel: string): Location {
   if (side.kind === 'remote') return { kind: 'remote', path: rel === '' ? side.root : joinPath(side.root, rel), profile: side.profile };
   return { kind: 'local', file: join(side.root, rel) };
 }
 
-/** What is expected at the place of an item. */
+/** The expected state of an item before a step. */
 function expect(side: Side, item: Item | undefined): Expected {
   if (side.kind === 'remote') return { etag: item?.etag ?? '' };
   return item?.state ? expectState(item.state) : { size: -1 };
 }
 
-/** The step that brings the source of a pair to its target. */
+/** The step that copies the source of a pair to its target. */
 export function copyStep({ from, to }: Task, pair: Pair, target: Item | undefined, reason: string): Step {
   const { rel } = pair;
   const source = pair.from?.etag === undefined ? undefined : { etag: pair.from.etag };
@@ -42,13 +42,13 @@ function mkdirStep({ to }: Task, { rel, to: there }: Pair): Step {
   return { action: 'mkdir', rel, to: locate(to, rel), target: expect(to, there), reason: there ? 'type' : 'new' };
 }
 
-/** What a path is at the side that is to be changed, when it must go: its kind is another one, or it is only there. */
+/** The removal of an item of the changed side that has another kind at the source, or is missing there. */
 function removeStep({ to }: Task, { rel, to: there }: Pair, reason: string): Step {
   const action = there?.kind === 'directory' ? 'rmdir' : 'delete';
   return { action, rel, to: locate(to, rel), target: action === 'delete' ? expect(to, there) : undefined, reason };
 }
 
-/** The removal that a pair calls for; undefined when nothing is to be removed. */
+/** The removal that a pair needs; undefined when nothing is to be removed. */
 export function decideRemoval(task: Task, pair: Pair): Step | undefined {
   const { from, to } = pair;
   if (to === undefined) return undefined;
@@ -56,13 +56,13 @@ export function decideRemoval(task: Task, pair: Pair): Step | undefined {
   return from.kind === 'file' && to.kind === 'directory' ? removeStep(task, pair, 'type') : undefined;
 }
 
-/** @throws {LocalError} when a file and a directory have the same path, and nothing may be removed */
+/** @throws {LocalError} when a file and a directory have the same path, and removals are not allowed */
 function checkKinds({ from, to, rel }: Pair, deletes: boolean): void {
   if (!from || !to || from.kind === to.kind || deletes) return;
   throw new LocalError(`${rel} is a ${from.kind} here and a ${to.kind} there: left alone`, { hint: 'with --delete it is replaced' });
 }
 
-/** Decides what is to be done about a pair that has something to bring. */
+/** Decides how the source of a pair is brought to its target. */
 export async function decideCopy(engine: Engine, task: Task, pair: Pair, deletes: boolean): Promise<Decision> {
   const { from, to } = pair;
   checkKinds(pair, deletes);

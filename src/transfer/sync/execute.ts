@@ -28,40 +28,40 @@ import { decodeStored } from '../tree/headers.ts';
 import { copyProperties } from './properties.ts';
 import { createChangedError, isExpected, type Expected, type Step } from './steps.ts';
 
-/** How files become objects and back. */
+/** How files are stored as objects and objects are written to files. */
 export interface CopyOptions {
-  /** Headers of the object that a file is stored as. */
+  /** Returns the headers of the object that a file is stored as. */
   readonly describe: (source: FileSource, target: RemotePath) => Promise<Headers>;
   readonly copies?: number | undefined;
   readonly modes: boolean;
-  /** Files get holes where they have blocks of zeros. */
+  /** Blocks of zeros become holes in files. */
   readonly sparse: boolean;
-  /** An object that is replaced gets the headers of a new one instead of keeping its own. */
+  /** A replaced object gets the headers of a new one instead of keeping its own. */
   readonly resetsHeaders: boolean;
-  /** Large files may go in parts, which are committed without a condition. */
+  /** Large files may be sent in parts, which are committed without a condition. */
   readonly mayUseParts: boolean;
-  /** What files cannot hold of the objects that they were; of the tree that is stored. */
+  /** Manifest of the stored tree: properties of objects that files cannot hold. */
   readonly manifest?: Manifest | undefined;
-  /** Keeps what files cannot hold of the objects that they were; of the tree that is written. */
+  /** Writes properties of objects that files cannot hold to the manifest of the local tree. */
   readonly keeper?: HeaderKeeper | undefined;
   /** Stores files; `uploadObject` when absent. */
   readonly store?: typeof uploadObject | undefined;
-  /** Keeps what is replaced or deleted. */
+  /** Keeps files and objects that are replaced or deleted. */
   readonly backup?: Backup | undefined;
-  /** Between two services: instead of links. */
+  /** Copies between two services; within one service objects are linked. */
   readonly between?: Between | undefined;
-  /** Bytes of another account's objects go through this machine when links are refused. */
+  /** Objects of another account are copied through this machine when links are refused. */
   readonly copiesThrough: boolean;
 }
 
-/** Directories that steps go into, made when the first one needs them. Steps come in the order of `comparePaths`. */
+/** Directories that steps store into, created when the first step needs them. Steps arrive in the order of `comparePaths`. */
 export interface Folders {
-  /** The directory that a path goes into; undefined when it was there before. */
+  /** The directory that a path is stored in; undefined when it existed before. */
   find(path: RemotePath): Folder | undefined;
   add(path: RemotePath, replacing: Expected | undefined): Folder;
 }
 
-/** Keeps the directories on the way to the latest one. */
+/** Keeps the directories from the root down to the latest one. */
 export function createFolders(engine: Engine, backup?: Backup): Folders {
   const stack: Folder[] = [];
   function settle(path: RemotePath): Folder | undefined {
@@ -86,7 +86,7 @@ export function createFolders(engine: Engine, backup?: Backup): Folders {
   };
 }
 
-/** A directory in the place of an object: its data goes only when it is still the version that was seen. */
+/** Replaces an object by a directory. The object is deleted only if it still has the etag that was seen. */
 async function replaceObject(
   { storage }: Engine,
   { path, etag, backup }: { path: RemotePath; etag: string; backup: Backup | undefined },
@@ -97,12 +97,12 @@ async function replaceObject(
   return await folder.ready();
 }
 
-/** What a step found out about the object and its file. */
+/** What a step learnt about the object and its file. */
 export interface Done {
   readonly known?: Omit<Known, 'rel'> | undefined;
 }
 
-/** Whether an object has the bytes of a file. */
+/** The etag of an object if it has the content of a file; undefined otherwise. */
 async function holdsFile(
   { storage }: Engine,
   path: RemotePath,
@@ -113,7 +113,7 @@ async function holdsFile(
   return headers['content-md5'] === (await hashFile(file)) ? (headers['etag'] ?? '') : undefined;
 }
 
-/** Headers and copies of an object: those of the one that is replaced, with time and mode of the file. */
+/** Headers and copies of an object: those of the object that it replaces, with time and mode of the file. */
 async function describeReplacement(engine: Engine, source: FileSource, target: RemotePath, etag: string | undefined, options: CopyOptions) {
   const { copies } = options;
   const headers = await options.describe(source, target);
@@ -147,17 +147,17 @@ async function putFile(engine: Engine, file: string, target: RemotePath, step: S
     return { known: { etag, mtime, ctime, ...(md5 !== '' && { md5 }), ...(options.modes && { mode: source.mode }) } };
   } catch (error) {
     if (!isConditionFailed(error)) throw error;
-    // It may have been done already: by an earlier run of the plan, or by a try whose reply was lost.
+    // It may be stored already: by an earlier run of the plan, or by an attempt whose response was lost.
     const etag = await holdsFile(engine, target, source);
     if (etag === undefined) throw createChangedError(printRemotePath(target));
     return { known: { etag, mtime, ctime } };
   }
 }
 
-/** What stands in the place of a local file and may be replaced; `done` when that is what is to be written already. */
+/** The state of a local file that may be replaced; `done` when it already has the content to be written. */
 type Replaceable = FileState | 'nothing' | 'anything' | 'done';
 
-/** Compares a local file with what is expected. @throws {LocalError} when it is neither that nor what is to be written */
+/** Compares a local file with its expected state. @throws {LocalError} when it has neither that state nor the content to be written */
 async function checkLocal(engine: Engine, file: string, expected: Expected | undefined, source?: RemotePath): Promise<Replaceable> {
   if (expected?.size === undefined) return 'anything';
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
@@ -170,7 +170,7 @@ async function checkLocal(engine: Engine, file: string, expected: Expected | und
 
 async function getFile(engine: Engine, source: RemotePath, file: string, step: Step, options: CopyOptions): Promise<Done> {
   checkPlace(file);
-  // Nothing was listed under this name: what is there has another one.
+  // Nothing was listed under this name: an existing file must have another spelling.
   if (step.target?.size === -1 && existsSync(file)) assertSpelling(dirname(file), basename(file));
   const replaces = await checkLocal(engine, file, step.target, source);
   if (replaces === 'done') {
@@ -195,7 +195,7 @@ async function getFile(engine: Engine, source: RemotePath, file: string, step: S
   return { known: describeKnown(fetched, modes) };
 }
 
-/** Whether the target of a link is as expected. @throws {LocalError} when it is neither that nor what it is to be */
+/** Compares the target of a link with its expected state. @throws {LocalError} when it has neither that etag nor that of the source */
 async function lookAt(engine: Engine, target: RemotePath, { source, target: expected }: Step): Promise<'as expected' | 'done'> {
   const there = await inspect(engine.storage, target);
   const etag = there?.headers['etag'] ?? '';
@@ -211,7 +211,7 @@ async function linkRemote(engine: Engine, source: RemotePath, target: RemotePath
     await linkObject(engine, { from: source, to: target }, { copiesThrough });
     return {};
   }
-  // A service may not heed the condition of a link, of which its specification does not speak: so there is a look before.
+  // The specification does not define conditions for links, so a service may ignore them: the target is checked before.
   if ((await lookAt(engine, target, step)) === 'done') return {};
   try {
     await linkObject(engine, { from: source, to: target }, { copiesThrough, ...conditionOf(expected) });
@@ -247,7 +247,7 @@ async function removeFile(engine: Engine, { to, target }: Step): Promise<void> {
   else if ((await checkLocal(engine, to.file, target)) !== 'done') removeLocal(to.file);
 }
 
-/** Removes a file, if it is still there. `rmSync` reports "not a directory" for one that the system protects. */
+/** Removes a file, if it still exists. `rmSync` would report "not a directory" for a file that the system protects. */
 function removeLocal(file: string): void {
   try {
     unlinkSync(file);
@@ -256,7 +256,7 @@ function removeLocal(file: string): void {
   }
 }
 
-/** Removes a directory that is empty by now; one that is not has entries that take no part, and stays. */
+/** Removes a directory if it is empty; otherwise it has entries that were left out, and stays. */
 async function removeFolder(engine: Engine, { to }: Step): Promise<void> {
   try {
     if (to.kind === 'remote') await deleteRemote(engine, to.path, undefined);
@@ -268,7 +268,7 @@ async function removeFolder(engine: Engine, { to }: Step): Promise<void> {
   }
 }
 
-/** Makes a local directory, over a file when that is the one that was seen. */
+/** Creates a local directory, replacing a file if that has its expected state. */
 async function makeLocal(engine: Engine, file: string, replacing: Expected | undefined): Promise<void> {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats?.isFile() === true) {
@@ -280,7 +280,7 @@ async function makeLocal(engine: Engine, file: string, replacing: Expected | und
   claimFolder(engine.storage, file);
 }
 
-/** Does a step. `folder` is the directory that it goes into, when that has to be made first. */
+/** Executes a step. `folder` is the directory that the step stores into, if it has to be created first. */
 export async function executeStep(engine: Engine, planned: Step, folder: Folder | undefined, options: CopyOptions): Promise<Done> {
   const { to } = planned;
   await folder?.ready();

@@ -3,14 +3,14 @@ import type { Engine } from '../engine.ts';
 import { inspect } from '../inspect.ts';
 import type { RemotePath } from '../path.ts';
 
-/** Is given the headers of each object that was written to a file. */
+/** Receives the headers of each object that was written to a file. */
 export interface HeaderKeeper {
   add(file: string, headers: Headers): void;
-  /** Whether headers of the object of this etag are wanted though its file is there already. */
+  /** True if the headers of an object with this etag are still missing though its file exists. */
   lacks(file: string, etag: string): boolean;
 }
 
-/** Keeps the headers of an object whose file is there already, unless they are kept. */
+/** Keeps the headers of an object whose file exists already, unless they are kept. */
 export async function keepHeaders(
   engine: Engine,
   source: RemotePath,
@@ -20,6 +20,6 @@ export async function keepHeaders(
 ): Promise<void> {
   if (etag === undefined || keeper?.lacks(file, etag) !== true) return;
   const there = await inspect(engine.storage, source);
-  // Another object since it was listed is brought by the next run.
+  // An object that has been replaced since the listing is fetched by the next run.
   if (there?.headers['etag'] === etag) keeper.add(file, there.headers);
 }

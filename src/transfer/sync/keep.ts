@@ -3,17 +3,17 @@ import { dirname, join } from 'node:path';
 import { isSystemError } from '../../base/errors.ts';
 import { assertSpelling } from '../local/one-file.ts';
 
-/** Why an object stays although no local file of its name takes part. */
+/** Why an object stays although no selected local file has its name. */
 export type Kept = 'unholdable' | 'hidden';
 
-/** Errors of a path that does not exist. All others say nothing of what may be there. */
+/** Error codes of paths that do not exist. All others say nothing about what may exist. */
 const missing = new Set(['ENOENT', 'ENOTDIR']);
 
 /**
- * Why the object of a path must not be deleted though a walk of the local tree did not come by the path: something is there that takes no
- * part, or nothing of this name can be there. Undefined when there is nothing.
- * @param verified directories that have their own names, for the next call
- * @throws {LocalError} when the name is that of another local file too
+ * Why the object of a path must not be deleted although a walk of the local tree did not visit the path: something exists there that is
+ * left out, or no file can have this name. Undefined when nothing exists there.
+ * @param verified directories known to have their exact names; extended for the next call
+ * @throws {LocalError} when the name is also that of another local file
  */
 export function findReasonToKeep(root: string, rel: string, verified: Set<string>): Kept | undefined {
   const file = join(root, rel);

@@ -6,26 +6,26 @@ import type { Fetched } from '../download/fetch-file.ts';
 import { comparePaths } from '../../base/order.ts';
 import { toMilliseconds } from '../local/time.ts';
 
-/** Bytes that are written at once. */
+/** Characters written in one call. */
 const pieceSize = 64 * 1024;
 
-/** What is known of an object without asking: which local modification time belongs to which version. */
+/** What is known of an object without a request: the local modification time that belongs to its version. */
 export interface Known {
   readonly rel: string;
   readonly etag: string;
   /** Nanoseconds since the epoch. */
   readonly mtime: bigint;
-  /** Of the last change of anything about the file: what has another one may have other content in spite of its size and time. */
+  /** Nanoseconds since the epoch. A file with another ctime may have other content in spite of its size and mtime. */
   readonly ctime?: bigint | undefined;
-  /** Base64, when it was found out. */
+  /** Base64, if it was determined. */
   readonly md5?: string | undefined;
   /** Permission bits that both sides had. */
   readonly mode?: number | undefined;
-  /** The `m-mtime` of the object, where it was read; else `mtime` is what it says. */
+  /** The `m-mtime` of the object, if it was read; otherwise it equals `mtime`. */
   readonly kept?: string | undefined;
 }
 
-/** What is known of a file that was fetched; undefined when somebody has edited it since it got its name. */
+/** What is known of a fetched file; undefined when somebody has edited it since it got its name. */
 export function describeKnown({ file, etag, seen: { md5, kept, made, named } }: Fetched, modes: boolean): Omit<Known, 'rel'> | undefined {
   if (etag === undefined || made === undefined) return undefined;
   const stats = named ?? statSync(file, { bigint: true, throwIfNoEntry: false });
@@ -53,7 +53,7 @@ function readLine(line: string): Known | undefined {
   }
 }
 
-/** What an earlier run wrote, in the order of `comparePaths`. A line, or a file, that cannot be read is as good as none. */
+/** Reads what an earlier run wrote, in the order of `comparePaths`. Lines and files that cannot be read are ignored. */
 export function* readMemory(file: string): Generator<Known> {
   for (const line of readPrivateLines(file)) {
     const known = readLine(line);
@@ -61,10 +61,10 @@ export function* readMemory(file: string): Generator<Known> {
   }
 }
 
-/** Collects what a run finds out, in the order of `comparePaths`. */
+/** Collects what a run learns, in the order of `comparePaths`. */
 export interface MemoryWriter {
   note(known: Known): void;
-  /** Puts it in the place of the old memory. What is old about paths that a run did not get to is kept when it was not whole. */
+  /** Replaces the old memory. If the run was not complete, old entries for paths that it did not reach are kept. */
   close(isWhole: boolean): void;
 }
 
@@ -72,13 +72,13 @@ const forgetful: MemoryWriter = { note: () => undefined, close: () => undefined 
 
 /** How the memory of a run is written. */
 export interface MemoryOptions {
-  /** Makes the temporary name this run's own. */
+  /** Makes the name of the temporary file unique to this run. */
   readonly id: string;
-  /** Keep what earlier runs found out about paths that this one does not come by. */
+  /** Keep what earlier runs learnt about paths that this one does not visit. */
   readonly merges?: boolean;
 }
 
-/** Begins the memory of a run. Where it cannot be written (no space, no right) the run does its work without: the next one asks again. */
+/** Starts the memory of a run. If it cannot be written (no space, no permission), the run works without: the next one compares again. */
 export function createMemoryWriter(file: string | undefined, { id, merges = false }: MemoryOptions): MemoryWriter {
   if (file === undefined) return forgetful;
   const temporary = `${file}.${id}`;
@@ -91,14 +91,14 @@ export function createMemoryWriter(file: string | undefined, { id, merges = fals
   }
 }
 
-/** Time in which a file may be written to twice without its times telling so, nanoseconds: the coarsest clocks of file systems. */
+/** Time within which two writes may leave a file with the same times, nanoseconds: the resolution of the coarsest file systems. */
 const coarseClock = 2_000_000_000n;
 
 function readClock(): bigint {
   return BigInt(Date.now()) * 1_000_000n;
 }
 
-/** A line of the memory. A ctime of 0 has the next run read the content once. */
+/** A line of the memory. A ctime of 0 makes the next run read the content once. */
 function printLine({ rel, etag, mtime, md5 = '', mode, ctime, kept }: Known, began: bigint): string {
   const isYoung = mtime > began - coarseClock && mtime < readClock() + coarseClock;
   const known = kept === undefined ? [] : [kept];
@@ -106,17 +106,17 @@ function printLine({ rel, etag, mtime, md5 = '', mode, ctime, kept }: Known, beg
   return `${JSON.stringify([rel, etag, String(mtime), md5, mode ?? null, ...seen, ...known])}\n`;
 }
 
-/** A line of the old memory, and the path that it is about. */
+/** A line of the old memory, and its path. */
 interface OldLine {
   readonly rel: string;
   readonly line: string;
 }
 
-/** What earlier runs found out about the paths between those that this one comes by. */
+/** What earlier runs learnt about paths that this one does not visit. */
 interface OldMemory {
-  /** What comes before a path; what is known of the path itself is passed over. */
+  /** The lines before a path; a line of the path itself is skipped. */
   before(rel: string): Generator<OldLine>;
-  /** What comes after all of them. */
+  /** All remaining lines. */
   rest(): Generator<OldLine>;
 }
 
@@ -170,13 +170,13 @@ function writeTo(file: string, temporary: string, handle: number, merges: boolea
     text += line;
     if (text.length > pieceSize) flush();
   }
-  /** Old lines are kept as they are. */
+  /** Keeps old lines unchanged. */
   function keep(lines: Iterable<OldLine>): void {
     for (const { rel, line } of lines) if (last === undefined || comparePaths(rel, last) > 0) add(line);
   }
   return {
     note: (known) => {
-      // Steps that wait for others come after their turn: what they do is found out by the next run.
+      // Delayed steps finish out of order: the next run learns their results.
       if (last !== undefined && comparePaths(known.rel, last) <= 0) return;
       if (merges) keep(old.before(known.rel));
       last = known.rel;

@@ -3,7 +3,7 @@ import { comparePaths } from '../../base/order.ts';
 import type { Known } from './memory.ts';
 import type { Item } from './tree.ts';
 
-/** The same path on both sides, and what an earlier run found out about it. */
+/** The same path on both sides, and what an earlier run learnt about it. */
 export interface Pair<B extends Item = Item> {
   readonly rel: string;
   readonly from: Item | undefined;
@@ -11,12 +11,12 @@ export interface Pair<B extends Item = Item> {
   readonly known: Known | undefined;
 }
 
-/** A side of which the next item can be looked at. */
+/** A side whose next item can be peeked at. */
 interface Reader<T> {
   readonly head: T | undefined;
   /**
-   * Goes on to the next item. @throws {NetworkError} when that is not after the one before it: what is compared in another order seems to be
-   * missing, and would be removed
+   * Advances to the next item. @throws {NetworkError} when the items are not in order: out of order, an item would seem to be missing and
+   * its counterpart would be removed
    */
   advance(): Promise<void>;
 }
@@ -42,7 +42,7 @@ async function createReader<T extends Item>(source: AsyncIterable<T>): Promise<R
   };
 }
 
-/** Finds what is known of paths that are asked for in their order. */
+/** Finds what is known of paths, which have to be looked up in order. */
 function createLookup(memory: Iterable<Known>): (rel: string) => Known | undefined {
   const lines = memory[Symbol.iterator]();
   let next = lines.next();
@@ -55,15 +55,15 @@ function createLookup(memory: Iterable<Known>): (rel: string) => Known | undefin
   };
 }
 
-/** Which of two heads comes first, as a number below or above 0; 0 for the same path. */
+/** Compares two heads: negative if `a` comes first, positive if `b` does, 0 for the same path. */
 function compareHeads(a: Item | undefined, b: Item | undefined): number {
   if (a === undefined) return 1;
   return b === undefined ? -1 : comparePaths(a.rel, b.rel);
 }
 
 /**
- * Brings two sorted sides, and the memory of an earlier run, together as streams: nothing is held but the heads. A path is compared once with
- * the one before it on its side, once with the other side: of 10,000 files nothing else takes as long as steps that wait.
+ * Merges two sorted sides and the memory of an earlier run as streams: only the heads are held. Each path is compared once with the one
+ * before it on its side and once with the other side: for 10,000 files only steps that wait take longer.
  */
 export async function* mergeSides<B extends Item>(
   from: AsyncIterable<Item>,

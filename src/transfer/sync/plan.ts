@@ -6,11 +6,11 @@ import { joinPath, printRemotePath } from '../path.ts';
 import { printLocation, readLine, readLocation, type Expected, type Location, type Step } from './steps.ts';
 import type { Side } from './tree.ts';
 
-/** The first line of a plan: the two directories outside of which it touches nothing. */
+/** The first line of a plan: the two directories outside of which it changes nothing. */
 export interface PlanHead {
   readonly from: Location;
   readonly to: Location;
-  /** Whether the plan may delete. */
+  /** True if the plan may delete. */
   readonly deletes: boolean;
 }
 
@@ -37,26 +37,26 @@ export function readHead(text: string | undefined): PlanHead {
   return head;
 }
 
-/** Whether a place is that of a path below a directory. */
+/** True if a location is that of `rel` below a root. */
 function isPlace(place: Location, root: Location, rel: string): boolean {
   if (place.kind === 'local' && root.kind === 'local') return place.file === join(root.file, rel);
   if (place.kind !== 'remote' || root.kind !== 'remote' || place.profile !== root.profile) return false;
   return printRemotePath(place.path) === printRemotePath(rel === '' ? root.path : joinPath(root.path, rel));
 }
 
-/** Whether enough is said of what is expected at a place. */
+/** True if the expected state is complete enough to be compared. */
 function isComplete(expected: Expected | undefined, { kind }: Location): boolean {
   if (kind === 'remote') return expected?.etag !== undefined;
   return expected?.size !== undefined && (expected.size === -1 || expected.mtime !== undefined);
 }
 
-/** Whether a step removes something, be it to put something else in its place. */
+/** True if a step removes something, even if only to replace it. */
 export function isRemoval({ action, target }: Step): boolean {
   if (action !== 'mkdir') return action === 'delete' || action === 'rmdir';
   return (target?.etag ?? '') !== '' || (target?.size ?? -1) >= 0;
 }
 
-/** @throws {UsageError} for a step that goes beyond what the first line of its plan says */
+/** @throws {UsageError} for a step that exceeds what the first line of its plan allows */
 export function assertPlanned(step: Step, head: PlanHead, line: number): void {
   const { action, rel, from, to, target } = step;
   const isRoot = rel === '' && action === 'mkdir';

@@ -13,7 +13,7 @@ import type { Pair } from './merge.ts';
 import { createChangedError, isExpected, type Step } from './steps.ts';
 import { engineAt } from './tree.ts';
 
-/** Properties of files and objects beside their content: stored headers, permission bits. They change without the content. */
+/** The result of comparing properties beside the content, which change without it: stored headers, permission bits. */
 
 interface Compared {
   readonly reason: 'same' | 'headers' | 'mode';
@@ -24,21 +24,20 @@ async function readHeaders({ storage }: Pick<Engine, 'storage'>, path: RemotePat
   return (await inspect(storage, path))?.headers ?? {};
 }
 
-/** True when two sets of headers are equal. */
 export function isSameRecord(a: Headers, b: Headers): boolean {
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
   return [...names].every((name) => a[name] === b[name]);
 }
 
 /**
- * Compares the properties of files whose content is the same.
- * @param known what the comparison of the contents found out
+ * Compares the properties of two files with the same content.
+ * @param known what the comparison of the contents learnt
  */
 export async function compareProperties(engine: Engine, task: Task, pair: Pair, known: Known | undefined): Promise<Compared> {
   const { from, to, rel } = pair;
   if (!from || !to) return { reason: 'same', known };
   if (task.from.kind === 'remote' && task.to.kind === 'remote') {
-    // Times of two names say nothing; that of a name now and in a snapshot does.
+    // Times of two names say nothing about each other; those of a name now and in a snapshot do.
     const isOfSnapshot = from.path !== undefined || to.path !== undefined;
     const isUntouched = isOfSnapshot && from.changed !== undefined && from.changed === to.changed && from.etag === to.etag;
     if (!task.comparesHeaders || isUntouched) return { reason: 'same', known };
@@ -55,12 +54,12 @@ export async function compareProperties(engine: Engine, task: Task, pair: Pair, 
   if (!task.comparesHeaders && known?.mode === mode) return { reason: 'same', known };
   const remote = task.from.kind === 'remote' ? task.from : task.to;
   const kept = remote.kind === 'remote' ? readMode((await readHeaders(engine, joinPath(remote.root, rel)))['m-mode']) : undefined;
-  // On the way down an object without m-mode asks for nothing.
+  // For a download, an object without `m-mode` counts as the same.
   const isSame = kept === mode || (kept === undefined && task.from.kind === 'remote');
   return isSame ? { reason: 'same', known: known && { ...known, mode } } : { reason: 'mode' };
 }
 
-/** Changes the stored headers of an object that is still the expected version. */
+/** Changes the stored headers of an object that must still have the expected etag. */
 async function changeHeaders(engine: Engine, target: RemotePath, step: Step, merge: (current: Headers) => Headers): Promise<void> {
   const change = (current: Headers): Metadata => {
     if (step.target?.etag !== undefined && current['etag'] !== step.target.etag) throw createChangedError(printRemotePath(target));
@@ -76,7 +75,7 @@ async function readExpectedHeaders(engine: Engine, source: RemotePath, { source:
   return headers;
 }
 
-/** Brings properties over, and no content. */
+/** Copies properties without content. */
 export async function copyProperties(engine: Engine, step: Step, source: Engine = engine): Promise<void> {
   const { from, to } = step;
   if (from?.kind === 'remote' && to.kind === 'remote') {

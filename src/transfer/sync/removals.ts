@@ -4,21 +4,21 @@ interface Level<T> {
   readonly removals: T[];
 }
 
-/** Removals of what a listing does not have: they wait until it has come to its end, and is known to be whole. */
+/** Removals of entries that a listing lacks: they wait until the listing has ended and is known to be complete. */
 export interface Removals<T> {
-  /** The walk of the source leaves a directory: everything in it was listed. */
+  /** Called when the walk of the source leaves a directory: all its entries have been listed. */
   leave(rel: string): void;
-  /** Comes to a path: gives the removals that need not wait any longer. */
+  /** Called for the next path: returns the removals that need not wait any longer. */
   reach(rel: string): T[];
-  /** A directory of the source, in which the next paths may be. */
+  /** Called for a directory of the source that may contain the next paths. */
   enter(rel: string): void;
-  /** Lets a removal wait. @returns false when it need not */
+  /** Delays a removal. @returns false when it need not wait */
   hold(removal: T): boolean;
-  /** All that wait, once everything was listed. */
+  /** Returns all delayed removals, once everything was listed. */
   end(): T[];
 }
 
-/** Waits for the listings of one source, whose paths come in the order of `comparePaths`. */
+/** Creates `Removals` for the listings of one source, whose paths arrive in the order of `comparePaths`. */
 export function createRemovals<T>(): Removals<T> {
   const levels: Level<T>[] = [{ rel: '', removals: [] }];
   const left = new Set<string>();

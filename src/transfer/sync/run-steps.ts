@@ -8,17 +8,17 @@ import type { SyncReport } from './run.ts';
 import type { Step } from './steps.ts';
 import type { Side } from './tree.ts';
 
-/** How a plan is run. */
+/** How a plan is executed. */
 export interface PlanRun {
-  /** Where the plan brings things from. */
+  /** The side that the plan copies from. */
   readonly from: Side;
   readonly copy: CopyOptions;
   readonly report: SyncReport;
-  /** Throws for a step that must not be done. */
+  /** @throws for a step that must not be executed */
   readonly assert: (step: Step) => void;
-  /** Where `sync` between the two directories finds what this run has found out. */
+  /** File in which `sync` between the two directories finds what this run learns. */
   readonly memory: string | undefined;
-  /** Makes temporary names this run's own. */
+  /** Makes the names of temporary files unique to this run. */
   readonly id: string;
 }
 
@@ -27,7 +27,7 @@ interface Result {
   readonly known: Known | undefined;
 }
 
-/** Does the steps of a plan: several at once, but removals of directories one after the other once everything before is done. */
+/** Executes the steps of a plan concurrently. Removals of directories run one after the other, after all steps before them. */
 export async function* runSteps(engine: Engine, steps: AsyncIterable<Step>, options: PlanRun): AsyncGenerator<Step> {
   const memory = createMemoryWriter(options.memory, { id: options.id, merges: true });
   try {
@@ -46,7 +46,7 @@ async function* doSteps(engine: Engine, steps: AsyncIterable<Step>, { from, repo
   const iterator = steps[Symbol.asyncIterator]();
   let next = await iterator.next();
 
-  /** The steps up to the next change between removals of directories and others. */
+  /** The steps up to the next change between removals of directories and other steps. */
   async function* takeRun(isRemoval: boolean): AsyncGenerator<{ step: Step; folder: Folder | undefined }> {
     for (; next.done !== true && (next.value.action === 'rmdir') === isRemoval; next = await iterator.next()) {
       const step = next.value;

@@ -18,38 +18,38 @@ import type { Step } from './steps.ts';
 import { createRemovals, type Removals } from './removals.ts';
 import { engineAt, listItems, type Filter, type Item } from './tree.ts';
 
-/** Who is told of failures. */
+/** Receives failures. */
 export interface SyncReport {
-  /** Does work for a path; reports its failure and gives undefined. */
+  /** Runs work for a path; on failure, reports it and returns undefined. */
   attempt<T>(rel: string, work: () => Promise<T>): Promise<T | undefined>;
   fail(error: unknown, item?: string): Promise<void>;
-  /** Counts what could not be done for a reason that was reported already. */
+  /** Counts a path that is skipped because of a failure already reported. */
   skip(): void;
 }
 
 export interface SyncOptions {
   readonly task: Task;
   readonly filter: Filter;
-  /** Remove what is only at the side that is changed. */
+  /** Remove entries that exist only on the changed side. */
   readonly deletes: boolean;
-  /** Only say what would be done. */
+  /** Only report the steps. */
   readonly dryRun: boolean;
-  /** The side that is to be changed is not there yet. */
+  /** True if the changed side does not exist yet. */
   readonly isEmpty: boolean;
   readonly copy: CopyOptions;
-  /** File of what earlier runs found out; absent: nothing is remembered. */
+  /** File with what earlier runs learnt; absent: nothing is remembered. */
   readonly memory: string | undefined;
-  /** What this run finds out is written there too. */
+  /** True if what this run learns is written to `memory`. */
   readonly remembers: boolean;
-  /** Makes temporary names this run's own. */
+  /** Makes the names of temporary files unique to this run. */
   readonly id: string;
   readonly report: SyncReport;
   readonly links: LinkPolicy;
-  /** Who is told of what is left out, or left where it is, on purpose. */
+  /** Called for entries that are left out, or left in place, on purpose. */
   readonly onSkip: (name: string, reason: SkipReason | Kept) => void;
 }
 
-/** A pair with what was known about it when its turn came. */
+/** A pair, with the decisions made when it was listed. */
 interface Job {
   readonly pair: Pair;
   readonly folder: Folder | undefined;
@@ -62,19 +62,22 @@ interface Result {
   readonly known?: Known | undefined;
 }
 
-/** Things of one run that change on the way. */
+/** The mutable state of a run. */
 interface State {
-  /** Off once the source could not be read whole: what is missing there may only seem to be. */
+  /** Turned off when the source could not be read completely: entries that seem to be missing may exist. */
   deletes: boolean;
-  /** A directory that cannot be brought over: what is in it is left out. */
+  /** A directory that cannot be copied: its entries are skipped. */
   blocked: string | undefined;
   readonly emptied: Step[];
   readonly late: Step[];
-  /** Directories that are not empty in the end, since something in them stays. */
+  /** Directories that are not removed because something in them stays. */
   readonly stays: Set<string>;
 }
 
-/** What takes no part stays as it is, unless something is to come to its place, which fails by itself; what is gone is not there. */
+/**
+ * True for entries that cannot be synced and stay as they are, and for entries that are gone. A step that would replace the former fails by
+ * itself.
+ */
 function isHarmless(error: unknown): boolean {
   return error instanceof NoPartError || (isSystemError(error) && error.code === 'ENOENT');
 }
@@ -83,7 +86,7 @@ function isBelow(rel: string, directory: string | undefined): boolean {
   return directory !== undefined && rel.startsWith(`${directory}/`);
 }
 
-/** The directory that a pair's file goes into, or the one that it is, when it has to be made. */
+/** The directory that has to be created for a pair: the one that the pair is, or the one that its file is stored in. */
 function findFolder(folders: Folders, { to }: Task, { rel, from, to: there }: Pair, filter: Filter): Folder | undefined {
   if (to.kind !== 'remote' || !from) return undefined;
   const path = { account: to.root.account, path: `${to.root.path}/${rel}` };
@@ -92,7 +95,7 @@ function findFolder(folders: Folders, { to }: Task, { rel, from, to: there }: Pa
   return filter.isChoosy ? undefined : folder;
 }
 
-/** A run with what its parts share. */
+/** The shared state of one run. */
 interface Run {
   readonly engine: Engine;
   readonly options: SyncOptions;
@@ -101,16 +104,16 @@ interface Run {
   readonly state: State;
   readonly folders: Folders;
   readonly removals: Removals<Job>;
-  /** Local directories that have their own names. */
+  /** Local directories known to have their exact names. */
   readonly verified: Set<string>;
 }
 
-/** Directories above something that stays are not removed either. */
+/** Keeps the directories above an entry that stays. */
 function keepAbove({ stays }: State, rel: string): void {
   for (let at = rel.lastIndexOf('/'); at > 0; at = rel.lastIndexOf('/', at - 1)) stays.add(rel.slice(0, at));
 }
 
-/** The removal that a pair calls for, unless what seems to be missing at the source may be there. */
+/** The removal that a pair needs, unless what seems to be missing at the source may exist. */
 async function decideRemovalSafely({ options, state, verified }: Run, pair: Pair): Promise<Step | undefined> {
   const { task, report, onSkip } = options;
   const removal = decideRemoval(task, pair);
@@ -134,7 +137,7 @@ function listPairs({ engine, options, state, removals }: Run): AsyncGenerator<Pa
     await report.fail(error);
   };
   const from = listItems(engine, task.from, { filter, onError, onLeave: removals.leave, links, onSkip });
-  // What cannot be listed at the side that is changed would seem to be missing: that ends the run.
+  // Entries of the changed side that cannot be listed would seem to be missing: that ends the run.
   const to = isEmpty
     ? nothing<Item>()
     : listItems(engine, task.to, {
@@ -167,7 +170,7 @@ async function* listJobs(run: Run): AsyncGenerator<Job> {
     if (removal?.action === 'rmdir') state.emptied.push(removal);
     const job = { pair, folder, removal, deletes };
     if (pair.from !== undefined) yield job;
-    // A local directory is read whole before the first of its entries comes.
+    // A local directory is read completely before its first entry arrives.
     else if (removal?.action === 'delete' && (task.from.kind === 'local' || !removals.hold(job))) yield job;
   }
   if (state.deletes) yield* removals.end();
@@ -177,7 +180,7 @@ async function execute({ engine, options, between }: Run, step: Step, folder?: F
   return options.dryRun ? {} : await executeStep(engine, step, folder, { ...options.copy, between });
 }
 
-/** Makes an object of the target a link where that of the source is one, or the manifest says that its file was. */
+/** Makes an object of the target a link if its source is one, or if the manifest says that its file was one. */
 async function relink({ engine, options, between }: Run, pair: Pair): Promise<Result | undefined> {
   const { task, dryRun, copy } = options;
   const { from, to, rel } = pair;
@@ -193,14 +196,14 @@ async function relink({ engine, options, between }: Run, pair: Pair): Promise<Re
   return (await between.link(step, step.from.path, step.to.path)) ? { step } : undefined;
 }
 
-/** Keeps headers that an earlier run could not, or was not asked to. */
+/** Keeps headers that earlier runs did not. */
 async function keepHeadersOf({ engine, options }: Run, { from, rel }: Pair): Promise<void> {
   const { task, dryRun, copy } = options;
   if (dryRun || from?.kind !== 'file' || task.from.kind !== 'remote' || task.to.kind !== 'local') return;
   await keepHeaders(engineAt(engine, task.from), joinPath(task.from.root, rel), join(task.to.root, rel), from.etag, copy.keeper);
 }
 
-/** Does what a pair calls for. What was known of it stays known unless more is found out: also when that fails. */
+/** Executes what a pair needs. What was known of the pair stays known unless more is learnt, also after a failure. */
 async function doJob(run: Run, { pair, folder, removal, deletes }: Job): Promise<Result> {
   const { engine, options, state } = run;
   const result = await options.report.attempt(pair.rel, async (): Promise<Result> => {
@@ -224,7 +227,7 @@ async function doJob(run: Run, { pair, folder, removal, deletes }: Job): Promise
   return result ?? { known: pair.known };
 }
 
-/** Does the steps that had to wait. */
+/** Executes the steps that had to wait. */
 async function* finish(run: Run, steps: readonly Step[], limit: number): AsyncGenerator<Step> {
   const { engine, options } = run;
   const work = (step: Step): Promise<Step | undefined> =>
@@ -235,7 +238,7 @@ async function* finish(run: Run, steps: readonly Step[], limit: number): AsyncGe
   for await (const step of runPool(steps, work, { limit, signal: engine.signal })) if (step) yield step;
 }
 
-/** Brings one side up to date with the other. Gives each step when it is done; in a dry run, each that would be. */
+/** Brings one side up to date with the other. Yields each step when it is done; in a dry run, each that would be. */
 export async function* syncSides(engine: Engine, options: SyncOptions): AsyncGenerator<Step> {
   const between = betweenServices(engine, options.task.from, options.copy.mayUseParts);
   const state: State = { deletes: options.deletes, blocked: undefined, emptied: [], late: [], stays: new Set() };
@@ -260,7 +263,7 @@ export async function* syncSides(engine: Engine, options: SyncOptions): AsyncGen
   } finally {
     memory.close(isWhole);
   }
-  // Directories in the order in which they were come by, backwards: each after what is in it.
+  // Directories in reverse order of the walk: each after its entries.
   const emptied = state.emptied.toReversed().filter(({ rel }) => !state.stays.has(rel));
   if (state.deletes) yield* finish(run, emptied, 1);
   yield* finish(run, state.late, engine.parallel);

@@ -3,68 +3,67 @@ import type { FileState } from '../local/file-state.ts';
 import { printRemotePath, readRemotePath, type RemotePath } from '../path.ts';
 import { printTime, readTime } from '../local/time.ts';
 
-/** A path of either side: of the object storage, or a local file. */
+/** A path of either side: in the object storage, or local. */
 export type Location =
   | {
       readonly kind: 'remote';
       readonly path: RemotePath;
-      /** That leads to the service; the one in use when absent. */ readonly profile?: string | undefined;
+      /** Profile of the service; the current service when absent. */ readonly profile?: string | undefined;
     }
   | { readonly kind: 'local'; readonly file: string };
 
-/** What is expected at a place before a step: nothing, or this version. */
+/** The expected state before a step: nothing, or this version. */
 export interface Expected {
-  /** Of an object; empty when nothing is expected. */
+  /** Etag of an object; empty when nothing is expected. */
   readonly etag?: string | undefined;
-  /** Of a local file: bytes; -1 when nothing is expected. */
+  /** Size of a local file, bytes; -1 when nothing is expected. */
   readonly size?: number | undefined;
-  /** Of a local file: ISO 8601. */
+  /** Modification time of a local file, ISO 8601. */
   readonly mtime?: string | undefined;
   readonly ctime?: string | undefined;
   readonly inode?: string | undefined;
 }
 
-/** The error for what was changed since a step was decided on. */
+/** The error for a file or object that has changed since its step was planned. */
 export function createChangedError(path: string): LocalError {
   return new LocalError(`${path} is not as it was when this was planned: left alone`);
 }
 
-/** What is expected of a local file that was looked at. */
+/** The expected state of a local file, from its current one. */
 export function expectState({ size, mtime, ctime, ino }: FileState): Expected {
   return { size, mtime: printTime(mtime), ctime: printTime(ctime), inode: String(ino) };
 }
 
-/** True when a local file is the expected one; what is not said of it may be anything. */
+/** True when a local file has the expected state; properties that are not given may have any value. */
 export function isExpected({ size, mtime, ctime, ino }: FileState, expected: Expected): boolean {
   const isTime = (time: bigint, text: string | undefined): boolean => text === undefined || readTime(text)?.time === time;
   const isInode = expected.inode === undefined || expected.inode === String(ino);
   return size === expected.size && isInode && isTime(mtime, expected.mtime) && isTime(ctime, expected.ctime);
 }
 
-/** One step of bringing a side up to date. Each can be done twice with the effect of once. */
+/** One step of bringing a side up to date. Steps are idempotent. */
 export interface Step {
-  /** `headers`: the content is the same, properties are not. */
+  /** `headers`: the content is the same, the properties differ. */
   readonly action: 'copy' | 'headers' | 'mkdir' | 'delete' | 'rmdir';
   /** Path below the roots, for messages. */
   readonly rel: string;
-  /** Where a copy comes from, and which version. */
+  /** Source of a copy; `source` is its version. */
   readonly from?: Location | undefined;
   readonly source?: Expected | undefined;
   readonly to: Location;
   readonly target?: Expected | undefined;
-  /** Bytes that are copied. */
+  /** Number of bytes to copy. */
   readonly size?: number | undefined;
   /** Why: new, size, mtime, content, headers, mode, extra. */
   readonly reason: string;
 }
 
-/** A location as it stands in a plan. */
+/** A location in the notation of plans. */
 export function printLocation(location: Location): string {
   if (location.kind === 'local') return location.file;
   return `${location.profile === undefined ? '' : `${location.profile}/`}stor:${printRemotePath(location.path)}`;
 }
 
-/** `PROFILE/stor:/PATH` and `stor:/PATH`. */
 const profilePath = /^(?:([A-Za-z0-9][A-Za-z0-9._-]{0,63})\/)?(stor:\/.*)$/s;
 
 /** @throws {UsageError} that names the line */
@@ -75,7 +74,6 @@ export function readLocation(text: unknown, line: number): Location {
   throw new UsageError(`line ${line}: ${JSON.stringify(text)} is neither [PROFILE/]stor:/LOGIN/PATH nor the whole path of a file`);
 }
 
-/** A step as one line of a plan. */
 export function writeStep({ action, from, to, ...step }: Step): string {
   return `${JSON.stringify({ action, ...(from && { from: printLocation(from) }), to: printLocation(to), ...step })}\n`;
 }
@@ -94,7 +92,7 @@ function readExpected(value: unknown): Expected | undefined {
   };
 }
 
-/** Reads the JSON object of a line of a plan. @throws {UsageError} that names the line */
+/** Parses a line of a plan as a JSON object. @throws {UsageError} that names the line */
 export function readLine(text: string, line: number): Record<string, unknown> {
   let value: unknown;
   try {
@@ -106,7 +104,7 @@ export function readLine(text: string, line: number): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** Reads a step. @throws {UsageError} that names the line */
+/** Parses a line of a plan as a step. @throws {UsageError} that names the line */
 export function readStep(text: string, line: number): Step {
   const record = readLine(text, line);
   const { action, rel, from, to, size, reason } = record;

@@ -22,59 +22,62 @@ export interface Item {
   readonly mode: number | undefined;
   /** Of an object. */
   readonly etag: string | undefined;
-  /** Base64, when the listing of an object has it. */
+  /** Base64, if the listing has it. */
   readonly md5: string | undefined;
-  /** Where an item of a snapshot is; below the root of its side when absent. */
+  /** The path of an item of a snapshot; below the root of its side when absent. */
   readonly path?: RemotePath;
-  /** When it was last changed, as the listing says; of an item of a snapshot, only where that tells whether its headers are the same. */
+  /** Time of the last change, from the listing; in a snapshot, only where it can show that the headers are unchanged. */
   readonly changed?: string | undefined;
 }
 
-/** Another service than the one that is changed. */
+/** A service other than the one that is changed. */
 export interface Origin {
   /** Its URL. */
   readonly service: string;
   readonly storage: StorageClient;
 }
 
-/** One side: a directory of the object storage, or a local one. Only what is brought can be of another service. */
+/** One side: a remote or a local directory. Only the source can be of another service. */
 export type Side =
   | {
       readonly kind: 'remote';
       readonly root: RemotePath;
-      /** The profile that it was named by. */
+      /** The profile that was given with the path. */
       readonly profile?: string | undefined;
       readonly origin?: Origin | undefined;
-      /** What the side has, in the order of `comparePaths`, where that is not what stands below the root: a snapshot. */
+      /** The items of a side that is a snapshot, in the order of `comparePaths`; absent for the entries below the root. */
       readonly items?: (() => AsyncIterable<Item>) | undefined;
     }
   | { readonly kind: 'local'; readonly root: string };
 
-/** Which paths take part. */
+/** Selects paths. */
 export interface Filter {
-  /** Whether a file takes part. */
+  /** True if a file is selected. */
   readonly hasFile: (rel: string) => boolean;
-  /** Whether a directory is not looked into. */
+  /** True if a directory is not entered. */
   readonly prunes: (rel: string) => boolean;
-  /** True when files are chosen one by one, so that directories without any are left out. */
+  /** True when files are selected one by one, so that directories without any are left out. */
   readonly isChoosy: boolean;
 }
 
-/** No path is left out. */
+/** Selects every path. */
 export const everything: Filter = { hasFile: () => true, prunes: () => false, isChoosy: false };
 
-/** A pattern without a slash, but for one at its end, is for names anywhere, another one, also with `./` before it, for paths below the root. */
+/**
+ * A pattern without a slash (a trailing one aside) matches names anywhere; any other, also one with a leading `./`, matches paths below the
+ * root.
+ */
 function createPathMatcher(pattern: string): (rel: string) => boolean {
   const path = pattern.replace(/\/+$/, '').replace(/^(\.\/+)+/, '/');
   const matches = createMatcher(path.replace(/^\//, ''));
   return path.includes('/') ? matches : (rel) => matches(rel.slice(rel.lastIndexOf('/') + 1));
 }
 
-/** Leaves out what matches an excluding pattern; with including ones, also every file that matches none of them. */
+/** Leaves out paths that match an excluding pattern; with including patterns, also every file that matches none of them. */
 export function createFilter(include: readonly string[], exclude: readonly string[]): Filter {
   const wanted = include.map(createPathMatcher);
   const unwanted = exclude.map(createPathMatcher);
-  // With a slash at its end a pattern is for directories alone.
+  // A pattern with a trailing slash matches only directories.
   const unwantedFiles = exclude.filter((pattern) => !pattern.endsWith('/')).map(createPathMatcher);
   const prunes = (rel: string): boolean => unwanted.some((matches) => matches(rel));
   const hasFile = (rel: string): boolean =>
@@ -82,12 +85,12 @@ export function createFilter(include: readonly string[], exclude: readonly strin
   return { hasFile, prunes, isChoosy: wanted.length > 0 };
 }
 
-/** Tells of each visit of a walk, in its order, whether it takes part; a directory that is left does when everything in it did. */
+/** True for each visit of a walk, in order, that is selected; a directory that is left is selected when everything in it was. */
 export type Chooser = (visit: Pick<Visit, 'kind' | 'rel'>) => boolean;
 
-/** Where files are chosen one by one, a directory takes part only with some of them in it. The root is left as `''`, at the end. */
+/** Where files are selected one by one, a directory is selected only with some of them in it. The root is left as `''`, at the end. */
 export function createChooser({ hasFile, prunes, isChoosy }: Filter): Chooser {
-  // A walk leaves a directory directly after what is in it: of each kind, the latest one tells.
+  // A walk leaves a directory directly after its entries, so that the latest entry of each kind is enough.
   let [kept, taken]: (string | undefined)[] = [];
   const isIn = (latest: string | undefined, rel: string): boolean => latest !== undefined && (rel === '' || latest.startsWith(`${rel}/`));
   return ({ kind, rel }) => {
@@ -103,14 +106,13 @@ export function createChooser({ hasFile, prunes, isChoosy }: Filter): Chooser {
   };
 }
 
-/** What works at a side: the engine over the client of its service. */
+/** The engine of a side: the same engine with the client of the side's service. */
 export function engineAt(engine: Engine, side: Side): Engine {
   if (side.kind !== 'remote' || side.origin === undefined) return engine;
   const { storage, service } = side.origin;
   return { ...engine, storage, service };
 }
 
-/** A listed entry as an item of its side. */
 export function describeEntry(rel: string, { type, size = 0, etag, contentMD5, mtime }: Entry): Item {
   const kind = type === 'directory' ? 'directory' : 'file';
   return { rel, kind, size, state: undefined, mode: undefined, etag, md5: contentMD5, changed: mtime };
@@ -120,15 +122,15 @@ export function describeEntry(rel: string, { type, size = 0, etag, contentMD5, m
 export interface Listing {
   readonly filter: Filter;
   readonly onError: (error: unknown) => Promise<void> | void;
-  /** A directory of the object storage whose entries have all come. */
+  /** Called for a remote directory after its last entry. */
   readonly onLeave?: (rel: string) => void;
-  /** What the filter leaves out. */
+  /** Called for each path that the filter leaves out. */
   readonly onFiltered?: (rel: string) => void;
   readonly links?: LinkPolicy | undefined;
   readonly onSkip?: LocalWalkOptions['onSkip'];
 }
 
-/** Items that take part, of those that stand in a manifest. */
+/** The selected items of a snapshot. */
 async function* filterItems(items: AsyncIterable<Item>, { filter, onFiltered }: Listing): AsyncGenerator<Item> {
   let pruned: string | undefined;
   for await (const item of items) {
@@ -140,7 +142,6 @@ async function* filterItems(items: AsyncIterable<Item>, { filter, onFiltered }: 
   }
 }
 
-/** The items of a side in the order of `comparePaths`. */
 export async function* listItems({ storage }: Pick<Engine, 'storage'>, side: Side, listing: Listing): AsyncGenerator<Item> {
   const { filter, onError, onLeave, onFiltered, links, onSkip } = listing;
   if (side.kind === 'remote' && side.items) {

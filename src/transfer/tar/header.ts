@@ -1,16 +1,16 @@
 import { LocalError } from '../../base/errors.ts';
 
 /**
- * Headers of tar archives (POSIX.1-2017, pax, section "ustar Interchange Format"; and the long names and numbers of GNU tar): blocks of 512
- * bytes. Written are ustar headers, with a pax header before them for what those cannot hold.
+ * Headers of tar archives: blocks of 512 bytes (POSIX.1-2017, pax, section "ustar Interchange Format"; and the long names and numbers of
+ * GNU tar). This program writes ustar headers, preceded by a pax header for values that do not fit.
  */
 
 export const blockSize = 512;
 
-/** What an archive says of a file or directory. */
+/** A file or directory in an archive. */
 export interface Member {
   readonly type: 'file' | 'directory';
-  /** Path with `/`, without one at its end. */
+  /** Path with `/`, without a trailing one. */
   readonly name: string;
   /** Bytes; 0 for a directory. */
   readonly size: number;
@@ -20,10 +20,10 @@ export interface Member {
   readonly mode: number;
 }
 
-/** An archive that is damaged, cut, or says what no honest one does: nothing more of it is read. */
+/** The archive is damaged, truncated, or implausible; reading stops. */
 export class ArchiveError extends LocalError {}
 
-/** Fields of a ustar header: where they begin, and their length. */
+/** Fields of a ustar header: offset and length. */
 const fields = {
   name: [0, 100],
   mode: [100, 8],
@@ -57,7 +57,7 @@ function sumOf(block: Uint8Array): number {
   return sum;
 }
 
-/** A record of a pax header: its length, which counts its own digits, the key and the value. */
+/** Formats a record of a pax header: its length, which includes the digits of the length itself, the key and the value. */
 function printRecord(key: string, value: string): string {
   const rest = Buffer.byteLength(` ${key}=${value}\n`);
   let length = rest;
@@ -65,7 +65,7 @@ function printRecord(key: string, value: string): string {
   return `${length} ${key}=${value}\n`;
 }
 
-/** Seconds with the fraction that they need. */
+/** Formats seconds with as many decimals as needed. */
 function printSeconds(time: bigint): string {
   const magnitude = time < 0n ? -time : time;
   const fraction = String(magnitude % second)
@@ -90,18 +90,18 @@ function encodeBlock(name: string, type: string, { size, mtime, mode }: { size: 
   return block;
 }
 
-/** Zeros up to the next block. */
+/** The zeros that fill up the last block. */
 export function paddingOf(size: number): Buffer {
   return Buffer.alloc((blockSize - (size % blockSize)) % blockSize);
 }
 
-/** What an archive ends with. */
+/** The two zero blocks that end an archive. */
 export const archiveEnd = Buffer.alloc(2 * blockSize);
 
-/** The blocks before the bytes of a file, or that stand for a directory. */
+/** The header blocks of a file or directory. */
 export function encodeHeader({ type, name, size, mtime, mode }: Member): Buffer {
   const path = type === 'directory' ? `${name}/` : name;
-  // Whoever knows no pax headers gets a name of its beginning.
+  // Programs that do not know pax headers get the beginning of the name.
   const plain = path.replaceAll(/[^\u0020-\u007e]/g, '_').slice(0, fields.name[1]);
   const isOctal = mtime >= 0n && mtime / second < octalLimit;
   const records = [
@@ -118,7 +118,7 @@ export function encodeHeader({ type, name, size, mtime, mode }: Member): Buffer 
   return Buffer.concat([pax, bytes, paddingOf(bytes.length), header]);
 }
 
-/** A ustar header as it stands in an archive; names are bytes. */
+/** A ustar header of an archive; names are bytes. */
 export interface RawHeader {
   /** One character. */
   readonly type: string;
@@ -130,13 +130,13 @@ export interface RawHeader {
   readonly mode: number;
 }
 
-/** Text up to the first NUL. */
+/** The bytes before the first NUL. */
 function untilNul(bytes: Buffer): Buffer {
   const end = bytes.indexOf(0);
   return end < 0 ? bytes : bytes.subarray(0, end);
 }
 
-/** A number: octal digits, or, where the first bit is set, bytes of a number of base 256. Undefined for anything else. */
+/** Parses a number: octal digits or, if the first bit is set, big-endian base 256. Undefined for anything else. */
 function readNumber(bytes: Buffer): bigint | undefined {
   const first = bytes[0] ?? 0;
   if (first === 0x80 || first === 0xff) {
@@ -148,7 +148,7 @@ function readNumber(bytes: Buffer): bigint | undefined {
   return /^[0-7]+$/.test(digits) ? BigInt(`0o${digits}`) : undefined;
 }
 
-/** Reads a header; undefined when the checksum or a number of it is wrong, so that it is none. */
+/** Parses a header; undefined when its checksum or a number is wrong. */
 export function readHeader(block: Buffer): RawHeader | undefined {
   const [checksum, size, mtime, mode] = (['checksum', 'size', 'mtime', 'mode'] as const).map((name) => readNumber(fieldOf(block, name)));
   if (checksum !== BigInt(sumOf(block)) || size === undefined || mtime === undefined || mode === undefined) return undefined;
@@ -165,7 +165,7 @@ export function readHeader(block: Buffer): RawHeader | undefined {
   };
 }
 
-/** Reads the records of a pax header, values as bytes. Undefined when one is damaged. */
+/** Parses the records of a pax header, values as bytes. Undefined when a record is damaged. */
 export function readRecords(bytes: Buffer): Map<string, Buffer> | undefined {
   const records = new Map<string, Buffer>();
   for (let at = 0; at < bytes.length;) {

@@ -13,14 +13,14 @@ import { readMode } from '../tree/headers.ts';
 import { walkRemote } from '../tree/walk.ts';
 import { archiveEnd, encodeHeader, paddingOf } from './header.ts';
 
-/** Objects of at most this size are fetched while others before them are written, bytes. */
+/** Objects up to this size are fetched while others before them are written, bytes. */
 const smallObject = 1024 * 1024;
 
-/** Permission bits of what kept none. */
+/** Permission bits of objects and directories without `m-mode`. */
 const usualFileMode = 0o644;
 const usualFolderMode = 0o755;
 
-/** A tree or an object, and its name in the archive; without one, what is in the tree stands at the top. */
+/** A tree or an object, and its name in the archive; for an empty name, the entries of the tree are at the top level. */
 export interface PackRoot {
   readonly path: RemotePath;
   readonly type: 'object' | 'directory';
@@ -31,11 +31,11 @@ export interface PackOptions {
   readonly filter: Filter;
   /** Called for a directory that cannot be listed; the rest is packed. */
   readonly onError: (error: unknown) => Promise<void> | void;
-  /** Does the work of one object; undefined when that failed, which was reported. */
+  /** Runs the work for one object; undefined when it failed and was reported. */
   readonly attempt: <T>(label: string, work: () => Promise<T>) => Promise<T | undefined>;
 }
 
-/** Something that is to be in the archive. */
+/** An entry of the archive to be written. */
 interface PackStep {
   readonly kind: 'object' | 'directory';
   readonly path: RemotePath;
@@ -63,7 +63,7 @@ async function* planPack(engine: Engine, roots: readonly PackRoot[], { filter, o
   }
 }
 
-/** Time and mode from the headers of an object or directory. @param listed time of the listing, milliseconds */
+/** Reads time and mode from the headers of an object or directory. @param listed time in the listing, milliseconds */
 function readProperties(headers: Headers, usualMode: number, listed = 0): { mtime: bigint; mode: number } {
   const kept = readTime(headers['m-mtime'])?.time;
   const changed = Date.parse(headers['last-modified'] ?? '');
@@ -71,7 +71,7 @@ function readProperties(headers: Headers, usualMode: number, listed = 0): { mtim
   return { mtime, mode: readMode(headers['m-mode']) ?? usualMode };
 }
 
-/** The block of a directory. Of one that may be listed and not asked for, the time of the listing counts. */
+/** The header block of a directory. If its headers cannot be read, it gets the time of the listing. */
 async function describeFolder({ storage }: Engine, { name, path, mtime }: PackStep): Promise<Buffer> {
   const found = await inspect(storage, path).catch((error: unknown) => {
     if (error instanceof ApiError) return undefined;
@@ -80,17 +80,17 @@ async function describeFolder({ storage }: Engine, { name, path, mtime }: PackSt
   return encodeHeader({ type: 'directory', name, size: 0, ...readProperties(found?.headers ?? {}, usualFolderMode, mtime) });
 }
 
-/** The header of an object that has been asked for. @throws {NetworkError} when its size is not known, which stands before the bytes */
+/** The header blocks of an object. @throws {NetworkError} when its size is unknown, which has to precede the bytes */
 function describeObject({ name }: PackStep, { path, headers, size }: Opened): Buffer {
   if (size === undefined)
     throw new NetworkError(`the service does not say how large ${printRemotePath(path)} is`, { code: 'UnreadableReply' });
   return encodeHeader({ type: 'file', name, size, ...readProperties(headers, usualFileMode) });
 }
 
-/** What was fetched ahead of time. */
+/** An entry that was fetched in advance. */
 interface Packed {
   readonly step: PackStep;
-  /** Absent for an object that is too large to be held. */
+  /** Absent for an object that is too large to be held in memory. */
   readonly blocks?: readonly Uint8Array[];
 }
 
@@ -115,7 +115,7 @@ async function fetchSmall(engine: Engine, step: PackStep): Promise<Packed> {
   }, engine);
 }
 
-/** The blocks of an object as they come. An error after its header ends the archive: what was announced did not come. */
+/** Streams the blocks of an object. An error after the header ends the archive, as the announced bytes are missing. */
 async function* streamObject(engine: Engine, opened: Opened, header: Buffer): AsyncGenerator<Uint8Array> {
   const ticket = engine.monitor.begin(printRemotePath(opened.path), opened.size);
   let isDone = false;
@@ -130,8 +130,8 @@ async function* streamObject(engine: Engine, opened: Opened, header: Buffer): As
 }
 
 /**
- * A tar archive of trees and objects, in order: small objects are fetched ahead of time, several at once, larger ones pass through.
- * What cannot be read is reported and left out.
+ * Packs trees and objects into a tar archive, in order: small objects are fetched in advance and concurrently, larger ones are streamed.
+ * Objects that cannot be read are reported and left out.
  */
 export async function* packTrees(engine: Engine, roots: readonly PackRoot[], options: PackOptions): AsyncGenerator<Uint8Array> {
   const { attempt } = options;

@@ -2,24 +2,24 @@ import type { ByteStream } from '../../api/message.ts';
 import { readTime } from '../local/time.ts';
 import { ArchiveError, blockSize, paddingOf, readHeader, readRecords, type RawHeader } from './header.ts';
 
-/** Something that an archive has, with its names as they stand there. */
+/** An entry of an archive; names are bytes. */
 export interface ArchiveEntry {
   readonly type: 'file' | 'directory' | 'hard link' | 'symbolic link' | 'special';
   readonly name: Buffer;
-  /** What a link leads to. */
+  /** Target of a link. */
   readonly link: Buffer;
   readonly size: number;
   /** Nanoseconds since the epoch. */
   readonly mtime: bigint;
   readonly mode: number;
-  /** The bytes, once, before the next entry is asked for; what is not read is skipped. */
+  /** The content, readable once, before the next entry is requested; unread bytes are skipped. */
   readonly body: () => ByteStream;
 }
 
-/** Longest header of names and the like, bytes: longer ones would fill the memory. */
+/** Maximum size of a header for long names and the like, bytes: longer ones would fill memory. */
 const longestHeader = 1024 * 1024;
 
-/** Zeros that may come after the end, bytes: programs fill their last record. */
+/** Maximum number of zeros after the end, bytes: programs pad their last record. */
 const longestEnd = 1024 * 1024;
 
 const types: Readonly<Record<string, ArchiveEntry['type']>> = {
@@ -34,7 +34,7 @@ const types: Readonly<Record<string, ArchiveEntry['type']>> = {
   '6': 'special',
 };
 
-/** How compressed archives begin, and what reads them. */
+/** Magic bytes of compressed archives, in hexadecimal, and the programs that decompress them. */
 const compressions: readonly (readonly [start: string, program: string])[] = [
   ['1f8b', 'zcat'],
   ['425a68', 'bzcat'],
@@ -42,15 +42,15 @@ const compressions: readonly (readonly [start: string, program: string])[] = [
   ['28b52ffd', 'zstdcat'],
 ];
 
-/** The bytes of an archive, by number. */
+/** Reads a given number of bytes. */
 interface ByteReader {
-  /** Exactly so many; undefined where nothing comes any more. @throws {ArchiveError} when only some come */
+  /** Reads exactly `count` bytes; undefined at the end of the source. @throws {ArchiveError} when only some of them follow */
   readonly read: (count: number) => Promise<Buffer | undefined>;
-  /** So many, in pieces as they come. @throws {ArchiveError} when fewer come */
+  /** Streams exactly `count` bytes. @throws {ArchiveError} when fewer follow */
   readonly take: (count: number) => AsyncGenerator<Uint8Array>;
-  /** What is left, in pieces. */
+  /** Streams the remaining bytes. */
   readonly rest: () => AsyncGenerator<Uint8Array>;
-  /** Lets go of the source. */
+  /** Releases the source. */
   readonly close: () => Promise<void>;
 }
 
@@ -60,7 +60,7 @@ function createByteReader(source: AsyncIterable<Uint8Array>, cut: () => ArchiveE
   let failure: { error: unknown } | undefined;
   async function fill(): Promise<boolean> {
     while (held.length === 0) {
-      // A source that has failed would look as if it had ended.
+      // After its failure, a source would seem to have ended.
       if (failure) throw failure.error;
       const next = await pieces.next().catch((error: unknown) => {
         failure = { error };
@@ -104,7 +104,7 @@ function createByteReader(source: AsyncIterable<Uint8Array>, cut: () => ArchiveE
   };
 }
 
-/** What headers before an entry say of it. */
+/** Properties of an entry from the headers before it. */
 interface Extra {
   name?: Buffer | undefined;
   link?: Buffer | undefined;
@@ -116,7 +116,7 @@ function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
-/** Reads the pax records that matter here. */
+/** Reads those pax records that are supported. */
 function readExtra(bytes: Buffer, fail: (problem: string) => ArchiveError): Extra {
   const records = readRecords(bytes);
   if (!records) throw fail('has a damaged pax header');
@@ -130,7 +130,7 @@ function readExtra(bytes: Buffer, fail: (problem: string) => ArchiveError): Extr
   return extra;
 }
 
-/** Reads the end of an archive to the end of its stream. */
+/** Checks the zeros from the end of an archive to the end of its stream. */
 async function readEnd(reader: ByteReader, fail: (problem: string) => ArchiveError): Promise<void> {
   let size = 0;
   for await (const piece of reader.rest()) {
@@ -140,7 +140,7 @@ async function readEnd(reader: ByteReader, fail: (problem: string) => ArchiveErr
   }
 }
 
-/** The error of a first block that is no header. */
+/** The error for a first block that is not a header. */
 function explainStart(block: Buffer, label: string): ArchiveError {
   const [, program] = compressions.find(([start]) => block.toString('hex').startsWith(start)) ?? [];
   if (program === undefined) return new ArchiveError(`${label} is not a tar archive`);
@@ -156,8 +156,8 @@ function readSize(header: RawHeader, extra: Extra, fail: (problem: string) => Ar
 }
 
 /**
- * The entries of an archive as they come: ustar, pax, GNU tar and older. A header is held, and of bytes what the source gives at once.
- * @throws {ArchiveError} for what is damaged, cut or no archive at all
+ * Streams the entries of an archive: ustar, pax, GNU tar and older. Holds in memory one header and one chunk of the source.
+ * @throws {ArchiveError} for damaged or truncated archives, and for other files
  */
 export async function* readArchive(source: AsyncIterable<Uint8Array>, label: string): AsyncGenerator<ArchiveEntry> {
   let current = '';
@@ -167,7 +167,7 @@ export async function* readArchive(source: AsyncIterable<Uint8Array>, label: str
   let globalTime: bigint | undefined;
   let isFirst = true;
 
-  /** The content of a header that belongs to the next entry. */
+  /** Reads the content of a header that describes the next entry. */
   async function readLong(size: number): Promise<Buffer> {
     if (size > longestHeader) throw fail(`has a header of ${size} bytes, more than any name needs`);
     const parts = [];
@@ -175,7 +175,7 @@ export async function* readArchive(source: AsyncIterable<Uint8Array>, label: str
     return Buffer.concat(parts).subarray(0, size);
   }
 
-  /** Takes what stands before an entry; false when the header is that of an entry. */
+  /** Reads a header that describes the next entry; false when the header is that of an entry itself. */
   async function takeExtra(header: RawHeader): Promise<boolean> {
     if (!'xgLK'.includes(header.type)) return false;
     const bytes = await readLong(readSize(header, {}, fail));
@@ -206,7 +206,7 @@ export async function* readArchive(source: AsyncIterable<Uint8Array>, label: str
       const type = types[header.type];
       if (type === undefined) throw fail(`has an entry of the type ${JSON.stringify(header.type)}, which is not known here`);
       const { name = header.name, link = header.link, mtime = globalTime ?? header.mtime * 1_000_000_000n } = extra;
-      // Only files have bytes; some programs give links the size of what they lead to.
+      // Only files have content; some programs give links the size of their target.
       const isFile = type === 'file' && !name.toString('latin1').endsWith('/');
       const size = type === 'file' ? readSize(header, extra, fail) : 0;
       extra = {};

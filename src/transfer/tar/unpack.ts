@@ -5,7 +5,7 @@ import type { Filter } from '../sync/tree.ts';
 import { ArchiveError } from './header.ts';
 import { readArchive, type ArchiveEntry } from './read.ts';
 
-/** One step of storing what an archive has. Paths are below the directory that it is stored in. */
+/** One step of storing the entries of an archive. Paths are relative to the target directory. */
 export type UnpackStep =
   | { readonly kind: 'folder'; readonly rel: string; readonly mtime: bigint; readonly mode: number }
   | {
@@ -14,16 +14,16 @@ export type UnpackStep =
       readonly size: number;
       readonly mtime: bigint;
       readonly mode: number;
-      /** The bytes, once, before the next step is asked for. */
+      /** The content, readable once, before the next step is requested. */
       readonly body: () => ByteStream;
     }
-  /** Another name of a file that came before. */
+  /** Another name of an earlier file. */
   | { readonly kind: 'link'; readonly rel: string; readonly to: string }
   /** Neither file nor directory nor link. */
   | { readonly kind: 'special'; readonly rel: string };
 
 export interface UnpackOptions {
-  /** For messages: the archive. */
+  /** Name of the archive, for messages. */
   readonly label: string;
   readonly filter: Filter;
   /** `skip`: links are left out. */
@@ -31,13 +31,13 @@ export interface UnpackOptions {
   readonly onSkip: (rel: string, reason: SkipReason) => void;
 }
 
-/** Most characters of the names of links that wait for what they lead to. */
+/** Maximum number of characters in the names of links whose targets have not been read yet. */
 const mostWaiting = 16 * 1024 * 1024;
 
-/** Longest path, bytes: that of Linux. */
+/** Maximum length of a path, bytes: that of Linux. */
 const longestPath = 4096;
 
-/** What is kept of a path: of 96 bits no two are alike, and a million of them take 60 MB. */
+/** The key under which a path is remembered: 96 bits practically never collide, and a million of them take 60 MB. */
 function keyOf(rel: string): string {
   return createHash('sha256').update(rel).digest('base64').slice(0, 16);
 }
@@ -50,7 +50,7 @@ function decodeName(bytes: Buffer): string | undefined {
   }
 }
 
-/** The parts of a path without those that say nothing; undefined when it leads out of where it begins. */
+/** The components of a path without `.` and `..`; undefined when the path leads out of its root. */
 function resolveParts(start: readonly string[], path: string): string[] | undefined {
   if (path.startsWith('/')) return undefined;
   const parts = [...start];
@@ -63,8 +63,8 @@ function resolveParts(start: readonly string[], path: string): string[] | undefi
 }
 
 /**
- * A name as a path below the directory that the archive is stored in; empty for that directory itself.
- * @throws {ArchiveError} for one that leads elsewhere, or that no path can have
+ * Reads a name as a path relative to the target directory; empty for that directory itself.
+ * @throws {ArchiveError} for a name that leads elsewhere, or that no path can have
  */
 function readName(bytes: Buffer, label: string): string {
   const name = decodeName(bytes);
@@ -77,11 +77,11 @@ function readName(bytes: Buffer, label: string): string {
   return (resolveParts([], name) ?? []).join('/');
 }
 
-/** What the entries of an archive were called so far. */
+/** The names of the entries of an archive so far. */
 interface Names {
-  /** @throws {ArchiveError} for a name that was there, and for one below something that is no directory */
+  /** @throws {ArchiveError} for a duplicate name, and for one below something that is not a directory */
   add(rel: string, isFolder: boolean): void;
-  /** The same for what takes a name and can be neither. */
+  /** The same for entries that are neither file nor directory. */
   addLink(rel: string): void;
   isFile(rel: string): boolean;
   isFolder(rel: string): boolean;
@@ -123,7 +123,7 @@ function createNames(label: string): Names {
   };
 }
 
-/** Where a link leads, below the same directory. @throws {ArchiveError} when that is elsewhere */
+/** The target of a link, relative to the target directory. @throws {ArchiveError} when it is outside */
 function readLink({ type, link }: ArchiveEntry, rel: string, label: string): string {
   const path = decodeName(link);
   const start = type === 'symbolic link' ? rel.split('/').slice(0, -1) : [];
@@ -134,7 +134,7 @@ function readLink({ type, link }: ArchiveEntry, rel: string, label: string): str
   });
 }
 
-/** Whether a path takes part: neither it nor a directory on its way is left out. */
+/** True if a path is selected: neither the path nor a directory above it is left out. */
 function takesPart(filter: Filter, rel: string, isFolder: boolean): boolean {
   const parts = rel.split('/');
   const isPruned = parts.some((_, at) => (at < parts.length - 1 || isFolder) && filter.prunes(parts.slice(0, at + 1).join('/')));
@@ -142,15 +142,15 @@ function takesPart(filter: Filter, rel: string, isFolder: boolean): boolean {
 }
 
 /**
- * The steps that store what an archive has, in its order.
- * @throws {ArchiveError} for a name or link that leads elsewhere, for a name that comes twice, and for a damaged archive
+ * The steps that store the entries of an archive, in its order.
+ * @throws {ArchiveError} for a name or link that leads elsewhere, for a duplicate name, and for a damaged archive
  */
 export async function* planUnpack(
   source: AsyncIterable<Uint8Array>,
   { label, filter, links, onSkip }: UnpackOptions,
 ): AsyncGenerator<UnpackStep> {
   const names = createNames(label);
-  /** Links to what has not come, perhaps yet. */
+  /** Links whose targets have not been read yet. */
   const waiting: { readonly rel: string; readonly to: string }[] = [];
   let waitingSize = 0;
   for await (const entry of readArchive(source, label)) {

@@ -1,6 +1,6 @@
 import { UsageError } from '../../base/errors.ts';
 
-/** Most words that the braces of one may stand for. */
+/** Maximum number of words that the braces of one word may expand to. */
 const mostWords = 10_000;
 
 interface Group {
@@ -9,7 +9,7 @@ interface Group {
   readonly after: string;
 }
 
-/** The group that opens at a place; undefined for a brace that stands for itself: without an end, or without a comma. */
+/** The brace group that opens at a position; undefined for a literal brace: without an end, or without a comma. */
 function readGroup(word: string, start: number): Group | undefined {
   const alternatives: string[] = [];
   let depth = 0;
@@ -42,7 +42,7 @@ function findGroup(word: string): Group | undefined {
   return undefined;
 }
 
-/** The words that a word with `{a,b}` stands for, as in a shell. @throws {UsageError} when there are too many */
+/** Expands `{a,b}` in a word, as a shell does. @throws {UsageError} when there are too many words */
 export function expandBraces(word: string): string[] {
   const words: string[] = [];
   const rest = [word];

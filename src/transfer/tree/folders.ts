@@ -5,13 +5,13 @@ import { lazily } from '../../base/lazily.ts';
 import { inspect } from '../inspect.ts';
 import { printRemotePath, quoteRemotePath, type RemotePath } from '../path.ts';
 
-/** The directories on the way to a path that a user can make: not an account's own directory and its roots. */
+/** The parents of a path that a user can create: not an account's own directory and its roots. */
 function listParents(path: RemotePath): RemotePath[] {
   const parts = path.path.split('/');
   return parts.slice(1, -1).map((_, at) => ({ account: path.account, path: parts.slice(0, at + 2).join('/') }));
 }
 
-/** Whether there is a directory. @throws {UsageError} when there is an object: a directory put over it would destroy its data */
+/** True if the directory exists. @throws {UsageError} when it is an object: a directory put over it would destroy its data */
 async function isThere(storage: StorageClient, path: RemotePath): Promise<boolean> {
   const found = await inspect(storage, path);
   if (found?.type !== 'object') return found !== undefined;
@@ -20,7 +20,7 @@ async function isThere(storage: StorageClient, path: RemotePath): Promise<boolea
   });
 }
 
-/** The same for who may not look: what is refused is there, since services tell everybody what is missing. */
+/** The same without read access: a 403 means that the path exists, since services tell everybody what is missing. */
 async function isThereUnseen(storage: StorageClient, path: RemotePath): Promise<boolean> {
   try {
     return await isThere(storage, path);
@@ -30,7 +30,7 @@ async function isThereUnseen(storage: StorageClient, path: RemotePath): Promise<
   }
 }
 
-/** The directories on the way to a path that are missing, the highest first. What is above one that is there is not asked for. */
+/** The missing parents of a path, the highest first. Parents of an existing directory are not requested. */
 async function findMissing(storage: StorageClient, path: RemotePath): Promise<RemotePath[]> {
   const missing = [];
   for (const parent of listParents(path).toReversed()) {
@@ -41,9 +41,10 @@ async function findMissing(storage: StorageClient, path: RemotePath): Promise<Re
 }
 
 /**
- * Makes a directory; with `parents` those on the way too. What exists is left alone: a sub-user may lack the right to it.
- * @param options headers are those of a directory that is made
- * @returns whether it was made
+ * Creates a directory; with `parents` also its missing parents. Existing directories stay unchanged: a sub-user may lack the right to
+ * change them.
+ * @param options `headers` are those of the new directory
+ * @returns true if the directory was created
  */
 export async function makeFolder(
   storage: StorageClient,
@@ -56,14 +57,14 @@ export async function makeFolder(
   return true;
 }
 
-/** A directory that is made when something is first to go into it. */
+/** A directory that is created when the first entry is to be stored in it. */
 export interface Folder {
   readonly path: RemotePath;
-  /** Resolves when it is there; true when it is new, so that nothing can be in it. */
+  /** Resolves when the directory exists; true when it is new, so that it is certainly empty. */
   readonly ready: () => Promise<boolean>;
 }
 
-/** A directory below another one that may have to be made first. @param headers of its own, where it is made */
+/** A directory below one that may have to be created first. @param headers the headers of the directory if it is created */
 export function createFolder(storage: StorageClient, path: RemotePath, parent?: Folder, headers?: Headers): Folder {
   async function make(): Promise<boolean> {
     const isNew = await parent?.ready();

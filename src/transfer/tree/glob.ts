@@ -8,23 +8,23 @@ import { joinPath, printRemotePath, quoteRemotePath, readRemotePath, type Remote
 import { createMatcher } from './wildcard.ts';
 
 /**
- * What a path on the command line is: a `name`, whatever characters it has; with `wildcards` a name, or, where nothing has that name, a
- * pattern with `*`, `?` and `**`; a `glob`, a pattern that may have `[...]` and `{...}` too.
+ * How a path on the command line is read: a `name`, whatever characters it has; with `wildcards` a name or, if nothing has that name, a
+ * pattern with `*`, `?` and `**`; a `glob`, a pattern that may also have `[...]` and `{...}`.
  */
 export type NameForm = 'name' | 'wildcards' | 'glob';
 
-/** A path that a word stands for. */
+/** A path that an argument expands to. */
 export interface Expanded {
   path: RemotePath;
-  /** What is there; undefined for a path that was written out and not looked for. */
+  /** Undefined for a path that was given literally and not looked up. */
   type?: Entry['type'];
-  /** The word was a pattern. */
+  /** True if the argument was a pattern. */
   isMatch: boolean;
 }
 
 const escapes = /\\(.)/gsu;
 
-/** Whether text has what only a pattern has, or a backslash that takes the meaning from it. */
+/** True if text has a character that is special in patterns, or a backslash that escapes one. */
 export function isPattern(text: string, form: NameForm = 'glob'): boolean {
   return form === 'glob' ? /[*?[{\\]/.test(text) : form === 'wildcards' && /[*?\\]/.test(text);
 }
@@ -39,7 +39,7 @@ function unescape(part: string): string {
 
 interface Search {
   readonly storage: StorageClient;
-  /** Whether `[...]` is a class of characters. */
+  /** True if `[...]` is a character class. */
   readonly classes: boolean;
 }
 
@@ -47,7 +47,7 @@ async function* expandFrom(search: Search, directory: RemotePath, parts: readonl
   const { storage, classes } = search;
   const [part = '', ...rest] = parts;
   if (part === '**') {
-    // What is in the directory itself, and the same in each one below.
+    // Matches the rest of the pattern in the directory itself and in each one below.
     if (rest.length > 0) yield* expandFrom(search, directory, rest);
     for await (const { name, type } of listEntries(storage, directory)) {
       const path = joinPath(directory, name);
@@ -72,7 +72,7 @@ async function* expandFrom(search: Search, directory: RemotePath, parts: readonl
   }
 }
 
-/** What a pattern matches, in the order of listings. */
+/** The entries that a pattern matches, in the order of listings. */
 async function* expandPattern(search: Search, pattern: RemotePath): AsyncGenerator<Expanded> {
   const parts = pattern.path.split('/');
   const first = parts.findIndex((part) => hasWildcards(part, search.classes));
@@ -82,7 +82,7 @@ async function* expandPattern(search: Search, pattern: RemotePath): AsyncGenerat
 }
 
 /**
- * The paths that a word stands for, in the order of listings. A name is not looked for.
+ * Expands an argument to paths, in the order of listings. A name is not looked up.
  * @throws {NotFoundError} when a pattern matches nothing
  */
 export async function* expandEntries(storage: StorageClient, account: string, word: string, form: NameForm): AsyncGenerator<Expanded> {
@@ -101,7 +101,7 @@ export async function* expandEntries(storage: StorageClient, account: string, wo
   for (const each of classes ? expandBraces(word) : [word]) {
     for await (const expanded of expandPattern({ storage, classes }, readRemotePath(each, account))) {
       const path = printRemotePath(expanded.path);
-      // Two stars in a row of components come by some paths twice.
+      // Consecutive `**` components reach some paths twice.
       if (!seen.has(path)) yield expanded;
       seen.add(path);
     }

@@ -1,17 +1,17 @@
 import type { Headers } from '../../api/message.ts';
 import { UsageError } from '../../base/errors.ts';
 
-/** Most bytes in the stored headers of an object (section 8). */
+/** Maximum total bytes in the stored headers of an object (section 8). */
 const headerLimit = 4096;
 
 const storedNames = new Set(['content-type', 'cache-control', 'content-disposition', 'surrogate-key']);
 
-/** Whether services store a header with an object. */
+/** True if services store a header with an object. */
 export function isStoredHeader(name: string): boolean {
   return storedNames.has(name) || name.startsWith('m-') || name.startsWith('access-control-');
 }
 
-/** The bytes of UTF-8 text as HTTP carries them: one character of a header for each byte. */
+/** Encodes text as UTF-8 for HTTP: one character of the header for each byte. */
 function encodeValue(name: string, value: string): string {
   // oxlint-disable-next-line no-control-regex
   if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value)) {
@@ -20,14 +20,14 @@ function encodeValue(name: string, value: string): string {
   return Buffer.from(value).toString('latin1');
 }
 
-/** Text of a header as people wrote it. */
+/** Decodes a header value as UTF-8; returns it unchanged if it is not valid UTF-8. */
 export function decodeValue(value: string): string {
   const bytes = Buffer.from(value, 'latin1');
   const text = bytes.toString();
   return Buffer.from(text).equals(bytes) ? text : value;
 }
 
-/** Headers as they are sent. @throws {UsageError} for what no header can carry, and for more than services store */
+/** Encodes headers for a request. @throws {UsageError} for invalid characters, and for more bytes than services store */
 export function encodeHeaders(headers: Headers): Headers {
   const encoded = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, encodeValue(name, value)]));
   const size = Object.entries(encoded).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
@@ -37,17 +37,17 @@ export function encodeHeaders(headers: Headers): Headers {
   });
 }
 
-/** Reads permission bits as `m-mode` has them. */
+/** Parses the permission bits in `m-mode`. */
 export function readMode(value: string | undefined): number | undefined {
   return value !== undefined && /^0?[0-7]{3,4}$/.test(value) ? Number.parseInt(value, 8) & 0o777 : undefined;
 }
 
-/** Permission bits as `m-mode` has them. */
+/** Formats permission bits for `m-mode`. */
 export function printMode(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, '0');
 }
 
-/** The headers that are stored with an object, as text. */
+/** The headers that are stored with an object, decoded. */
 export function decodeStored(headers: Headers): Headers {
   const stored = Object.entries(headers).filter(([name]) => isStoredHeader(name));
   return Object.fromEntries(stored.map(([name, value]) => [name, decodeValue(value)]));

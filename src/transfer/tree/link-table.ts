@@ -1,21 +1,21 @@
 import type { RemotePath } from '../path.ts';
 
-/** An object that was stored, whose content other names are to share. */
+/** A stored object whose content is to be linked under other names. */
 export interface Placed {
   readonly path: RemotePath;
   readonly etag: string;
 }
 
-/** Which object has the content of which etag of the source; undefined when storing it failed. */
+/** Maps etags of the source to objects of the target with the same content; the promise is undefined when storing failed. */
 export interface LinkTable {
   get(etag: string): Promise<Placed | undefined> | undefined;
   set(etag: string, placed: Promise<Placed | undefined>): void;
 }
 
-/** Etags that are remembered: names that are links of each other and further apart get bytes of their own. */
+/** Maximum number of etags remembered: links of each other that are further apart are stored as separate objects. */
 const mostRemembered = 100_000;
 
-/** Remembers the latest of its entries. */
+/** Creates a table that keeps the latest entries. */
 export function createLinkTable(): LinkTable {
   const placed = new Map<string, Promise<Placed | undefined>>();
   return {

@@ -9,43 +9,43 @@ import { encodeRemotePath, printRemotePath, quoteRemotePath, type RemotePath } f
 import { checkPrecondition, isConditionFailed } from '../precondition.ts';
 import { tryAgain } from '../retry.ts';
 
-/** What must be at the target: this version, or, with `*`, nothing. */
+/** What must exist at the target: this version or, with `*`, nothing. */
 export interface LinkCondition {
   readonly ifMatch?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
 }
 
-/** An object and the name that it is to have too. */
+/** An object and the additional name that it gets. */
 export interface LinkStep {
   readonly from: RemotePath;
   readonly to: RemotePath;
-  /** Version of the object, when it is known. */
+  /** Etag of the object, if known. */
   readonly etag?: string | undefined;
 }
 
-/** What became of a copy within the service. */
+/** The result of a copy within the service. */
 export interface Linked {
   readonly how: 'link' | 'copy';
   readonly etag: string;
 }
 
-/** Whether a service refuses links as such, or between these accounts. */
+/** True if a service refuses links in general, or between these accounts. */
 function isLinkRefused(error: unknown, source: RemotePath, target: RemotePath): boolean {
   if (!(error instanceof ApiError)) return false;
   if (error.code.startsWith('SnaplinksDisabled')) return true;
   return source.account !== target.account && error.status === 403;
 }
 
-/** Headers that are stored with an object, as a reply has them. */
+/** The headers of a response that are stored with an object. */
 export function pickStoredHeaders(headers: Headers): Headers {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => isStoredHeader(name)));
 }
 
-/** An object to be copied through this machine, perhaps of another service. */
+/** An object to be copied through this machine, possibly of another service. */
 interface CopySource {
   readonly engine: Engine;
   readonly path: RemotePath;
-  /** It must still be this version. */
+  /** The etag that the object must still have. */
   readonly etag?: string | undefined;
 }
 
@@ -66,7 +66,7 @@ export async function copyThrough(engine: Engine, source: CopySource, target: Re
           body: readObject(source.engine, opened, { ticket }),
         })
         .catch(async (error: unknown) => {
-          // What is refused before it is read would keep its connection from all other requests.
+          // A body that is refused before it is read would keep its connection from all other requests.
           await closeBody(opened.body);
           throw error;
         });
@@ -83,15 +83,15 @@ export async function copyThrough(engine: Engine, source: CopySource, target: Re
 }
 
 /**
- * Makes another name for an object, which costs no bytes. Where the service refuses links, the bytes go through this machine if that
- * is allowed. @throws {ApiError} otherwise, with the hint how to allow it
+ * Creates another name for an object, which copies no bytes. Where the service refuses links, the bytes are copied through this machine if
+ * `copiesThrough` is set. @throws {ApiError} otherwise, with a hint to allow that
  */
 export async function linkObject(
   engine: Engine,
   { from: source, to: target }: LinkStep,
   { copiesThrough, ifMatch, ifNoneMatch }: LinkCondition & { readonly copiesThrough: boolean },
 ): Promise<Linked> {
-  // Services compare an etag with that of the source: which version the target has is asked for directly before.
+  // Services compare `If-Match` with the etag of the source: the version of the target is checked directly before the request.
   if (ifMatch !== undefined) await checkPrecondition(engine.storage, target, { ifMatch });
   const condition = { ifNoneMatch };
   try {
@@ -111,8 +111,8 @@ export async function linkObject(
 }
 
 /**
- * Makes another name for an object where nothing is. The specification knows conditions of objects only: a service may not heed
- * that of a link, so there is a look before. @throws {ApiError} 412 when something is there
+ * Creates another name for an object where nothing exists. The specification defines conditions for objects only: a service may ignore that
+ * of a link, so the target is checked before. @throws {ApiError} 412 when something exists there
  */
 export async function linkWhereNothingIs(engine: Engine, step: LinkStep, options: { readonly copiesThrough: boolean }): Promise<Linked> {
   const { to, etag } = step;
@@ -122,14 +122,14 @@ export async function linkWhereNothingIs(engine: Engine, step: LinkStep, options
     return await linkObject(engine, step, { ...options, ifNoneMatch: '*' });
   } catch (error) {
     if (!isConditionFailed(error)) throw error;
-    // The link may be that of a try whose reply was lost.
+    // The link may have been created by an attempt whose response was lost.
     const there = await inspect(engine.storage, to);
     if (etag !== undefined && there?.headers['etag'] === etag) return { how: 'link', etag };
     throw refusal;
   }
 }
 
-/** Whether an object is at a place already: under its etag, or with its bytes where links are refused and `copiesThrough` made a copy. */
+/** The etag at `to` if the object is there already: by its etag or, where `copiesThrough` made a copy, by its MD5. */
 async function isSameObject({ storage }: Engine, { from, to, etag }: LinkStep, copiesThrough: boolean): Promise<string | undefined> {
   const there = (await inspect(storage, to))?.headers ?? {};
   if (etag !== undefined && there['etag'] === etag) return etag;
@@ -139,8 +139,8 @@ async function isSameObject({ storage }: Engine, { from, to, etag }: LinkStep, c
 }
 
 /**
- * Gives an object of a tree another name in a directory that was there before. The same object under that name is one that an
- * interrupted run has linked. @throws {ApiError} 412 when something else is there
+ * Creates another name for an object in a directory that existed before. If the same object has that name, an interrupted run created it.
+ * @throws {ApiError} 412 when another object exists there
  */
 export async function linkUnlessOther(engine: Engine, step: LinkStep, options: { readonly copiesThrough: boolean }): Promise<Linked> {
   try {

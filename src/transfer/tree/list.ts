@@ -5,23 +5,23 @@ import { ListingCount } from './listing-check.ts';
 import { printRemotePath, type RemotePath } from '../path.ts';
 import { tryAgain } from '../retry.ts';
 
-/** Entries asked for in one request. A service may grant fewer. */
+/** Entries requested per page. A service may return fewer. */
 const pageSize = 1000;
 
-/** A page with fewer entries than any service grants may be known to be the only one by the total that comes with it. */
+/** For a page with fewer entries than any service returns at most, the total in its headers may show that it is the only one. */
 const smallestPage = 256;
 
-/** Most characters of the texts in a page: far more than any has, so that one without end does not fill the memory. */
+/** Maximum number of characters in a page: far more than any page has, so that an endless one does not fill memory. */
 const largestPage = 64 * 1024 * 1024;
 
-/** Entries of a directory from a marker on. */
+/** The entries of a directory from a marker on. */
 interface Page {
   entries: Entry[];
-  /** `Result-Set-Size`: entries of the whole directory; NaN when the service does not say. */
+  /** `Result-Set-Size`: number of entries of the whole directory; NaN when the service does not state it. */
   total: number;
-  /** When the service answered, by its own clock: milliseconds since the epoch, NaN when it does not say. */
+  /** The service's clock at the response: milliseconds since the epoch, NaN when the service does not state it. */
   date: number;
-  /** There are no more. */
+  /** True if the directory has no other pages. */
   isOnly: boolean;
 }
 
@@ -30,14 +30,14 @@ function checkEntry(entry: Entry, directory: RemotePath): void {
   throw new NetworkError(`the listing of ${printRemotePath(directory)} has a record without a name or type`, { code: 'UnreadableReply' });
 }
 
-/** About how much memory an entry takes. */
+/** The approximate memory that an entry takes, bytes. */
 function measureEntry(entry: Entry): number {
   let size = 100;
   for (const value of Object.values(entry)) if (typeof value === 'string') size += value.length;
   return size;
 }
 
-/** Reads one page. The marker is included in a page, so its repetition is dropped; the end is a page that brings nothing new. */
+/** Reads one page. A page includes its marker, which is dropped here; the end is a page with nothing new. */
 async function readPage(storage: StorageClient, directory: RemotePath, marker: string | undefined): Promise<Page> {
   const { account, path } = directory;
   const { headers, records } = await storage.listDirectory({ account, path, limit: pageSize, marker });
@@ -50,13 +50,13 @@ async function readPage(storage: StorageClient, directory: RemotePath, marker: s
       throw new NetworkError(`the listing of ${printRemotePath(directory)} does not end where a page should`, { code: 'ReplyTooLarge' });
     if (entry.name !== marker) entries.push(entry);
   }
-  // A page that has not even its marker says nothing of the directory.
+  // An empty page that lacks even its marker says nothing about the directory.
   const total = size === 0 && marker !== undefined ? NaN : Number(headers['result-set-size'] ?? NaN);
   const date = Date.parse(headers['date'] ?? '');
   return { entries, total, date, isOnly: marker === undefined && entries.length < smallestPage && entries.length === total };
 }
 
-/** Pages up to the end, which is asked for once more where entries seem to be missing. */
+/** Reads pages up to the end. Where entries seem to be missing, the last page is requested once more. */
 async function* readPages(
   storage: StorageClient,
   directory: RemotePath,
@@ -88,11 +88,11 @@ async function* readPages(
 }
 
 /**
- * Lists a directory again of which fewer entries came than were announced. @throws {NetworkError} unless all that is missing can be
- * explained by changes meanwhile
+ * Lists a directory again that returned fewer entries than announced. @throws {NetworkError} unless concurrent changes can explain all
+ * missing entries
  */
 async function checkMissing(storage: StorageClient, directory: RemotePath, count: ListingCount): Promise<void> {
-  // An entry that came under another name while the listing was read may have been in no page. Dates of HTTP have whole seconds.
+  // An entry that was renamed while the listing was read may have been in no page. HTTP dates have a resolution of one second.
   const again = new ListingCount(count.started - 1000);
   for await (const page of readPages(storage, directory, again)) void page;
   if (again.isWhole && count.covers(again)) return;
@@ -101,8 +101,8 @@ async function checkMissing(storage: StorageClient, directory: RemotePath, count
 }
 
 /**
- * Pages of a directory in the order of UTF-8 bytes. The first is asked for at once, the others as they are wanted.
- * @throws {NetworkError} `TruncatedReply` at the end when fewer entries came than the service announced
+ * Pages of a directory in the order of UTF-8 bytes. The first is requested immediately, the others when they are needed.
+ * @throws {NetworkError} `TruncatedReply` at the end when there were fewer entries than the service announced
  */
 export async function* listPages(storage: StorageClient, directory: RemotePath, first?: Promise<Page>): AsyncGenerator<Entry[]> {
   const count = new ListingCount();
@@ -110,7 +110,7 @@ export async function* listPages(storage: StorageClient, directory: RemotePath, 
   if (!count.isWhole) await checkMissing(storage, directory, count);
 }
 
-/** Asks for the first page of a directory, for `listPages`. */
+/** Requests the first page of a directory, for `listPages`. */
 export function startListing(storage: StorageClient, directory: RemotePath): Promise<Page> {
   const page = tryAgain(() => readPage(storage, directory, undefined), storage);
   // A failure is reported when the page is used.
@@ -118,7 +118,7 @@ export function startListing(storage: StorageClient, directory: RemotePath): Pro
   return page;
 }
 
-/** Every entry of a directory in the order of UTF-8 bytes, page after page as they are read. */
+/** Every entry of a directory in the order of UTF-8 bytes, streamed page by page. */
 export async function* listEntries(storage: StorageClient, directory: RemotePath): AsyncGenerator<Entry> {
   for await (const page of listPages(storage, directory)) yield* page;
 }

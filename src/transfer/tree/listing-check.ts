@@ -1,4 +1,4 @@
-/** The highest of 31-bit numbers: those that V8 keeps without a box of their own. */
+/** The maximum 31-bit number: V8 stores these without boxing. */
 const largestHash = 0x7fffffff;
 
 function hashName(name: string): number {
@@ -7,24 +7,24 @@ function hashName(name: string): number {
   return hash & largestHash;
 }
 
-/** An entry as far as it is counted. */
+/** The properties of an entry that count here. */
 interface Counted {
   readonly name: string;
   readonly mtime?: string | undefined;
 }
 
-/** What came of a listing so far, beside the totals that the service announced with each page. */
+/** Counts the entries of a listing and compares their number with the totals that the service announced with each page. */
 export class ListingCount {
-  /** When the listing began, by the service's clock; NaN when it does not say. */
+  /** The service's clock at the start of the listing; NaN when the service does not state it. */
   started = NaN;
-  /** Entries. */
+  /** Number of entries. */
   length = 0;
-  /** Hashes of the names; of those that were not made or changed since `since`. */
+  /** Hashes of the names of entries that were not created or changed since `since`. */
   private readonly names: number[] = [];
   private readonly since: number;
   private smallest = Infinity;
   private last: number | undefined;
-  /** How much the total changed from page to page: entries come and go while a listing is read. */
+  /** The sum of the changes of the total from page to page: entries are created and removed while a listing is read. */
   private changes = 0;
 
   /** @param since milliseconds since the epoch */
@@ -32,7 +32,7 @@ export class ListingCount {
     this.since = since;
   }
 
-  /** @param total `Result-Set-Size`; NaN when there is none */
+  /** @param total `Result-Set-Size`; NaN without one */
   add(entries: readonly Counted[], total: number, date: number): void {
     if (this.length === 0) this.started = date;
     this.length += entries.length;
@@ -47,12 +47,12 @@ export class ListingCount {
     return this.smallest === Infinity ? this.length : this.smallest;
   }
 
-  /** Whether the entries that are missing may have been removed, or added behind the place of the reader. */
+  /** True if the missing entries may have been removed, or added before the reader's position. */
   get isWhole(): boolean {
     return this.length + this.changes >= this.announced;
   }
 
-  /** Whether the older entries that another listing of the same directory has more are explained by what changed between the two. */
+  /** True if changes between two listings of the same directory explain the older entries that only the other one has. */
   covers(other: ListingCount): boolean {
     const [own, others] = [new Set(this.names), new Set(other.names)];
     const added = other.names.filter((name) => !own.has(name)).length;

@@ -6,31 +6,31 @@ import { inspect } from '../inspect.ts';
 import type { RemotePath } from '../path.ts';
 import { pause } from '../../client/retry.ts';
 
-/** Times that a change begins anew because somebody else changed the same headers. */
+/** Maximum number of attempts when somebody else changes the same headers. */
 const attempts = 20;
 
-/** Dates of HTTP have whole seconds, milliseconds. */
+/** Resolution of HTTP dates, milliseconds. */
 const dateStep = 1000;
 
-/** Milliseconds until a further change would have another Last-Modified than the one that was read. */
+/** Milliseconds to wait until a further change would get another Last-Modified than the one that was read. */
 function waitForNextSecond({ date, 'last-modified': modified }: Headers): number {
   const [now, then] = [Date.parse(date ?? ''), Date.parse(modified ?? '')];
   return now - then >= dateStep || Number.isNaN(now - then) ? 0 : dateStep;
 }
 
-/** What an entry is to have: its headers, and its role tags when they change. */
+/** The metadata to set on an entry: its headers, and its role tags if they change. */
 export interface Metadata {
   readonly headers: Headers;
-  /** Names with commas between; empty for none. */
+  /** Role names, separated by commas; empty for none. */
   readonly roleTag?: string;
 }
 
 /**
- * Reads the headers of an entry, changes them, and writes them only if nobody else has changed the entry meanwhile; otherwise it
- * begins anew. A change of headers leaves the etag as it is, so the condition is the date, as soon as that can tell two changes apart;
- * where an entry has none, the etag.
- * @param merge gets the headers of the reply
- * @returns what was written; undefined when there is no such entry
+ * Reads the headers of an entry, changes them, and writes them only if nobody else has changed the entry since; otherwise it starts again.
+ * A change of headers keeps the etag, so the condition is `If-Unmodified-Since`, sent once the date can tell two changes apart; without a
+ * date it is the etag.
+ * @param merge receives the response headers
+ * @returns the metadata written; undefined when the entry does not exist
  */
 export async function changeMetadata(
   storage: StorageClient,

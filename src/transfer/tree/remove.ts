@@ -7,33 +7,33 @@ import { tryAgain } from '../retry.ts';
 import { createChooser, type Filter } from '../sync/tree.ts';
 import { walkRemote, type Visit } from './walk.ts';
 
-/** A directory that goes when everything in it has gone. */
+/** A directory that is removed once all its entries are. */
 interface Doomed {
   readonly path: RemotePath;
   readonly parent: Doomed | undefined;
-  /** Entries that are still there, and one for the walk itself. */
+  /** Entries that still exist, plus one for the walk itself. */
   rest: number;
-  /** Something in it could not be removed, or was left out. */
+  /** True if an entry could not be removed, or was left out. */
   isBlocked: boolean;
 }
 
-/** Who is told what is removed and what cannot be. */
+/** Receives removed paths and failures. */
 export interface RemovalReport {
   readonly removed: (path: RemotePath) => void;
   readonly failed: (error: unknown, path: RemotePath) => Promise<void>;
-  /** Told of what stays because it is younger than `until`. */
+  /** Called for each entry that stays because it is younger than `until`. */
   readonly kept?: (path: RemotePath) => void;
 }
 
-/** Milliseconds in a date of HTTP. */
+/** Resolution of HTTP dates, milliseconds. */
 const dateStep = 1000;
 
-/** Whether an entry was made or changed after a moment that a service told as a date. */
+/** True if an entry was created or changed after a time that a service stated as an HTTP date. */
 function isYounger({ entry }: Visit, until: number | undefined): boolean {
   return until !== undefined && Date.parse(entry.mtime) >= until + dateStep;
 }
 
-/** Removes one entry, with `etag` only that version of it; when it is gone already that is as good. */
+/** Removes an entry; with `etag` only that version. A missing entry counts as removed. */
 export async function removeEntry(
   { storage, ...engine }: Pick<Engine, 'storage' | 'retries' | 'signal'>,
   path: RemotePath,
@@ -49,9 +49,9 @@ export async function removeEntry(
 }
 
 /**
- * Removes a directory and everything below it that takes part, many at once, each directory after what is in it. A directory with something that was left
- * out stays; where files are chosen one by one, so does one of which nothing was removed.
- * @param until what others made after this moment stays, in milliseconds since the epoch; absent: everything goes
+ * Removes a directory and the entries below it that the filter selects, concurrently; each directory after its entries. A directory stays
+ * if something in it was left out or, where files are selected one by one, if nothing in it was removed.
+ * @param until entries created after this time stay, in milliseconds since the epoch; absent: everything is removed
  */
 export async function removeTree(engine: Engine, root: RemotePath, filter: Filter, report: RemovalReport, until?: number): Promise<void> {
   const takesPart = createChooser(filter);

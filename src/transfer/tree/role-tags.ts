@@ -5,7 +5,9 @@ import { decodeValue } from './headers.ts';
 import { pickStoredHeaders } from './link.ts';
 import { changeMetadata } from './metadata.ts';
 
-/** Changes the role tags of one entry; its own headers stay. @returns the roles that it has by then; undefined when there is no such entry */
+/**
+ * Changes the role tags of one entry; its other headers stay. @returns its roles after the change; undefined when the entry does not exist
+ */
 export async function changeRoleTags(
   { storage, signal }: { storage: StorageClient; signal: AbortSignal },
   path: RemotePath,

@@ -9,12 +9,12 @@ import type { FileSource } from '../local/source.ts';
 import { everything, type Filter } from '../sync/tree.ts';
 import { walkRemote, type WalkOptions } from './walk.ts';
 
-/** One step of storing a tree: a directory to make, or a file to put when its directory is there. */
+/** One step of storing a tree: a directory to create, or a file to put once its directory exists. */
 export type PutStep =
   | { readonly kind: 'folder'; readonly folder: Folder }
   | { readonly kind: 'file'; readonly source: FileSource; readonly target: RemotePath; readonly folder: Folder };
 
-/** The steps that store a local tree, each directory before what goes into it. */
+/** The steps that store a local tree, each directory before its entries. */
 export async function* planPut(
   { storage }: Pick<Engine, 'storage'>,
   root: string,
@@ -23,7 +23,7 @@ export async function* planPut(
 ): AsyncGenerator<PutStep> {
   const first = createFolder(storage, target);
   const folders = [first];
-  // Where files are chosen one by one, directories are made for those that take part.
+  // Where files are selected one by one, only directories of selected files are created.
   if (!filter.isChoosy) yield { kind: 'folder', folder: first };
   for await (const { kind, file, rel, mode, ...state } of walkLocal(root, { ...options, prune: filter.prunes })) {
     const parent = folders.at(-1) ?? first;
@@ -39,14 +39,14 @@ export async function* planPut(
   }
 }
 
-/** An object of a tree and the file that it is written to. */
+/** An object of a tree and the file to which it is written. */
 export interface GetStep {
   readonly source: RemotePath;
   /** Path below the root of the tree. */
   readonly rel: string;
   readonly file: string;
   readonly size: number | undefined;
-  /** Version, as the listing has it. */
+  /** Etag from the listing. */
   readonly etag?: string | undefined;
 }
 
@@ -56,7 +56,7 @@ interface GetOptions {
   readonly filter?: Filter;
 }
 
-/** The steps that fetch a tree; local directories are made on the way, unless that is not wanted. */
+/** The steps that fetch a tree; creates local directories on the way, unless `makesNothing` is set. */
 export async function* planGet(
   { storage }: Pick<Engine, 'storage'>,
   source: RemotePath,

@@ -4,7 +4,7 @@ import { NetworkError } from '../../base/errors.ts';
 import { listPages, startListing } from './list.ts';
 import { joinPath, printRemotePath, type RemotePath } from '../path.ts';
 
-/** Something that a walk comes by. A directory is entered before its entries and left after them. */
+/** An entry that a walk visits. A directory is entered before its entries and left after them. */
 export interface Visit {
   readonly kind: 'object' | 'enter' | 'leave';
   readonly entry: Entry;
@@ -13,28 +13,28 @@ export interface Visit {
   readonly rel: string;
   /** 1 for the entries of the root. */
   readonly depth: number;
-  /** Nothing comes after it in its directory. */
+  /** True for the last entry of its directory. */
   readonly isLast: boolean;
 }
 
 export interface WalkOptions {
-  /** Directories of each level whose first page is asked for ahead of time. */
+  /** Number of directories per level whose first page is requested in advance. */
   readonly ahead?: number;
   /** Entries below this depth are not visited. */
   readonly maxDepth?: number;
-  /** Called for a directory that cannot be listed; the walk goes on without it. Absent: the walk ends with the error. */
+  /** Called for a directory that cannot be listed; the walk continues without it. Absent: the walk ends with the error. */
   readonly onError?: (error: unknown, directory: RemotePath) => Promise<void> | void;
-  /** Directories that are not entered. */
+  /** True for directories that are not entered. */
   readonly prune?: (rel: string) => boolean;
 }
 
-/** Deepest directory that is walked: a tree without end would never be done with. */
+/** Maximum depth of a tree: an endless tree would never be finished. */
 const deepest = 1000;
 
-/** First pages that are kept ready for each level of the tree, at half a megabyte at most. */
+/** First pages requested in advance for each level of the tree; at most half a megabyte. */
 const usualAhead = 6;
 
-/** @throws {NetworkError} for a name that no listing can have: it would lead elsewhere. */
+/** @throws {NetworkError} for a name that a listing must not have, because it would lead elsewhere */
 function checkName(name: string, directory: RemotePath): void {
   if (name !== '.' && name !== '..' && !/[/\0]/.test(name)) return;
   throw new NetworkError(`the listing of ${printRemotePath(directory)} has an entry named ${JSON.stringify(name)}: not followed`, {
@@ -47,7 +47,6 @@ function tooDeep(path: RemotePath): NetworkError {
   return new NetworkError(`the tree is more than ${deepest} directories deep: ${shown.slice(0, 100)}...`, { code: 'UnreadableReply' });
 }
 
-/** A directory that is to be walked. */
 interface Opening {
   readonly path: RemotePath;
   readonly rel: string;
@@ -60,20 +59,20 @@ interface Level {
   directory: RemotePath;
   rel: string;
   entry: Entry | undefined;
-  /** Of the directory itself among those beside it. */
+  /** True if the directory is the last entry of its own parent. */
   isLast: boolean;
   pages: AsyncGenerator<Entry[]>;
   page: Entry[];
-  /** The next page, when it was read to see whether there is one. */
+  /** The next page, if it was read to see whether there is one. */
   ahead: Entry[] | undefined;
   at: number;
-  /** Up to where the page was looked through for directories to ask for ahead. */
+  /** Position up to which the page was searched for directories to request in advance. */
   scanned: number;
-  /** First pages of directories to come, by name. */
+  /** First pages of directories ahead, by name. */
   begun: Map<string, ReturnType<typeof startListing>>;
 }
 
-/** Visits everything below a directory in the order of `comparePaths`. Listings of directories to come run in parallel; memory stays bounded. */
+/** Visits everything below a directory in the order of `comparePaths`. Directories ahead are listed concurrently; memory is bounded. */
 export async function* walkRemote(storage: StorageClient, root: RemotePath, options: WalkOptions = {}): AsyncGenerator<Visit> {
   const { ahead = usualAhead, maxDepth = Infinity, onError, prune = () => false } = options;
 

@@ -2,7 +2,7 @@ import { UsageError } from '../../base/errors.ts';
 
 type Test = (letter: string) => boolean;
 
-/** A piece of a pattern: one letter, any number of letters, or any number of whole folders. */
+/** A part of a pattern: one character, any number of characters, or any number of whole directories. */
 interface Piece {
   readonly kind: 'one' | 'many' | 'folders';
   readonly test: Test;
@@ -10,7 +10,7 @@ interface Piece {
 
 const notSlash: Test = (letter) => letter !== '/';
 
-/** `[a-z]`, `[!a-z]` at the beginning of a pattern; undefined for a bracket that stands for itself. */
+/** Reads `[a-z]` or `[!a-z]` at the start of a pattern; undefined for a literal bracket. */
 function readClass(pattern: string): { test: Test; length: number } | undefined {
   const found = /^\[([!^]?)(\]?[^\]]*)\]/.exec(pattern);
   if (!found) return undefined;
@@ -42,7 +42,7 @@ function readPieces(pattern: string, classes: boolean): Piece[] {
   return pieces;
 }
 
-/** Adds a place of the pattern, and those that can be reached from it without a letter. */
+/** Adds a state, and those that can be reached from it without consuming a character. */
 function enter(pieces: readonly Piece[], places: Set<number>, place: number): void {
   let next = place;
   while (!places.has(next)) {
@@ -53,7 +53,7 @@ function enter(pieces: readonly Piece[], places: Set<number>, place: number): vo
   }
 }
 
-/** Places inside a folder's name are kept apart from those at its beginning: below zero. */
+/** States inside a directory's name are distinguished from those at its beginning by negative numbers. */
 function insideOf(place: number): number {
   return -1 - place;
 }
@@ -73,9 +73,9 @@ function step(pieces: readonly Piece[], places: ReadonlySet<number>, letter: str
 }
 
 /**
- * A test for names or paths: `*` and `?` stop at slashes, `**` does not; a backslash takes the meaning from the next character. Without
- * `classes` brackets stand for themselves. All ways through the pattern are followed at once, so that
- * no pattern takes longer than its length times that of the text. @throws {UsageError} for a class that is none, such as `[z-a]`
+ * Compiles a pattern into a test for names or paths: `*` and `?` stop at slashes, `**` does not; a backslash escapes the next character.
+ * Without `classes` brackets are literal. All alternatives are followed in parallel, so that no pattern takes longer than its length times
+ * that of the text. @throws {UsageError} for an invalid class, such as `[z-a]`
  */
 export function createMatcher(pattern: string, { classes = true }: { classes?: boolean } = {}): (text: string) => boolean {
   let pieces: Piece[];
