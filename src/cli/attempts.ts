@@ -1,17 +1,17 @@
 import { InterruptedError, PartialError, SilentServiceError } from '../base/errors.ts';
 import type { Context } from './command.ts';
 
-/** Work on several items of which each may fail by itself. */
+/** Work on several items, each of which may fail without affecting the others. */
 export interface Attempts {
-  /** Does a step for each item; an item that fails is reported and left out of the result. */
+  /** Does a step for each item; reports items that fail and omits them from the result. */
   each<T, R>(items: readonly T[], step: (item: T) => Promise<R>): Promise<R[]>;
-  /** The same, giving each result when it is there. @throws {PartialError} at the end when something failed */
+  /** Like `each`, but yields each result when it is ready. @throws {PartialError} at the end when an item failed */
   rows<T, R>(items: readonly T[], step: (item: T) => Promise<R>): AsyncGenerator<R>;
-  /** @throws {PartialError} when something failed */
+  /** @throws {PartialError} when an item failed */
   finish(): void;
 }
 
-/** Tries work on `total` items: failures are reported one by one, that of an only item is simply thrown. */
+/** Tracks failures of `total` items: reports each failure, but throws that of an only item. */
 export function createAttempts({ fail }: Pick<Context, 'fail'>, total: number): Attempts {
   let failed = 0;
   let lastCode = 0;

@@ -12,101 +12,104 @@ import type { Output } from '../output/kinds.ts';
 import type { World } from '../base/world.ts';
 import type { Arguments, Options, Values } from './parameters.ts';
 
-/** A request that a pre-signed URL is to allow. */
+/** A request that a pre-signed URL should permit. */
 export interface PresignedRequest {
   methods: readonly string[];
   /** Percent-encoded, without a query. */
   path: string;
-  /** Parameters of the request itself, decoded. */
+  /** The request's own parameters, decoded. */
   query?: readonly (readonly [name: string, value: string])[];
-  /** Milliseconds for which it works. */
+  /** Milliseconds until the URL expires. */
   lifetime: number;
 }
 
-/** A signed URL that is to be explained. */
+/** A pre-signed URL to explain. */
 export interface UrlQuestion {
   url: string;
-  /** Told by address and path when absent. */
+  /** Derived from address and path when absent. */
   service?: ServiceName | undefined;
-  /** Method of the request; those that the signature is for when absent. */
+  /** Method of the request; all methods that the signature permits when absent. */
   method?: string | undefined;
 }
 
-/** What a signed URL says, and whether its signature is that of a key of this machine. */
+/** An explained pre-signed URL, checked against the keys of this machine. */
 export interface InspectedUrl extends PresignedCheck {
   service: ServiceName;
   origin: string;
   /** As in the URL, without the query. */
   path: string;
-  /** What stands before the paths of the service in its address. */
+  /** Path prefix of the service in its address. */
   prefix: string;
-  /** Decoded; with the signature. */
+  /** Decoded; includes the signature. */
   query: readonly (readonly [name: string, value: string])[];
 }
 
-/** How a command talks on stderr while it works. A display of progress takes `say` over, so that lines do not mix with it. */
+/** Messages on stderr while a command works. A progress display replaces `say`, so that messages do not overwrite it. */
 export interface Voice {
   say: (message: string, kind?: 'note' | 'warning') => void;
-  /** Requests that were sent again. */
+  /** Number of repeated requests. */
   retried: number;
 }
 
-/** What every command can use. Clients and settings are made when first asked for. */
+/** Everything that commands can use. Clients and settings are created on first use. */
 export interface Context {
   readonly world: World;
   readonly paths: Paths;
   readonly profiles: Profiles;
-  /** What was learnt or left unfinished. */
+  /** Learned data and unfinished work. */
   readonly state: State;
-  /** What interruptions left to be gone on with. Loaded when it is asked for: small commands do without. */
+  /** Interrupted work that can be resumed. Loaded on use, because small commands do not need it. */
   readonly journal: () => Promise<Journal>;
-  /** The entry of the journal that this run goes on with; undefined for a run of its own. */
+  /** The entry of the journal that this run resumes; undefined for new work. */
   readonly resumed: Entry | undefined;
-  /** The context in which an entry of the journal goes on: its connection and its directory, whatever those of this run are. Its results are not shown. */
+  /**
+   * The context for resuming an entry of the journal: with the entry's connection and directory instead of this run's. Its results are not
+   * shown.
+   */
   readonly goOn: (entry: Unfinished, claimed: Entry) => Promise<Context>;
-  /** Settings with where each came from; throws when the chosen profile does not exist. */
+  /** Settings with their sources; throws when the selected profile does not exist. */
   readonly settings: () => Sources;
-  /** A global option that is a setting, only if it stands on the command line. */
+  /** The value of a global option that is a setting, if it is on the command line. */
   readonly settingGiven: (name: SettingName) => string | undefined;
   readonly compute: ComputeClient;
   readonly storage: StorageClient;
-  /** The same over the sender for bulk, with so many connections at most: each costs both sides a greeting. */
+  /** A client for bulk transfers, with at most this many connections: each costs both sides a handshake. */
   readonly bulk: (connections: number) => StorageClient;
-  /** Where a service is, and what sends requests to it as they are: they are neither signed nor repeated. */
+  /** The address of a service, and a function that sends requests unchanged: neither signed nor repeated. */
   readonly forward: (service: ServiceName) => { url: URL; send: ClientOptions['send'] };
-  /** Makes a URL that needs no further signature: whoever has it can do what it says until it expires. */
+  /** Creates a pre-signed URL: anyone who has it can make the request until it expires. */
   readonly presign: (service: ServiceName, request: PresignedRequest) => Promise<string>;
-  /** Explains a signed URL, without a request and without a passphrase. */
+  /** Explains a pre-signed URL, without sending a request or asking for a passphrase. */
   readonly inspectUrl: (question: UrlQuestion) => Promise<InspectedUrl>;
-  /** An answer that the same service never gives otherwise, such as the id of an account: asked for once a day. */
+  /** A response that never changes for one service, such as the id of an account: requested once a day. */
   readonly remember: <T>(name: string, ask: () => Promise<T>) => Promise<T>;
-  /** Login of the account that is acted on. */
+  /** Login of the target account. */
   readonly account: string;
-  /** The same world with another profile in use, whether it is kept or not; with `isAlone` nothing else says where and as whom. */
+  /** This context with another profile, stored or not; with `isAlone` no other source sets the connection and the identity. */
   readonly withProfile: (profile: Profile, options?: { readonly isAlone: boolean }) => Context;
-  /** The same, with requests to the compute service of another datacenter of the cloud, signed by the same keys. */
+  /** This context with the compute service of another datacenter of the cloud, signed by the same keys. */
   readonly withUrl: (url: string) => Context;
-  /** An error with the hint that only settings and the command line can give; everything else as it is. */
+  /** Adds hints that depend on settings and the command line to an error; other errors are returned unchanged. */
   readonly refine: (error: unknown) => Promise<unknown>;
-  /** Usable and other private keys of this machine, with that of the settings. */
+  /** The private keys of this machine, usable or not, including that of the settings. */
   readonly localKeys: () => Promise<LocalKey[]>;
-  /** Makes a key pair; nothing of it is stored. */
+  /** Generates a key pair without storing it. */
   readonly makeKey: (wish: KeyWish) => Promise<KeyFiles>;
-  /** Fingerprints of the key that a profile names, in one spelling; two profiles have the same key when they share one. */
+  /** Normalized fingerprints of the key that a profile names; two profiles have the same key when they share one. */
   readonly listKeyNames: (values: Profile['values']) => Promise<string[]>;
-  /** The options that every command has. */
+  /** The global options. */
   readonly global: GlobalValues;
-  /** What `note` and `warn` speak with. */
+  /** The output of `note` and `warn`. */
   readonly voice: Voice;
-  /** Says something to the person on stderr; silent with --quiet. */
+  /** Prints a message on stderr; hidden by --quiet. */
   readonly note: (message: string) => void;
-  /** Says something on stderr that must not be missed. */
+  /** Prints a warning on stderr, even with --quiet. */
   readonly warn: (message: string) => void;
-  /** Reports a failure of one of several items and returns its exit code; the command goes on. */
+  /** Reports the failure of one of several items and returns its exit code; the command continues. */
   readonly fail: (error: unknown, item?: string) => Promise<number>;
 }
 
-/** Values of the options that every command has. */
+/** Values of the global options. */
 export interface GlobalValues {
   output: 'table' | 'json' | 'jsonl' | 'yaml' | 'csv' | 'tsv' | 'name' | undefined;
   json: boolean;
@@ -121,16 +124,16 @@ export interface GlobalValues {
   curl: boolean;
 }
 
-/** What a command's function is called with. */
+/** The argument of a command's `run` function. */
 export type Invocation<A, O> = Context & { readonly args: Values<A>; readonly options: Values<O> };
 
-/** A line to type and what it does. */
+/** An example command line with its explanation. */
 export interface Example {
   readonly line: string;
   readonly help: string;
 }
 
-/** One command, declared once: parser, help, completion, manual and documentation are printers of this record. */
+/** One command, declared once. Parser, help, completion, manual and documentation are derived from this record. */
 export interface Command<A extends Arguments = Arguments, O extends Options = Options> {
   readonly kind: 'command';
   /** One sentence without a full stop. */
@@ -139,25 +142,25 @@ export interface Command<A extends Arguments = Arguments, O extends Options = Op
   readonly description?: string;
   readonly aliases?: readonly string[];
   readonly arguments: A;
-  /** The arguments in the usage line, where the declared ones do not say it all: `FILE... PATH`. */
+  /** The arguments in the usage line, if the declared ones are not sufficient: `FILE... PATH`. */
   readonly usage?: string;
   readonly options: O;
   readonly examples: readonly Example[];
   readonly run: (invocation: Invocation<A, O>) => Promise<Output | undefined>;
 }
 
-/** A noun with its verbs, or a group of verbs below one. */
+/** A noun with its verbs, or a nested group of verbs. */
 export interface Group {
   readonly kind: 'group';
   readonly summary: string;
   readonly description?: string;
   readonly aliases?: readonly string[];
   readonly commands: Readonly<Record<string, AnyCommand | Group>>;
-  /** The command that is meant when no verb is given. */
+  /** The command to run when no verb is given. */
   readonly fallback?: string;
 }
 
-/** A command whatever its parameters. */
+/** A command with any parameters. */
 export type AnyCommand = Omit<Command, 'run'> & { readonly run: (invocation: never) => Promise<Output | undefined> };
 
 interface Spec<A extends Arguments, O extends Options> {
@@ -171,24 +174,22 @@ interface Spec<A extends Arguments, O extends Options> {
   run: (invocation: Invocation<A, O>) => Promise<Output | undefined>;
 }
 
-/** Declares a command. */
 export function command<const A extends Arguments = Record<never, never>, const O extends Options = Record<never, never>>(
   spec: Spec<A, O>,
 ): Command<A, O> {
   return { kind: 'command', examples: [], ...spec, arguments: spec.arguments ?? ({} as A), options: spec.options ?? ({} as O) };
 }
 
-/** Declares a noun or a group of verbs. */
 export function group(spec: Omit<Group, 'kind'>): Group {
   return { kind: 'group', ...spec };
 }
 
-/** A top-level noun or command that is loaded when it is used. */
+/** A top-level noun or command that is loaded on use. */
 export interface Noun {
   readonly name: string;
   readonly aliases: readonly string[];
   readonly summary: string;
-  /** Heading under which `cloud --help` shows it. */
+  /** Heading above it in `cloud --help`. */
   readonly section: string;
   readonly load: () => Promise<Group | AnyCommand>;
 }

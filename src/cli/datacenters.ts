@@ -4,37 +4,37 @@ import type { Context } from './command.ts';
 import { createAbsentError } from './named.ts';
 import { text } from './parameters.ts';
 
-/** Option of commands that read the same from several datacenters. */
+/** Option of commands that read from several datacenters. */
 export const datacenterOption = {
   dc: text('Ask these datacenters: names, or all of them; with a column DC', { placeholder: 'LIST', values: 'datacenter' }),
 };
 
-/** What `--dc` says, where the command has it. */
+/** The value of `--dc`; undefined if the command lacks the option. */
 export function findDatacenters({ options }: { readonly options: object }): string | undefined {
   return 'dc' in options && typeof options.dc === 'string' ? options.dc : undefined;
 }
 
-/** The datacenter comes first in tables, and is a field of each record. */
+/** Adds `dc` as the first column of tables and as a field of each record. */
 export function withDatacenter<S extends { columns: readonly ColumnSpec[]; fields?: readonly string[] }>(shown: S): S {
   return { ...shown, columns: ['dc', ...shown.columns], ...(shown.fields && { fields: ['dc', ...shown.fields] }) };
 }
 
-/** A datacenter of the cloud and how to reach it. */
+/** A datacenter of the cloud and its address. */
 export interface Datacenter<C extends Context = Context> {
   readonly name: string;
   readonly url: string;
-  /** The same command with the requests going there. */
+  /** The invocation, with requests sent to this datacenter. */
   readonly context: C;
 }
 
-/** The same invocation, whose members are made when they are read, with requests going to another address. */
+/** Copies an invocation for another address. Copies property descriptors, because members are created when they are read. */
 function moveTo<C extends Context>(invocation: C, url: string): C {
   const { args, options } = Object.getOwnPropertyDescriptors(invocation) as Record<string, PropertyDescriptor | undefined>;
   const members = Object.getOwnPropertyDescriptors(invocation.withUrl(url));
   return Object.defineProperties({}, { ...members, ...(args && { args }), ...(options && { options }) }) as C;
 }
 
-/** The datacenters that a list of names means, in its order; all of them by name for `all`. @throws {NotFoundError} for a name that none has */
+/** The datacenters in a list of names, in its order; for `all`, all of them by name. @throws {NotFoundError} for an unknown name */
 export async function chooseDatacenters<C extends Context>(invocation: C, words: string): Promise<Datacenter<C>[]> {
   const { compute, account } = invocation;
   const names = [
@@ -65,8 +65,8 @@ async function collect(rows: Rows): Promise<Row[]> {
 }
 
 /**
- * Asks all of the datacenters at the same time, and gives their rows in the order of the datacenters, each with its name as `dc`. One that fails is
- * named, and the others are shown. @throws {PartialError} at the end when something failed
+ * Reads from all datacenters concurrently; yields the rows in the order of the datacenters, with the datacenter's name as `dc`. Reports
+ * those that fail and continues with the others. @throws {PartialError} at the end when a datacenter failed
  */
 export async function* readEverywhere<C extends Context>(
   invocation: C,

@@ -5,10 +5,10 @@ import { findPaths } from '../config/paths.ts';
 import { runProgram } from '../base/run-program.ts';
 import type { World } from '../base/world.ts';
 
-/** Words that may name an alias or a plugin. */
+/** Valid names of aliases and plugins. */
 export const extensionName = /^[a-z][a-z0-9-]{0,63}$/;
 
-/** What a first word means that is no command: other words, or a program. */
+/** The meaning of a first word that is not a command: an alias for other words, or a program. */
 export type Extension = { readonly kind: 'alias'; readonly argv: readonly string[] } | { readonly kind: 'plugin'; readonly file: string };
 
 function isProgram(file: string): boolean {
@@ -20,13 +20,13 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** The program `cloud-NAME` on the PATH. Relative folders are left out: where one happens to be says nothing of whom it trusts. */
+/** The program `cloud-NAME` on the PATH. Ignores relative folders, which would run programs from whatever directory the user is in. */
 function findPlugin(name: string, { env }: Pick<World, 'env'>): string | undefined {
   const folders = (env['PATH'] ?? '').split(':').filter((folder) => folder.startsWith('/'));
   return folders.map((folder) => join(folder, `cloud-${name}`)).find(isProgram);
 }
 
-/** Finds an alias or a plugin; commands of the program come first. */
+/** Finds an alias, else a plugin. The caller looks for commands of the program first. */
 export function findExtension(name: string, world: World): Extension | undefined {
   if (!extensionName.test(name)) return undefined;
   const line = openAliases(findPaths(world.env, world.home).config).list().get(name);
@@ -35,7 +35,7 @@ export function findExtension(name: string, world: World): Extension | undefined
   return file === undefined ? undefined : { kind: 'plugin', file };
 }
 
-/** Runs a plugin with the other words of the command line; its exit code is that of the command. */
+/** Runs a plugin with the remaining words of the command line; resolves to its exit code. */
 export function runPlugin(file: string, world: World): Promise<number> {
   const { argv, env, program, executable } = world;
   return runProgram(file, argv.slice(1), { ...env, CLOUD_PROGRAM: program, CLOUD_NODE: executable }, world);

@@ -4,19 +4,18 @@ import { nearest } from '../base/nearest.ts';
 import type { World } from '../base/world.ts';
 import { readInput } from './input.ts';
 
-/** How a file with a whole record is read. */
 interface FromOptions {
-  /** A line that writes such a record, for hints. */
+  /** A command line that writes such a record, for hints. */
   readonly sample?: string;
-  /** Fields that the service adds to such a record: what `get` shows can be given back, and these are left out. */
+  /** Fields that the service adds. They are ignored, so that the output of `get` can be used as input. */
   ignore?: readonly string[];
 }
 
-/** Where a value stands, and how strict the reading is. */
+/** The position of a value, and the strictness of the checks. */
 interface Place {
   /** `phases[0].exec`; empty for the record itself. */
   at: string;
-  /** True in a record that a service gave out: it may have fields that no document names. */
+  /** True for a record that a service returned: it may have undocumented fields. */
   isGivenBack: boolean;
 }
 
@@ -32,7 +31,7 @@ function describe(value: unknown): string {
   return JSON.stringify(value) ?? 'nothing';
 }
 
-/** Reads YAML, of which JSON is a part. @throws {UsageError} with line and column of the first mistake */
+/** Parses YAML, of which JSON is a subset. @throws {UsageError} with line and column of the first error */
 async function parseYaml(text: string): Promise<unknown> {
   const { parseDocument } = await import('yaml');
   const document = parseDocument(text, { prettyErrors: false, logLevel: 'error' });
@@ -45,7 +44,7 @@ async function parseYaml(text: string): Promise<unknown> {
   try {
     return document.toJS();
   } catch (error) {
-    // A few lines of aliases of aliases can stand for more than any memory holds.
+    // Nested aliases in a few lines can expand to more than any memory holds.
     throw new UsageError(error instanceof Error ? error.message : String(error), { hint: 'write the values out', cause: error });
   }
 }
@@ -126,9 +125,9 @@ function readFields(value: RecordValue, fields: Fields, place: Place): Record<st
 }
 
 /**
- * Reads a whole record from a JSON or YAML file, `-` for stdin: the value of `--from`. Every value is checked against its field;
- * fields may be missing, for options can give them. Fields that travel as headers are none of a record.
- * @throws {UsageError} that names the file, the place and what to write instead
+ * Reads a record from a JSON or YAML file, `-` for stdin: the value of `--from`. Checks each value against its field; fields may be
+ * missing, because options can set them. Fields that are sent as headers are not accepted.
+ * @throws {UsageError} that names the file, the place and the correct form
  */
 export async function readRecord(world: World, file: string, fields: Fields, options: FromOptions = {}): Promise<Record<string, unknown>> {
   const ignore = options.ignore ?? [];

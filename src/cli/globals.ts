@@ -22,7 +22,7 @@ export const outputOptions = lazily(
     }) satisfies Options,
 );
 
-/** What can stand for the value of a setting. */
+/** Sources of values of settings, for completion. */
 const sources: Partial<Record<SettingName, ValueSource>> = {
   profile: 'profile',
   user: 'user',
@@ -41,12 +41,12 @@ function optionOf(name: SettingName): Option {
   });
 }
 
-/** Options that are settings: where to connect and as whom. */
+/** Options that are settings: the connection and the identity. */
 export const settingOptions = lazily((): Options =>
   Object.fromEntries(settingNames.filter((name) => settings[name].given !== 'profile').map((name) => [name, optionOf(name)])),
 );
 
-/** Every option that all commands take. */
+/** All global options. */
 export const globalOptions = lazily((): Options => ({ ...outputOptions(), ...settingOptions() }));
 
 /** The settings among parsed global options, as text. */

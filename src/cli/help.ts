@@ -3,10 +3,10 @@ import { kebab } from '../config/settings.ts';
 import { wrap as wrapLine } from '../output/width.ts';
 import { optionTopics, type Argument, type Option, type Options, type OptionTopic } from './parameters.ts';
 
-/** Examples that help shows; the manual has all. */
+/** Number of examples in help; the manual shows all. */
 const shownExamples = 3;
 
-/** Breaks text into lines between words; its own line breaks stay. */
+/** Wraps text between words and keeps its line breaks. */
 function wrap(text: string, width: number): string[] {
   return text.split('\n').flatMap((paragraph) => wrapLine(paragraph, width));
 }
@@ -22,13 +22,13 @@ function printTable(rows: readonly (readonly [string, string])[], width: number)
   });
 }
 
-/** An argument as it stands in a usage line: `KEY...`, `[NAME]`. */
+/** An argument in a usage line: `KEY...`, `[NAME]`. */
 export function printArgument(name: string, { optional, variadic }: Argument): string {
   const word = kebab(name).toUpperCase() + (variadic ? '...' : '');
   return optional ? `[${word}]` : word;
 }
 
-/** An option as help shows it: `-o, --output FORM`. */
+/** An option in help: `-o, --output FORM`. */
 export function printOption(name: string, option: Option): string {
   const short = option.short === undefined ? '    ' : `-${option.short}, `;
   const long = option.kind === 'negatable' ? `--[no-]${kebab(name)}` : `--${kebab(name)}`;
@@ -42,7 +42,6 @@ function optionRows(options: Options): [string, string][] {
   });
 }
 
-/** The usage line of a command. */
 export function printUsage(path: readonly string[], declared: AnyCommand): string {
   const args =
     declared.usage ??
@@ -52,7 +51,7 @@ export function printUsage(path: readonly string[], declared: AnyCommand): strin
   return ['cloud', ...path, args, '[OPTION...]'].filter((part) => part !== '').join(' ');
 }
 
-/** A line to type, continued before an option or a pipe where it is wider than the terminal. */
+/** Breaks an example before an option or a pipe where it is wider than the terminal. */
 function breakExample(line: string, width: number): string[] {
   const lines: string[] = [];
   for (const part of line.match(/(?:"[^"]*"|'[^']*'|[^"' ]| (?![-|"]))+/g) ?? [line]) {
@@ -77,7 +76,7 @@ function printArguments(declared: AnyCommand, width: number): string[] {
   return rows.length === 0 ? [] : ['', 'Arguments:', ...printTable(rows, width)];
 }
 
-/** The options of a command itself; of each topic that it shares with others one line. */
+/** The command's own options, and one line for each topic of options that it shares with other commands. */
 function printOwnOptions({ options }: AnyCommand, width: number): string[] {
   const own = Object.fromEntries(Object.entries(options).filter(([, { topic }]) => topic === undefined));
   const rows = optionRows(own);
@@ -140,7 +139,6 @@ export function printGroupHelp(path: readonly string[], declared: Group, width: 
   return `${lines.join('\n')}\n`;
 }
 
-/** The text of `cloud --help`. */
 export function printRootHelp(nouns: readonly Noun[], width: number): string {
   const sections = [...new Set(nouns.map(({ section }) => section))];
   const lines = [

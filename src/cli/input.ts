@@ -6,12 +6,12 @@ import { describeSystemError, InterruptedError, isSystemError, UsageError } from
 import type { World } from '../base/world.ts';
 import { createInexactError, replacement } from './exact-arguments.ts';
 
-/** Largest input that is read whole, bytes. */
+/** Largest input that is read into memory, in bytes. */
 const largest = 16 * 1024 * 1024;
-/** Bytes read at once. */
+/** Bytes per read. */
 const pieceSize = 64 * 1024;
 
-/** A path as the user meant it: below the current folder, `~` for the home folder. @throws {UsageError} for none: a variable that is not set */
+/** Resolves a path relative to the current directory; expands `~`. @throws {UsageError} for an empty path, such as an unset variable */
 export function resolvePath(world: Pick<World, 'cwd' | 'home' | 'argumentBytes'>, path: string): string {
   if (path === '') throw new UsageError('a path is empty', { hint: 'write . for the current directory' });
   if (path.includes(replacement) && world.argumentBytes?.() === undefined) throw createInexactError(path);
@@ -23,7 +23,7 @@ function refuseLarge(name: string, limit: number): UsageError {
   return new UsageError(`${name}: has more than the ${limit / 1024 ** 2} MiB that are read`);
 }
 
-/** What comes from stdin. When the user interrupts, there is no waiting for more of it. */
+/** The stdin stream, which is destroyed when the user interrupts. */
 export function openStdin({ stdin, interrupted }: Pick<World, 'stdin' | 'interrupted'>): Readable {
   if (stdin.isClosed === true) throw new UsageError('stdin is closed', { hint: 'for nothing at all, write </dev/null' });
   const { stream } = stdin;
@@ -41,7 +41,7 @@ async function readStdin(world: World, limit: number): Promise<Buffer> {
   }
 }
 
-/** Reads a file piece by piece: devices and pipes do not tell how much they have. */
+/** Reads a file in chunks, because devices and pipes have no size. */
 function readBounded(file: string, limit: number): Buffer {
   const descriptor = openSync(file, 'r');
   try {
@@ -59,13 +59,13 @@ function readBounded(file: string, limit: number): Buffer {
   }
 }
 
-/** Reads a file whole; `-` is stdin. @throws {UsageError} when it cannot be read, or has more bytes than the limit */
+/** Reads a whole file; `-` is stdin. @throws {UsageError} when it cannot be read, or is larger than `limit` bytes */
 export async function readInput(world: World, path: string, limit = largest): Promise<Buffer> {
   if (path === '-') return readStdin(world, limit);
   const file = resolvePath(world, path);
   const read = (): Buffer => readBounded(file, limit);
   try {
-    // A pipe may have nothing for long, and nothing else happens meanwhile: signals have to end that by themselves.
+    // A read from a pipe may block the event loop for long, so signals must have their default effect.
     return world.runKillable ? world.runKillable(read) : read();
   } catch (error) {
     if (!isSystemError(error)) throw error;
@@ -74,7 +74,7 @@ export async function readInput(world: World, path: string, limit = largest): Pr
   }
 }
 
-/** The value of an option where `@FILE` stands for the content of a file and `-` for stdin. */
+/** The value of an option: `@FILE` means the content of a file, and `-` stdin. */
 export async function readLong(world: World, value: string): Promise<string> {
   if (value === '-') return (await readInput(world, '-')).toString();
   return value.startsWith('@') ? (await readInput(world, value.slice(1))).toString() : value;

@@ -1,12 +1,12 @@
 import type { AnyCommand, Group } from './command.ts';
 import type { LoadedNoun } from './tree.ts';
 
-/** Text of a cell: a bar would end it. */
+/** Escapes bars, which would end the cell. */
 function escape(text: string): string {
   return text.replaceAll('|', '\\|');
 }
 
-/** The words of the commands below a group: `keys list`, `keys get`. */
+/** The commands of a group, without its name: `list`, `get`. */
 function listVerbs({ commands }: Group): string[] {
   return Object.entries(commands).flatMap(([name, child]: [string, AnyCommand | Group]) =>
     child.kind === 'group' ? listVerbs(child).map((verb) => `${name} ${verb}`) : [name],

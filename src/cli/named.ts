@@ -2,26 +2,26 @@ import { NotFoundError, UsageError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import { quoteShell } from '../base/quote.ts';
 
-/** A hint at a name that no resource has: the one that was most likely meant, and the line that lists them all. */
+/** A hint for a name that does not exist: the most similar name, and the command that lists all of them. */
 export function adviseOnName(word: string, names: Iterable<string>, list: string): string {
   const close = nearest(word, new Set(names));
   return close === undefined ? list : `did you mean ${quoteShell(close)}?\n${list}`;
 }
 
-/** The error for a name that no resource has. */
+/** The error for a name that does not exist. */
 export function createAbsentError(noun: string, word: string, names: Iterable<string>, list: string): NotFoundError {
   return new NotFoundError(`${noun} "${word}" does not exist`, { hint: adviseOnName(word, names, list) });
 }
 
-/** A resource that can be meant by name, full id or the beginning of its id. */
+/** A resource that can be named by name, full id or the beginning of its id. */
 export interface Named {
   id: string;
   name: string;
 }
 
 /**
- * Finds what a word means among resources: a full id, a name, or eight or more characters that begin one id.
- * @throws {UsageError} with the candidates when it means several
+ * Finds a resource by its full id, its name, or at least eight characters of the beginning of its id.
+ * @throws {UsageError} with the candidates when several match
  */
 export function findNamed<T extends Named>(candidates: readonly T[], word: string, noun: string): T | undefined {
   const exact = candidates.find(({ id }) => id === word);
@@ -35,7 +35,7 @@ export function findNamed<T extends Named>(candidates: readonly T[], word: strin
   return matches[0];
 }
 
-/** The same. @param list the line that lists all of them @throws {NotFoundError} when it means none */
+/** Like `findNamed`. @param list the command that lists all resources @throws {NotFoundError} when no resource matches */
 export function requireNamed<T extends Named>(candidates: readonly T[], word: string, noun: string, list: string): T {
   const found = findNamed(candidates, word, noun);
   if (found) return found;

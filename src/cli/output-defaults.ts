@@ -3,7 +3,7 @@ import { nearest } from '../base/nearest.ts';
 import type { Sourced, Sources } from '../config/settings.ts';
 import { formats, type Output } from '../output/kinds.ts';
 
-/** @throws {UsageError} for no form of output */
+/** @throws {UsageError} for an unknown output format */
 export function checkFormat({ value, source }: Sourced): string {
   if (formats.some((format) => format === value)) return value;
   throw new UsageError(`${source}: "${value}" is not one of ${formats.join(', ')}`, {
@@ -12,7 +12,7 @@ export function checkFormat({ value, source }: Sourced): string {
 }
 
 /**
- * The columns of each command, from `images list=name,os;jobs list=id`; a command without columns has the usual ones.
+ * Parses `images list=name,os;jobs list=id` to columns by command; a command with an empty list has its default columns.
  * @throws {UsageError} for text of another form
  */
 export function readColumns({ value, source }: Sourced): Map<string, string> {
@@ -29,7 +29,7 @@ export function readColumns({ value, source }: Sourced): Map<string, string> {
   );
 }
 
-/** The same as one text. */
+/** Formats columns by command; the inverse of `readColumns`. */
 export function writeColumns(columns: ReadonlyMap<string, string>): string {
   return [...columns].map(([command, list]) => `${command}=${list}`).join(';');
 }
@@ -38,8 +38,8 @@ export function writeColumns(columns: ReadonlyMap<string, string>): string {
 const columned = ['table', 'csv', 'tsv'];
 
 /**
- * The global options with what the profile or the environment says about lists and records where they say nothing.
- * @param warn told what cannot serve: the work is done, and is shown in the usual form then
+ * Adds the output defaults of the profile or environment to the global options, for lists and records.
+ * @param warn called for invalid defaults: the work is already done, so its result is shown in the usual format
  */
 export function addOutputDefaults(
   globals: Readonly<Record<string, unknown>>,

@@ -1,20 +1,20 @@
-/** Arguments and options of commands as data. The types of what a command receives are derived from them. */
+/** Arguments and options of commands as data. The types of the values that a command receives are derived from them. */
 
-/** What can stand for a value without asking anybody: words of a command, files, folders, profiles. */
+/** Sources of values that need no request: words of a command, files, folders, profiles. */
 export type LocalSource = 'command' | 'file' | 'directory' | 'profile';
 
-/** What can stand for a value, for completion: what a shell finds by itself, and what `cloud __complete` looks up. */
+/** Sources of values for completion: those that the shell itself completes, and those that `cloud __complete` looks up. */
 export type ValueSource =
   | LocalSource
   | 'key'
-  /** A key of the sub-user that the argument before names. */
+  /** A key of the sub-user that the previous argument names. */
   | 'user-key'
   | 'user'
   | 'role'
-  /** Roles with commas between. */
+  /** Roles separated by commas. */
   | 'role-list'
   | 'policy'
-  /** A rule of a policy: its actions. */
+  /** A rule of a policy: completes its actions. */
   | 'rule'
   | 'action'
   | 'image'
@@ -24,18 +24,18 @@ export type ValueSource =
   | 'job'
   /** A multipart upload. */
   | 'upload'
-  /** Work that was interrupted. */
+  /** Interrupted work. */
   | 'unfinished'
   /** A path in the object storage. */
   | 'path'
   /** Files, and paths in the object storage. */
   | 'file-or-path'
-  /** What role tags can be put on. */
+  /** A resource that can have role tags. */
   | 'resource'
   /** Methods and paths of requests. */
   | 'api';
 
-/** An argument: its name in the declaration is its placeholder in help. */
+/** An argument; its name in the declaration is its placeholder in help. */
 export interface Argument<T = unknown> {
   readonly help: string;
   readonly optional: boolean;
@@ -85,7 +85,7 @@ export const optionTopics = {
 } as const;
 export type OptionTopic = keyof typeof optionTopics;
 
-/** An option: its name in the declaration, in kebab case, is its long form. */
+/** An option; its name in the declaration, in kebab case, is its long form. */
 export interface Option<T = unknown> {
   readonly kind: OptionKind;
   readonly help: string;
@@ -96,9 +96,9 @@ export interface Option<T = unknown> {
   readonly values?: ValueSource;
   /** Smallest and largest number. */
   readonly range?: readonly [number, number];
-  /** Shared by several commands: help names the topic, `cloud help TOPIC` and the manual show the option. */
+  /** For options that several commands share: help names the topic, `cloud help TOPIC` and the manual show the option. */
   readonly topic?: OptionTopic;
-  /** May be given several times; each value comes with its place among those of all such options. */
+  /** Repeatable; each value comes with its position among the values of all such options. */
   readonly inOrder?: true;
   readonly _type?: T;
 }
@@ -133,7 +133,7 @@ export const choice = <const C extends readonly string[]>(
   placeholder: choices.join('|'),
   ...extras,
 });
-/** An option that may be given several times. */
+/** A repeatable option. */
 export const texts = (help: string, extras: OptionExtras = {}): Option<string[]> => ({
   kind: 'list',
   help,
@@ -161,15 +161,15 @@ export const duration = (help: string, extras: OptionExtras = {}): Option<number
   ...extras,
 });
 
-/** A value and its place on the command line among those of all options that are read in order. */
+/** A value and its position on the command line among the values of all options with `inOrder`. */
 export interface Placed<T> {
   readonly at: number;
   readonly value: T;
 }
-/** An option that may be given several times and means what it means by the options around it. */
+/** A repeatable option whose effect depends on the options before and after it. */
 export const inOrder = <T>(option: Option<T | undefined>): Option<Placed<T>[]> => ({ ...option, inOrder: true }) as Option<Placed<T>[]>;
 
-/** Marks options as those of a topic. */
+/** Assigns options to a topic. */
 export function withTopic<const O extends Options>(topic: OptionTopic, options: O): O {
   return Object.fromEntries(Object.entries(options).map(([name, option]) => [name, { ...option, topic }])) as unknown as O;
 }
@@ -179,7 +179,7 @@ export type Options = Readonly<Record<string, Option>>;
 type Of<P> = P extends { readonly _type?: infer T } ? T : never;
 type OfOption<O> = O extends Option<infer T> ? T : never;
 type OfArgument<A> = A extends Argument<infer T> ? T : never;
-/** What a command receives for its declared arguments or options. */
+/** The values that a command receives for its declared arguments or options. */
 export type Values<P> = {
   [K in keyof P]: P[K] extends Option ? OfOption<P[K]> : P[K] extends Argument ? OfArgument<P[K]> : Of<P[K]>;
 };

@@ -10,7 +10,7 @@ import type { Option, Placed } from './parameters.ts';
 import { collectValues, readArguments, type Parsed } from './plain-line.ts';
 import { findLetter } from './synonyms.ts';
 
-/** Reads the text of an option's value. @throws {UsageError} naming the option. */
+/** Parses the text of an option's value. @throws {UsageError} naming the option. */
 function readValue(name: string, option: Option, value: string): unknown {
   const label = `--${kebab(name)}`;
   if (option.choices && !option.choices.includes(value)) {
@@ -35,7 +35,7 @@ function readValue(name: string, option: Option, value: string): unknown {
 
 interface Adding {
   readonly hasLetter: boolean;
-  /** The command's own, not one of those that every command has. */
+  /** True for an option of the command, false for a global option. */
   readonly isOwn: boolean;
   readonly count: () => number;
 }
@@ -44,7 +44,7 @@ function addOption(commander: Commander, name: string, option: Option, { hasLett
   const short = option.short === undefined || !hasLetter ? '' : `-${option.short}, `;
   const add = (long: string, key: string, value: string): CommanderOption => {
     const added = new CommanderOption(`${short}--${long}${value}`);
-    // commander reads a leading `no-` as the negation of another option; here names mean what they say.
+    // commander would treat a leading `no-` as the negation of another option.
     added.negate = false;
     added.attributeName = () => key;
     commander.addOption(added);
@@ -69,7 +69,7 @@ function addOption(commander: Commander, name: string, option: Option, { hasLett
       added.argParser((value, previous: unknown[] | undefined) => [...(previous ?? []), readValue(name, option, value)]);
     else
       added.argParser((value, previous: unknown) => {
-        // Of global options the last one counts, so that an alias of the shell can be overruled.
+        // A repeated global option overrides the earlier one, so that a shell alias can be overridden.
         if (isOwn && previous !== undefined)
           throw new UsageError(`--${kebab(name)} is given more than once, and takes one value`, {
             hint: `leave out --${kebab(name)} ${quoteShell(value)}`,
@@ -79,14 +79,14 @@ function addOption(commander: Commander, name: string, option: Option, { hasLett
   }
 }
 
-/** The error of a switch with a value, such as `--public=false`. */
+/** The error for a flag with a value, such as `--public=false`. */
 function createValueError(word: string, options: AnyCommand['options']): UsageError {
   const [, option] = Object.entries(options ?? {}).find(([name]) => `--${kebab(name)}` === word) ?? [];
   const hint = option?.kind === 'negatable' ? `write ${word} or --no-${word.slice(2)}` : `write ${word}, or leave it out`;
   return new UsageError(`option ${word} takes no value`, { hint });
 }
 
-/** commander's complaints in this program's words. */
+/** Converts commander's errors to this program's messages. */
 function toUsageError(error: CommanderError, declared: AnyCommand, line: string): UsageError {
   const quoted = /'([^']*)'/.exec(error.message)?.[1] ?? '';
   const hint = `${line} --help`;
@@ -97,7 +97,7 @@ function toUsageError(error: CommanderError, declared: AnyCommand, line: string)
     const letter =
       findLetter(line, word) ?? (word.startsWith('-R') && names.includes('--recursive') ? 'did you mean --recursive?' : undefined);
     if (letter !== undefined) return new UsageError(`unknown option ${word}`, { hint: letter });
-    // The beginning of a name says more than a few letters in common.
+    // A common prefix is better evidence than a few common letters.
     const begun = word.length > 3 ? names.filter((name) => name.startsWith(word)) : [];
     const close = begun.length === 1 ? begun[0] : nearest(word, names);
     const meant = begun.length > 1 ? `there are ${begun.join(', ')}` : close === undefined ? hint : `did you mean ${close}?`;
@@ -111,26 +111,26 @@ function toUsageError(error: CommanderError, declared: AnyCommand, line: string)
   return new UsageError(error.message.replace(/^error: /, ''), { hint });
 }
 
-/** Checks options where no command is named, which is asking for help. @throws {UsageError} for one that not every command has */
+/** Checks options on a line without a command, which prints help. @throws {UsageError} for an option that is not global */
 export function checkGlobalOptions(path: readonly string[], rest: readonly string[]): void {
   parseCommandLine({ kind: 'command', summary: '', arguments: {}, options: {}, examples: [], run: async () => undefined }, path, rest);
 }
 
-/** Parses what follows a command's words. @throws {UsageError} that names what is wrong. */
+/** Parses the words after a command's path. @throws {UsageError} that names the error. */
 export function parseCommandLine(declared: AnyCommand, path: readonly string[], rest: readonly string[]): Parsed {
   const line = ['cloud', ...path].join(' ');
   const commander = new Commander(line)
     .exitOverride()
-    // A command may have the letter for itself, as `du -h` has in Unix.
+    // A command may use the letter itself, as `du -h` does in Unix.
     .helpOption(Object.values(declared.options).some(({ short }) => short === 'h') ? '--help' : '-h, --help')
-    // The help is printed by `help.ts`.
+    // `help.ts` prints the help.
     .configureHelp({ formatHelp: () => '' })
     .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
     .allowExcessArguments(false)
     .showSuggestionAfterError(false);
   let given = 0;
   for (const [name, option] of Object.entries({ ...globalOptions(), ...declared.options })) {
-    // A command's own option takes the letter from a global one.
+    // A command's own option overrides the letter of a global one.
     const taken = option === globalOptions()[name] && Object.values(declared.options).some(({ short }) => short === option.short);
     addOption(commander, name, option, { hasLetter: !taken, isOwn: name in declared.options, count: () => (given += 1) });
   }

@@ -5,19 +5,19 @@ import { kebab } from '../config/settings.ts';
 import { globalOptions } from './globals.ts';
 import type { Option, Options } from './parameters.ts';
 
-/** What was on the command line, by the declared names. */
+/** The parsed command line, by the declared names. */
 export interface Parsed {
   args: Record<string, unknown>;
   options: Record<string, unknown>;
-  /** The options that every command has. */
+  /** The global options. */
   globals: Record<string, unknown>;
   wantsHelp: boolean;
 }
 
-/** What stands for options that were not given, made once for all lines of a command. */
+/** Values of options that were not given, computed once for each command. */
 interface Unset {
   readonly values: Readonly<Record<string, unknown>>;
-  /** Those that are lists: each line has its own. */
+  /** Options whose value is a list: each line gets a new one. */
   readonly lists: readonly string[];
 }
 
@@ -35,7 +35,7 @@ function describeUnset(options: Options): Unset {
   return unset;
 }
 
-/** The values of declared options by name, and what stands for those that were not given. */
+/** The values of declared options by name, with defaults for those that were not given. */
 export function collectValues(options: Options, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { values, lists } = describeUnset(options);
   const collected = { ...values };
@@ -51,7 +51,7 @@ function isNegation(options: Options, name: string): boolean {
   return name.startsWith(no) && options[name.slice(no.length)]?.kind === 'negatable';
 }
 
-/** What stands for an option that was not given, unless that is a list. */
+/** The value of an option that was not given, unless it is a list. */
 function missing({ kind }: Option): unknown {
   return kind === 'flag' ? false : kind === 'count' ? 0 : undefined;
 }
@@ -67,7 +67,7 @@ function checkChoices(declared: AnyCommand, args: Readonly<Record<string, unknow
   }
 }
 
-/** The arguments of a command by their names, from what stands at their places. @throws {UsageError} for one that is none of its choices */
+/** Assigns arguments to their declared names. @throws {UsageError} for a value that is not one of its choices */
 export function readArguments(declared: AnyCommand, given: readonly unknown[]): Record<string, unknown> {
   const args = Object.fromEntries(
     Object.entries(declared.arguments).map(([name, { variadic }], at) => [name, given[at] ?? (variadic ? [] : undefined)]),
@@ -76,7 +76,7 @@ export function readArguments(declared: AnyCommand, given: readonly unknown[]): 
   return args;
 }
 
-/** The flags that a word stands for: `--recursive`, `-r`, or several letters; undefined when it is anything else. */
+/** The flags in a word: `--recursive`, `-r`, or several letters; undefined for anything else. */
 function readFlags(word: string, flags: ReadonlyMap<string, string>): string[] | undefined {
   const whole = flags.get(word);
   if (whole !== undefined) return [whole];
@@ -85,7 +85,7 @@ function readFlags(word: string, flags: ReadonlyMap<string, string>): string[] |
   return found.length > 0 && found.length === names.length ? found : undefined;
 }
 
-/** The flags of a command as they are written. A command's own option takes the letter from a global one. */
+/** The flags of a command by their spelling. A command's own option overrides the letter of a global one. */
 function listFlags(declared: AnyCommand): ReadonlyMap<string, string> {
   const flags = new Map<string, string>();
   for (const options of [globalOptions(), declared.options]) {
@@ -101,7 +101,7 @@ function listFlags(declared: AnyCommand): ReadonlyMap<string, string> {
 
 const flagsOf = new WeakMap<AnyCommand, ReadonlyMap<string, string>>();
 
-/** Takes the flags out of a line; undefined where it has other options. */
+/** Separates the flags of a line from its arguments; undefined if it has other options. */
 function takeFlags(declared: AnyCommand, words: readonly string[]): { values: Record<string, true>; rest: readonly string[] } | undefined {
   const values: Record<string, true> = {};
   if (!words.some((word) => word.startsWith('-'))) return { values, rest: words };
@@ -118,8 +118,8 @@ function takeFlags(declared: AnyCommand, words: readonly string[]): { values: Re
 }
 
 /**
- * Reads a command line of nothing but flags and arguments, as many as are declared; undefined for any other. Most lines are no more than that, and
- * what reads the others takes a tenth of a short command's time to load.
+ * Parses a command line that contains only flags and as many arguments as are declared; undefined for any other line. Most lines are like
+ * this, and loading the full parser takes a tenth of the time of a short command.
  */
 export function parsePlainLine(declared: AnyCommand, words: readonly string[]): Parsed | undefined {
   const taken = takeFlags(declared, words);

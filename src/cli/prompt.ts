@@ -4,30 +4,30 @@ import { InterruptedError, UsageError } from '../base/errors.ts';
 import { escapeControl } from '../output/escape.ts';
 import type { World } from '../base/world.ts';
 
-/** Runs of the program in which nothing is asked. */
+/** Runs of the program that must not ask questions. */
 const silent = new WeakSet<World>();
 
-/** `--no-input`: nothing is asked from now on, as without a terminal. */
+/** `--no-input`: disables questions, as without a terminal. */
 export function forbidQuestions(world: World): void {
   silent.add(world);
 }
 
-/** Whether somebody is there to answer a question. */
+/** True if the user can be asked. */
 export function canAsk(world: World): boolean {
   return !silent.has(world) && world.stdin.isTerminal && world.stderr.isTerminal;
 }
 
-/** Why nobody answers. */
+/** The reason why the user cannot be asked. */
 function explainSilence(world: World): string {
   return silent.has(world) ? '--no-input is given' : 'there is no terminal';
 }
 
-/** Reads one line from the terminal. With `hidden` nothing of it is shown. */
+/** Reads one line from the terminal; with `hidden`, without echo. */
 function readLine(world: World, question: string, hidden: boolean): Promise<string> {
   const silent = new Writable({ write: (_piece, _encoding, done) => done() });
-  // Before the question is seen the terminal has to be ready for the answer.
+  // The terminal must be ready for the answer before the question is shown.
   const reader = createInterface({ input: world.stdin.stream, output: hidden ? silent : world.stderr.stream, terminal: true });
-  // Closing the reader gives the terminal its echo back.
+  // Closing the reader restores the terminal's echo.
   const forget = world.beforeHangup?.(() => reader.close());
   world.stderr.stream.write(escapeControl(question));
   return new Promise((resolve, reject) => {
@@ -37,7 +37,7 @@ function readLine(world: World, question: string, hidden: boolean): Promise<stri
       forget?.();
       settle();
       reader.off('close', end).close();
-      // The end of a line that is shown stands there already.
+      // With echo, the terminal has already shown the line end.
       if (!isShown) world.stderr.stream.write('\n');
     };
     const end = (): void => stop(() => reject(new InterruptedError('no answer')));
@@ -49,7 +49,7 @@ function readLine(world: World, question: string, hidden: boolean): Promise<stri
   });
 }
 
-/** Asks for a text. @throws {UsageError} where nobody can answer. */
+/** Asks for text. @throws {UsageError} if the user cannot be asked. */
 export async function askText(world: World, question: string, fallback = ''): Promise<string> {
   if (!canAsk(world)) throw new UsageError(`cannot ask "${question}": ${explainSilence(world)}`);
   const suffix = fallback === '' ? ': ' : ` [${fallback}]: `;
@@ -57,13 +57,13 @@ export async function askText(world: World, question: string, fallback = ''): Pr
   return answer.trim() === '' ? fallback : answer.trim();
 }
 
-/** Asks for a secret without showing it. @throws {UsageError} where nobody can answer. */
+/** Asks for a secret without echo. @throws {UsageError} if the user cannot be asked. */
 export async function askSecret(world: World, question: string, hint?: string): Promise<string> {
   if (!canAsk(world)) throw new UsageError(`cannot ask for the ${question}: ${explainSilence(world)}`, { hint });
   return await readLine(world, `${question}: `, true);
 }
 
-/** Asks for a yes before something is deleted. @throws {UsageError} without a terminal or when the answer is no. */
+/** Asks for confirmation before a deletion. @throws {UsageError} without a terminal or when the answer is no. */
 export async function confirm(world: World, question: string): Promise<void> {
   if (!canAsk(world)) {
     const reason = silent.has(world) ? explainSilence(world) : 'there is no terminal to confirm it';

@@ -1,12 +1,15 @@
 import { records, type Output, type Records, type Row } from '../output/kinds.ts';
 import type { Context } from './command.ts';
 
-/** Whether the user asked for the results themselves, not only for the work to be done. */
+/** True if the user requested the results in an output format, not only that the work is done. */
 export function wantsRows({ global }: Pick<Context, 'global'>): boolean {
   return global.output !== undefined || global.json;
 }
 
-/** Gives the rows where a form of output is asked for. Without one the work is done that they come from, and each is said when it is there. */
+/**
+ * Returns the rows if an output format is requested. Else consumes them, which does the work, and prints a message for each row when it
+ * arrives.
+ */
 export async function showRows<T extends Row>(
   context: Pick<Context, 'global' | 'note'>,
   rows: AsyncIterable<T>,

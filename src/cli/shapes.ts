@@ -9,26 +9,26 @@ import { confirm } from './prompt.ts';
 import { waitForReads, waitOptions } from './wait.ts';
 import { wantsRows } from './rows.ts';
 
-/** What all shapes of commands share. */
+/** Properties that all shapes of commands share. */
 interface Shape {
   summary: string;
   description?: string;
-  /** Instead of those that the shape has. */
+  /** Replaces the default aliases of the shape. */
   aliases?: readonly string[];
   examples?: readonly Example[];
 }
 
-/** How a resource is shown. */
+/** The display of a resource. */
 interface Shown {
-  /** Columns of the table; all other fields are there for `--columns` and the data formats. */
+  /** Columns of the table; all other fields are available to `--columns` and the data formats. */
   columns: readonly ColumnSpec[];
   /** The field that `-o name` prints. */
   id: string;
-  /** What a row consists of, so that `--columns` knows a field that no row happens to have. */
+  /** The fields of a row, so that `--columns` accepts a field that none of the rows has. */
   shape?: Field;
 }
 
-/** Names of all fields that a resource may have, as an output wants them. */
+/** Names of all fields that a resource may have, as a property of an output. */
 export function listFieldNames(shape: Field | undefined): { fields?: readonly string[] } {
   const fields = shape?.item?.fields ?? shape?.fields;
   return fields === undefined ? {} : { fields: Object.keys(fields) };
@@ -36,14 +36,13 @@ export function listFieldNames(shape: Field | undefined): { fields?: readonly st
 
 interface ListSpec<O extends Options> extends Shape, Shown {
   options?: O;
-  /** What tables are sorted by without `--sort`. */
+  /** Default sort field of tables. */
   order?: string;
-  /** Other datacenters of the cloud can be asked as well: the command has `--dc`. */
+  /** The command has `--dc`, because other datacenters of the cloud can be read too. */
   perDatacenter?: true;
   fetch: (invocation: Invocation<Record<never, never>, O>) => Promise<Rows> | Rows;
 }
 
-/** A command that lists resources. */
 export function listCommand<const O extends Options = Record<never, never>>({
   columns,
   id,
@@ -67,17 +66,17 @@ export function listCommand<const O extends Options = Record<never, never>>({
 }
 
 interface GetSpec<N extends string> extends Shape {
-  /** Name of the argument, and what it may be. */
+  /** Name of the argument; `help` describes it. */
   argument: N;
   help: string;
   values?: ValueSource;
   id: string;
-  /** Lines of the card; every field when absent. */
+  /** Lines of the card; all fields when absent. */
   columns?: readonly ColumnSpec[];
-  /** Columns of the table that shows several. */
+  /** Columns of the table, for several resources. */
   listed: readonly ColumnSpec[];
   shape?: Field;
-  /** Other datacenters of the cloud can be asked as well: the command has `--dc`. */
+  /** The command has `--dc`, because other datacenters of the cloud can be read too. */
   perDatacenter?: true;
   fetch: (context: Context, name: string) => Promise<Row>;
 }
@@ -121,11 +120,11 @@ interface ChangeSpec<A extends Arguments, O extends Options, R extends Row> exte
   id: string;
   columns?: readonly ColumnSpec[];
   change: (invocation: Invocation<A, O>) => Promise<R>;
-  /** Said on stderr when it is done: `Created key laptop`. */
+  /** Message on stderr after the change: `Created key laptop`. */
   done: (result: NoInfer<R>) => string;
 }
 
-/** A command that creates or updates a resource, shows it as it is now and says so. */
+/** A command that creates or updates a resource, shows the result and prints a message. */
 export function changeCommand<
   const A extends Arguments = Record<never, never>,
   const O extends Options = Record<never, never>,
@@ -145,18 +144,18 @@ interface DeleteSpec<N extends string, L> extends Shape {
   argument: N;
   help: string;
   values?: ValueSource;
-  /** What is deleted, for questions and messages: `key`. */
+  /** Noun for questions and messages: `key`. */
   noun: string;
-  /** Gets, once for all arguments, what they are looked up in. */
+  /** Reads the list in which the arguments are looked up, once for all of them. */
   read: (context: Context) => Promise<L> | L;
-  /** Finds what an argument names, and a label for it; throws when it names nothing or several things. */
+  /** Finds the target of an argument and its label; throws when none or several match. */
   resolve: (list: L, name: string, context: Context) => Promise<Target> | Target;
-  /** The id that a word is as it stands: it serves where the list may not be read. */
+  /** Returns the id if the argument is a whole id, which is used unchecked when the list may not be read. */
   wholeId?: (name: string) => string | undefined;
-  /** What that id is called, when it is no id. */
+  /** The word for that id in messages, if it is not `id`. */
   idWord?: string;
   remove: (context: Context, id: string) => Promise<unknown>;
-  /** Where reads may lag: whether they still show one of these. The command then has `--wait`. */
+  /** True while reads, which may lag, still return one of the resources. If present, the command has `--wait`. */
   isShown?: (context: Context, ids: readonly string[]) => Promise<boolean>;
 }
 
@@ -175,7 +174,7 @@ const deleteOptions = {
   ...waitOptions,
 };
 
-/** A command that deletes resources: it finds all of them, asks once, and tries each. */
+/** A command that deletes resources: resolves all of them, asks once, and tries to delete each. */
 export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>): Command<Arguments, typeof deleteOptions> {
   const { argument, help, values, noun, read, resolve, wholeId, idWord, remove, isShown, ...rest } = spec;
   const named: Record<string, Argument> = { [argument]: many(help, { ...(values && { values }) }) };
@@ -184,7 +183,7 @@ export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>)
     aliases: ['rm'],
     ...rest,
     arguments: named,
-    // Without `--wait` its values are never looked at.
+    // Without `isShown`, the values of `--wait` and `--wait-timeout` are never read.
     options: isShown ? deleteOptions : ({ yes, dryRun } as typeof deleteOptions),
     run: async (invocation) => {
       const names = [...new Set(invocation.args[argument] as string[])];
@@ -202,7 +201,7 @@ export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>)
         for (const { id, label } of deleted) yield { id, label };
         attempts.finish();
       }
-      /** Ends with what was or would be deleted, where a form of output is asked for. */
+      /** The deleted resources, or those that would be deleted, if an output format is requested. */
       const finish = (deleted: readonly Target[]): Output | undefined => {
         if (wantsRows(invocation)) return records(listTargets(deleted), { columns: ['id', 'label'], id: 'id' });
         attempts.finish();
@@ -235,12 +234,12 @@ export function deleteCommand<const N extends string, L>(spec: DeleteSpec<N, L>)
   });
 }
 
-/** Whether this is the refusal of what the caller has no right to. */
+/** True for a response with status 403. */
 export function isForbidden(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 403;
 }
 
-/** A refusal to read what a name was to be looked up in, with the way that is left. Other errors as they are. */
+/** Adds a hint to a 403 error of a look-up: a whole id works without the right to list. Returns other errors unchanged. */
 export function explainUnlisted(error: unknown, noun: string, name: string, idWord = 'id'): unknown {
   if (!isForbidden(error)) return error;
   return withHint(error, `to find ${noun} "${name}" takes the right to list; its whole ${idWord} serves without`);
@@ -248,16 +247,16 @@ export function explainUnlisted(error: unknown, noun: string, name: string, idWo
 
 interface LookUp<L, T> {
   noun: string;
-  /** What a whole id is called, when it is no id. */
+  /** The word for a whole id in messages, if it is not `id`. */
   idWord?: string | undefined;
   read: () => Promise<L>;
-  /** Finds in the list what a word names; throws when it names nothing or several things. */
+  /** Finds the entry that a word names; throws when none or several match. */
   find: (list: L, word: string) => Promise<T> | T;
-  /** What a word means that is a whole id; undefined for any other. Absent where the list cannot be done without. */
+  /** The target of a whole id, else undefined. Absent if the list is indispensable. */
   takeWhole?: ((word: string) => T | undefined) | undefined;
 }
 
-/** Reads a list in which several words are looked up; where it may not be read, a whole id is taken as it is. */
+/** Reads a list for looking up several words; if it may not be read, whole ids are used unchecked. */
 export async function createLookUp<L, T>({ noun, idWord, read, find, takeWhole }: LookUp<L, T>): Promise<(word: string) => Promise<T>> {
   let list: L;
   try {

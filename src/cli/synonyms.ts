@@ -1,4 +1,4 @@
-/** Words of other tools for commands of this one: the words of the command line before them, and the line to type. */
+/** Commands of other tools, with the command line to type here. Keys may include the words of the command line before them. */
 const lines: Readonly<Record<string, string>> = {
   login: 'cloud profile create NAME',
   logout: 'cloud profile delete NAME',
@@ -38,7 +38,7 @@ const lines: Readonly<Record<string, string>> = {
   'jobs submit': 'cloud jobs create',
 };
 
-/** Verbs of other tools, by what they are called here. */
+/** Verbs of other tools, by the verb that is used here. */
 const verbs: Readonly<Record<string, readonly string[]>> = {
   list: ['ls', 'all'],
   get: ['show', 'describe', 'info', 'view', 'inspect'],
@@ -48,7 +48,7 @@ const verbs: Readonly<Record<string, readonly string[]>> = {
   use: ['switch', 'select', 'activate'],
 };
 
-/** Puts the words that were typed where the line has words in capitals, in order; those that are left over follow. */
+/** Replaces the words in capitals of a line by the typed words, in order; appends those that are left over. */
 function fillIn(line: string, typed: readonly string[]): string {
   const left = [...typed];
   const words = line.split(' ').map((word) => (/^[A-Z]+$/.test(word) ? (left.shift() ?? word) : word));
@@ -56,7 +56,7 @@ function fillIn(line: string, typed: readonly string[]): string {
 }
 
 /**
- * The line that a word of another tool stands for.
+ * The command line for a word of another tool; undefined if unknown.
  * @param rest the words after it, quoted for a shell
  */
 export function findSynonym(
@@ -71,7 +71,7 @@ export function findSynonym(
   return verb === undefined ? undefined : ['cloud', ...path, verb, ...rest].join(' ');
 }
 
-/** Letters of the same programs of Unix, by the command that has another way: what to type. */
+/** Options of Unix programs, by the command of the same name that does it differently, with what to type. */
 const letters: Readonly<Record<string, string>> = {
   'cloud stor ls -1': 'one name a line: cloud stor ls -o name',
   'cloud stor ls -a': 'names that begin with a dot are listed as all others: cloud stor ls',
@@ -82,9 +82,9 @@ const letters: Readonly<Record<string, string>> = {
 };
 
 /**
- * What to type instead of a letter that the program of the same name has, such as the `-s` of `du`.
+ * The replacement for an option that the Unix program of the same name has, such as `-s` of `du`.
  * @param line the words of the command
- * @param word a dash and one or more letters, of which the first one is not known
+ * @param word a dash and one or more letters, the first of which is unknown
  */
 export function findLetter(line: string, word: string): string | undefined {
   return word.startsWith('--') ? undefined : letters[`${line} ${word.slice(0, 2)}`];

@@ -8,23 +8,23 @@ import { kebab } from '../config/settings.ts';
 import type { Option } from './parameters.ts';
 import { findSynonym } from './synonyms.ts';
 
-/** What the words of a command line name: a command, or a group whose help is wanted. */
+/** The command that a command line names, or the group whose help it requests. */
 export interface Found {
   /** Words of the command: `['keys', 'list']`. */
   path: string[];
   node: AnyCommand | Group | undefined;
-  /** Everything else on the command line, in order. */
+  /** All other words of the command line, in order. */
   rest: string[];
   wantsHelp: boolean;
   wantsVersion: boolean;
 }
 
-/** Whether an option is followed by a value. */
+/** True if an option is followed by a value. */
 export function takesValue(option: Option): boolean {
   return !['flag', 'negatable', 'count'].includes(option.kind);
 }
 
-/** Global options that are followed by their value, in both spellings. */
+/** Global options that are followed by a value, in long and short form. */
 const valued = lazily(
   () =>
     new Set(
@@ -34,29 +34,27 @@ const valued = lazily(
     ),
 );
 
-/** A noun with what it loads. */
+/** A noun and its loaded command or group. */
 export interface LoadedNoun extends Noun {
   readonly node: AnyCommand | Group;
 }
 
-/** The whole tree, for what prints it. */
 export async function loadNouns(nouns: readonly Noun[]): Promise<LoadedNoun[]> {
   return await Promise.all(nouns.map(async (noun) => ({ ...noun, node: await noun.load() })));
 }
 
-/** The command that a group knows by a name or an alias, with its own name. */
+/** Finds a command of a group by name or alias; returns it with its name. */
 export function findChild(parent: Group, word: string): [string, AnyCommand | Group] | undefined {
   const child = Object.hasOwn(parent.commands, word) ? parent.commands[word] : undefined;
   if (child) return [word, child];
   return Object.entries(parent.commands).find(([, { aliases }]) => aliases?.includes(word) === true);
 }
 
-/** The noun of a name or alias. */
 export function findNoun(nouns: readonly Noun[], word: string): Noun | undefined {
   return nouns.find((noun) => noun.name === word || noun.aliases.includes(word));
 }
 
-/** @param rest the words after the unknown one: a hint repeats them up to the first option */
+/** @param rest the words after the unknown one; the hint repeats them up to the first option */
 function createUnknownError(path: readonly string[], word: string, names: readonly string[], rest: readonly string[]): UsageError {
   const line = ['cloud', ...path].join(' ');
   const close = nearest(word, names);
@@ -66,7 +64,7 @@ function createUnknownError(path: readonly string[], word: string, names: readon
   return new UsageError(`"${word}" is not a command of ${line}`, { hint });
 }
 
-/** Follows the words of a command line down to a command. Only the noun that is named is loaded. */
+/** Resolves the words of a command line to a command. Loads only the noun that is named. */
 export async function findCommand(nouns: readonly Noun[], argv: readonly string[]): Promise<Found> {
   const found: Found = { path: [], node: undefined, rest: [], wantsHelp: false, wantsVersion: false };
   for (let at = 0; at < argv.length; at += 1) {
@@ -94,7 +92,7 @@ export async function findCommand(nouns: readonly Noun[], argv: readonly string[
   return found;
 }
 
-/** One step down; false when the word belongs to the group's fallback command. */
+/** Descends one level; false if the word belongs to the group's fallback command. */
 async function descend(nouns: readonly Noun[], found: Found, word: string, rest: readonly string[]): Promise<boolean> {
   if (found.node === undefined) {
     const noun = findNoun(nouns, word);

@@ -5,14 +5,14 @@ import { formatDuration } from '../output/units.ts';
 import type { Context } from './command.ts';
 import { duration, flag, type Values } from './parameters.ts';
 
-/** Options of commands that write users, roles and policies, whose reads may lag behind (compute document, section 1, rule 6). */
+/** Options of commands that write users, roles and policies, whose reads may lag (compute document, section 1, rule 6). */
 export const waitOptions = {
   wait: flag('Wait until reads show the change'),
   waitTimeout: duration('Longest time to wait; 60s when absent'),
 };
 
 /**
- * What becomes of work within a time, also where a service does not answer. Work that takes longer goes on, and its result is not used.
+ * The result of work within a time limit, even if a service does not respond. Work that takes longer continues, and its result is ignored.
  * @throws {WaitError} after `limit` milliseconds
  */
 export async function within<T>(limit: number, work: Promise<T>, explain: () => WaitError): Promise<T> {
@@ -29,12 +29,12 @@ export async function within<T>(limit: number, work: Promise<T>, explain: () => 
   }
 }
 
-/** Milliseconds before the service is asked again; grows with each time. */
+/** Milliseconds between requests; the pause doubles each time. */
 const [firstPause, longestPause] = [100, 1000];
 
 /**
- * Asks again and again until something holds. Ctrl-C ends the waiting, not what was done.
- * @throws {WaitError} after `limit` milliseconds, 60 seconds unless said
+ * Polls until a condition holds. Ctrl-C ends the waiting, but does not undo the change.
+ * @throws {WaitError} after `limit` milliseconds, 60 seconds when undefined
  */
 export async function pollUntil(context: Context, what: string, limit: number | undefined, holds: () => Promise<boolean>): Promise<void> {
   const { world, global } = context;

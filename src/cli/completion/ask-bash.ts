@@ -1,4 +1,4 @@
-/** The part of the bash script that asks the program for values and offers them so that bash passes them on as they are. */
+/** The part of the bash script that requests values from the program and offers them with correct quoting. */
 export const askInBash = `# Sets plain to what the shell makes of $1, and quote to the quotation mark that is open at its end.
 _cloud_unquote() {
   local at letter

@@ -1,7 +1,7 @@
 import { askInBash } from './ask-bash.ts';
 import { isLast, listNames, quote, type OptionWords, type Place, type ValueWords, type Words } from './words.ts';
 
-/** The body of the script that is the same whatever the commands are. */
+/** The part of the script that does not depend on the commands. */
 const engine = `# Takes the letters of $1 (-yo) up to the first with a value; sets letter to that one and rest to what follows it.
 _cloud_letters() {
   local at
@@ -139,7 +139,7 @@ function printTokens(options: readonly OptionWords[]): string {
   return options.map(printToken).join(' ');
 }
 
-/** The commands below a place, its aliases as `list=ls`, and its options. */
+/** The commands of a place, their aliases as `list=ls`, and its options. */
 function printPlace(place: Place, { shared }: Words): string {
   const names = place.commands.map(({ name }) => name).join(' ');
   const aliases = place.commands.flatMap(({ name, aliases }) => aliases.map((alias) => `${name}=${alias}`)).join(' ');
@@ -163,7 +163,7 @@ function printEntries({ path, commands, fallback }: Place): string[] {
   return fallback === undefined ? entries : [...entries, printCase([`${quote(`${path}/`)}*`], `place=${quote(fallback)}; return 1`)];
 }
 
-/** What the own options of a place take; those without a value only where they hide one that has one. */
+/** The values of a place's own options; those without a value only if they hide a shared option that has one. */
 function printOwnValues({ path, own }: Place, { shared }: Words): string[] {
   const valued = new Set(shared.filter(({ value }) => value).flatMap(listNames));
   return own.flatMap((option) => {
@@ -194,7 +194,10 @@ function printFunction(comment: string, name: string, subject: string, cases: re
   return [`# ${comment}`, `${name}() {`, `  case ${subject} in`, ...cases, '    *) return 1 ;;', '  esac', '}', ''].join('\n');
 }
 
-/** The completion script for bash: commands, options, choices, files and profiles without a process, the rest by asking the program. */
+/**
+ * The completion script for bash. Completes commands, options, choices, files and profiles without a process; for other values runs the
+ * program.
+ */
 export function printBash(words: Words): string {
   const { places, shared } = words;
   return [

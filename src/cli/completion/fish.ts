@@ -1,6 +1,6 @@
 import { findLookUp, isLast, listNames, type OptionWords, type Place, type ValueWords, type Words } from './words.ts';
 
-/** The parts of the script that are the same whatever the commands are. */
+/** The parts of the script that do not depend on the commands. */
 const engine = `# Takes the letters of $argv[2] (-yo) up to the first with a value; true when that value is the next word.
 function __cloud_letters
     set -l letters (string split '' -- (string sub -s 2 -- $argv[2]))
@@ -113,7 +113,7 @@ function complete(condition: string | undefined, ...words: string[]): string {
   return ['complete -c cloud', ...(condition === undefined ? [] : ['-n', quote(condition)]), ...words].join(' ');
 }
 
-/** What is offered for a value: files (-F), words (-a), or nothing. */
+/** The completions of a value: files (-F), words (-a), or none. */
 function printValue(value: ValueWords): string[] {
   const { choices, source } = value;
   const lookUp = findLookUp(value);
@@ -134,7 +134,7 @@ function printOption(option: OptionWords, condition: string | undefined): string
   });
 }
 
-/** An option of every place. Where a place has its letter or name for its own, the option is left out or goes without the letter. */
+/** An option of every place. In places that use its letter or name themselves, it is omitted or has no letter. */
 function printShared(option: OptionWords, places: readonly Place[]): string[] {
   const find = (place: Place): OptionWords | undefined => place.shared.find(({ long }) => long[0] === option.long[0]);
   const listPaths = (chosen: readonly Place[]): string => chosen.map(({ path }) => quote(path)).join(' ');
@@ -195,7 +195,7 @@ function printFunction(comment: string, name: string, subject: string, cases: re
   ].join('\n');
 }
 
-/** The completion script for fish, with descriptions. It starts a process only where the program has to be asked. */
+/** The completion script for fish, with descriptions. Starts a process only to request values from the program. */
 export function printFish({ places, shared }: Words): string {
   const valued = new Set(shared.filter(({ value }) => value).flatMap(listNames));
   return [

@@ -4,18 +4,18 @@ import { globalOptions } from '../globals.ts';
 import type { Argument, LocalSource, Option, Options, ValueSource } from '../parameters.ts';
 import { findChild, takesValue, type LoadedNoun } from '../tree.ts';
 
-/** What may stand for a value: one of some words, something from a source, or any text. */
+/** Possible values: choices, values from a source, or any text. */
 export interface ValueWords {
   readonly placeholder: string;
   readonly choices: readonly string[];
   readonly source: ValueSource | undefined;
 }
 
-/** One option as it is typed. */
+/** One option in its spellings. */
 export interface OptionWords {
-  /** `-o`, without which it has no letter. */
+  /** `-o`; undefined if the option has no letter. */
   readonly short: string | undefined;
-  /** `--output`; of an option that can be negated also `--no-output`. */
+  /** `--output`; for a negatable option also `--no-output`. */
   readonly long: readonly string[];
   readonly help: string;
   /** Undefined for an option without a value. */
@@ -23,35 +23,35 @@ export interface OptionWords {
   readonly repeatable: boolean;
 }
 
-/** A word that goes one step down the tree. */
+/** A word that descends one level in the tree. */
 export interface CommandWords {
   readonly name: string;
   readonly aliases: readonly string[];
   readonly summary: string;
-  /** The place that it leads to. */
+  /** Path of the place that it leads to. */
   readonly target: string;
 }
 
-/** Where a command line can have got to: the program itself (an empty path), a group, or a command. */
+/** A place in the command tree: the program itself (an empty path), a group, or a command. */
 export interface Place {
-  /** Words of the command, with spaces between: `images list`. */
+  /** Words of the command, separated by spaces: `images list`. */
   readonly path: string;
   readonly commands: readonly CommandWords[];
-  /** The options that only this place has. */
+  /** Options of this place only. */
   readonly own: readonly OptionWords[];
-  /** The options that every place has, as far as this one does not use their names for its own. */
+  /** Global options, without the names and letters that this place uses itself. */
   readonly shared: readonly OptionWords[];
   readonly arguments: readonly ValueWords[];
-  /** Whether the last argument may be repeated. */
+  /** True if the last argument may be repeated. */
   readonly variadic: boolean;
-  /** The place that is meant when a word is none of the commands. */
+  /** Path of the fallback command, for words that are not among the commands. */
   readonly fallback: string | undefined;
 }
 
-/** All that the completion of a shell needs to know. */
+/** All data that shell completions need. */
 export interface Words {
   readonly places: readonly Place[];
-  /** The options that every place has. */
+  /** The global options. */
   readonly shared: readonly OptionWords[];
 }
 
@@ -79,7 +79,7 @@ function readArgument([name, argument]: [string, Argument]): ValueWords {
   return { placeholder: kebab(name).toUpperCase(), choices: argument.choices ?? [], source: argument.values };
 }
 
-/** The shared options beside a command's own, which take names and letters from them. */
+/** The shared options without the names and letters of the command's own. */
 function withoutTaken(shared: readonly OptionWords[], own: readonly OptionWords[]): OptionWords[] {
   const letters = new Set(own.map(({ short }) => short));
   const names = new Set(own.flatMap(({ long }) => long));
@@ -110,7 +110,7 @@ function readGroup(path: string, group: Group): Place[] {
   const meant = children.find((child) => child.path === target);
   const words = Object.entries(commands).map(([name, { aliases = [], summary }]) => ({
     name,
-    // An alias that an earlier command has does not lead here.
+    // Drops an alias that belongs to an earlier command.
     aliases: aliases.filter((alias) => alias !== name && findChild(group, alias)?.[0] === name),
     summary,
     target: `${path} ${name}`,
@@ -131,7 +131,7 @@ function readNode(path: string, node: AnyCommand | Group): Place[] {
   return node.kind === 'group' ? readGroup(path, node) : [readCommand(path, node)];
 }
 
-/** Whether the words of another command follow, as after `help`: completion then begins again at the program. */
+/** True if the words of another command follow, as after `help`: completion then restarts at the program. */
 function takesCommand(node: AnyCommand | Group): boolean {
   return node.kind === 'command' && Object.values(node.arguments)[0]?.values === 'command';
 }
@@ -143,24 +143,24 @@ export function readWords(nouns: readonly LoadedNoun[]): Words {
   return { places: [root, ...nouns.flatMap(({ name, node }) => readNode(name, node))], shared: everywhere };
 }
 
-/** The last position of a place's argument: its own, or any further one when it may be repeated. */
+/** True if the argument at this position may be repeated. */
 export function isLast({ arguments: args, variadic }: Place, at: number): boolean {
   return variadic && at === args.length - 1;
 }
 
-/** Every way to type an option. */
+/** All spellings of an option. */
 export function listNames({ short, long }: OptionWords): string[] {
   return short === undefined ? [...long] : [short, ...long];
 }
 
 const local: readonly (ValueSource | undefined)[] = ['command', 'file', 'directory', 'profile'] satisfies LocalSource[];
 
-/** The source that `cloud __complete` is asked for, where a shell does not find the values by itself. */
+/** The source for `cloud __complete`; undefined if the shell itself completes the values. */
 export function findLookUp({ source }: ValueWords): Exclude<ValueSource, LocalSource> | undefined {
   return source === undefined || local.includes(source) ? undefined : (source as Exclude<ValueSource, LocalSource>);
 }
 
-/** Text between single quotes of a POSIX shell. */
+/** Quotes text for a POSIX shell by single quotes. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,6 +1,6 @@
 import { findLookUp, listNames, quote, type OptionWords, type Place, type ValueWords, type Words } from './words.ts';
 
-/** The parts of the script that are the same whatever the commands are. */
+/** The parts of the script that do not depend on the commands. */
 const engine = `# Takes the letters of $1 (-yo) up to the first with a value; true when that value is the next word.
 _cloud_letters() {
   local at
@@ -106,7 +106,7 @@ _cloud() {
 if [[ \${funcstack[1]} == _cloud ]]; then _cloud "$@"; else compdef _cloud cloud; fi
 `;
 
-/** A part of a specification of _arguments. */
+/** Escapes text in a specification of _arguments. */
 function escape(text: string): string {
   return text.replaceAll(/[\\:[\]]/g, (character) => `\\${character}`);
 }
@@ -122,7 +122,7 @@ function printAction(value: ValueWords): string {
   return source === 'profile' ? '_cloud_profiles' : `{_cloud_text "${escape(placeholder)}"}`;
 }
 
-/** One specification for each spelling; spellings shut each other out unless the option may be repeated. */
+/** One specification for each spelling; spellings exclude each other unless the option is repeatable. */
 function printOption(option: OptionWords): string[] {
   const names = listNames(option);
   const head = option.repeatable ? '*' : names.length > 1 ? `(${names.join(' ')})` : '';
@@ -181,7 +181,9 @@ function printFunction(comment: string, name: string, subject: string, cases: re
   return [`# ${comment}`, `${name}() {`, `  case ${subject} in`, ...cases, '    *) return 1 ;;', '  esac', '}', ''].join('\n');
 }
 
-/** The completion script for zsh, with descriptions. It starts a process only where the program has to be asked. Works from fpath and sourced. */
+/**
+ * The completion script for zsh, with descriptions. Starts a process only to request values from the program. Works from fpath and sourced.
+ */
 export function printZsh({ places, shared }: Words): string {
   const sharedSpecs = shared.flatMap(printOption);
   const valued = new Set(shared.filter(({ value }) => value).flatMap(listNames));

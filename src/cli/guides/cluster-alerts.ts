@@ -1,6 +1,6 @@
-/** What the guide to clusters has for Prometheus. Tests have both files checked by promtool, and let each alert fire. */
+/** Prometheus configuration in the guide to clusters. Tests check both files with promtool, and trigger each alert. */
 
-/** What `/etc/prometheus/prometheus.yml` has beside other things. */
+/** Part of `/etc/prometheus/prometheus.yml`. */
 export const scrapeConfiguration = [
   'rule_files: [/etc/prometheus/cloud-alerts.yml]',
   'scrape_configs:',
@@ -16,7 +16,7 @@ export const scrapeConfiguration = [
   "      - targets: ['10.0.0.21:7445', '10.0.0.22:7445']",
 ];
 
-/** One alert as its lines: what is wrong, for how long before somebody is told, and what to do. */
+/** The lines of one alert: the problem, the time before it fires, and what to do. */
 function alert(
   name: string,
   {

@@ -1,16 +1,16 @@
 /**
- * What the guide to clusters has to be copied. Tests run the commands as they stand, have each file but that of Kubernetes checked by the
- * program that reads it, and put haproxy.cfg to work.
+ * Commands and files to copy from the guide to clusters. Tests run the commands unchanged, check each file except that of Kubernetes with
+ * the program that reads it, and run haproxy with haproxy.cfg.
  */
 
-/** What is known before the commands of the trial: a folder, the first of its ports, and a key. */
+/** Variables of the trial: a folder, the first port, and a key. */
 export const trialVariables = [
   'export DIR=$HOME/cloud-try PORT=${PORT:-7443} KEY=$HOME/.ssh/id_rsa',
   'export CLOUD_SERVER_DATABASE="postgresql:///cloud?host=$DIR&user=cloud" CLOUD_SERVER_BYTES=file://$DIR/bytes',
   'export PATH=$PATH:/usr/lib/postgresql/15/bin:/usr/sbin',
 ];
 
-/** Bring up everything on one machine. */
+/** Starts everything on one machine. */
 export const trialCommands = [
   'mkdir -m 700 $DIR && initdb -D $DIR/db -U cloud -A trust -E UTF8 --no-locale &&',
   '  pg_ctl -D $DIR/db -l $DIR/db.log -o "-k $DIR -h \'\'" -w start && createdb -h $DIR -U cloud cloud',
@@ -44,20 +44,20 @@ export const trialCommands = [
   'END',
 ];
 
-/** Says where each gateway serves, once it does. */
+/** Shows the address of each gateway, once it is ready. */
 export const trialLook = ['head -n 1 $DIR/gateway*.log'];
 
-/** Reach it by a profile of its own. */
+/** Connects by a profile of its own. */
 export const trialUse = [
   'cloud profile create try --account demo --key-file $KEY --ca $DIR/tls/ca.pem \\',
   '  --url https://localhost:$PORT --stor-url https://localhost:$((PORT + 1))',
   'cloud --profile try ping',
 ];
 
-/** End it, and remove everything. */
+/** Stops everything and deletes it. */
 export const trialEnd = ['kill $(cat $DIR/*.pid)', 'pg_ctl -D $DIR/db -m fast stop', 'rm -r $DIR', 'cloud profile delete try --yes'];
 
-/** `cloud.yaml`: what a cloud has to offer. */
+/** `cloud.yaml`: the offerings of a cloud. */
 export const catalogue = [
   'version: "1"',
   'packages:',
@@ -101,7 +101,7 @@ export const gatewayUnit = [
   'WantedBy=multi-user.target',
 ];
 
-/** What follows `global` in `/etc/haproxy/haproxy.cfg`. */
+/** The part after `global` in `/etc/haproxy/haproxy.cfg`. */
 export const balancerConfiguration = [
   'defaults',
   '  mode tcp',
@@ -124,7 +124,7 @@ export const balancerConfiguration = [
   '  server gateway2 10.0.0.12:7444',
 ];
 
-/** A worker under systemd. It makes sandboxes, and so may not be kept from what they need. */
+/** A worker under systemd. It creates sandboxes, so the unit must not restrict what they need. */
 export const workerUnit = [
   '[Unit]',
   'Description=Worker for jobs of the cloud services',
@@ -151,7 +151,7 @@ export const workerUnit = [
   'WantedBy=multi-user.target',
 ];
 
-/** A Deployment with what it needs. */
+/** A Deployment with its dependencies. */
 export const kubernetesManifest = [
   'apiVersion: apps/v1',
   'kind: Deployment',
@@ -193,27 +193,27 @@ export const kubernetesManifest = [
   '  ports: [{ name: compute, port: 7443 }, { name: stor, port: 7444 }]',
 ];
 
-/** While everything goes on. */
+/** While the services are running. */
 export const backup = ['pg_dump -Fc -f cloud.dump cloud', 'cp -au /srv/cloud/bytes /srv/cloud/.cloud-bytes /backup/'];
 
-/** Into a database that was made anew. */
+/** Into a newly created database. */
 export const restore = [
   'pg_restore --no-owner -d cloud cloud.dump',
   'cp -au /backup/bytes /backup/.cloud-bytes /srv/cloud/',
   'cloud server collect --verify --database-file /etc/cloud/database --bytes file:///srv/cloud',
 ];
 
-/** What `postgresql.conf` has to say so that PostgreSQL keeps what it writes. */
+/** Settings in `postgresql.conf` that archive the write-ahead log. */
 export const archiveSettings = [
   'archive_mode = on',
   "archive_command = 'test ! -f /backup/wal/%f && cp %p /backup/wal/%f'",
   'archive_timeout = 60',
 ];
 
-/** A copy of the server that the archive goes on from, while everything goes on. */
+/** A base copy of the server, to which the archive is applied; made while the services are running. */
 export const baseBackup = ['pg_basebackup -c fast -D /backup/base'];
 
-/** The server as it was at a moment, in the place of the one that is; PostgreSQL does not run. */
+/** Replaces the server by its state at a point in time; PostgreSQL must be stopped. */
 export const restoreMoment = [
   'cd /var/lib/postgresql/15 && mv main main.before && cp -a /backup/base main',
   'cat >>main/postgresql.auto.conf <<END',
@@ -224,5 +224,5 @@ export const restoreMoment = [
   'touch main/recovery.signal',
 ];
 
-/** When it runs again. */
+/** After PostgreSQL has been started again. */
 export const verifyMoment = ['cloud server collect --verify --database-file /etc/cloud/database --bytes file:///srv/cloud'];

@@ -1,6 +1,6 @@
 import type { Guide } from './guide.ts';
 
-/** What the guide to clusters says of growth; the figures are those of test/bench/README.md. */
+/** The section on growth in the guide to clusters; the figures are those of test/bench/README.md. */
 export const growth: Guide['sections'][number] = {
   title: 'Growth',
   blocks: [

@@ -1,14 +1,14 @@
-/** A part of a guide: a paragraph, lines to type, or terms with what they mean. Words between backticks are to be typed. */
+/** A part of a guide: a paragraph, command lines, or terms with their meanings. Words between backticks are literal. */
 export type Block =
   | string
   | { readonly lines: readonly string[] }
   | { readonly terms: readonly (readonly [term: string, meaning: string])[] };
 
-/** A page that explains something that is larger than one command. */
+/** A page about a subject that concerns several commands. */
 export interface Guide {
-  /** Of the page in section 7 of the manual. */
+  /** Name of the page in section 7 of the manual. */
   readonly page: string;
-  /** What `cloud help` calls it. */
+  /** Name of the topic in `cloud help`. */
   readonly topic: string;
   /** One line without a full stop. */
   readonly summary: string;

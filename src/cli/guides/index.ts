@@ -11,7 +11,7 @@ import { testing } from './testing.ts';
 /** The guides that are pages of the manual. */
 export const guides: readonly Guide[] = [signing, policies, scripting, jobTools, local, testing, cluster];
 
-/** What `cloud help` explains beside commands: the guides, and parts of the program's own page. */
+/** The topics of `cloud help` besides commands: the guides, and parts of the program's own page. */
 export const topics: readonly Guide[] = [
   ...guides,
   {

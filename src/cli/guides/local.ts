@@ -1,7 +1,7 @@
 import { serviceLimits, writeLimitName, type LimitName, type ServiceLimit } from '../../api/service-limits.ts';
 import type { Guide } from './guide.ts';
 
-/** Every limit with its default, as `--limit` takes it. */
+/** All limits with their defaults, in the form that `--limit` accepts. */
 const limitTerms = Object.entries<ServiceLimit>(serviceLimits).map(([name, { default: value, help }]): [string, string] => [
   `${writeLimitName(name as LimitName)}=${value === Infinity ? 'N' : value}`,
   value === Infinity ? `${help}; any number by default.` : `${help}.`,

@@ -1,6 +1,6 @@
 import type { Guide } from './guide.ts';
 
-/** The language of policies, and how users, roles, policies and tags work together. */
+/** The policy language, and the relation of users, roles, policies and tags. */
 export const policies: Guide = {
   page: 'cloud-policies',
   topic: 'policy-language',

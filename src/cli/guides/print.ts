@@ -13,7 +13,7 @@ function printBlock(block: Block, width: number): string[] {
   return [...block.terms.flatMap(([term, meaning]) => [indent + term, ...indentText(meaning, width, '      ')]), ''];
 }
 
-/** A guide for the terminal. */
+/** Formats a guide for the terminal. */
 export function printGuide({ summary, sections }: Guide, width: number): string {
   const lines = sections.flatMap(({ title, blocks }) => [title, ...blocks.flatMap((block) => printBlock(block, width))]);
   return `${[...wrap(`${summary}.`, width), '', ...lines].join('\n').trimEnd()}\n`;

@@ -1,10 +1,10 @@
-/** What holds for every command, for the manual and `cloud help`. */
+/** Texts about all commands, for the manual and `cloud help`. */
 
-/** What standard output is. */
+/** Standard output, standard error and the output formats. */
 export const outputHelp =
   'Standard output is data, standard error is talk: a pipe gets nothing but the result, never shortened or coloured. A table has a header; `-j` is JSON, `-o jsonl` one record a line as it arrives, `-o name` one identifier a line. The data formats have exact values under the names of the services.';
 
-/** Exit codes with what they mean. */
+/** Exit codes with their meanings. */
 export const exitCodeHelp: readonly (readonly [string, string])[] = [
   ['0', 'Done. Also when a pipe was closed early, and for an empty list.'],
   ['1', 'Failed.'],
@@ -19,7 +19,7 @@ export const exitCodeHelp: readonly (readonly [string, string])[] = [
   ],
 ];
 
-/** Files with what they hold. */
+/** Files with their contents. */
 export const fileHelp: readonly (readonly [string, string])[] = [
   ['~/.config/cloud', 'Profiles, and which one is current; `XDG_CONFIG_HOME` moves it.'],
   ['~/.local/state/cloud', 'What was learnt or left unfinished, such as interrupted uploads; `XDG_STATE_HOME` moves it.'],

@@ -1,7 +1,7 @@
 import type { Guide } from './guide.ts';
 import { exitCodeHelp, outputHelp } from './program.ts';
 
-/** What scripts can rely on. */
+/** Guarantees for scripts. */
 export const scripting: Guide = {
   page: 'cloud-scripting',
   topic: 'scripting',

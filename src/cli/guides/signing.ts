@@ -1,6 +1,6 @@
 import type { Guide } from './guide.ts';
 
-/** How requests are signed, and with which keys. */
+/** The signing of requests, and the choice of keys. */
 export const signing: Guide = {
   page: 'cloud-signing',
   topic: 'signing',

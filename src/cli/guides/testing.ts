@@ -1,6 +1,6 @@
 import type { Guide } from './guide.ts';
 
-/** Suites of tests that run against services of their own. */
+/** Test suites that run against services of their own. */
 export const testing: Guide = {
   page: 'cloud-testing',
   topic: 'testing',

@@ -11,7 +11,7 @@ function listCommands(path: readonly string[], node: AnyCommand | Group): Entry[
   return Object.entries(node.commands).flatMap(([name, child]) => listCommands([...path, name], child));
 }
 
-/** The usage line: what is typed as it stands in bold, what stands for something else in italics. */
+/** The usage line: literal words in bold, placeholders in italics. */
 function printSynopsis([path, command]: Entry): string {
   const words = ['cloud', ...path].join(' ');
   const rest = printUsage(path, command).slice(words.length + 1);

@@ -13,12 +13,10 @@ function printName(name: string, { short, kind, placeholder }: Option): string {
   return placeholder === undefined ? names : `${names} ${italic(placeholder)}`;
 }
 
-/** A list of options with what they do. */
 export function printOptions(options: Options): string[] {
   return Object.entries(options).flatMap(([name, option]) => entry(printName(name, option), `${option.help}${describeChoices(option)}.`));
 }
 
-/** A list of arguments with what they are. */
 export function printArguments(args: Readonly<Record<string, Argument>>): string[] {
   return Object.entries(args).flatMap(([name, argument]) => {
     const choices = argument.choices ? `: ${argument.choices.join(', ')}` : '';

@@ -16,7 +16,7 @@ function printNouns(nouns: readonly LoadedNoun[]): string[] {
   );
 }
 
-/** Environment variables, with those of older tools. */
+/** Environment variables, including those of older tools. */
 function printEnvironment(): string[] {
   return settingNames.flatMap((name) => {
     const { env, help, legacy = [] }: Setting = settings[name];
@@ -26,7 +26,6 @@ function printEnvironment(): string[] {
   });
 }
 
-/** The page of the program itself. */
 export function printProgramPage(nouns: readonly LoadedNoun[], guides: readonly Guide[], version: string): string {
   return joinPage({ name: 'cloud', section: 1, summary: 'manage a cloud and its object storage', version }, [
     [
