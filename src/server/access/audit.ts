@@ -4,7 +4,7 @@ import type { Call } from '../http/handler.ts';
 import { isPostgres } from '../store/engine-of.ts';
 import type { Schema } from '../store/schema.ts';
 
-/** State of a resource after a change. Each value is chosen explicitly, so that no password or text of a request gets in. */
+/** State of a resource after a change. Each value is chosen explicitly, so that no password or request text gets into the log. */
 export type AuditDetails = Readonly<Record<string, unknown>>;
 
 /**

@@ -108,7 +108,7 @@ function readHeaderClaim(service: ServiceName, request: Request, header: string,
   return { keyId: parsed.keyId, algorithm: parsed.algorithm, signature: parsed.signature, texts: [text] };
 }
 
-/** Milliseconds since the epoch: the time of the service, and the time with which the date of a request is compared. */
+/** Milliseconds since the epoch: the time of the service, and the time that the dates of requests are compared with. */
 interface Times {
   readonly now: number;
   readonly requestTime: number;

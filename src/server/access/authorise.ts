@@ -17,7 +17,7 @@ import type { ServiceSettings } from '../settings.ts';
 import type { AccountRow } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
-/** Who wants to do what with the resources of which account, and the context that rules can test. */
+/** A caller's attempt to perform an operation on resources of an account, with the context that rules can test. */
 export interface Attempt {
   readonly store: Store;
   readonly caller: Caller;
@@ -64,7 +64,7 @@ function describeCaller({ caller, account }: Pick<Attempt, 'caller' | 'account'>
   return { kind: isOwn ? 'account' : 'other-account', login: caller.account.login };
 }
 
-/** If the collection permits the action, the caller may learn that a member does not exist; otherwise it has no tags. */
+/** A GET of a missing member is decided by the tags of its collection, so that it may be a 404; otherwise a missing member has no tags. */
 async function describeComputeResource({ store, operation, account, inputs }: Attempt): Promise<DecisionResource> {
   const parts = locateResource(operation, inputs);
   const resource = await findResource(store.db, account, parts);

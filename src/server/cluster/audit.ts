@@ -5,7 +5,7 @@ import type { Schema } from '../store/schema.ts';
 
 /** A change that affects access, as operators read it. */
 export interface AuditRecord {
-  /** ISO 8601, of the clock of the database. */
+  /** ISO 8601, by the clock of the database. */
   readonly time: string;
   readonly account?: string;
   /** `alice`, `alice/bob`, or `operator`. */
@@ -59,7 +59,7 @@ function show({ at, account, actor, action, subject, details, address, key, requ
   };
 }
 
-/** The highest sequence number before which no transaction can still add a row. */
+/** The highest sequence number up to which no transaction can add another row. */
 async function findSettled(db: Kysely<Schema>, after: number): Promise<number> {
   const { last } = await db
     .selectFrom('audit')

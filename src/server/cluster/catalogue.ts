@@ -83,7 +83,7 @@ async function readState(db: Db): Promise<CatalogueState> {
   };
 }
 
-/** The columns that are given. */
+/** The columns whose values are not undefined. */
 function dropUndefined<T extends object>(columns: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;

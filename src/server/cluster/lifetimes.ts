@@ -28,7 +28,7 @@ async function forgetChanges(db: Kysely<Schema>, days: number): Promise<number> 
  * Removes everything that is older than its limit, for all accounts: uploads that were never committed or aborted, completed jobs, and
  * records of the audit log. Requests for uploads and jobs also remove those they come across; this function removes those that nobody
  * requests any more.
- * @param now milliseconds since the epoch, for records that have times of gateways
+ * @param now milliseconds since the epoch, by the clock of the gateway, which also dates uploads and jobs
  */
 export async function removeOld(store: Store, settings: ServiceSettings, now: number, signal?: AbortSignal): Promise<Removed> {
   const removeAll = async (remove: () => Promise<number>): Promise<number> => {

@@ -41,7 +41,7 @@ const removeJobRows: Remove = async (transaction, { id }) => {
   return job ? removeRowsOf(transaction, job.id) : 0;
 };
 
-/** Removes entries, deepest first: the rest is a tree at any time. */
+/** Removes entries, deepest first: the remaining entries always form a tree. */
 async function removeSome(transaction: Transaction<Schema>, where: RawBuilder<unknown>): Promise<number> {
   const { rows } = await sql<Pick<EntryRow, 'parent' | 'name' | 'type' | 'content'>>`
     delete from entries where (parent, name) in
@@ -63,7 +63,7 @@ const removeDeepEntries: Remove = (transaction, { login }) =>
 const removeTopEntries: Remove = (transaction, { login }) => removeSome(transaction, sql`parent = ${`/${login}`}`);
 const removeRootEntry: Remove = (transaction, { login }) => removeSome(transaction, sql`parent = '' and name = ${`/${login}`}`);
 
-/** Removes rows of a table that no other removal depends on. @param key primary key of the table */
+/** Removes rows of a table, with which nothing else has to be removed. @param key primary key of the table */
 function removeFrom(table: 'uploads' | 'roles' | 'policies' | 'changes', key: 'id' | 'sequence' = 'id'): Remove {
   return async (transaction, { id }) => {
     const { numAffectedRows = 0n } = await sql`

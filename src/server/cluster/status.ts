@@ -13,7 +13,7 @@ type MemberItem = 'gateway' | 'worker' | 'command';
 export interface StatusRow {
   /** A `command` is a command of an operator that stores contents. */
   readonly item: 'schema' | MemberItem | 'collector' | 'garbage' | 'jobs' | 'tasks';
-  /** `ok`, or the problem: `old` or `newer` schema, `lost` member, `none` if no member serves or runs the waiting tasks. */
+  /** `ok`, or the problem: `old` or `newer` schema, `lost` member, `none` if no member serves, or none runs the waiting tasks. */
   readonly state: 'ok' | 'old' | 'newer' | 'lost' | 'none';
   /** In words. */
   readonly detail: string;

@@ -90,7 +90,7 @@ async function answer(
   }
 }
 
-/** Creates the folder, closed to others, and removes the socket of a killed service: no other process uses the data directory. */
+/** Creates the folder for its owner only, and removes the socket of a killed service: no other process uses the data directory. */
 function prepareFolder(dataDir: string): void {
   const control = controlFolderOf(dataDir);
   if (lstatSync(control, { throwIfNoEntry: false })?.isDirectory() === true) chmodSync(control, 0o700);

@@ -23,7 +23,7 @@ export interface PooledConnection {
   readonly address: string;
   /** True once a request over it had a valid signature. */
   authenticated: boolean;
-  /** True while a request is being answered. */
+  /** True while a request is in progress. */
   busy: boolean;
   /** Bytes transferred in both directions at the last check, and when that number last changed. */
   bytes: number;

@@ -14,7 +14,7 @@ const rateTime = 60_000;
 /** Maximum bytes and milliseconds for draining an unwanted body, so that the client can read the response. */
 const drainLimit = { bytes: 64 * 1024 * 1024, time: 10_000 };
 
-/** An unread body of up to this many bytes is drained; for a larger one, the connection is closed. */
+/** An unread body of up to this many bytes is drained to keep the connection; after a larger one, the connection is closed. */
 const smallBody = 64 * 1024;
 
 /** Joins repeated header fields into one string each. */

@@ -18,7 +18,7 @@ export function writeReason(status: number): string {
 
 const statuses: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
-/** Creates the writer of responses to malformed requests of a connection. They come from the service, with its usual headers. */
+/** Creates the writer of responses to malformed requests of a connection. The service creates these errors, with its usual headers. */
 export function createMalformedWriter(
   handle: Service,
   { remoteAddress, secure }: { remoteAddress: string; secure: boolean },

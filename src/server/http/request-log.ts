@@ -43,7 +43,7 @@ export function createRequestLog(
   let [begun, lines] = [0, 0];
   const count = createRepeatedLog(log, (refusals) => `${service} ${refusals} more requests without a valid signature were refused`, period);
 
-  /** True if the limit of lines for this period is exceeded. */
+  /** True if this period already has the maximum number of lines. */
   function isTooMany(): boolean {
     const now = performance.now();
     if (now - begun > period) [begun, lines] = [now, 0];

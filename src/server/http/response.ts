@@ -82,9 +82,7 @@ export function writeResult(operation: Operation, result: unknown): Reply {
   }
 }
 
-/**
- * Maximum characters of input in a message: for a path, the length of a name; otherwise enough to recognise it. Then those of a message.
- */
+/** Maximum characters of input in a message (enough to recognise it), of a path (the longest name), and of the message itself. */
 const inputLimit = 100;
 const pathLimit = 1024;
 const messageLimit = 2000;

@@ -52,7 +52,7 @@ export interface ServiceOptions<T extends Operations> {
   readonly datacenter: string;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
-  /** The clock with which dates of requests are compared and which dates responses; `now` if absent. */
+  /** The clock that dates of requests are compared with, and that sets the dates of responses; `now` if absent. */
   readonly requestTime?: () => number;
   /** Receives a line for each request, and the details of internal errors. */
   readonly log?: (line: string) => void;
@@ -120,7 +120,7 @@ async function selectByBody(
   return { matches: match(request.method, { ...target, query }, request.headers), request: buffered };
 }
 
-/** Finds the operation if it depends on the type of the entry at the path. */
+/** The operation; if several match the path, the one for the type of its entry. */
 async function resolveEntry<T extends Operations>(
   { store, entryAt }: ServiceOptions<T>,
   matches: Matches,

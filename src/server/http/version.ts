@@ -3,12 +3,12 @@ import { ApiError } from '../../base/errors.ts';
 /** API versions of the compute service (specification, section 9), newest last. */
 export const apiVersions = ['7.0.0', '7.1.0', '7.2.0', '7.3.0', '8.0.0', '9.0.0'] as const;
 
-/** True if roles have the form before version 9: names of members and policies. */
+/** True before version 9, in which roles contain the names of their members and policies. */
 export function hasOldRoles(version: string): boolean {
   return !version.startsWith('9.');
 }
 
-/** True if images have the types before version 8. */
+/** True before version 8, which renamed the types of images. */
 export function hasOldImageTypes(version: string): boolean {
   return version.startsWith('7.');
 }

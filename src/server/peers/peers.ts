@@ -62,7 +62,7 @@ async function answerFile(store: Store, { content, files }: ImageRow): Promise<R
   return { status: 200, headers, body: await store.bytes.read(content, 0, file.size) };
 }
 
-/** What requests of other services are served from. */
+/** What a service needs to respond to other services. */
 export interface PeerOptions {
   readonly store: Store;
   readonly secret: string;

@@ -35,8 +35,8 @@ function makeMachine([id, name, image, os, brand, pkg, memory, disk]: Sample, ac
 }
 
 /**
- * Adds missing sample instances to an account, whose ids are the same in every store, and limits if it has none. The limits are visible if
- * the plug-in for them is enabled.
+ * Adds missing sample instances, which have the same ids in every store, to an account. Adds limits if the account has none; these are
+ * visible if the plug-in for them is enabled.
  */
 export async function seedMachines(transaction: Transaction<Schema>, account: AccountRow, now: number): Promise<void> {
   const machines = samples.map((sample) => makeMachine(sample, account, now));

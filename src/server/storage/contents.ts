@@ -99,7 +99,7 @@ export async function openContent(
     const pieces = await findPieces(store.db, content, start, end);
     // Checked last: while this entry exists no removal has begun, and any later removal waits for the hold.
     if (await isThere()) {
-      // In a shared byte store (`beginReading`), a content is removed only by other processes.
+      // If several processes share the contents (`beginReading`), others remove them: the hold lasts until the end of the read.
       if (store.beginReading || end - start > smallContent || isPieces(content) || isCompressed(content))
         return releaseAfter(await openPieces(store, pieces, start, end), release);
       const bytes = await store.bytes.read(content, start, end);

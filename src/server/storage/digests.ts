@@ -15,8 +15,8 @@ interface Digest {
 
 /**
  * The MD5 of an upload's object is that of all its parts in order. It cannot be combined from their MD5s, so the bytes have to be read once
- * more. This is done while further parts arrive: even for 100 GB, a commit has little left to read. If this memory is lost, the commit
- * reads all parts.
+ * more. This is done while further parts arrive: even for 100 GB, a commit has little left to read. If this state is lost, the commit reads
+ * all parts.
  */
 const findDigests = mapForEachStore<Promise<Digest>>();
 

@@ -64,7 +64,7 @@ export const deleteDirectory: Handler<typeof storage.deleteDirectory> = async ({
       const { count = 0 } = (await findCounted(transaction, place)) ?? {};
       throw new ApiError(400, 'DirectoryNotEmpty', `${place.path} has ${count} entries: delete them first`);
     };
-    // First checked without a lock: a directory that cannot be removed need not be locked, which would wait for writers in it.
+    // First checked without a lock: the lock would wait for writers in a directory that cannot be removed anyway.
     if (isPostgres(transaction)) await check();
     await check('alone');
     await removeDirectory(transaction, place);

@@ -170,7 +170,7 @@ export async function removeDirectory(transaction: Transaction<Schema>, place: P
   await dropCounts(transaction, [place]);
 }
 
-/** What an entry of type object has of bytes that were stored. @param mtime milliseconds since the epoch */
+/** The columns of an object's entry that describe its stored bytes. @param mtime milliseconds since the epoch */
 export function describeStored({ id, size, md5 }: StoredBytes, mtime: number) {
   return { type: 'object' as const, etag: randomUUID(), mtime, size, md5, content: id };
 }

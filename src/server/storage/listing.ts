@@ -85,7 +85,7 @@ async function findStart({ store, now }: Call, place: Place, by: Page['by'], mar
   throw refuse(`marker is "${marker}": with sort=mtime it must be an entry of the directory, TIME/NAME, or a time`);
 }
 
-/** Values of a page query. Those that its form does not need are unused. */
+/** Values of a page query. Those that the form of the query does not need are ignored. */
 interface PageValues {
   readonly parent: string;
   readonly limit: number;

@@ -109,7 +109,9 @@ export function refuseEncoding({ 'content-encoding': encoding = '' }: Headers): 
   throw new ApiError(415, 'UnsupportedMediaType', message);
 }
 
-/** Runs the transaction that gives stored bytes their row, then removes the replaced contents; if the request is rejected, the bytes. */
+/**
+ * Runs the transaction that gives stored bytes their row, then removes replaced contents. If the request is rejected, removes the bytes.
+ */
 export async function keepBytes(
   { store }: Call,
   bytes: StoredBytes | RowBytes,

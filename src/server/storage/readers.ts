@@ -3,7 +3,7 @@ import { mapForEachStore } from './for-each-store.ts';
 
 /**
  * The contents that this process is reading. A content is removed only when nobody reads it: a content of many pieces is opened piece by
- * piece, long after the object may have been deleted. Nothing is lost with this memory: after a crash there are no readers, and the
+ * piece, long after the object may have been deleted. Losing this state does no harm: after a crash there are no readers, and the
  * collection at the start removes what was waiting. If several processes share the contents, each reports to the others since when it has
  * been reading, and nothing waits here.
  */

@@ -67,7 +67,7 @@ async function save(store: Store, uploadId: string, { digest, parts, chain }: Ru
   });
 }
 
-/** The work on each upload; this process does one piece of work per upload at a time. */
+/** The work in progress on each upload; this process does one piece of work at a time on an upload. */
 const findWork = mapForEachStore<Promise<void>>();
 
 async function addPresent(store: Store, uploadId: string, directory: Place): Promise<void> {

@@ -65,7 +65,7 @@ async function removeIfThere(file: string): Promise<void> {
   }
 }
 
-/** @throws when the file is shorter than what is to be read, and closes it */
+/** Closes the file and throws if it is shorter than `end`. */
 function assertLength(fd: number, end: number): void {
   const { size } = fstatSync(fd);
   if (size >= end) return;

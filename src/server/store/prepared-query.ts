@@ -22,8 +22,8 @@ export function nameStatement(text: string): string | undefined {
 }
 
 /**
- * Creates a function that runs a query with other values each time. The query is built and compiled only at the first call on a database,
- * which takes several times as long as running it.
+ * Creates a function that runs a query with other values each time. Building and compiling the query takes several times as long as running
+ * it, and is done only at the first call on a database.
  * @param build builds and compiles the query; its values are placeholders, which may only be used as parameters of the query
  */
 export function prepareQuery<V extends object, R>(

@@ -4,7 +4,7 @@ import type { Schema } from './schema.ts';
 /**
  * Rows that were read are kept in memory until a statement writes to tables that they may depend on. This is exact, because only one
  * process writes the data: every statement is counted in `WriteCounts` before it runs, and reads wait for the transaction in progress. A
- * revoked key or a replaced object is therefore gone for the first request after the acknowledged one.
+ * revoked key or a replaced object is therefore gone for the first request after the response that acknowledged the change.
  */
 
 /** Tables whose rows are kept together: accounts, users and keys; entries of the object storage. */
@@ -58,8 +58,8 @@ interface Kept<R> {
 }
 
 /**
- * Caches a query until a statement writes to the tables of `group`. Rows must not be modified. The query always runs in a transaction, on a
- * database that others write to, and if it has no rows.
+ * Caches the rows of a query until a statement writes to the tables of `group`; they must not be modified. Nothing is cached in a
+ * transaction, on a database that others write to, or if there are no rows.
  * @param measure size of a row in bytes, for large rows
  */
 export function rememberQuery<V extends object, R extends object>(

@@ -10,7 +10,7 @@ export interface ResumableDigest {
   value(): string;
 }
 
-/** Begins a digest, or continues one. If another release saved the state in another format, it begins anew: see `isResumed`. */
+/** Begins a digest or continues one; begins anew if another release saved the state in another format (see `isResumed`). */
 export async function openDigest(state?: Uint8Array): Promise<ResumableDigest & { readonly isResumed: boolean }> {
   const hash = await createMD5();
   hash.init();

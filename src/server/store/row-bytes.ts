@@ -28,7 +28,7 @@ function createId(now: number): string {
   return `${prefix}${now.toString(16).padStart(12, '0')}-${randomUUID()}`;
 }
 
-/** Makes the bytes a content in a row of `db`; undefined if there are too many. @param now milliseconds since the epoch */
+/** Converts bytes to a content in a row of `db`; undefined if there are too many. @param now milliseconds since the epoch */
 export function keepInRow(db: Kysely<Schema>, bytes: Uint8Array, now: number): RowBytes | undefined {
   const size = bytes.length;
   if (size === 0 || size > (isPostgres(db) ? mostBytes.postgres : mostBytes.sqlite)) return undefined;

@@ -20,7 +20,7 @@ const batchSize = 5000;
 /** Maximum number of entries counted by one query. */
 const pageSize = 100_000;
 
-/** The summands for all accounts. One query reads both parts at the same moment. */
+/** The rows whose sum is the usage of each account. One query reads all of them at the same moment. */
 function selectParts(db: Kysely<Schema>): RawBuilder<unknown> {
   const rows = sql`select login, bytes, objects from storage_usage`;
   return isPostgres(db) ? sql`${rows} union all select login, bytes, objects from usage_changes` : rows;

@@ -42,7 +42,7 @@ async function addRows({ to }: RecordCopy, table: keyof Schema, rows: readonly R
   );
 }
 
-/** Marks a task as failed that was not finished when its job was cancelled: nobody will run it any more. */
+/** Marks an unfinished task of a cancelled job as failed: nobody will run it any more. */
 function endTask(row: Row): Row {
   return row['state'] === 'waiting' || row['state'] === 'running' ? { ...row, state: 'failed', owner: null, lease: null } : row;
 }

@@ -143,7 +143,7 @@ async function readRefusal(request: S3Request, { status, body }: S3Answer): Prom
 
 /** True if the same request may succeed a moment later. */
 function mayPass(error: S3Refusal): boolean {
-  // A store does not implement a missing feature a moment later.
+  // 501: a missing feature will still be missing a moment later.
   if (error instanceof StoreFull || error.status === 501) return false;
   return error.status >= 500 || error.status === 408 || error.status === 429 || passing.has(error.reason);
 }

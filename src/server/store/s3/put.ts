@@ -10,7 +10,7 @@ const partSize = 8 * 1024 ** 2;
 /** Number of parts after which the part size doubles: an object has at most 10,000 parts. */
 const partsOfOneSize = 2000;
 
-/** Milliseconds within which a store must join the parts. */
+/** Timeout in milliseconds for the store to join the parts. */
 const joinTime = 120_000;
 
 function checksum(body: Uint8Array): Record<string, string> {
