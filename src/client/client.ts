@@ -10,90 +10,96 @@ import { readError, readResult } from './response.ts';
 import { backOff, countRetries, createLongWaitError, mayRetry, readRetryAfter, type RetryPolicy } from './retry.ts';
 import type { Outgoing, Send } from '../http/send.ts';
 
-/** What happened to a request, for `--verbose`. */
+/** Events of a request, for `--verbose`. */
 export type TraceEvent =
   | { kind: 'request'; outgoing: Outgoing; attempt: number }
   | { kind: 'reply'; outgoing: Outgoing; reply: Reply; milliseconds: number }
   | { kind: 'retry'; outgoing: Outgoing; error: unknown; wait: number };
 
-/** Makes the `date` and `authorization` headers of a request that is about to be sent; what it is to bring helps to choose a connection for it. */
+/**
+ * Creates the `date` and `authorization` headers of a request that is about to be sent; the kind of result helps to choose a connection.
+ */
 export type Authorize = (result?: ResultKind) => Promise<{ date: string; authorization: string }>;
 
-/** One service as a client reaches it. */
+/** One service, and how its requests are signed. */
 export interface Endpoint {
   readonly service: ServiceName;
   readonly url: URL;
   readonly authorize: Authorize;
-  /** Roles to take on: `as-role` of compute, `Role` of storage. */
+  /** Roles to assume: `as-role` of compute, `Role` of storage. */
   readonly roles: readonly string[];
   /** Range of API versions; compute only. */
   readonly apiVersion: string;
-  /** Called when a service refuses a signature, with the header that had it: true when another form of it is worth a try. */
+  /** Called with the refused `authorization` header when a service refuses a signature: true if another form of it should be tried. */
   readonly tryOtherForm?: (error: ApiError, authorization: string) => boolean;
 }
 
-/** What a client needs from its surroundings. */
 export interface ClientOptions {
   readonly endpoint: Endpoint;
   readonly send: Send;
   readonly retry: RetryPolicy;
   readonly now: () => number;
-  /** Longest time of a request with its reply, milliseconds. */
+  /** Time limit of a request with its response, milliseconds. */
   readonly maxTime?: number | undefined;
-  /** What interrupts a call; `reads` of one that changes nothing and brings no object. */
+  /** The signal that interrupts a call; `reads` is true for calls that change nothing and do not download an object. */
   readonly interruption?: (reads: boolean) => AbortSignal | undefined;
   readonly trace?: ((event: TraceEvent) => void) | undefined;
-  /** Called before each wait for another try. */
+  /** Called before the wait for each retry. */
   readonly onRetry?: ((error: unknown, wait: number) => void) | undefined;
 }
 
 /** How one call differs from its operation's declaration. */
 export interface CallOptions {
-  /** Ask for the headers alone. */
+  /** Send a HEAD request. */
   head?: boolean;
-  /** Further request headers. */
+  /** Additional request headers. */
   headers?: Headers;
-  /** Makes the body afresh for each try; without it, a request with a stream is tried once. */
+  /** Creates the body anew for each attempt; without it, a request with a stream is not retried. */
   body?: () => Body;
   signal?: AbortSignal;
-  /** Goes on after the user has interrupted: it takes back what was begun, or its effect would be lost track of. `signal` ends it. */
+  /**
+   * The user's interruption does not abort this call: it undoes an earlier one, or its effect would be lost track of. `signal` aborts it.
+   */
   outlasts?: boolean;
-  /** The response tells what happens as it happens: a pause in it says nothing of the service. */
+  /** The response reports events as they happen: a pause in it does not mean that the service is silent. */
   mayPause?: boolean;
 }
 
-/** A reply's status and headers beside the result that was read from it. */
+/** A response's status and headers, and the result read from it. */
 export interface Answered<R> {
   status: number;
   headers: Headers;
   value: R;
 }
 
-/** A typed function for each operation of a table, and the ways around it. */
+/** A typed function for each operation of a table, and functions for other requests. */
 export type Client<T extends Operations> = {
   readonly [K in keyof T]: (input: InputOf<T[K]>, options?: CallOptions) => Promise<ResultOf<T[K]>>;
 } & ClientMethods;
 
 export interface ClientMethods {
-  /** A call with the reply's status and headers. */
+  /** Calls an operation and returns the response's status and headers as well. */
   answer<O extends Operation>(operation: O, input: InputOf<O>, options?: CallOptions): Promise<Answered<ResultOf<O>>>;
-  /** Any request, signed: `target` is the path and query as sent. A status of 400 and above that no further try mends is a reply here. */
+  /**
+   * Sends any request, signed: `target` is the path and query as sent. A final status of 400 or above is returned as a response, not
+   * thrown.
+   */
   request(request: {
     method: string;
     target: string;
     headers?: Headers;
     body?: Body | undefined;
-    /** Goes on after the user has interrupted. */
+    /** The user's interruption does not abort this request. */
     outlasts?: boolean;
   }): Promise<Reply>;
-  /** How often work of several requests is done again when it fails. */
+  /** Maximum number of retries of work that consists of several requests. */
   readonly retries: number;
 }
 
 export type ComputeClient = Client<typeof compute>;
 export type StorageClient = Client<typeof storage>;
 
-/** Most bytes of a refusal that are read. */
+/** Maximum bytes of an error response that are read. */
 const largestRefusal = 1024 * 1024;
 
 function withRoles({ service, roles }: Endpoint, target: string): string {
@@ -101,7 +107,7 @@ function withRoles({ service, roles }: Endpoint, target: string): string {
   return `${target}${target.includes('?') ? '&' : '?'}as-role=${encodePart(roles.join(','))}`;
 }
 
-/** Headers that every request to the service carries. */
+/** Headers that every request to the service has. */
 async function standardHeaders({ service, roles, apiVersion, authorize }: Endpoint, result?: ResultKind): Promise<Headers> {
   const signed = await authorize(result);
   if (service === 'compute') return { accept: 'application/json', 'accept-version': apiVersion, ...signed };
@@ -118,7 +124,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace
     const signals = [stop, outgoing.signal, limit?.signal].filter((one) => one !== undefined);
     trace?.({ kind: 'request', outgoing, attempt });
     try {
-      // What combines signals costs more than the rest of a small request.
+      // Combining signals costs more than the rest of a small request.
       const combined = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
       const reply = await send({ ...outgoing, ...(combined && { signal: combined }) });
       trace?.({ kind: 'reply', outgoing, reply, milliseconds: now() - started });
@@ -129,7 +135,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace
     }
   }
 
-  /** One try after the other, each signed afresh, until `accept` takes a reply or there is no hope. */
+  /** Retries a request, each attempt signed afresh, until `accept` accepts the response or a retry cannot help. */
   async function attemptAll<R>(
     make: () => Omit<Outgoing, 'url'> & { target: string },
     kind: { idempotent: boolean; reads: boolean; replayable: boolean; outlasts?: boolean | undefined; result?: ResultKind },
@@ -138,7 +144,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace
     const stop = kind.outlasts === true ? undefined : interruption?.(kind.reads && kind.result !== 'bytes');
     for (let attempt = 1; ; attempt += 1) {
       const { target, ...own } = make();
-      // Never as a relative reference: one that begins with two slashes would name another host.
+      // Not as a relative reference: a target that begins with two slashes would name another host.
       const url = new URL(endpoint.url.origin + base + withRoles(endpoint, target));
       const signed = await standardHeaders(endpoint, kind.result);
       const outgoing: Outgoing = { ...own, url, headers: { ...signed, ...own.headers } };
@@ -204,7 +210,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace
         throw refused.error;
       });
     } catch (error) {
-      // The last refusal is the result; every other failure is one.
+      // The last error response is the result; every other failure is thrown.
       if (refused !== undefined && refused.error === error) return refused.reply;
       throw error;
     }
@@ -213,7 +219,7 @@ function createCaller({ endpoint, send, retry, now, maxTime, interruption, trace
   return { answer, request, retries: retry.earlyRetries ?? retry.retries };
 }
 
-/** A refusal whose body can be read twice: to know whether another try is worth it, and by who asked. */
+/** Buffers an error response so that its body can be read twice: to decide on a retry, and by the caller. */
 async function keepRefusal(reply: Reply): Promise<() => Reply> {
   const bytes = await readAll(reply.body, largestRefusal).catch(() => new Uint8Array());
   return () => ({ ...reply, body: streamOf(bytes) });
@@ -232,7 +238,7 @@ function redirected(reply: Reply, url: URL): NetworkError {
 export function createClient<T extends Operations>(table: T, options: ClientOptions): Client<T> {
   const caller = createCaller(options);
   type Call = (input: Readonly<Record<string, unknown>>, call?: CallOptions) => Promise<unknown>;
-  // A command uses one function or two of all that there could be.
+  // Created on access: a command uses only one or two of all functions.
   const call = (name: string): Call | undefined => {
     const declared = table[name];
     return declared && (async (input, options) => (await caller.answer(declared, input, options)).value);
@@ -240,12 +246,11 @@ export function createClient<T extends Operations>(table: T, options: ClientOpti
   return new Proxy(caller, { get: (own, name) => own[name as keyof typeof own] ?? call(String(name)) }) as unknown as Client<T>;
 }
 
-/** Whether a URL names this machine itself. */
 export function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }
 
-/** Plain HTTP carries signatures and data in the open: allowed to this machine only, or when the profile says so. */
+/** Plain HTTP exposes signatures and data: allowed only to this machine, or when the profile allows it. */
 export function checkTransport(url: URL, allowHttp: boolean): void {
   if (url.protocol === 'https:') return;
   if (url.protocol !== 'http:')

@@ -3,7 +3,7 @@ import { streamOf, type Body, type Headers, type Request } from '../api/message.
 import { placeOf, type Operation } from '../api/operation.ts';
 import { UsageError } from '../base/errors.ts';
 
-/** Percent-encodes one path segment or query part; also `! ' ( ) *`, which the pre-signed forms want encoded. */
+/** Percent-encodes one path segment or query part; also `! ' ( ) *`, as the signatures of pre-signed URLs require. */
 export function encodePart(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
@@ -13,7 +13,7 @@ export function encodePath(path: string): string {
   return path.split('/').map(encodePart).join('/');
 }
 
-/** `?a=1&b=2` of these pairs; nothing for none. Undefined values are left out, lists are repeated. */
+/** The query `?a=1&b=2`; empty without pairs. Undefined values are left out, lists are repeated. */
 export function encodeQuery(pairs: Readonly<Record<string, unknown>>): string {
   const parts: string[] = [];
   for (const [name, value] of Object.entries(pairs)) {
@@ -24,7 +24,7 @@ export function encodeQuery(pairs: Readonly<Record<string, unknown>>): string {
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
 
-/** @throws {UsageError} for a name that would make the path that of something else: URLs take `.` and `..` for steps, also encoded */
+/** @throws {UsageError} for a name that would change the path: URLs resolve `.` and `..`, even if encoded */
 function requireName(name: string): void {
   if (name === '' || name === '.' || name === '..') throw new UsageError(`"${name}" is no name`);
 }
@@ -47,7 +47,7 @@ function buildPath(operation: Operation, input: Readonly<Record<string, unknown>
   return `/${parts.filter((part) => part !== '').join('/')}`;
 }
 
-/** @throws {TypeError} for an input that the operation does not declare: it would be ignored without a word */
+/** @throws {TypeError} for an input that the operation does not declare, which would be ignored silently */
 function assertDeclared({ name, segments, fields, body, storesHeaders }: Operation, input: Readonly<Record<string, unknown>>): void {
   for (const key of Object.keys(input)) {
     if (fields[key] !== undefined || segments.some(({ kind, text }) => kind !== 'literal' && text === key)) continue;
@@ -57,7 +57,7 @@ function assertDeclared({ name, segments, fields, body, storesHeaders }: Operati
   }
 }
 
-/** The request for an operation and its input, still without date, signature and host. */
+/** The request for an operation and its input, without date, signature and host. */
 export function buildRequest(operation: Operation, input: Readonly<Record<string, unknown>>): Request {
   assertDeclared(operation, input);
   const query: Record<string, unknown> = { ...operation.when.query };
@@ -85,7 +85,7 @@ function buildBody(operation: Operation, input: Readonly<Record<string, unknown>
     return json;
   }
   if (operation.body === 'none') {
-    // Deployed storage services refuse a content-length on a change of metadata, even 0: an empty stream goes chunked.
+    // Deployed storage services refuse a content-length on a change of metadata, even 0: an empty stream is sent chunked.
     if (operation.storesHeaders && operation.when.query !== undefined) return streamOf();
     if (operation.method !== 'GET' && operation.method !== 'DELETE') headers['content-length'] = '0';
     return undefined;

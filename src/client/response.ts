@@ -6,36 +6,36 @@ import type { ResultKind } from '../api/operation.ts';
 import { ApiError, NetworkError, type FieldError } from '../base/errors.ts';
 import { checkShape } from './shape.ts';
 
-/** Code of the error of a success without the record that was asked for: so the specification's text has GetJob and GetMultipartUpload. */
+/** Error code for a success without the requested record, as the specification's text has it for GetJob and GetMultipartUpload. */
 const emptyReply = 'EmptyReply';
 
-/** Whether a service has answered that something exists, and nothing about it. */
+/** True if a service confirmed that something exists without describing it. */
 export function isEmptyReply(error: unknown): error is NetworkError {
   return error instanceof NetworkError && error.code === emptyReply;
 }
 
-/** Largest JSON reply that is read, bytes: an endless one must not fill the memory. */
+/** Maximum size of a JSON response, bytes: an endless one must not fill memory. */
 const largestJson = 16 * 1024 * 1024;
-/** Deepest nesting and most values of a large JSON reply: each costs the parser up to a hundred times its byte. */
+/** Maximum nesting and number of values of a large JSON response: parsing a value takes up to a hundred times its size in memory. */
 const deepestJson = 1000;
 const mostValues = 400_000;
 const largeJson = 256 * 1024;
-/** Most characters of a message that a service sends. */
+/** Maximum characters of a message from a service. */
 const longestMessage = 1000;
 const longestCode = 100;
-/** Largest line of a stream of records, bytes. */
+/** Maximum length of a line in a stream of records. */
 const largestLine = 1024 * 1024;
-/** Seconds that a request's date may be off; section 5 of the compute document. */
+/** Seconds that a request's date may be off (section 5 of the compute specification). */
 const largestSkew = 300;
 
-/** Where a reply came from, for messages. */
+/** The origin of a response, for messages. */
 interface Origin {
   url: URL;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
 
-/** Seconds by which this machine's clock is ahead of the service's; undefined when the reply has no usable date. */
+/** Seconds by which this machine's clock is ahead of the service's; undefined when the response has no usable date. */
 export function readSkew(reply: Pick<Reply, 'headers'>, now: () => number): number | undefined {
   const date = Date.parse(reply.headers['date'] ?? '');
   return Number.isNaN(date) ? undefined : Math.round((now() - date) / 1000);
@@ -49,7 +49,7 @@ function otherService(url: URL): string {
   return `check the URL: ${url.origin} may not be the service`;
 }
 
-/** A text that a service sent, cut where nobody would read on. */
+/** Truncates a text from a service. */
 function shorten(text: string, most = longestMessage): string {
   return text.length > most ? `${text.slice(0, most)}...` : text;
 }
@@ -75,7 +75,7 @@ const statusWords: Readonly<Record<number, string>> = {
   503: 'ServiceUnavailable',
 };
 
-/** The service's refusal as an error; a body that is not `{code, message}` is said to be so. */
+/** The error for a refused request; mentions if the body is not `{code, message}`. */
 export async function readError(reply: Reply, { url, now }: Origin): Promise<ApiError> {
   const raw = await readAll(reply.body, largestLine).catch(() => new Uint8Array());
   const requestId = reply.headers['request-id'] ?? reply.headers['x-request-id'];
@@ -118,7 +118,7 @@ export async function readError(reply: Reply, { url, now }: Origin): Promise<Api
   );
 }
 
-/** Reads JSON whole, checking Content-MD5 where there is one. */
+/** Reads a JSON body completely, and compares it with Content-MD5 if present. */
 async function readJson(reply: Reply, { url }: Origin): Promise<unknown> {
   const raw = await readBounded(reply.body, largestJson, url.host);
   const announced = reply.headers['content-md5'];
@@ -135,7 +135,7 @@ function tooLarge(sender: string): NetworkError {
   return new NetworkError(`the reply of ${sender} is too large`, { code: 'ReplyTooLarge' });
 }
 
-/** Reads a body to its end. @param sender who sent it, for messages @throws {NetworkError} `ReplyTooLarge` when it has more than `limit` bytes */
+/** Reads a body to its end. @param sender for messages @throws {NetworkError} `ReplyTooLarge` when it has more than `limit` bytes */
 export async function readBounded(body: ByteStream, limit: number, sender: string): Promise<Uint8Array> {
   try {
     return await readAll(body, limit);
@@ -144,7 +144,7 @@ export async function readBounded(body: ByteStream, limit: number, sender: strin
   }
 }
 
-/** Looks at JSON before it is parsed: no reply of the services is nested as deeply, or has as many values, as would take all memory. */
+/** Checks JSON before it is parsed: responses of the services never have as much nesting, or as many values, as would exhaust memory. */
 function checkLargeJson(raw: Uint8Array, reply: Reply, url: URL): void {
   let depth = 0;
   let values = 0;
@@ -168,8 +168,8 @@ function damaged(url: URL): NetworkError {
 }
 
 /**
- * The body as it comes, compared with Content-MD5 where there is one and the body is all that it is of.
- * @throws {NetworkError} `DamagedReply` after the last piece
+ * Passes through the body, compared with Content-MD5 if present and if it covers exactly this body.
+ * @throws {NetworkError} `DamagedReply` after the last chunk
  */
 export async function* checkBody({ status, headers, body }: Reply, url: URL): AsyncGenerator<Uint8Array> {
   const announced = status === 206 ? undefined : headers['content-md5'];
@@ -190,12 +190,12 @@ function notJson(reply: Reply, url: URL, cause: unknown): NetworkError {
   });
 }
 
-/** The lines of a stream, without their ends. */
+/** The lines of a stream, without line ends. */
 export async function* readLines(body: ByteStream): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const piece of body) {
-    // What came before is not looked at again: pieces may be of one byte, and a line of a million.
+    // Earlier text is not searched again: chunks may have one byte, and a line a million.
     const [first = '', ...others] = decoder.decode(piece, { stream: true }).split('\n');
     const lines = [rest + first, ...others];
     rest = lines.pop() ?? '';
@@ -219,7 +219,7 @@ async function* readRecords(reply: Reply, { url }: Origin, shape: Field | undefi
   }
 }
 
-/** The result of an operation in the form that its declaration says. The body is read to its end but where it is the result. */
+/** The result of an operation in its declared form. The body is read to its end, unless it is the result. */
 export async function readResult(kind: ResultKind, reply: Reply, origin: Origin, shape?: Field): Promise<unknown> {
   const { headers, status } = reply;
   if (kind === 'json') {
@@ -231,7 +231,7 @@ export async function readResult(kind: ResultKind, reply: Reply, origin: Origin,
   if (kind === 'lines') return { headers, records: readLines(reply.body) };
   if (kind === 'bytes') return { status, headers, body: reply.body };
   const raw = await readBounded(reply.body, largestLine, origin.url.host);
-  // A web page answered with success is no service that did what was asked.
+  // A web page with a success status does not come from the service.
   if (raw.length > 0 && headers['content-type']?.startsWith('text/html') === true) throw notJson(reply, origin.url, undefined);
   return headers;
 }

@@ -1,28 +1,31 @@
 import { ApiError, withHint } from '../base/errors.ts';
 import { isTransient, isUnsent, timedOut } from '../http/network-error.ts';
 
-/** When a request is sent again. */
+/** When a request is retried. */
 export interface RetryPolicy {
-  /** Tries after the first. */
+  /** Maximum number of retries. */
   retries: number;
-  /** The same where waiting longer is less likely to help: the request timed out, or a service that has not responded yet cannot be reached. */
+  /** The same for failures where waiting helps less: the request timed out, or a service that has not responded yet is unreachable. */
   earlyRetries?: number;
-  /** Milliseconds to wait before the first further try; doubled for each next, jittered. */
+  /** Milliseconds before the first retry; doubled for each further one, with jitter. */
   base: number;
-  /** Most milliseconds between two tries, unless the service asks for more. */
+  /** Maximum milliseconds between two attempts, unless the service requests more. */
   most: number;
   sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   random: () => number;
 }
 
-/** Statuses that mean `later`: nothing was done. 408 is a body that did not come. 449 asks for another version, never for another try. */
+/**
+ * Statuses after which the request may be retried later: nothing was done. 408 means that the body did not arrive. 449 is excluded: it
+ * requests another version.
+ */
 const later = new Set([408, 420, 429, 502, 503, 504]);
 
 interface Attempt {
   idempotent: boolean;
 }
 
-/** Whether a failed request may be sent again without doing harm. */
+/** True if a failed request may safely be retried. */
 export function mayRetry(error: unknown, { idempotent }: Attempt): boolean {
   if (error instanceof ApiError) {
     if (error.status === 420 || error.status === 429) return true;
@@ -31,22 +34,22 @@ export function mayRetry(error: unknown, { idempotent }: Attempt): boolean {
   return isTransient(error) && (idempotent || isUnsent(error));
 }
 
-/** How many times a request that failed in this way is sent again. */
+/** How many times a request that failed in this way is retried. */
 export function countRetries({ retries, earlyRetries = retries }: RetryPolicy, error: unknown, hasResponded: boolean): number {
   return timedOut(error) || (isUnsent(error) && !hasResponded) ? Math.min(retries, earlyRetries) : retries;
 }
 
-/** Longest wait that a service may ask for where `--max-time` does not say, milliseconds. */
+/** Maximum wait that a service may request without `--max-time`, milliseconds. */
 const longestAsked = 5 * 60_000;
 
-/** The error of a service that asks for a longer wait than the user allows; undefined for every other. */
+/** The error for a service that requests a longer wait than the user allows; undefined otherwise. */
 export function createLongWaitError(error: unknown, asked = 0, maxTime = longestAsked): ApiError | undefined {
   if (asked <= maxTime || !(error instanceof ApiError)) return undefined;
   const hint = `the service asks to try again in ${Math.ceil(asked / 1000)} s; to wait that long: --max-time ${Math.ceil(asked / 1000)}s`;
   return withHint(error, hint);
 }
 
-/** Seconds or a date of `Retry-After` in milliseconds from now. */
+/** Converts the seconds or date of `Retry-After` to milliseconds from now. */
 export function readRetryAfter(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined;
   const seconds = Number(value);
@@ -54,14 +57,14 @@ export function readRetryAfter(value: string | undefined, now: number): number |
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
-/** Milliseconds to wait before try number `attempt` (1 is the first further one): full jitter in the upper half. */
+/** Milliseconds to wait before retry number `attempt` (from 1): equal jitter, between half of the exponential delay and all of it. */
 export function backOff(policy: Pick<RetryPolicy, 'base' | 'most' | 'random'>, attempt: number, asked: number | undefined): number {
   const ceiling = Math.min(policy.most, policy.base * 2 ** (attempt - 1));
   const wait = ceiling / 2 + (policy.random() * ceiling) / 2;
   return Math.max(wait, asked ?? 0);
 }
 
-/** Waits; less when interrupted. */
+/** Waits; returns early when interrupted. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

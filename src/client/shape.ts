@@ -1,9 +1,9 @@
 import type { Field } from '../api/fields.ts';
 import { NetworkError } from '../base/errors.ts';
 
-/** Replies are held against their declarations here, field by field, before anything acts on them. */
+/** Compares responses field by field with their declarations, before anything uses them. */
 
-/** Half of a character, which no request and no file name can carry. */
+/** Half of a surrogate pair, which neither requests nor file names can contain. */
 const loneSurrogate = /[\ud800-\udfff]/u;
 
 const expected: Readonly<Record<Field['kind'], string>> = {
@@ -34,7 +34,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 /** Where and how a value differs from its declaration. */
 interface Mismatch {
-  /** Names and numbers that lead to the value: `[3].rules[0]`. */
+  /** Path to the value: `[3].rules[0]`. */
   readonly place: string;
   readonly value: unknown;
   readonly field: Field;
@@ -80,17 +80,17 @@ function findMismatch(value: unknown, field: Field): Mismatch | undefined {
 }
 
 /**
- * A declaration in the form that values are compared with. All plans have the same properties in the same order, and records are compared by the fields
- * that they have: comparing by all that are declared took 5% of the time of a listing of 100 images.
+ * A declaration prepared for comparisons. All plans have the same properties in the same order, and records are compared by the fields that
+ * they have: comparing by all declared fields took 5% of the time of a listing of 100 images.
  */
 interface Plan {
   readonly kind: Field['kind'];
   readonly optional: boolean;
   readonly orText: boolean;
   readonly item: Plan | undefined;
-  /** Of an object whose fields are declared. */
+  /** Of an object with declared fields. */
   readonly members: ReadonlyMap<string, Plan> | undefined;
-  /** How many of its fields have to be there. */
+  /** Number of required fields. */
   readonly required: number;
 }
 
@@ -107,10 +107,10 @@ function planOf(field: Field): Plan {
   return plan;
 }
 
-/** Null for an optional field is its absence: it is removed, as readers of the record expect it. Fields that are not declared are left alone. */
+/** Null for an optional field means absent: it is removed, as readers of the record expect. Undeclared fields are ignored. */
 function fitsMembers(record: Record<string, unknown>, members: ReadonlyMap<string, Plan>, required: number): boolean {
   let missing = required;
-  // What JSON makes has fields of its own only.
+  // Objects made by `JSON.parse` have only own fields.
   for (const name in record) {
     const plan = members.get(name);
     if (plan === undefined) continue;
@@ -133,7 +133,10 @@ function fits(value: unknown, plan: Plan): boolean {
   return kind === 'number' ? Number.isFinite(value) : kind === 'boolean' ? typeof value === 'boolean' : kind === 'any';
 }
 
-/** What a service sent, as it is declared. @param sender who sent it, for messages @throws {NetworkError} `UnreadableReply`, naming the first place that differs */
+/**
+ * Checks that a value has its declared shape and returns it. @param sender for messages @throws {NetworkError} `UnreadableReply`, naming
+ * the first mismatch
+ */
 export function checkShape<T = unknown>(value: unknown, shape: Field<T> | undefined, sender: string, hint?: string): T {
   if (shape === undefined || fits(value, planOf(shape))) return value as T;
   const found = findMismatch(value, shape) ?? { place: '', value, field: shape };

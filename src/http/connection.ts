@@ -4,48 +4,49 @@ import { createFailure } from './network-error.ts';
 import { openThrough } from './proxy.ts';
 import type { Proxy, SendOptions } from './send.ts';
 
-/** Milliseconds after which a connection that nobody used may be one that the service has given up. */
+/** Milliseconds after which the service may close an idle connection. */
 export const shelfLife = 4000;
 
-/** Milliseconds after which a session that is still good is replaced by the newer one that the service offers. */
+/** Milliseconds after which a TLS session that is still valid is replaced by a newer one that the service offers. */
 const renewal = 60_000;
 
-/** Bytes that a connection brings at once, at most, where it is asked for them directly. */
+/** Maximum bytes per read where bytes bypass the stream. */
 const readSize = 64 * 1024;
 
-/** Who gets the bytes that a connection brings; false when they have to pause. */
+/** Receives the bytes of a connection; returns false to apply back-pressure. */
 export type Taker = (bytes: Uint8Array) => boolean;
 
 /** A connection to a service, ready for requests. */
 export interface Connection {
   readonly socket: Socket;
-  /** True when the bytes that a taker is given are good until it returns only. */
+  /** True when the bytes that a receiver gets are only valid until it returns. */
   readonly isShared: boolean;
-  /** Gives what comes from now on to this taker. While there is none, whatever comes is one thing too many, and ends the connection. */
+  /** Sets the receiver of all following bytes. Bytes without a receiver are unexpected and end the connection. */
   readonly take: (taker: Taker | undefined) => void;
 }
 
-/** What TLS asks for by name; nothing for an address. */
+/** The name for TLS server name indication; empty for an IP address. */
 function nameServer({ hostname }: URL): string {
   return hostname.startsWith('[') || /^\d+(\.\d+){3}$/.test(hostname) ? '' : hostname;
 }
 
 /**
- * This machine by its address, for a session that is resumed: a look-up of its name, and telling that it is no address, take a third of the time in
- * which Node.js starts.
+ * The loopback address, for resumed sessions: resolving the name `localhost`, and finding out that it is not an address, takes a third of
+ * the time in which Node.js starts.
  */
 const home = { name: 'localhost', address: '127.0.0.1' };
 
 /**
- * How to get there without asking for the address. The host of a session is the one that it began with, so that it cannot be the address itself. Over
- * a socket that is there already is the shortest way, but its bytes cannot be had directly, which pays for itself in a long body only.
+ * Options that connect to localhost without resolving the name. A session is bound to the host name that it was created with, so the host
+ * cannot be replaced by the address. Passing a socket that exists already is the fastest way, but then the bytes cannot bypass the stream,
+ * which only pays for a long body.
  */
 function goHome(port: number, mayBeLong: boolean): ConnectionOptions & { family?: number } {
   if (!mayBeLong) return { socket: connectPlain({ host: home.address, port }) };
   return { family: 4, lookup: (_name, _options, give) => queueMicrotask(() => give(null, home.address, 4)) };
 }
 
-/** A connection over a socket that is there already: its bytes come by its stream. */
+/** Wraps a socket that exists already: its bytes arrive through its stream. */
 function tapStream(socket: Socket): Connection {
   let current: Taker | undefined;
   socket.on('data', (bytes: Buffer) => {
@@ -55,9 +56,12 @@ function tapStream(socket: Socket): Connection {
   return { socket, isShared: false, take: (taker) => (current = taker) };
 }
 
-/** Makes a connection whose bytes come past its stream, where Node.js can do that: a third of the time that a stream of 16 KiB pieces takes. */
+/**
+ * Opens a connection whose bytes bypass the stream, where Node.js supports that: this takes a third of the time of a stream with chunks of
+ * 16 KiB.
+ */
 function openTapped<O extends object>(options: O, connect: (options: O) => Socket): Connection {
-  // Over a socket that is there already Node.js has nobody else told of the bytes.
+  // Node.js ignores `onread` for a socket that exists already.
   if ('socket' in options) return tapStream(connect(options));
   let current: Taker | undefined;
   const buffer = Buffer.allocUnsafeSlow(readSize);
@@ -70,20 +74,20 @@ function openTapped<O extends object>(options: O, connect: (options: O) => Socke
   return { socket, isShared: true, take: (taker) => (current = taker) };
 }
 
-/** A connection through a proxy, whose bytes come by its stream: the tunnel is there before TLS begins. */
+/** Opens a connection through a proxy. Its bytes arrive through its stream, because the tunnel exists before TLS starts. */
 async function openProxied(proxy: Proxy, url: URL, options: SendOptions): Promise<Connection> {
   const socket = await openThrough(proxy, url, options);
   const connection = tapStream(socket);
   socket.setNoDelay(true);
-  // What happens while nobody uses the connection is noticed by the request that does.
+  // Errors of an idle connection are reported by the next request on it.
   socket.on('error', () => undefined);
   socket.resume();
   return connection;
 }
 
 /**
- * Opens a connection, with TLS for https, checked. With a session to resume no authority is loaded at all: either the service proves that it is the one
- * that was checked when the session began, or the connection fails.
+ * Opens a connection, for https with TLS and a verified certificate. When a session is resumed, no certificate authority is loaded: either
+ * the service proves that it is the one that was verified when the session was created, or the connection fails.
  */
 function open(url: URL, { ca, insecure, connectTimeout }: SendOptions, mayBeLong: boolean, session?: Buffer): Promise<Connection> {
   return new Promise((resolve, reject) => {
@@ -99,7 +103,7 @@ function open(url: URL, { ca, insecure, connectTimeout }: SendOptions, mayBeLong
     const { socket } = connection;
     socket.setNoDelay(true);
     const timer = setTimeout(() => socket.destroy(createFailure('ETIMEDOUT', 'connecting')), connectTimeout);
-    // Stays: what happens while nobody uses the connection is noticed by the request that does.
+    // This listener stays: errors of an idle connection are reported by the next request on it.
     socket.on('error', reject);
     socket.once('close', () => {
       clearTimeout(timer);
@@ -107,7 +111,7 @@ function open(url: URL, { ca, insecure, connectTimeout }: SendOptions, mayBeLong
     });
     socket.once(isSecure ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
-      // Its end is told to who reads it only.
+      // The end of a socket is only reported while it is being read.
       socket.resume();
       resolve(connection);
     });
@@ -115,15 +119,15 @@ function open(url: URL, { ca, insecure, connectTimeout }: SendOptions, mayBeLong
 }
 
 /**
- * A service that does not know the session any more shows its certificate, which nobody is there to check, and this machine may have it at another
- * address; other failures stay failures.
+ * Ignores failures to resume a session, after which a full handshake follows: a service that has forgotten the session sends its
+ * certificate, which nothing verifies here, and localhost may be reached at another address. Other failures are thrown.
  */
 function ignoreForgotten(error: NodeJS.ErrnoException, { hostname }: URL): undefined {
   if (error.code === 'ECONNREFUSED' && hostname === home.name) return;
   if (error.syscall !== undefined || error.code === 'ETIMEDOUT') throw error;
 }
 
-/** Connects to the host of a URL; `mayBeLong` when a long body may come. */
+/** Connects to the host of a URL; `mayBeLong` when a long response body may follow. */
 export async function openConnection(url: URL, options: SendOptions, mayBeLong: boolean): Promise<Connection> {
   if (options.proxy) return await openProxied(options.proxy, url, options);
   const memory = options.insecure || url.protocol !== 'https:' ? undefined : options.sessions?.(url);

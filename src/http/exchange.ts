@@ -7,11 +7,11 @@ import { createReplyParser, type ReplyHead } from './response-parser.ts';
 import type { Outgoing } from './send.ts';
 import { watchSilence } from './silence.ts';
 
-/** One request and its reply over a connection. */
+/** One request and its response over a connection. */
 export interface Exchange {
-  /** Resolves when the head of the reply is there. */
+  /** Resolves when the headers of the response have arrived. */
   readonly reply: Promise<Reply>;
-  /** Resolves when the connection is free again, with the milliseconds for which it can be used for the next request; 0: not at all. Never fails. */
+  /** Resolves when the exchange is over, with the milliseconds for which the connection can be reused; 0: not at all. Never rejects. */
   readonly over: Promise<number>;
 }
 
@@ -27,7 +27,7 @@ interface State {
   exchange: 'open' | 'over';
 }
 
-/** For how long a connection may wait for the next request; services that are less patient than most say so, in seconds. */
+/** Milliseconds for which the connection may stay idle; a service with a shorter limit states it in `Keep-Alive`, in seconds. */
 function readPatience({ headers }: ReplyHead): number {
   const [, seconds] = /(?:^|,)[\t ]*timeout=(\d{1,9})/i.exec(headers['keep-alive'] ?? '') ?? [];
   return seconds === undefined ? shelfLife : Math.max(0, Math.min(shelfLife, (Number(seconds) - 1) * 1000));
@@ -54,7 +54,7 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
     if (patience === 0) socket.destroy();
     over.resolve(patience);
   }
-  /** The exchange comes to nothing. Whoever waits for the reply, or for the rest of its body, gets the reason. */
+  /** Fails the exchange. Whoever awaits the response, or reads its body, gets the error. */
   function giveUp(failure: unknown): void {
     if (state.exchange === 'over') return;
     reply.reject(failure);
@@ -65,14 +65,15 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
   const failIdle = (): void => fail(createFailure('IDLE', 'idle'));
   const stop = (): void => fail(signal?.reason);
   const close = (): void => fail(createFailure('ECONNRESET', 'the connection ended before the reply'));
-  /** The connection has ended, in order. */
+  /** The service has closed the connection in order. */
   function finish(): void {
     if (state.response !== 'complete' && !parser.finish()) close();
   }
   const isRefused = (): boolean => head !== undefined && head.status >= 300;
   /**
-   * Both sides have said all, or the service does not want to hear the rest: the request is never ended then, a shorter body would look whole. A
-   * success that is reported before all of the request was sent is none until it has been.
+   * Ends the exchange when both sides have sent everything, or when the service has refused the rest of the request. In that case the
+   * request is never ended: a shorter body would look complete. A success reported before the whole request was sent only counts once it
+   * has been.
    */
   function settle(): void {
     if (state.response !== 'complete' || !(state.request === 'sent' || isRefused())) return;
@@ -82,7 +83,7 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
 
   async function* read(): AsyncGenerator<Uint8Array> {
     yield* watchSilence(inbox.pieces(), idleTimeout, () => {
-      // What is still being sent then has a limit of its own.
+      // When the response is complete, sending the rest of the request has a time limit of its own.
       if (state.response !== 'complete') failIdle();
     });
   }
@@ -102,7 +103,7 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
     },
   });
 
-  /** Gives the response to who waits for it, once its headers have come; what has come of its body with them is not waited for. */
+  /** Resolves `reply` once the headers have arrived; body bytes that arrived with them are delivered without waiting. */
   function deliver(): void {
     if (isDelivered || head === undefined) return;
     isDelivered = true;
@@ -125,7 +126,7 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
   function markSent(): void {
     if (state.request === 'sent' || isEnded()) return;
     state.request = 'sent';
-    // What is no reply, however much of it comes, is silence too.
+    // Bytes that are not a response count as silence too, however many arrive.
     if (state.response === 'awaited') answering = setTimeout(failIdle, idleTimeout);
     settle();
   }
@@ -136,7 +137,7 @@ export function startExchange({ socket, isShared, take }: Connection, outgoing: 
   if (signal?.aborted === true) stop();
   else {
     signal?.addEventListener('abort', stop, { once: true });
-    // What fails here is the source of the body, not the network.
+    // Errors here come from the source of the body, not from the network.
     writer.send(outgoing).catch(giveUp);
   }
   return { reply: reply.promise, over: over.promise };

@@ -1,47 +1,47 @@
-/** From this length on a body is gathered into large pieces, bytes. */
+/** Bodies of at least this length are collected into large chunks, bytes. */
 const longBody = 8 * 1024 * 1024;
 
-/** Bytes in a large piece. */
+/** Size of a large chunk, bytes. */
 const pieceSize = 256 * 1024;
 
-/** Pieces below this size, bytes, are gathered too while nobody takes them: what holds one takes more memory than its bytes. */
+/** Unread chunks below this size, bytes, are collected too: the object of a chunk takes more memory than its bytes. */
 const smallPiece = 512;
 const gatheredSize = 16 * 1024;
 
-/** Bytes that wait to be taken before the connection has to pause. */
+/** Maximum number of unread bytes before the connection is paused. */
 const mostWaiting = 2 * 1024 * 1024;
 
-/** What an inbox needs of its connection. */
+/** The connection of an inbox. */
 interface InboxOptions {
   /** True when bytes have to be copied before `add` returns. */
   readonly isShared: boolean;
-  /** There is room again. */
+  /** Called when there is room for more bytes. */
   readonly resume: () => void;
-  /** Nobody wants the rest. */
+  /** Called when the reader does not want the rest. */
   readonly leave: () => void;
 }
 
-/** The body of a reply between the connection that brings it and whoever reads it. */
+/** Buffers the body of a response between the connection and its reader. */
 export interface Inbox {
-  /** How many bytes will come, when that is known. */
+  /** Sets the number of bytes to come, if known. */
   readonly expect: (length: number | undefined) => void;
   readonly add: (bytes: Uint8Array) => void;
   readonly end: () => void;
-  /** What came before is still given. */
+  /** Fails after the bytes that arrived before have been read. */
   readonly fail: (error: unknown) => void;
   readonly hasRoom: () => boolean;
-  /** The bytes, in larger pieces than they came in. To be read once. */
+  /** The bytes, in larger chunks than they arrived in. Can be read only once. */
   readonly pieces: () => AsyncGenerator<Uint8Array>;
-  /** All bytes, instead of `pieces`, when they have come in order to their end; undefined otherwise. */
+  /** All bytes, instead of `pieces`, if the body has ended without an error; undefined otherwise. */
   readonly takeWhole: () => Uint8Array | undefined;
 }
 
-/** Fills large pieces with small ones. */
+/** Collects small chunks into large ones. */
 function createGatherer(give: (piece: Uint8Array) => void): { gather: (bytes: Uint8Array, size: number) => void; cut: () => void } {
   let piece = Buffer.alloc(0);
   let [start, end] = [0, 0];
 
-  /** What the large piece has so far becomes a piece; the rest of it is still to be filled. */
+  /** Emits what the large chunk contains so far; its remaining space is filled later. */
   function cut(): void {
     if (end > start) give(piece.subarray(start, end));
     start = end;
@@ -62,7 +62,7 @@ function createGatherer(give: (piece: Uint8Array) => void): { gather: (bytes: Ui
   return { gather, cut };
 }
 
-/** Makes an inbox. Memory of each piece is its own: whoever reads may keep it. */
+/** Creates an inbox. Each chunk has its own memory: the reader may keep it. */
 export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
   let full: Uint8Array[] = [];
   let waiting = 0;
@@ -77,14 +77,14 @@ export function createInbox({ isShared, resume, leave }: InboxOptions): Inbox {
   }
   function add(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
-    // A connection brings several pieces in one turn of the event loop.
+    // A connection delivers several chunks in one turn of the event loop.
     if (waiting === 0) setImmediate(wakeReader);
     const isFirst = waiting === 0;
     waiting += bytes.length;
     if (isShared && isLong) gather(bytes, pieceSize);
     else if (bytes.length < smallPiece && !isFirst) gather(bytes, gatheredSize);
     else {
-      // In the order in which they came.
+      // First emit what was collected, to keep the order.
       cut();
       full.push(isShared ? new Uint8Array(bytes) : bytes);
     }

@@ -1,18 +1,17 @@
 import type { ByteStream } from '../api/message.ts';
 import { NetworkError } from '../base/errors.ts';
 
-/** The longest time that a request with its reply may take. */
+/** The time limit of a request and its response. */
 export interface TimeLimit {
   readonly signal: AbortSignal;
-  /** The same body; the time is over when it is not read to its end before. */
+  /** Returns the same body; the limit also applies until its end. */
   watch(body: ByteStream): ByteStream;
-  /** What an exchange failed of: the time, or what it says itself. */
+  /** The reason for a failed exchange: the time limit, or the given error. */
   explain(error: unknown): unknown;
 }
 
 /**
- * Begins to count. The signal of `AbortSignal.timeout` will not do: combined with others it can be collected as garbage before its
- * time has come.
+ * Starts the time limit. `AbortSignal.timeout` is unsuitable: combined with others, its signal can be garbage collected before it fires.
  */
 export function limitTime(milliseconds: number, url: URL): TimeLimit {
   const controller = new AbortController();

@@ -3,7 +3,7 @@ import { exitCodes, NetworkError, SilentServiceError } from '../base/errors.ts';
 interface Words {
   message: (host: string) => string;
   hint?: string;
-  /** The same request may succeed in a moment. */
+  /** True if the same request may soon succeed. */
   transient?: true;
 }
 
@@ -16,7 +16,7 @@ const idle: Words = { message: (host) => `${host} sent nothing for too long`, hi
 const notTls: Words = { message: (host) => `${host} does not speak TLS`, hint: 'check the URL and its port' };
 const largeHeaders: Words = { message: (host) => `${host} answered with headers that are too large` };
 
-/** What went wrong on the network, by Node.js's error codes, for people. */
+/** Messages for the error codes of Node.js. */
 const words: Readonly<Record<string, Words>> = {
   ECONNREFUSED: {
     message: (host) => `nothing answers at ${host}: connection refused`,
@@ -54,7 +54,7 @@ const words: Readonly<Record<string, Words>> = {
   HPE_HEADER_OVERFLOW: largeHeaders,
 };
 
-/** A failure of a connection, as Node.js would report it. @param code one of those above, or one that begins with `HPE_` */
+/** A connection error in the form of Node.js. @param code a code from the table above, or one that begins with `HPE_` */
 export function createFailure(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });
 }
@@ -68,7 +68,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'NetworkError';
 }
 
-/** The network failure behind an exception of a socket; other exceptions pass through as they are. */
+/** Converts an error of a socket to a `NetworkError`; returns other errors unchanged. */
 export function toNetworkError(error: unknown, url: URL): unknown {
   if (error instanceof NetworkError || !(error instanceof Error) || error.name === 'AbortError') return error;
   const code = codeOf(error);
@@ -84,25 +84,25 @@ export function toNetworkError(error: unknown, url: URL): unknown {
   return new NetworkError(`the request to ${url.host} failed: ${error.message}`, { code, cause: error });
 }
 
-/** Whether the connection failed in a way that another try may mend. */
+/** True if a retry may succeed after this error of the connection. */
 export function isTransient(error: unknown): boolean {
   return error instanceof NetworkError && !(error instanceof SilentServiceError) && words[error.code]?.transient === true;
 }
 
-/** Failures before anything was sent. */
+/** Error codes of failures before any byte was sent. */
 const unsent = new Set(['ECONNREFUSED', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 
-/** Whether the connection failed before anything was sent. */
+/** True if the connection failed before any byte was sent. */
 export function isUnsent(error: unknown): boolean {
   return error instanceof NetworkError && unsent.has(error.code);
 }
 
-/** Whether waiting for the service took too long. */
+/** True if the service did not respond in time. */
 export function timedOut(error: unknown): boolean {
   return error instanceof NetworkError && error.exitCode === exitCodes.timedOut;
 }
 
-/** The failure of a request that must not be sent twice, with what to think of when only its reply was lost. */
+/** The error of a request that must not be retried, with a warning if only its response may have been lost. */
 export function warnOfEffect(error: unknown): unknown {
   if (!(error instanceof NetworkError) || words[error.code]?.transient !== true || isUnsent(error)) return error;
   const details = { code: error.code, hint: 'the change may have been applied; check before retrying', cause: error };

@@ -4,18 +4,18 @@ import { NetworkError, UsageError } from '../base/errors.ts';
 import { createFailure, toNetworkError } from './network-error.ts';
 import type { Proxy, SendOptions } from './send.ts';
 
-/** Tunnels through the HTTP proxy that the environment names. The proxy sees the name of a host and encrypted bytes. */
+/** Tunnels through an HTTP proxy given in the environment. The proxy sees the host name and encrypted bytes. */
 
-/** Largest response to CONNECT, bytes. */
+/** Maximum size of the response to CONNECT, bytes. */
 const largestHead = 16 * 1024;
 
-/** The address without a name and password, for messages. */
+/** The address without user name and password, for messages. */
 function hidePassword(address: string): string {
   return address.replace(/^([a-z\d+.-]*:?\/\/)?[^/]*@/i, '$1');
 }
 
 function parseProxy(address: string, variable: string): Proxy {
-  // As curl reads it: without a scheme it is one of HTTP.
+  // As in curl, an address without a scheme means http.
   const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(address) ? address : `http://${address}`;
   const url = URL.canParse(whole) ? new URL(whole) : undefined;
   if (url !== undefined && ['http:', 'https:'].includes(url.protocol) && url.hostname !== '') return { url, variable };
@@ -24,7 +24,7 @@ function parseProxy(address: string, variable: string): Proxy {
   });
 }
 
-/** Whether an entry of `no_proxy` names a host: `*`, a name, the end of a name, each perhaps with a port. */
+/** True if an entry of `no_proxy` matches a host: `*`, a name, or a domain, each with an optional port. */
 function fitsEntry(entry: string, { hostname, port, protocol }: URL): boolean {
   if (entry === '*') return true;
   const [, name = '', wanted] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase().replace(/^\*?\./, '')) ?? [];
@@ -32,7 +32,7 @@ function fitsEntry(entry: string, { hostname, port, protocol }: URL): boolean {
   return name !== '' && (hostname === name || hostname.endsWith(`.${name}`));
 }
 
-/** The proxy for requests to a URL; undefined when the environment names none. @throws {UsageError} for what is no address of a proxy */
+/** The proxy for requests to a URL; undefined when the environment has none. @throws {UsageError} for an invalid proxy address */
 export function findProxy(url: URL, env: Readonly<Record<string, string | undefined>>): Proxy | undefined {
   const names = url.protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
   const variable = names.find((name) => (env[name] ?? '') !== '');
@@ -41,7 +41,7 @@ export function findProxy(url: URL, env: Readonly<Record<string, string | undefi
   return excepted.some((entry) => fitsEntry(entry, url)) ? undefined : parseProxy(env[variable] ?? '', variable);
 }
 
-/** The failure of a proxy, which is not that of the service. */
+/** The error of a proxy, as distinct from one of the service. */
 function blame({ url, variable }: Proxy, error: unknown): unknown {
   const known = toNetworkError(error, url);
   if (!(known instanceof NetworkError)) return known;
@@ -52,7 +52,7 @@ function blame({ url, variable }: Proxy, error: unknown): unknown {
   });
 }
 
-/** What a proxy that opens no tunnel wants. */
+/** The error for a proxy that refuses the tunnel. */
 function explainStatus(proxy: Proxy, target: string, status: number, head: string): NetworkError {
   const { url, variable } = proxy;
   const [, scheme = ''] = /^proxy-authenticate:[\t ]*([\w-]{1,40})/im.exec(head) ?? [];
@@ -75,7 +75,7 @@ function writeConnect({ url }: Proxy, target: string): string {
   return `CONNECT ${target} HTTP/1.1\r\nhost: ${target}\r\n${authorization}\r\n`;
 }
 
-/** Reads the response to CONNECT. @returns undefined as long as it is not whole */
+/** Parses the response to CONNECT. @returns undefined while it is incomplete */
 function readStatus(received: Buffer): { status: number; head: string; rest: Buffer } | undefined {
   const text = received.toString('latin1');
   if (!'HTTP/1.'.startsWith(text.slice(0, 7))) throw createFailure('HPE_INVALID_CONSTANT', 'it does not begin as a response');
@@ -94,7 +94,7 @@ function connectProxy({ url }: Proxy): Socket {
   return isSecure ? connectSecure({ host, port, ALPNProtocols: ['http/1.1'] }) : connectPlain({ host, port });
 }
 
-/** Asks a proxy for a connection to the host of a URL. @throws {NetworkError} that names the proxy, also when it does not answer in time */
+/** Requests a tunnel to the host of a URL. @throws {NetworkError} that names the proxy, also on timeout */
 function openTunnel(proxy: Proxy, url: URL, { connectTimeout }: Pick<SendOptions, 'connectTimeout'>): Promise<Socket> {
   const target = `${url.hostname}:${url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port}`;
   return new Promise((resolve, reject) => {
@@ -118,7 +118,7 @@ function openTunnel(proxy: Proxy, url: URL, { connectTimeout }: Pick<SendOptions
         const answer = readStatus(received);
         if (answer === undefined) return;
         if (answer.status < 200 || answer.status >= 300) throw explainStatus(proxy, target, answer.status, answer.head);
-        // The service says nothing before it is spoken to.
+        // The service must not send anything before the request.
         if (answer.rest.length > 0) throw createFailure('HPE_STRICT', 'there is more than a response');
         settle(() => {
           socket.pause();
@@ -133,12 +133,12 @@ function openTunnel(proxy: Proxy, url: URL, { connectTimeout }: Pick<SendOptions
   });
 }
 
-/** A connection to the host of a URL through a proxy, with TLS for https. */
+/** Opens a connection to the host of a URL through a proxy, with TLS for https. */
 export async function openThrough(proxy: Proxy, url: URL, options: SendOptions): Promise<Socket> {
   const tunnel = await openTunnel(proxy, url, options);
   if (url.protocol !== 'https:') return tunnel;
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  // An address is no name that TLS could ask for.
+  // Server name indication does not allow IP addresses.
   const servername = /^[\d.]+$|:/.test(host) ? '' : host;
   const trust = { rejectUnauthorized: !options.insecure, ...(options.ca !== undefined && { ca: options.ca }) };
   return await new Promise((resolve, reject) => {

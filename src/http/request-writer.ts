@@ -4,13 +4,13 @@ import { NetworkError, UsageError } from '../base/errors.ts';
 import type { Outgoing } from './send.ts';
 import { isFieldValue, isToken } from './syntax.ts';
 
-/** Small bodies go out with the headers, in one piece. */
+/** Bodies up to this size are sent in one write with the headers, bytes. */
 const smallBody = 64 * 1024;
 
-/** Bytes that are sent at once, at most: while they are under way, TLS does not tell how many of them are left. */
+/** Maximum bytes per write: TLS does not report how much of a write is still unsent. */
 const largestWrite = 128 * 1024;
 
-/** How a request says where its body ends. */
+/** How the end of the request body is determined. */
 type Framing = 'none' | 'length' | 'chunked';
 
 function chooseFraming({ headers, body }: Outgoing): Framing {
@@ -18,12 +18,12 @@ function chooseFraming({ headers, body }: Outgoing): Framing {
   return body instanceof Uint8Array || headers['content-length'] !== undefined ? 'length' : 'chunked';
 }
 
-/** The request line and headers. @throws {UsageError} for what would not arrive as what it is */
+/** The request line and headers. @throws {UsageError} for characters that would corrupt the request */
 function writeHeaders({ method, url, headers, body }: Outgoing, framing: Framing): Buffer {
   const given: Record<string, string> = { host: url.host };
   for (const [name, value] of Object.entries(headers)) given[name.toLowerCase()] = value;
   given['connection'] = 'keep-alive';
-  // One of the two says where the body ends.
+  // Only one of the two headers may be sent.
   delete given[framing === 'chunked' ? 'content-length' : 'transfer-encoding'];
   if (framing === 'chunked') given['transfer-encoding'] = 'chunked';
   if (body instanceof Uint8Array) given['content-length'] = String(body.length);
@@ -38,31 +38,31 @@ function writeHeaders({ method, url, headers, body }: Outgoing, framing: Framing
   return Buffer.from(`${text}\r\n`, 'latin1');
 }
 
-/** What a writer needs of its exchange. */
+/** What a writer needs from its exchange. */
 interface WriterOptions {
   readonly socket: Socket;
   readonly idleTimeout: number;
-  /** Nothing more is to be sent: the exchange is over, or the service has refused the request. */
+  /** True if nothing more is to be sent: the exchange is over, or the service has refused the request. */
   readonly isEnded: () => boolean;
-  /** All of the request is on its way. May be called more than once. */
+  /** Called when the whole request has been written; possibly more than once. */
   readonly markSent: () => void;
-  /** The connection took nothing for too long. */
+  /** Called when the connection has accepted no bytes for too long. */
   readonly failIdle: () => void;
 }
 
 /** Sends one request. */
 export interface RequestWriter {
-  /** @throws what the source of the body throws, and {UsageError} before anything is sent */
+  /** @throws the error of the body's source, and {UsageError} before anything is sent */
   send(outgoing: Outgoing): Promise<void>;
-  /** Looks again whether there is anything to wait for. */
+  /** Makes a waiting write check again whether to continue. */
   wake(): void;
 }
 
-/** Makes a writer of a request with back-pressure, which stops where the service refuses the request in mid-body. */
+/** Creates a writer with back-pressure, which stops when the service refuses the request before its end. */
 export function createRequestWriter({ socket, idleTimeout, isEnded, markSent, failIdle }: WriterOptions): RequestWriter {
   let wakeWriter: (() => void) | undefined;
 
-  /** Waits until the connection takes more, or there is no need to. */
+  /** Waits until the connection accepts more bytes, or the exchange has ended. */
   function drain(): Promise<void> {
     return new Promise((resolve) => {
       const go = (): void => {
@@ -91,7 +91,7 @@ export function createRequestWriter({ socket, idleTimeout, isEnded, markSent, fa
       if (framing === 'length' && missing < 0) throw new NetworkError('the body is longer than was announced');
       if (framing === 'chunked') await write(Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]));
       else await write(piece);
-      // The service may answer, and close, before the source says that there is no more.
+      // The service may respond, and close, before the source reports its end.
       if (framing === 'length' && missing === 0) markSent();
     }
     if (isEnded()) return;

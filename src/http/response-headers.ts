@@ -1,6 +1,6 @@
 import type { Headers } from '../api/message.ts';
 
-/** Headers of a response from names and values in turn, as they came: names in lower case, several of one name joined. */
+/** Response headers from alternating names and values: names in lower case, repeated headers joined by commas. */
 export function readHeaderList(raw: readonly string[]): Headers {
   const headers: Headers = {};
   for (let at = 0; at + 1 < raw.length; at += 2) {

@@ -4,57 +4,56 @@ import { createFailure } from './network-error.ts';
 import { readHeaderList } from './response-headers.ts';
 
 /**
- * Replies of HTTP/1.1 (RFC 9112), read strictly: what could be understood in two ways is an error, because a body that ends too early looks like a
- * whole one. Node.js has a parser too, but what belongs to it takes as long to load and to compile as all the rest of a short command.
+ * Parses HTTP/1.1 responses (RFC 9112) strictly: anything ambiguous is an error, because a truncated body could look complete. Node.js has
+ * a parser too, but loading and compiling its modules takes as long as all the rest of a short command.
  */
 
-/** Chunks after which those of a body must hold so many bytes each, in the middle: smaller ones cost more than they bring. */
+/** Number of chunks after which chunks must have at least `smallestChunk` bytes on average: smaller ones cost more than they carry. */
 const manyChunks = 100_000;
 const smallestChunk = 16;
 
-/** Interim responses (1xx) before a response: a service has one or two to send. */
+/** Maximum number of interim responses (1xx) before a response; services send one or two. */
 const mostInterim = 50;
 
-/** Most bytes of a head, of trailers, and of the line before a chunk; Node.js allows as many. */
+/** Maximum bytes of the headers, of the trailers, and of the line before a chunk; the same limit as in Node.js. */
 const largestHead = 16 * 1024;
 
-/** Bytes that are no reply of HTTP/1.1. The code is that of Node.js's own parser. */
+/** Throws for bytes that are not an HTTP/1.1 response. The codes are those of Node.js's own parser. */
 function refuse(message: string, code = 'HPE_INVALID_CONSTANT'): never {
   throw createFailure(code, message);
 }
 
-/** What comes before a body. */
+/** The status and headers of a response. */
 export interface ReplyHead {
   readonly status: number;
   readonly headers: Headers;
-  /** Bytes of the body; undefined when only its end tells. */
+  /** Length of the body in bytes; undefined when only its end determines it. */
   readonly length: number | undefined;
-  /** Whether the connection may be used again after this reply. */
+  /** True if the connection may be reused after this response. */
   readonly keepsAlive: boolean;
 }
 
-/** Who is told of a reply. */
+/** Receives the parts of a response. */
 export interface ReplyListener {
   head(head: ReplyHead): void;
-  /** A part of the body: a view of the bytes that were given. */
+  /** A part of the body: a view of the bytes passed to `push`. */
   body(bytes: Uint8Array): void;
-  /** The reply is whole. @param rest bytes that came after it: nobody asked for them */
+  /** The response is complete. @param rest unexpected bytes after it */
   end(rest: Uint8Array): void;
 }
 
-/** Reads one reply. */
+/** Parses one response. */
 export interface ReplyParser {
-  /** Takes the next bytes. @throws an error with a code that begins with `HPE_` when they cannot belong to a reply */
+  /** Parses the next bytes. @throws an error with an `HPE_` code when they cannot be part of a response */
   push(bytes: Uint8Array): void;
-  /** The connection has ended: true when the reply is whole by that. */
+  /** Called when the connection has ended: true if that completes the response. */
   finish(): boolean;
 }
 
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
-/** A size, and extensions that nobody knows. */
+/** The size of a chunk, and extensions, which are ignored. */
 const chunkLine = new RegExp(String.raw`^([\da-fA-F]{1,12})(?:;${token}(?:=(?:${token}|"[\t !#-[\]-~]*"))?)*$`);
 
-/** A text without the blanks and tabs around it. */
 function trimBlanks(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && (text[start] === ' ' || text[start] === '\t')) start += 1;
@@ -62,7 +61,7 @@ function trimBlanks(text: string): string {
   return text.slice(start, end);
 }
 
-/** Names and values in turn. */
+/** Alternating names and values. */
 function readFields(lines: readonly string[]): string[] {
   const fields: string[] = [];
   for (const line of lines) {
@@ -77,7 +76,7 @@ function readFields(lines: readonly string[]): string[] {
 
 function readLength(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
-  // Two lengths are joined by a comma, which is no digit.
+  // Repeated lengths are joined by a comma, which is not a digit.
   return /^\d{1,15}$/.test(value) ? Number(value) : refuse('the content-length is no number', 'HPE_INVALID_CONTENT_LENGTH');
 }
 
@@ -85,7 +84,7 @@ interface Framed extends ReplyHead {
   readonly framing: 'none' | 'length' | 'chunked' | 'rest';
 }
 
-/** How long the body is, from the head of a reply to this method (section 6.3). */
+/** Parses the headers of a response and determines its body length for this method (section 6.3). */
 function readHead(text: string, method: string): Framed | undefined {
   const [first = '', ...lines] = text.split('\r\n');
   const [, minor, digits] = statusLine.exec(first) ?? refuse('the status line is malformed');
@@ -107,7 +106,7 @@ function readHead(text: string, method: string): Framed | undefined {
   return { status, headers, length: undefined, keepsAlive: false, framing: 'rest' };
 }
 
-/** What speaks another language is told from a head that is slow to come: nobody has to wait for its end. */
+/** Detects other protocols from incomplete headers, without waiting for their end. */
 function checkBeginning(text: string): void {
   const isHead = text.startsWith('HTTP/1.') || 'HTTP/1.'.startsWith(text);
   if (!isHead || /(?:^|[^\r])\n/.test(text)) refuse('it does not begin as a reply');
@@ -115,15 +114,15 @@ function checkBeginning(text: string): void {
 
 const nothing = Buffer.alloc(0);
 
-/** What comes next. */
+/** The part of the response that comes next. */
 type State = 'head' | 'length' | 'rest' | 'chunk-line' | 'chunk' | 'chunk-end' | 'trailers' | 'over';
 
-/** Reads the reply to a request of this method. */
+/** Creates a parser for the response to a request with this method. */
 export function createReplyParser(method: string, listener: ReplyListener): ReplyParser {
   let state: State = 'head';
-  /** What has come of a line or a head that is not whole. */
+  /** The bytes of an incomplete line or of incomplete headers. */
   let held: Buffer = nothing;
-  /** Bytes of the body or the chunk that are still to come. */
+  /** Bytes of the body or the chunk that have not arrived yet. */
   let missing = 0;
   let interim = 0;
   let [chunks, chunkBytes] = [0, 0];
@@ -134,13 +133,13 @@ export function createReplyParser(method: string, listener: ReplyListener): Repl
     return nothing;
   }
 
-  /** The text up to a mark, once it is whole, and what follows it; what is not whole is held. */
+  /** Returns the text before a mark and the bytes after it; keeps incomplete text in `held`. */
   function takeText(bytes: Uint8Array, mark: string): { text: string; rest: Uint8Array } | undefined {
     const all = held.length === 0 ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : Buffer.concat([held, bytes]);
     const end = all.indexOf(mark);
     if ((end === -1 ? all.length : end) > largestHead) refuse('there is too much of a head', 'HPE_HEADER_OVERFLOW');
     if (end === -1) {
-      // A copy: the bytes are the connection's own.
+      // Copied, because the connection reuses its buffer.
       held = Buffer.from(all);
       return undefined;
     }
@@ -155,7 +154,7 @@ export function createReplyParser(method: string, listener: ReplyListener): Repl
       return nothing;
     }
     const head = readHead(taken.text, method);
-    // Something in advance, such as 100 or 103: the reply comes after it.
+    // An interim response, such as 100 or 103: the final one follows.
     if (head === undefined) {
       interim += 1;
       return interim > mostInterim ? refuse('there is no end of interim responses') : taken.rest;
@@ -167,7 +166,7 @@ export function createReplyParser(method: string, listener: ReplyListener): Repl
     return taken.rest;
   }
 
-  /** Gives what belongs to the body or the chunk; returns what follows it. */
+  /** Emits the bytes of the body or the chunk; returns those after it. */
   function takeMissing(bytes: Uint8Array): Uint8Array {
     const part = bytes.subarray(0, missing);
     missing -= part.length;
@@ -196,7 +195,7 @@ export function createReplyParser(method: string, listener: ReplyListener): Repl
   }
 
   let trailers = 0;
-  /** Fields after the last chunk: they are checked, and nobody wants them. */
+  /** Checks the trailers after the last chunk, and discards them. */
   function takeTrailer(bytes: Uint8Array): Uint8Array {
     const taken = takeText(bytes, '\r\n');
     if (taken === undefined) return nothing;
@@ -223,7 +222,7 @@ export function createReplyParser(method: string, listener: ReplyListener): Repl
     return nothing;
   }
 
-  /** What each state does with bytes; each returns what it leaves to the next. */
+  /** The parser of each state; each returns the bytes for the next one. */
   const take: Readonly<Record<State, (bytes: Uint8Array) => Uint8Array>> = {
     head: takeHead,
     length: takeBody,

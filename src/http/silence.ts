@@ -1,6 +1,6 @@
 /**
- * The pieces of a body as they come. `giveUp` is called when none comes for this many milliseconds, although other bytes may: chunk
- * sizes and trailers without end are silence too. Time in which nobody asks for a piece does not count.
+ * Passes through the chunks of a body. `giveUp` is called when no chunk arrives for this many milliseconds, even if other bytes do: endless
+ * chunk sizes and trailers count as silence too. Time in which the reader does not ask for a chunk does not count.
  */
 export async function* watchSilence(
   pieces: AsyncIterable<Uint8Array>,

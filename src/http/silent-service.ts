@@ -4,12 +4,12 @@ import { isTransient } from './network-error.ts';
 import type { Outgoing, Send } from './send.ts';
 
 /**
- * Of the longest silence, the part after which a service counts as silent when a request fails: a request begins some milliseconds before its
- * silence is counted.
+ * Fraction of the idle timeout after which a service counts as silent when a request fails: a request starts some milliseconds before its
+ * silence is measured.
  */
 const almost = 0.9;
 
-/** A connection that is refused is an answer: the machine is there, and its service may be starting. */
+/** A refused connection counts as a response: the host is reachable, and its service may be starting. */
 const answers = new Set(['ECONNREFUSED']);
 
 /**
@@ -18,13 +18,13 @@ const answers = new Set(['ECONNREFUSED']);
  * `SilentServiceError`, and no further one is sent: a command ends in the time of one silence, however many requests it had to make.
  */
 export function createSilenceGuard(idleTimeout: number, now: () => number): (send: Send) => Send {
-  /** Requests that wait for a response, or for the next bytes of one. */
+  /** Number of requests that await a response, or the next bytes of one. */
   let waiting = 0;
-  /** Milliseconds of silence before `since`; time in which nothing is waited for does not count. */
+  /** Milliseconds of silence before `since`; time without waiting requests does not count. */
   let quietBefore = 0;
   let since = 0;
   let silence: SilentServiceError | undefined;
-  /** Set while a failed request may be repeated: the next one has only what is left of the time. */
+  /** Set while a failed request may be retried: the retry has only the rest of the time. */
   let deadline: NodeJS.Timeout | undefined;
   const giveUps = new Set<(error: SilentServiceError) => void>();
 
@@ -53,7 +53,7 @@ export function createSilenceGuard(idleTimeout: number, now: () => number): (sen
     return silence;
   }
 
-  /** Ends the waiting of all requests when the service stays silent although one was repeated. */
+  /** Fails all waiting requests if the service stays silent during a retry. */
   function watch(cause: NetworkError): void {
     clearTimeout(deadline);
     deadline = setTimeout(
@@ -64,11 +64,11 @@ export function createSilenceGuard(idleTimeout: number, now: () => number): (sen
       },
       Math.max(1, idleTimeout - quiet()),
     );
-    // The requests that wait keep the process running.
+    // The waiting requests keep the process running.
     deadline.unref();
   }
 
-  /** What a failed request throws. */
+  /** Decides which error a failed request throws. */
   function judge(error: unknown, mayPause: boolean): unknown {
     if (!(error instanceof NetworkError)) return error;
     if (answers.has(error.code) || !isTransient(error)) markAlive();

@@ -5,7 +5,7 @@ import { startExchange } from './exchange.ts';
 import { toNetworkError } from './network-error.ts';
 import type { Outgoing, Sender, SendOptions } from './send.ts';
 
-/** A connection that nobody uses now. */
+/** An idle connection. */
 interface Idle {
   readonly connection: Connection;
   /** When the service may give it up, milliseconds since the epoch. */
@@ -14,16 +14,16 @@ interface Idle {
 
 /** The connections to one host. */
 interface Pool {
-  /** Of all kinds: used, idle, and being made. */
+  /** Number of connections: in use, idle, and being opened. */
   count: number;
   readonly idle: Idle[];
-  /** One that was begun before anybody needed it. */
+  /** A connection that was opened in advance. */
   prepared: Promise<Idle> | undefined;
-  /** Requests that wait until a connection is free. */
+  /** Requests that wait for a free connection. */
   readonly waiting: (() => void)[];
 }
 
-/** Sends over sockets of its own, one request at a time on each: quick to load, for commands that make a request or a few. */
+/** Creates a sender with one request at a time per socket. */
 export function createSocketSender(options: SendOptions): Sender {
   const pools = new Map<string, Pool>();
   const sockets = new Set<Socket>();
@@ -35,7 +35,7 @@ export function createSocketSender(options: SendOptions): Sender {
     return pool;
   }
 
-  /** There is room for another connection, or one is free. */
+  /** Wakes a waiting request when a connection is free or may be opened. */
   function wake(pool: Pool): void {
     pool.waiting.shift()?.();
   }
@@ -59,7 +59,7 @@ export function createSocketSender(options: SendOptions): Sender {
   }
 
   function release(pool: Pool, connection: Connection, patience = shelfLife): void {
-    // One that nobody uses keeps no program from ending.
+    // An idle connection does not keep the process running.
     connection.socket.unref();
     pool.idle.push({ connection, until: Date.now() + patience });
     wake(pool);
@@ -80,7 +80,7 @@ export function createSocketSender(options: SendOptions): Sender {
     return takeIdle(pool);
   }
 
-  /** A connection for one request. Whoever does not want it any more gives it back all the same. */
+  /** Returns a connection for one request. A caller that no longer needs it still has to release it. */
   async function acquire(pool: Pool, url: URL): Promise<Connection> {
     for (;;) {
       const ready = takeIdle(pool) ?? (pool.prepared && (await takePrepared(pool, pool.prepared)));
@@ -117,7 +117,7 @@ export function createSocketSender(options: SendOptions): Sender {
       const pool = find(url);
       if (pool.count > 0) return;
       pool.prepared = open(pool, url, mayBeLong).then((connection) => ({ connection, until: Date.now() + shelfLife }));
-      // A failure belongs to the request that takes the connection.
+      // The error is reported by the request that uses the connection.
       pool.prepared.catch(() => undefined);
     },
     close: () => {
@@ -127,7 +127,7 @@ export function createSocketSender(options: SendOptions): Sender {
   };
 }
 
-/** Waits for something until a signal says not to; what comes after that is for `leave`. */
+/** Awaits a promise until a signal aborts; a later result is passed to `leave`. */
 function abandon<T>(wanted: Promise<T>, signal: AbortSignal, leave: (late: T) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {

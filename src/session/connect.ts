@@ -18,46 +18,45 @@ import { readUserFile, UntrustedFile } from '../base/private-files.ts';
 import { createSignings, type SigningOptions } from './sign.ts';
 import type { World } from '../base/world.ts';
 
-/** What connections are made from. */
 export interface ConnectOptions extends SigningOptions {
   verbose: number;
   curl: boolean;
   warn: (message: string) => void;
   trace: (line: string) => void;
   notices: Notices;
-  /** Told why the cache is not used. */
+  /** Called with the reason why the cache is not used. */
   refuseCache: (problem: string) => void;
 }
 
-/** Connections of one run of the program: made when first used, shared by all clients. */
+/** Connections of one run of the program: opened when first used, shared by all clients. */
 export interface Connections {
-  /** @param bulk connections at most of the sender for bulk; that for few requests when absent */
+  /** @param bulk maximum connections of a sender for bulk transfers; absent: the sender for few requests */
   client<T extends Operations>(table: T, service: ServiceName, bulk?: number): Client<T>;
-  /** Where a service is, and what sends requests to it as they are: they are neither signed nor repeated. */
+  /** The URL of a service, and a `send` that neither signs nor retries. */
   forward(service: ServiceName): { url: URL; send: Send };
-  /** Makes a URL that needs no further signature. */
+  /** Creates a pre-signed URL. */
   presign(service: ServiceName, request: PresignedRequest): Promise<string>;
-  /** An answer that the same service never gives otherwise: asked for once a day. */
+  /** Caches a response that the same service never changes: requested once a day. */
   remember: <T>(name: string, ask: () => Promise<T>) => Promise<T>;
   close(): void;
 }
 
-/** Connections to a host: of commands that make a few requests, and at most. */
+/** Maximum connections to a host: for commands with few requests, and for bulk transfers. */
 const fewConnections = 8;
 const mostConnections = 64;
 
-/** Milliseconds of silence after which a connection is given up. */
+/** Default idle timeout, milliseconds. */
 const usualTimeout = 60_000;
 
-/** Longest time that an answer is kept which never changes, milliseconds. */
+/** How long a constant response is cached, milliseconds. */
 const answerLife = 24 * 3_600_000;
 
-/** Longest time that a TLS session is tried again, milliseconds: services commonly keep theirs for five minutes. */
+/** Maximum age of a TLS session to resume, milliseconds: services commonly keep theirs for five minutes. */
 const sessionLife = 280_000;
 
 /**
- * The TLS sessions of earlier runs. Which authorities were trusted belongs to a session: it is never resumed where others are. What another release of
- * OpenSSL cannot read, it would report when the key is read.
+ * The TLS sessions of earlier runs. A session is only resumed with the certificate authorities that were trusted when it was created, and
+ * with the same release of OpenSSL: another one might not be able to read it, and would report that error when the key is read.
  */
 function openSessions(
   { env, now, release }: World,
@@ -88,10 +87,10 @@ function readAuthority(settings: Sources): string | undefined {
   }
 }
 
-/** Retries where longer waiting is unlikely to help, unless the user gives a number. */
+/** Retries where longer waiting is unlikely to help, unless the user sets a number. */
 const earlyRetries = 3;
 
-/** @throws {UsageError} for a rate at which nothing would be sent */
+/** @throws {UsageError} for a rate of 0 */
 function readRequestRate({ maxRequestsPerSecond: rate }: Sources): number | undefined {
   if (rate === undefined) return undefined;
   const count = readCount(rate);
@@ -102,7 +101,7 @@ function readRequestRate({ maxRequestsPerSecond: rate }: Sources): number | unde
   return count;
 }
 
-/** Lets so many requests of the whole program begin in a second, one after the other. */
+/** Limits the rate at which requests of the whole program start. */
 function createPace(perSecond: number | undefined): (() => Promise<void>) | undefined {
   if (perSecond === undefined) return undefined;
   let next = performance.now();
@@ -113,13 +112,13 @@ function createPace(perSecond: number | undefined): (() => Promise<void>) | unde
   };
 }
 
-/** Ten tries within about 30 s, which outlast the restart of a service. */
+/** The default of ten retries within about 30 s outlasts the restart of a service. */
 function readRetries({ retries }: Sources): RetryPolicy {
   const early = retries?.source === 'default' && { earlyRetries };
   return { retries: retries ? readCount(retries) : 0, ...early, base: 200, most: 6400, sleep: pause, random: Math.random };
 }
 
-/** Makes the connections of one run. Nothing is read, loaded or sent before the first request. */
+/** Creates the connections of one run. Nothing is read, loaded or sent before the first request. */
 export function createConnections(options: ConnectOptions): Connections {
   const { world, paths, settings, verbose, curl, warn, trace, notices, refuseCache } = options;
   const signings = createSignings(options);
@@ -131,7 +130,7 @@ export function createConnections(options: ConnectOptions): Connections {
     return timeout ? parseLimit(timeout.value) : usualTimeout;
   }
 
-  /** Fails all requests to a service that has gone silent, whichever client sends them. */
+  /** Fails all requests to a silent service, for all clients. */
   function guard({ origin }: URL, values: Sources, send: Send): Send {
     const known = guards.get(origin) ?? createSilenceGuard(readIdleTimeout(values), () => performance.now());
     guards.set(origin, known);
@@ -155,7 +154,7 @@ export function createConnections(options: ConnectOptions): Connections {
   }
 
   function loadSender(url: URL, bulk: number | undefined): Promise<Sender> {
-    // No proxy is used for this machine itself.
+    // Requests to this machine never use a proxy.
     const proxy = isLoopback(url) ? undefined : findProxy(url, world.env);
     const kind = `${bulk ?? 'few'} ${proxy?.url.href ?? ''}`;
     const known = senders.get(kind);
@@ -173,14 +172,14 @@ export function createConnections(options: ConnectOptions): Connections {
     const url = readUrl(values, service);
     const signing = signings.find(service);
     let prepared = bulk !== undefined || curl;
-    /** Connects while the signature is made: loading what signs takes as long as the greetings. */
+    /** Connects while the signature is made: loading the modules that sign takes as long as the handshakes. */
     const authorize: Authorize = async (result) => {
       await pace()?.();
       if (!prepared) {
         prepared = true;
         const sender = await loadSender(url, bulk);
         sender.prepare?.(url, result === 'bytes');
-        // What is to be sent first goes out in the next turn: the service answers while the signature is made.
+        // The first bytes are sent in the next turn of the event loop: the service responds while the signature is made.
         await new Promise((resolve) => setImmediate(resolve));
       }
       return await signing.authorize();
@@ -194,7 +193,7 @@ export function createConnections(options: ConnectOptions): Connections {
       const sent = sendGuarded(outgoing);
       const isSentSoon = outgoing.body === undefined || outgoing.body instanceof Uint8Array;
       const stopWatching = isSentSoon ? notices.watch(url.host) : () => undefined;
-      // What most replies are shown with is loaded while the service works.
+      // Loads the module that shows most results while the service works.
       if (bulk === undefined) setImmediate(() => void import('../output/render.ts'));
       const reply = await sent.finally(stopWatching);
       if (reply.status < 400) signing.remember();
@@ -213,7 +212,7 @@ export function createConnections(options: ConnectOptions): Connections {
       retry: readRetries(values),
       onRetry: notices.retry,
       now: world.now,
-      // Reading leaves nothing half done: unless more is going on, the process may end at once.
+      // Interrupting a read leaves nothing half done: unless other work is in progress, the process may end immediately.
       interruption: (reads) => (reads && bulk === undefined && !world.heedsSignals() ? undefined : world.interrupted),
       ...(values.maxTime && { maxTime: parseLimit(values.maxTime.value) }),
       ...(verbose > 0 && { trace: createTrace(verbose, trace) }),
@@ -221,7 +220,7 @@ export function createConnections(options: ConnectOptions): Connections {
     return createClient(table, clientOptions);
   }
 
-  /** Whose answers they are: another service at the same address has another authority, another account another key. */
+  /** The cache is keyed by service and user: another service at the same address has another authority, another account another key. */
   function openAnswers(values: Sources): Cache {
     const connection = [readUrl(values, 'compute').href, authority(), values.keyId?.value, values.keyFile?.value];
     return openCache({
@@ -246,7 +245,7 @@ export function createConnections(options: ConnectOptions): Connections {
     },
     presign: signings.presign,
     remember,
-    // Later: a program that exits now has its connections closed without taking the time for it.
+    // Deferred: when the program exits now, its connections are closed without the time that this takes.
     close: () =>
       void setImmediate(() => {
         for (const sender of senders.values()) sender.then((open) => open.close()).catch(() => undefined);

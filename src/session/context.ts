@@ -15,10 +15,10 @@ import { lazily } from '../base/lazily.ts';
 import { writeNote, type NoteKind } from '../output/notes.ts';
 import { describeUnused, type World } from '../base/world.ts';
 
-/** The folders of which was said that they are not used; a command may work with several profiles. */
+/** Unused folders that were already reported; a command may work with several profiles. */
 const refused = new WeakMap<World, Set<string>>();
 
-/** Says once why a folder is not used. */
+/** Warns once that a folder is not used. */
 function refuseFolder(world: World, name: string, problem: string, asJson: boolean): void {
   const told = refused.get(world) ?? new Set(world.cacheProblem === undefined ? [] : ['cache']);
   refused.set(world, told);
@@ -26,7 +26,7 @@ function refuseFolder(world: World, name: string, problem: string, asJson: boole
   told.add(name);
 }
 
-/** Of the settings on the command line, those that say nothing of a service. */
+/** The settings on the command line that do not identify a service or user. */
 function pickRequestLimits({ timeout, maxTime, retries }: SettingInputs['options']): SettingInputs['options'] {
   return {
     ...(timeout !== undefined && { timeout }),
@@ -35,32 +35,32 @@ function pickRequestLimits({ timeout, maxTime, retries }: SettingInputs['options
   };
 }
 
-/** The profile that the user names, or the current one. */
+/** The profile that the user chose, or the current one. */
 function readChosen(profiles: Context['profiles'], chosen: string | undefined): Profile | undefined {
   const name = chosen === undefined || chosen === '' ? profiles.current() : chosen;
   return name === undefined ? undefined : profiles.read(name);
 }
 
-/** How a command speaks on stderr. */
+/** How a command reports on stderr. */
 export interface Reporting {
   readonly fail: Context['fail'];
-  /** Notes are JSON lines, as errors are. */
+  /** Print notes as JSON lines, as errors are. */
   readonly notesAsJson: boolean;
 }
 
-/** What a context is made with instead of what the command line says. */
+/** Inputs of a context that replace those of the command line. */
 interface Given {
   readonly profile?: Profile | undefined;
-  /** Nothing else says where and as whom. */
+  /** Ignore all other settings of service and user. */
   readonly isAlone?: boolean;
-  /** Settings and variables of an earlier run. */
+  /** Options and environment variables of an earlier run. */
   readonly options?: SettingInputs['options'];
   readonly env?: SettingInputs['env'];
-  /** The entry of the journal that goes on. */
+  /** The journal entry that is resumed. */
   readonly resumed?: Entry;
 }
 
-/** What a command works with, made from the process and the global options; and how to let go of it. */
+/** Creates the context of a command from the process and the global options, and a function that releases it. */
 export function createContext(
   world: World,
   globals: Readonly<Record<string, unknown>>,

@@ -2,7 +2,7 @@ import type { Outgoing } from '../http/send.ts';
 import { quoteShell } from '../base/quote.ts';
 import { redactSecrets } from './redact.ts';
 
-/** Thrown instead of sending, when a command is only to print its request. */
+/** Thrown instead of sending when a command only prints its request. */
 export class CurlPrinted extends Error {
   override readonly name = 'CurlPrinted';
   readonly line: string;
@@ -14,14 +14,14 @@ export class CurlPrinted extends Error {
 }
 
 /**
- * The request as a curl command that works for as long as its date is accepted. A streamed body is read from stdin; a password has to be put
- * in by hand: what is printed lands in terminals' memories and shells' histories.
+ * Formats the request as a curl command that works as long as its date is accepted. A streamed body is read from stdin. Passwords are
+ * redacted, because the output ends up in scrollback buffers and shell histories.
  */
 export function printCurl(
   { method, url, headers, body }: Outgoing,
   { ca, insecure }: { ca?: string | undefined; insecure: boolean },
 ): string {
-  // With -X HEAD curl would wait for a body.
+  // With `-X HEAD`, curl would wait for a body.
   const words = ['curl', '-sS', ...(method === 'HEAD' ? ['--head'] : ['-X', method])];
   if (ca !== undefined) words.push('--cacert', ca);
   if (insecure) words.push('--insecure');

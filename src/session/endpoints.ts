@@ -3,10 +3,10 @@ import { checkTransport } from '../client/client.ts';
 import { kebab, readFlag, settings as settingTable, type Sources } from '../config/settings.ts';
 import { UsageError } from '../base/errors.ts';
 
-/** Something is missing because no profile is in use. */
+/** A setting is missing because no profile is in use. */
 export class NoProfileError extends UsageError {}
 
-/** What is missing, and how to say it: once where there is a profile, with the way to begin where there is none. */
+/** The error for a missing setting, with a hint how to set it in the profile, or how to create a profile. */
 export function explainMissing(settings: Sources, name: 'url' | 'storUrl' | 'account', words: string): UsageError {
   const profile = Object.values(settings).find(({ source }) => source.startsWith('profile '));
   if (profile) {
@@ -20,14 +20,14 @@ export function explainMissing(settings: Sources, name: 'url' | 'storUrl' | 'acc
   });
 }
 
-/** The value of a setting that a request cannot do without. */
+/** The value of a required setting. */
 function requireSetting(settings: Sources, name: 'url' | 'storUrl', words: string): string {
   const found = settings[name];
   if (found === undefined) throw explainMissing(settings, name, words);
   return found.value;
 }
 
-/** The address of a service. @throws {UsageError} when there is none, or one that must not be used */
+/** The URL of a service. @throws {UsageError} when it is missing, or must not be used */
 export function readUrl(settings: Sources, service: ServiceName): URL {
   const name = service === 'compute' ? 'url' : 'storUrl';
   const text = requireSetting(settings, name, service === 'compute' ? 'address of the compute service' : 'address of the object storage');

@@ -15,10 +15,10 @@ import { storage as operations } from '../api/storage.ts';
 import type { Context } from '../cli/command.ts';
 import { NoProfileError } from './endpoints.ts';
 
-/** What the service says when a sub-user may not do something: the path and the action. */
+/** The service's message when a sub-user lacks a permission: the path and the action. */
 const refusal = /to access (\/\S+) \((\w+)\)/;
 
-/** The refusal of a sub-user's request, with the command that says why, which the account can run. Everything else as it is. */
+/** Adds hints to errors; to the 403 of a sub-user, the command that tells the account the reason. Returns other errors unchanged. */
 export function explainRefusal(error: unknown, context: Pick<Context, 'settings' | 'profiles' | 'world'>): unknown {
   if (error instanceof NoProfileError) return explainNoProfile(error, context.profiles.list());
   if (error instanceof CloudError && error.hint !== undefined) return completeHint(error, context.world.argv);
@@ -50,7 +50,7 @@ export function explainRefusal(error: unknown, context: Pick<Context, 'settings'
   return withHint(error, `the account sees why with: ${line}`);
 }
 
-/** The first mistake of everybody: `/x` is the account x, not a name below one's own. */
+/** Explains a common mistake: `/x` is the account x, not a path below one's own directory. */
 function explainRoot(error: ApiError, login: string, argv: readonly string[]): ApiError {
   const word = argv.find((each) => each.replace(/^stor:/, '').startsWith(`/${login}`));
   const own = word?.replace(/^(?:stor:)?\//, '') ?? login;
@@ -58,7 +58,7 @@ function explainRoot(error: ApiError, login: string, argv: readonly string[]): A
   return withHint(error, `a path that begins with / is /LOGIN/...; below your own directory: ${line}`);
 }
 
-/** Profiles that are there, but none of them chosen. */
+/** The error when profiles exist but none of them is current. */
 function explainNoProfile(error: NoProfileError, names: readonly string[]): UsageError {
   const [first] = names;
   if (first === undefined) return error;
@@ -67,13 +67,13 @@ function explainNoProfile(error: NoProfileError, names: readonly string[]): Usag
   });
 }
 
-/** The hint of an error is set anew; what else it says, and its exit code, stay. */
+/** The same error with another hint. */
 function setHint(error: CloudError, hint: string): CloudError {
   const changed = Object.create(error, { hint: { value: hint, enumerable: true } }) as CloudError;
   return changed;
 }
 
-/** A hint that ends with a command and an option, such as `cloud stor put -r`, gets the arguments that were typed: it works as it stands. */
+/** Appends the typed arguments to a hint that ends with a command and an option, such as `cloud stor put -r`, so that it can be copied. */
 function completeHint(error: CloudError, argv: readonly string[]): CloudError {
   const [, command, option] = / ?cloud ((?:[a-z]+ )+)(-[a-z])$/.exec(error.hint ?? '') ?? [];
   if (command === undefined || option === undefined) return error;
@@ -83,7 +83,7 @@ function completeHint(error: CloudError, argv: readonly string[]): CloudError {
   return setHint(error, `${error.hint ?? ''} ${given.join(' ')}`);
 }
 
-/** What helps with refusals that are the same for every command. */
+/** Hints for errors that are the same for every command. */
 function adviseOnCode({ code, status, message }: ApiError): string | undefined {
   if (code === 'InvalidRoleTag') return 'the roles there are: cloud roles list';
   const [, noun] = /there is no (user|policy|role) "/.exec(message) ?? [];
@@ -92,15 +92,15 @@ function adviseOnCode({ code, status, message }: ApiError): string | undefined {
   return above === undefined ? undefined : `cloud stor ls ${quoteShell(above.replace(/\/$/, ''))}`;
 }
 
-/** What the hint at a missing path lists. */
+/** The start of the hint for a missing path. */
 const listing = 'cloud stor ls ';
 
-/** What a missing path, or a pattern, is called in a message: the account, and the names below it. */
+/** A missing path or pattern in a message: the account, and the path below it. */
 const missingPath = /^\/([^/]+)\/(.+) (?:does not exist|matches nothing)/s;
 
 /**
- * The error for a missing path of the object storage, with the nearest directory above it that is there: a hint works as it stands.
- * Where the service does not say, the hint stays.
+ * Replaces the hint for a missing path by one that lists its nearest existing directory, so that it works. If the service does not tell,
+ * the hint is unchanged.
  */
 export async function nameNearestDirectory(error: unknown, context: Pick<Context, 'storage'>): Promise<unknown> {
   const isMissing = error instanceof NotFoundError || (error instanceof ApiError && error.status === 404);
@@ -122,7 +122,7 @@ async function isThere(storage: Context['storage'], account: string, path: strin
   return (await unlessMissing(storage.answer(operations.getObject, { account, path }, { head: true }))) !== undefined;
 }
 
-/** A local file that does not exist, with the one that was meant or the line that shows what is there. */
+/** Adds a hint to the error for a missing local file: the file that was probably meant, or the command that lists its directory. */
 function explainFile(error: unknown): unknown {
   const failure = isSystemError(error) ? error : error instanceof CloudError && isSystemError(error.cause) ? error.cause : undefined;
   if (failure?.code !== 'ENOENT' || failure.path === undefined) return error;

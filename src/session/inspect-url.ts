@@ -11,14 +11,13 @@ import type { InspectedUrl, UrlQuestion } from '../cli/command.ts';
 import type { Paths } from '../config/paths.ts';
 import type { Sources } from '../config/settings.ts';
 
-/** What inspecting takes. */
 export interface InspectOptions {
   world: World;
   paths: Paths;
   settings: () => Sources;
 }
 
-/** Keys of a type that no service takes are left out. */
+/** Parses public keys; leaves out types that no service accepts. */
 function readKeys(lines: readonly (KeyLine & { path?: string })[]): KnownKey[] {
   return lines.flatMap(({ blob, path }) => {
     try {
@@ -29,7 +28,7 @@ function readKeys(lines: readonly (KeyLine & { path?: string })[]): KnownKey[] {
   });
 }
 
-/** The public halves of this user's keys: what verifies needs no passphrase. */
+/** The public halves of this user's keys: verifying needs no passphrase. */
 async function listKnownKeys({ world, paths, settings }: InspectOptions): Promise<KnownKey[]> {
   const socket = world.env['SSH_AUTH_SOCK'];
   const file = settings().keyFile?.value;
@@ -40,7 +39,7 @@ async function listKnownKeys({ world, paths, settings }: InspectOptions): Promis
   return [...named, ...readKeys(keys), ...readKeys(held)];
 }
 
-/** An agent that does not answer holds no key. */
+/** An agent that fails counts as empty. */
 function ignoreAgent(error: unknown): KeyLine[] {
   if (error instanceof KeyError) return [];
   throw error;
@@ -50,7 +49,7 @@ function readAddress(value: string | undefined): URL | undefined {
   return value !== undefined && URL.canParse(value) ? new URL(value) : undefined;
 }
 
-/** The service of a URL: by its address; by its path where both or neither have it. */
+/** The service of a URL: by its host, or by its path where the hosts do not decide. */
 function tellService({ host, pathname }: URL, compute: URL | undefined, storage: URL | undefined): ServiceName {
   const [isCompute, isStorage] = [compute?.host === host, storage?.host === host];
   if (isCompute !== isStorage) return isCompute ? 'compute' : 'storage';
@@ -58,7 +57,7 @@ function tellService({ host, pathname }: URL, compute: URL | undefined, storage:
   return /^\/[^/]+\/(?:stor|public|jobs|uploads|reports)(?:\/|$)/.test(below) ? 'storage' : 'compute';
 }
 
-/** Names of the same machine and port that a signer may have written. */
+/** Other host names for this machine and port that the signer may have used. */
 function listHosts({ protocol, hostname, host, port }: URL, known: readonly (URL | undefined)[]): string[] {
   const usual = protocol === 'https:' ? '443' : '80';
   const names = new Set([hostname, ...known.flatMap((url) => url?.hostname ?? []), 'localhost', '127.0.0.1', '[::1]']);
@@ -67,7 +66,7 @@ function listHosts({ protocol, hostname, host, port }: URL, known: readonly (URL
   return [...all].filter((each) => each !== host);
 }
 
-/** A URL and its target as it was written: `URL` would write some of it otherwise. */
+/** A URL, and its target exactly as written: `URL` would normalise parts of it. */
 function readTarget(text: string): { url: URL; target: string } {
   const [, target = ''] = /^https?:\/\/[^/?#]+([^#]*)/i.exec(text) ?? [];
   if (!URL.canParse(text) || !target.startsWith('/')) {
@@ -83,7 +82,7 @@ function readTarget(text: string): { url: URL; target: string } {
 
 /**
  * Explains a signed URL without a request.
- * @throws {UsageError} for what is no signed URL; the message never repeats it
+ * @throws {UsageError} for other URLs; the message never repeats the URL
  */
 export async function inspectUrl({ url: text, service: given, method }: UrlQuestion, options: InspectOptions): Promise<InspectedUrl> {
   const { url, target } = readTarget(text);

@@ -1,7 +1,7 @@
-/** JSON fields that hold secrets; where the text was cut, the secret may lack its end. */
+/** JSON fields with secrets; in truncated text, the secret may lack its end. */
 const secrets = /("(?:password|password_confirmation)"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|\\?$)/g;
 
-/** JSON, whole or its beginning, without the passwords in it. */
+/** Redacts the passwords in JSON, even if it is truncated. */
 export function redactSecrets(json: string): string {
   return json.replace(secrets, '$1"(redacted)"');
 }

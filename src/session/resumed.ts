@@ -4,10 +4,13 @@ import type { Connection } from '../config/journal-file.ts';
 import type { Profile, Profiles } from '../config/profiles.ts';
 import type { SettingInputs, Sources } from '../config/settings.ts';
 
-/** Settings and variables that name files. */
+/** Settings and environment variables that name files. */
 const files = new Set(['keyFile', 'ca', 'CLOUD_KEY_FILE', 'CLOUD_CA']);
 
-/** What the journal keeps of a connection: not what the profile says, which may have another key by the time that the work goes on. */
+/**
+ * The connection that the journal stores. Values of the profile are left out: the profile may have another key by the time of the
+ * resumption.
+ */
 export function describeConnection(
   { options, env, profile }: SettingInputs,
   sources: Sources,
@@ -25,7 +28,7 @@ export function describeConnection(
   };
 }
 
-/** The profile of an entry as it is now. @throws {UsageError} when there is none of that name any more */
+/** The current profile of a journal entry. @throws {UsageError} when it does not exist any more */
 export function findProfile(profiles: Profiles, { profile }: Connection): Profile | undefined {
   if (profile === undefined) return undefined;
   if (!profiles.exists(profile))

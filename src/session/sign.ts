@@ -10,48 +10,47 @@ import { readCount, readFlag, type Sources } from '../config/settings.ts';
 import { isSystemError, type ApiError } from '../base/errors.ts';
 import type { World } from '../base/world.ts';
 
-/** Name of what is remembered, in the state. */
+/** Name of the remembered header forms in `State`. */
 const memory = 'signing';
 
-/** What signing takes. */
 export interface SigningOptions {
   world: World;
   paths: Paths;
-  /** Remembers which hosts want the later form of the header. */
+  /** Remembers which hosts require the later form of the header. */
   state: State;
   settings: () => Sources;
-  /** Login that signs. */
+  /** Login of the account that signs. */
   signer: () => string | undefined;
-  /** Keys that were opened, shared by all that work in one run: a passphrase is asked for once. */
+  /** Unlocked keys, shared by all contexts of one run: a passphrase is asked for once. */
   signers: Map<string, Promise<Signer>>;
 }
 
-/** How requests to one service are signed. */
+/** Signs the requests to one service. */
 export interface Signing {
-  /** Headers of a request that is sent now. */
+  /** The headers of a request that is sent now. */
   authorize(): Promise<{ date: string; authorization: string }>;
-  /** Called when a signature was refused, with the header that had it: true when another form of it is worth a try. */
+  /** Called with the refused `authorization` header: true if another form of it should be tried. */
   tryOtherForm(error: ApiError, authorization: string): boolean;
-  /** Called when a signature was accepted. */
+  /** Called when a signature was accepted: remembers its form. */
   remember(): void;
 }
 
-/** The signatures of one run. Keys are looked for when the first is made. */
+/** The signatures of one run. Keys are loaded for the first signature. */
 export interface Signings {
-  /** The same for all clients of a service: one signature serves all requests of a second. */
+  /** The signing of a service, shared by all its clients: one signature serves all requests of a second. */
   find(service: ServiceName): Signing;
-  /** Makes a URL that needs no further signature. */
+  /** Creates a pre-signed URL. */
   presign(service: ServiceName, request: PresignedRequest): Promise<string>;
 }
 
-/** Who signs for a service: the key, and the path by which it is known there. */
+/** The identity that signs for a service: the key, and its `keyId` there. */
 interface Identified {
   readonly login: string;
   readonly signer: Signer;
   readonly keyId: string;
 }
 
-/** Signs for one service; with an ECDSA key the later header form is tried when the first is refused, and remembered for the host. */
+/** Signs for one service. With an ECDSA key, the later header form is tried when the first is refused, and remembered for the host. */
 function createSigning(service: ServiceName, identify: () => Promise<Identified>, { settings, state, world }: SigningOptions): Signing {
   const host = (): string => readUrl(settings(), service).host;
   let form: 'legacy' | 'draft' | undefined;
@@ -68,21 +67,21 @@ function createSigning(service: ServiceName, identify: () => Promise<Identified>
   }
 
   function tryOtherForm(error: ApiError, authorization: string): boolean {
-    // The refusal of a HEAD has no body that could say its code.
+    // The response to a HEAD has no body, and so no error code.
     const refused = error.status === 401 || (error.status === 400 && ['InvalidHeader', 'Status400'].includes(error.code));
     if (!refused || service !== 'compute' || !usesCurve || authorization.includes('signature="')) return false;
-    // Of several requests at once, the first that is refused changes the form for all.
+    // With concurrent requests, the first refusal changes the form for all.
     if (form === 'legacy') [form, making] = ['draft', undefined];
     return true;
   }
 
-  /** Keeps the form that a host accepted after it had refused the other. */
+  /** Remembers the form that a host accepted after refusing the other. */
   function remember(): void {
     if (form !== 'draft' || state.read(memory)?.[host()] === 'draft') return;
     try {
       state.update(memory, (known) => ({ ...known, [host()]: 'draft' }));
     } catch (error) {
-      // Where it cannot be kept, the next run finds it out again.
+      // If it cannot be stored, the next run finds it out again.
       if (!isSystemError(error)) throw error;
     }
   }
@@ -90,7 +89,7 @@ function createSigning(service: ServiceName, identify: () => Promise<Identified>
   return { authorize: async () => (await (making ??= make())).headers(), tryOtherForm, remember };
 }
 
-/** Makes what signs in one run of the program. */
+/** Creates the signatures of one run of the program. */
 export function createSignings(options: SigningOptions): Signings {
   const { world, paths, settings, signer: signerLogin, signers } = options;
 
@@ -116,14 +115,14 @@ export function createSignings(options: SigningOptions): Signings {
     return loading;
   }
 
-  /** Who signs for a service: the key, whether the service takes it, and the path by which it is known there. */
+  /** Finds the key that signs for a service and checks that the service accepts it. @returns also its `keyId` */
   async function identify(service: ServiceName): Promise<Identified> {
     const values = settings();
     const login = signerLogin();
     if (login === undefined) throw explainMissing(values, 'account', 'account');
     const signer = await loadSigner(service);
     assertUsable(signer, service, { ecdsa: values.storEcdsa !== undefined && readFlag(values.storEcdsa) });
-    // An empty one takes back the sub-user of a profile: the account itself signs.
+    // An empty value overrides the sub-user of a profile: the account itself signs.
     const user = values.user?.value ? { user: values.user.value } : undefined;
     return { login, signer, keyId: writeKeyId(service, { account: login, ...user, key: signer.publicKey.fingerprints.md5 }) };
   }

@@ -3,7 +3,7 @@ import { explain } from '../base/errors.ts';
 import type { Body, ByteStream, Headers } from '../api/message.ts';
 import { redactSecrets } from './redact.ts';
 
-/** Most bytes of a body that are shown. */
+/** Maximum bytes of a body that are shown. */
 const shown = 4096;
 
 function redactHeader(name: string, value: string): string {
@@ -23,7 +23,7 @@ function isText(headers: Headers): boolean {
   return /json|text/.test(headers['content-type'] ?? '');
 }
 
-/** Passes a body on and shows its beginning once it ends. */
+/** Passes a body through and shows its beginning at its end. */
 async function* copyBody(body: ByteStream, show: (text: string) => void): AsyncGenerator<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -35,7 +35,7 @@ async function* copyBody(body: ByteStream, show: (text: string) => void): AsyncG
   show(printBody(Buffer.concat(pieces)));
 }
 
-/** Shows requests and replies as they happen; signatures and passwords are redacted. Level 2 adds headers and bodies. */
+/** Shows requests and responses as they happen; signatures and passwords are redacted. Level 2 adds headers and bodies. */
 export function createTrace(level: number, write: (line: string) => void): (event: TraceEvent) => void {
   const show = (prefix: string, text: string): void => {
     for (const line of text.split('\n')) write(`${prefix} ${line}`);

@@ -1,13 +1,13 @@
 import { explain } from '../base/errors.ts';
 import type { Voice } from '../cli/command.ts';
 
-/** Milliseconds between two lines about retries or waits. */
+/** Minimum milliseconds between two notes about retries or waits. */
 const noticePause = 10_000;
 
-/** A wait before the next try that is worth a line, milliseconds. */
+/** Minimum wait before a retry that is worth a note, milliseconds. */
 const longWait = 1000;
 
-/** Says on stderr, at most every 10 s, that requests are repeated or that the service does not respond. */
+/** Notes on stderr, at most every 10 s, that requests are retried or that the service does not respond. */
 export function createNotices(voice: Voice, { now, isSilent }: { now: () => number; isSilent: boolean }) {
   let last = -Infinity;
   function say(message: string): void {
@@ -20,7 +20,7 @@ export function createNotices(voice: Voice, { now, isSilent }: { now: () => numb
       voice.retried += 1;
       if (wait >= longWait) say(`${explain(error).message}; trying again`);
     },
-    /** Watches a request that has been sent whole; the returned function is called when the response begins. */
+    /** Watches a request that has been sent completely; the returned function is called when the response starts. */
     watch: (host: string): (() => void) => {
       const timer = setTimeout(() => say(`still waiting for a response of ${host}`), noticePause);
       timer.unref();
