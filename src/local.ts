@@ -31,7 +31,7 @@ export interface FaultOptions {
   readonly path?: string;
   /** Only requests of this account and its users. */
   readonly account?: string;
-  /** Number of requests that fail; unlimited when absent. */
+  /** Number of times that the failure is injected; unlimited when absent. */
   readonly count?: number;
   /** Share of requests that fail, 1 being all. */
   readonly rate?: number;

@@ -64,14 +64,10 @@ function writeNow(fd: number, text: string): Uint8Array {
   return rest;
 }
 
-/**
- * False while the process is in the background of a shell, where using the terminal would stop it (SIGTTOU, SIGTTIN). Only Linux provides
- * this.
- */
+/** False while the process is in the background of a shell, where using the terminal would stop it (SIGTTOU, SIGTTIN). Linux only. */
 function isForeground(): boolean {
   try {
-    // The second field, a name in parentheses, may contain any characters. After it: state, parent, group, session, terminal, foreground
-    // group.
+    // The second field, a name in parentheses, may contain any characters. Then: state, parent, group, session, terminal, foreground group.
     const fields = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1)?.split(' ') ?? [];
     return fields[5] === '-1' || fields[2] === fields[5];
   } catch {
@@ -150,9 +146,7 @@ const shells = /^-?(?:ba|da|z|k|mk|a|fi)?sh$/;
 /** Bit of SIGINT in `SigIgn` of /proc/PID/status. */
 const interruptBit = 1n << 1n;
 
-/**
- * True if the shell that started the program ignores SIGINT (`trap '' INT`), as its children should. Node.js resets inherited dispositions.
- */
+/** True if the parent is a shell that ignores SIGINT (`trap '' INT`), as its children should. Node.js resets inherited dispositions. */
 function isInterruptIgnored(): boolean {
   try {
     const status = readFileSync(`/proc/${process.ppid}/status`, 'latin1');

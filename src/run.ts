@@ -131,9 +131,7 @@ async function runCommand(declared: AnyCommand, parsed: Parsed, context: Context
   return await declared.run(invocation as Invocation<never, never> as never);
 }
 
-/**
- * The global options with the profile's defaults for output. Ignores a profile that cannot be read; code that needs it reports the error.
- */
+/** Adds the profile's output defaults to the global options. An unreadable profile has none; code that needs it reports the error. */
 async function completeOptions(
   globals: Readonly<Record<string, unknown>>,
   { path }: Found,

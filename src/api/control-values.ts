@@ -20,7 +20,7 @@ export interface FaultState {
   readonly path?: string | undefined;
   /** Login of the account that sends the requests. */
   readonly account?: string | undefined;
-  /** Number of requests that shall fail; unlimited when absent. */
+  /** Number of times that the failure is injected; unlimited when absent. */
   readonly count?: number | undefined;
   /** Share of requests that fail, 1 being all; the choice is pseudo-random and determined by `seed`. */
   readonly rate?: number | undefined;

@@ -17,10 +17,7 @@ export interface Field<T = unknown> {
   /** Fields of an object; absent for an object with arbitrary keys. */
   readonly fields?: Fields;
   readonly choices?: readonly string[];
-  /**
-   * The service rejects properties beyond `fields`, and text for a boolean, which it otherwise ignores and converts: a typo would grant or
-   * withhold rights.
-   */
+  /** The service rejects unknown properties and text for booleans, which it accepts elsewhere: a typo would grant or withhold rights. */
   readonly isExact?: true;
   /** Services may also return text here, as those of an earlier API version do. */
   readonly orText?: true;

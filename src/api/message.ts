@@ -25,10 +25,7 @@ export interface Reply {
   body: ByteStream;
 }
 
-/**
- * A body that is completely in memory, so that readers of all of it need not wait for chunks, each of which takes several turns of the
- * event loop.
- */
+/** A body that is entirely in memory: readers need not wait for chunks, each of which takes several turns of the event loop. */
 export class WholeBody implements AsyncIterable<Uint8Array> {
   readonly bytes: Uint8Array;
 

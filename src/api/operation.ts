@@ -152,9 +152,7 @@ function parseQuery(search: string): Record<string, string> {
   return Object.fromEntries(search.split('&').map((pair) => pair.split('=')));
 }
 
-/**
- * A declared operation. A class, because there are many: an instance takes a quarter of the memory of an object literal with an accessor.
- */
+/** A declared operation. A class, because there are many: an instance takes a quarter of the memory of an object with an accessor. */
 class Declared implements Operation {
   readonly service = 'compute';
   readonly name = '';

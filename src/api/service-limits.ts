@@ -1,4 +1,4 @@
-/** A limit of the services: the value that it limits, with the unit in its name, and the default. */
+/** A limit of the services; its name contains the unit. The default applies unless the service is started with another value. */
 export interface ServiceLimit {
   /** Infinity: unlimited. */
   readonly default: number;

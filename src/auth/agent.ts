@@ -17,10 +17,7 @@ const signTime = 120_000;
 
 const hint = 'see whether the agent answers: ssh-add -l';
 
-/**
- * Sends one message; resolves to the number of the response and a reader of the rest. @throws {KeyError} when the agent does not respond in
- * time
- */
+/** Sends one message; resolves to the number of the response and a reader of the rest. @throws {KeyError} without a response in time */
 function askAgent(socketPath: string, request: Uint8Array, time: number): Promise<{ number: number; reader: WireReader }> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];

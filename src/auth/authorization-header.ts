@@ -108,9 +108,7 @@ function readSigned(name: string, { method, target, headers }: SignableRequest):
   return value;
 }
 
-/**
- * The value of the signed `date` or `x-date` header, whose clock skew is checked. @throws {AuthorizationSyntaxError} when it is missing.
- */
+/** The signed `date` or `x-date` header, whose clock skew is checked. @throws {AuthorizationSyntaxError} when it is missing. */
 export function signedDate(parsed: ParsedSignature, request: SignableRequest): string {
   return readSigned(listSigned(parsed, request).includes('date') ? 'date' : 'x-date', request);
 }

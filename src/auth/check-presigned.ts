@@ -19,9 +19,7 @@ export interface PresignedUrl {
   target: string;
   /** As in the `Host` header. */
   host: string;
-  /**
-   * Method of the request. When absent, each method is tried: only the signature of a URL without `method` tells which method it is for.
-   */
+  /** Method of the request. When absent, all are tried: only the signature of a URL without `method` tells which method it is for. */
   method?: string | undefined;
   /** Other names of the same service; the signer may have used one of them. */
   otherHosts: readonly string[];
@@ -42,7 +40,7 @@ export interface PresignedCheck {
   algorithm?: string;
   /** Milliseconds since the epoch. */
   expires?: number;
-  /** Methods that the URL permits; empty when only the signature tells and no available key verifies it. */
+  /** Methods that the URL permits; empty when only the signature could tell and its key is not available. */
   methods: string[];
   /** The four lines that a service verifies; empty when the URL is incomplete. */
   lines: string[];
@@ -69,9 +67,7 @@ function attempt<T>(problems: string[], read: () => T): T | undefined {
   }
 }
 
-/**
- * The keys that a `keyId` may refer to: those with its fingerprint; all keys when it contains a name, which only the service can resolve.
- */
+/** The keys that a `keyId` may refer to: those with its fingerprint; all keys if it contains a name, which only the service can resolve. */
 function chooseKeys(keys: readonly KnownKey[], named: KeyId | undefined): readonly KnownKey[] {
   const word = named?.key.toLowerCase() ?? '';
   if (!/^(?:[\da-f]{2}:){15}[\da-f]{2}$/.test(word)) return named === undefined ? [] : keys;
@@ -170,7 +166,7 @@ function readFor(url: PresignedUrl, query: QueryPairs, problems: string[]): Read
   });
 }
 
-/** Explains a signature that does not verify and that differs in no line: made with another key, or with another algorithm. */
+/** Explains a signature that does not verify by a cause other than the lines: another key, or another algorithm. */
 function explainOtherwise(readings: readonly Reading[], chosen: readonly KnownKey[], keys: readonly KnownKey[]): string | undefined {
   for (const { parsed, verifies } of readings) {
     const other = keys.find((key) => parsed.texts.some((text) => verifies(text, key)));
@@ -227,7 +223,7 @@ export function checkPresigned(url: PresignedUrl, keys: readonly KnownKey[], now
   const facts = { ...known, ...describe(first), ...(isOpen && { methods: [] }) };
   const other = explainOtherwise(readings, chosen, keys);
   if (other !== undefined) problems.push(other);
-  // A key that `keyId` names may be one that is not available.
+  // If `keyId` contains a name, the key may be one that is not available locally.
   if (key === undefined || chosen.length > 1) return { ...facts, result: other === undefined ? 'unknown' : 'differs' };
   for (const reading of other === undefined ? readings : []) {
     const { methods, verifies } = reading;

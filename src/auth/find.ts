@@ -10,7 +10,7 @@ import { explainUnusable, type Signer } from './signer.ts';
 export interface KeySearch {
   /** MD5 fingerprint, with or without `MD5:`, or SHA256 fingerprint; absent: the default key. */
   keyId?: string | undefined;
-  /** Path of a private key. No other place is searched, except that the agent may spare the user a passphrase. */
+  /** Path of a private key. No other place is searched, but the agent is used if that saves asking for a passphrase. */
   keyFile?: string | undefined;
   /** Path of the ssh-agent's socket: `SSH_AUTH_SOCK`. */
   agentSocket?: string | undefined;

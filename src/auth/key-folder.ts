@@ -64,10 +64,7 @@ export function hasFile(path: string): boolean {
   }
 }
 
-/**
- * Reads the keys of a directory: `.pub` files first, then private keys without one. Invalid files are skipped; a missing directory is
- * empty.
- */
+/** Reads the keys of a directory: `.pub` files first, then private keys without one. Skips invalid files; a missing directory is empty. */
 export async function readKeyFolder(folder: string): Promise<KeyFolder> {
   const names = listNames(folder);
   const problems: string[] = [];

@@ -84,8 +84,7 @@ interface KeyPlaces {
 }
 
 /**
- * The private keys of this machine, the agent's first (`cloud keys local`). An agent that does not respond has none; a public key alone
- * does not count.
+ * The private keys of this machine, the agent's first (`cloud keys local`). Skips an agent that does not respond, and public keys alone.
  */
 export async function listLocalKeys({ agentSocket, sshDir, keyFile }: KeyPlaces): Promise<LocalKey[]> {
   const [held, { keys }] = await Promise.all([listAgent(agentSocket), readKeyFolder(sshDir)]);

@@ -26,7 +26,7 @@ async function generate(type: KeyWish['type']): Promise<KeyObject> {
   return (await make('ec', { namedCurve: 'P-256' })).privateKey;
 }
 
-/** Generates an RSA key of 3072 bits or an ECDSA key on nistp256. A passphrase encrypts it by bcrypt and AES-256 in counter mode. */
+/** Generates an RSA key of 3072 bits or an ECDSA key on nistp256. A passphrase encrypts it: bcrypt, then AES-256 in counter mode. */
 export async function makeKeyFiles({ type, comment, passphrase }: KeyWish): Promise<KeyFiles> {
   const keyObject = await generate(type);
   const { default: sshpk } = await import('sshpk');

@@ -37,8 +37,7 @@ const attempts = 3;
 
 /** Reads a small regular file; `exposed` if others can read it. @throws {InvalidKeyError} for directories, sockets and large files. */
 export function readKeyText(path: string): { text: string; exposed: boolean } {
-  // Synchronous, because the files are small and loading the asynchronous API takes longer. O_NONBLOCK: opening a named pipe must not
-  // block.
+  // Synchronous, because the file is small and loading the asynchronous API takes longer. O_NONBLOCK keeps a named pipe from blocking.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(file);

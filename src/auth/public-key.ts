@@ -133,7 +133,7 @@ export function readPublicBlob(blob: Buffer, comment = '', known?: KeyObject): P
 
 /** Splits a line in OpenSSH format (`type base64 comment`) into its fields. @throws {InvalidKeyError} */
 export function readKeyLine(text: string): KeyLine {
-  // No two parts of the expression can match at the same boundary, so there is no backtracking, however long the text is.
+  // The boundaries between the parts are unambiguous, so the expression never backtracks, however long the text is.
   const [, name, base64, comment = ''] = /^(\S+)[ \t]+([A-Za-z0-9+/]+={0,2})(?:[ \t]([^\r\n]*))?$/.exec(text.trim()) ?? [];
   if (name === undefined || base64 === undefined)
     throw new InvalidKeyError('not a public key in OpenSSH format (type, base64, comment) on one line');

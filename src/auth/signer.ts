@@ -11,9 +11,7 @@ export interface Signer {
   /** Path of the file, or `ssh-agent`. */
   source: string;
   comment: string;
-  /**
-   * The signature as `openssl dgst -sign` makes it: ECDSA and DSA as DER. @throws {KeyError} when the key cannot sign or the agent refuses.
-   */
+  /** The signature as `openssl dgst -sign` makes it: ECDSA and DSA as DER. @throws {KeyError} when the key or the agent refuses. */
   sign(data: string | Uint8Array, hash: HashName): Promise<Uint8Array>;
 }
 

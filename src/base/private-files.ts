@@ -52,10 +52,7 @@ export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/';
 }
 
-/**
- * Describes why no folder may be created below this path: in another user's home it would be in that user's way. Undefined if the path is
- * not writable, because creating the folder fails then.
- */
+/** Why no folder may be created below this path: it would be in another user's home. Undefined where creating it fails anyway. */
 function findCreationProblem(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return path === '/' ? undefined : findCreationProblem(parentOf(path));
@@ -302,9 +299,7 @@ function takeLock(path: string): void {
   }
 }
 
-/**
- * Does work under an exclusive lock between processes. Takes over the lock of a process that has ended. @throws {UntrustedFile} after 10 s
- */
+/** Does work under a lock between processes. Takes over the lock of a process that has ended. @throws {UntrustedFile} after 10 s */
 export function withLock<T>(path: string, work: () => T): T {
   makeMissingFolders(parentOf(path));
   const sleeper = new Int32Array(new SharedArrayBuffer(4));

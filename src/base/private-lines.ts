@@ -6,10 +6,7 @@ import { openPrivate, UntrustedFile } from './private-files.ts';
 /** Bytes per read. */
 const pieceSize = 64 * 1024;
 
-/**
- * The lines of a file of this user, read synchronously in chunks: there may be a line for each file of a tree. An unreadable file has no
- * lines.
- */
+/** The lines of a file of this user, read synchronously in chunks: there may be a line per file of a tree. Empty if it cannot be read. */
 export function* readPrivateLines(file: string): Generator<string> {
   let descriptor;
   try {

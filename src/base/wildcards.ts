@@ -1,4 +1,4 @@
-/** Whether a text fits a pattern in which `*` stands for any number of characters. */
+/** True if the text matches a pattern in which `*` matches any number of characters. */
 export function matchesPattern(text: string, pattern: string): boolean {
   const [first = '', ...others] = pattern.split('*');
   const last = others.pop();

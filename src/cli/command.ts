@@ -62,10 +62,7 @@ export interface Context {
   readonly journal: () => Promise<Journal>;
   /** The entry of the journal that this run resumes; undefined for new work. */
   readonly resumed: Entry | undefined;
-  /**
-   * The context for resuming an entry of the journal: with the entry's connection and directory instead of this run's. Its results are not
-   * shown.
-   */
+  /** The context for resuming an entry of the journal: its connection and directory instead of this run's. Its results are not shown. */
   readonly goOn: (entry: Unfinished, claimed: Entry) => Promise<Context>;
   /** Settings with their sources; throws when the selected profile does not exist. */
   readonly settings: () => Sources;

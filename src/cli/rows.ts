@@ -6,10 +6,7 @@ export function wantsRows({ global }: Pick<Context, 'global'>): boolean {
   return global.output !== undefined || global.json;
 }
 
-/**
- * Returns the rows if an output format is requested. Else consumes them, which does the work, and prints a message for each row when it
- * arrives.
- */
+/** Returns the rows if an output format is requested. Else consumes them, which does the work, and prints a message for each. */
 export async function showRows<T extends Row>(
   context: Pick<Context, 'global' | 'note'>,
   rows: AsyncIterable<T>,

@@ -6,10 +6,7 @@ import { readPrivateLines } from '../base/private-lines.ts';
 /** The kinds of work in lists. */
 export type WorkKind = 'upload' | 'download' | 'sync' | 'remove' | 'copy' | 'move' | 'job' | 'images';
 
-/**
- * A source and its target: absolute paths, so that they mean the same in every directory and even if the target exists when work is
- * resumed.
- */
+/** A source and its target: absolute paths, which mean the same in every directory, even if the target exists when work is resumed. */
 export type Placed = readonly [source: string, target: string];
 
 /** Work as a command declares it. All of it is stored as JSON. */

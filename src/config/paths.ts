@@ -17,10 +17,7 @@ function trimSlashes(folder: string): string {
   return folder.endsWith('/') ? folder.replace(/\/+$/, '') : folder;
 }
 
-/**
- * The folders of this user. Relative paths in XDG variables are ignored, as the specification requires. Computed on use: a command uses
- * two.
- */
+/** The folders of this user. Ignores relative paths in XDG variables, as the specification requires. Getters: a command uses two. */
 export function findPaths(env: Readonly<Record<string, string | undefined>>, home: string): Paths {
   const base = (variable: string, fallback: string): string => {
     const value = env[variable];

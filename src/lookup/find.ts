@@ -101,10 +101,7 @@ export function requireRole(roles: readonly Role[], word: string): Role {
   return requireNamed(roles, word, 'role', 'cloud roles list');
 }
 
-/**
- * Finds a role by name, id or the beginning of the id, with the form of roles that the service uses. @throws {NotFoundError} when no role
- * matches
- */
+/** Finds a role by name, id or the beginning of the id, with the service's form of roles. @throws {NotFoundError} when none matches */
 export async function lookUpRole(session: Session, word: string): Promise<FoundRole> {
   const search = async (): Promise<FoundRole> => {
     const { roles, isOld } = await listRoles(session);

@@ -13,9 +13,7 @@ export function createImageList({ compute, account }: Session): () => Promise<Im
   return () => (images ??= compute.listImages({ account, state: 'all' }));
 }
 
-/**
- * Finds an image to be changed or deleted, which must be unambiguous. @throws {UsageError} with the candidates when several images match
- */
+/** Finds an image to be changed or deleted. @throws {UsageError} with the candidates when several images match */
 export async function findOneImage(session: Session, word: string, list = createImageList(session)): Promise<Image> {
   if (!isUuid(word)) {
     const named = (await searchByName('image', word, list)).filter(({ name, version }) => name === word || `${name}@${version}` === word);

@@ -4,7 +4,7 @@ import { formatAge, formatSize } from './units.ts';
 
 /** Options for the display of values. */
 export interface CellStyle {
-  /** Shows dates as ages, else as dates. */
+  /** Shows times as ages, else as ISO 8601. */
   readonly ages: boolean;
   /** Shows sizes in bytes, else with units. */
   readonly bytes?: boolean;
@@ -37,9 +37,7 @@ function writeObject(value: object): string {
   return JSON.stringify(value);
 }
 
-/**
- * A time as an age, or in UTC to the second: listings have milliseconds that headers lack, and the same time must look the same in both.
- */
+/** A time as an age, or in UTC to the second: listings have milliseconds that headers lack, and the same time must look the same. */
 function writeTime(value: string | number, { ages, now }: CellStyle): string {
   const iso = typeof value === 'string' ? value : writeMoment(value);
   return ages ? formatAge(iso, now()) : iso.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$/, '$1Z');

@@ -3,10 +3,7 @@
  * could disguise it, and invisible characters make different names look the same.
  */
 
-/**
- * Characters that a terminal interprets or does not show: controls, line and paragraph separators, Default_Ignorable_Code_Point,
- * Bidi_Control.
- */
+/** Characters that a terminal interprets or hides: controls, line and paragraph separators, Default_Ignorable_Code_Point, Bidi_Control. */
 const unseen = String.raw`\u007f-\u009f\u2028\u2029\p{Default_Ignorable_Code_Point}\p{Bidi_Control}`;
 /** Within emoji these characters are visible by their effect: they join or colour. */
 const inEmoji = String.raw`(?<=\p{Emoji})\ufe0f|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})`;
@@ -61,7 +58,7 @@ export function escapeData(text: string): string {
   );
 }
 
-/** The same for YAML whose unsafe strings are double-quoted: one escape represents a whole code point. */
+/** Like `escapeData`, for YAML whose unsafe strings are double-quoted: one escape represents a whole code point. */
 export function escapeYaml(text: string): string {
   return text.replace(findPatterns().data, (character) => {
     const code = character.codePointAt(0) ?? 0;

@@ -54,7 +54,7 @@ export function createFilterWriter(expression: Expression, isEach: boolean, isTe
     return outputs.length === 0 ? undefined : writer.write(outputs.map((json) => `${writeOutput(json, isTerminal)}\n`).join(''));
   }
 
-  /** Runs without a caller that waits: the next `write` or `close` throws the error. */
+  /** Flushes without a caller that waits: the next `write` or `close` throws the error. */
   function flushLater(): void {
     try {
       flush()?.catch(() => undefined);

@@ -49,7 +49,7 @@ export interface Progress {
   };
   /** Erases the display while other text is written. */
   pause<T>(work: () => Promise<T>): Promise<T>;
-  /** Erases the display finally and prints a summary. */
+  /** Removes the display and prints a summary of the transfers. */
   close(failed: number, others?: number, isTold?: boolean): void;
 }
 
@@ -78,9 +78,7 @@ const usualInterval = 10_000;
 /** A run longer than this gets a summary, in milliseconds. */
 const longRun = 10_000;
 
-/**
- * Shows progress: on a terminal a line for each long transfer and one for the total, elsewhere one line for the total every few seconds.
- */
+/** Shows progress: on a terminal a line for each long transfer and one for the total, elsewhere a line for the total at intervals. */
 export function createProgress(err: OutputStream, options: ProgressOptions): Progress {
   const { now, mode, interval = usualInterval, isJson = false, isQuiet = false, countRetries = () => 0 } = options;
   const running = new Set<Running>();

@@ -60,7 +60,7 @@ async function* pickRows(rows: Rows, keys: readonly string[]): AsyncGenerator<Ro
 /** The properties of an output that affect formatting. */
 type Place = Pick<OutputStream, 'isTerminal' | 'columns'>;
 
-/** A filter reads the formats for programs. */
+/** The output that a filter reads is formatted for programs. */
 const pipe: Place = { isTerminal: false, columns: () => 80 };
 
 async function chooseStyle({ id, ...output }: Records | Single, options: RenderOptions, out: Place): Promise<TableStyle> {
@@ -78,7 +78,7 @@ async function chooseStyle({ id, ...output }: Records | Single, options: RenderO
   };
 }
 
-/** Formats that write a record like a list of one. */
+/** Writes the formats in which a single record looks like a list of one. */
 async function writeRows(selected: Selected, id: string, options: RenderOptions, terminal: boolean, writer: Writer): Promise<void> {
   const { columns = [] } = selected;
   const keys = columns.map(({ key }) => key);

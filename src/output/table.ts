@@ -15,9 +15,7 @@ export interface TableStyle extends CellStyle {
   readonly paint: Paint;
 }
 
-/**
- * Rows that determine the widths. Later rows are written as they arrive, so that memory is bounded; a wider cell shifts only its own line.
- */
+/** Rows that determine the widths. Later rows are written as they arrive, to bound the memory; a wider cell shifts only its own line. */
 const widthRows = 10_000;
 const gap = '  ';
 /** Smallest width of a truncated column. */

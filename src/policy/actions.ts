@@ -1,9 +1,7 @@
 import { compute } from '../api/compute.ts';
 import { storage } from '../api/storage.ts';
 
-/**
- * Actions on instances, firewall rules and networks. Policies use these words for endpoints that the compute document does not describe.
- */
+/** Actions on instances, firewall rules and networks, for endpoints that policies name and the compute document does not describe. */
 const instanceActions = [
   'listmachines',
   'getmachine',

@@ -58,9 +58,7 @@ export function readNetwork(text: string): Network | undefined {
   return isMapped(bytes) && bits >= 96 ? { address: bytes.slice(12), bits: bits - 96 } : { address: bytes, bits };
 }
 
-/**
- * True if the network contains the address. IPv6 networks see IPv4 addresses as `::ffff:a.b.c.d`; IPv4 networks contain no IPv6 address.
- */
+/** True if the network contains the address. IPv6 networks see IPv4 addresses as `::ffff:a.b.c.d`; IPv4 networks contain no IPv6 ones. */
 export function containsAddress({ address, bits }: Network, given: Address): boolean {
   const candidate = given.length === 4 && address.length === 16 ? [...mappedPrefix, ...given] : given;
   if (address.length !== candidate.length) return false;

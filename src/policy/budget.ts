@@ -1,6 +1,6 @@
 /**
- * Steps that one decision may still take. The writer of a policy decides how much work each request costs a service that everybody shares,
- * so the work is limited. A step takes about 15 ns. A negative budget is exhausted, and the request is denied.
+ * Steps that one decision may still take. Authors of policies determine how much work a request costs, and all users share the service, so
+ * the work is limited. A step takes about 15 ns. A negative budget is exhausted, and the request is denied.
  */
 export interface Budget {
   left: number;

@@ -33,9 +33,7 @@ function checkExact(word: string, place: Place, known: ReadonlySet<string>): Pla
   return nearest === undefined ? { message, place } : { message: `${message}: did you mean ${nearest}?`, place, suggestion: nearest };
 }
 
-/**
- * True if a deployed evaluator finds a fuzzy word in an action. It searches anywhere in the action, and only the first star is a wildcard.
- */
+/** True if a deployed evaluator finds the parts in an action: it searches anywhere in the action, and only the first star is a wildcard. */
 function matchesLoosely(parts: readonly string[], word: string): boolean {
   const [first = '', ...rest] = parts;
   const at = word.indexOf(first);

@@ -109,10 +109,7 @@ export function activateRoles<R extends Pick<CallerRole, 'name' | 'membership'>>
 const mostCached = 2000;
 const cached = new Map<string, Rule | PolicySyntaxError>();
 
-/**
- * Parses a rule. Stored rules are few and evaluated at every request, so the latest `mostCached` are cached. Undefined: the budget is
- * exhausted.
- */
+/** Parses a rule; undefined if the budget is exhausted. Stored rules are few and needed at each request: the last `mostCached` are kept. */
 function readRule(text: string, budget: Budget): Rule | PolicySyntaxError | undefined {
   const known = cached.get(text);
   if (known) return known;

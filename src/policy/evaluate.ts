@@ -126,9 +126,7 @@ function matchesParts(parts: readonly string[], text: string): boolean {
   return true;
 }
 
-/**
- * True if an identifier matches a word: exact text equals it, a fuzzy word matches all of it, a regular expression any part. Case counts.
- */
+/** True if an identifier matches a word (case-sensitive): exact text equals it, a fuzzy word matches all of it, an expression any part. */
 export function matchesIdentifier(identifier: Identifier, word: string, budget: Budget = createUnlimitedBudget()): boolean {
   budget.left -= 1;
   if (identifier.kind === 'exact') return identifier.text === word;

@@ -10,7 +10,7 @@ export interface Finding {
   suggestion?: string;
 }
 
-/** A finding that does not name its rule yet. */
+/** A finding before the index of its rule is known. */
 export interface PlacedFinding {
   message: string;
   place: Place;

@@ -68,9 +68,7 @@ function writeIso(text: string): string {
   return text.replace(/^(\d{4})\/(\d{2})\/(\d{2})/, '$1-$2-$3');
 }
 
-/**
- * Reads a year, an ISO 8601 date (slashes allowed; time and zone optional, default UTC) or an HTTP date, as milliseconds since the epoch.
- */
+/** Reads a year, an ISO 8601 date (with slashes too; time and zone optional, default UTC) or an HTTP date as epoch milliseconds. */
 export function readDate(written: string): number | undefined {
   const text = writeIso(written);
   const iso = isoForm.exec(text);

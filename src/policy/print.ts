@@ -18,13 +18,13 @@ function quote(text: string): string {
   return `"${escaped}"`;
 }
 
-/** Without quotation marks where every implementation of the language reads the text as one word. */
+/** Quotes a word unless every implementation of the language reads it as one word. */
 function printWord(text: string): string {
   const bare = /^[^\s,():"*\\/=<>!][^\s,()"*\\=<>!]*$/.test(text) && !text.includes('::') && !text.endsWith(':');
   return bare && !reservedWords.has(text.toUpperCase()) ? text : quote(text);
 }
 
-/** Without quotation marks for words, numbers, dates, addresses and paths. */
+/** Quotes a value unless it is a plain word, number, date, address or path. */
 function printValue(text: string): string {
   return /^[\w./:+-]+$/.test(text) && !text.includes('::') && !reservedWords.has(text.toUpperCase()) ? text : quote(text);
 }

@@ -30,9 +30,7 @@ export class PolicySyntaxError extends CloudError {
 
 const shownAround = 60;
 
-/**
- * Replaces each control character and line end by one space, so that the text stays on one line and the carets point to the right place.
- */
+/** Replaces each control character and line end by one space, so that the text stays on one line and carets point to the right place. */
 function flatten(text: string): string {
   // oxlint-disable-next-line no-control-regex
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ');

@@ -116,10 +116,7 @@ function remove<T extends Named>(forecast: Forecast, collection: string, list: T
   return gone;
 }
 
-/**
- * Sets the members of a role. A list that the step does not mention stays, except that a default member listed in `members` loses the
- * default.
- */
+/** Sets the members of a role. A list that the step omits stays, but a default member who is listed in `members` loses the default. */
 function setMembers(forecast: Forecast, role: ForecastRole, fields: Partial<Pick<RoleDocument, 'members' | 'default_members'>>): void {
   const { members, default_members: defaults } = fields;
   if (members === undefined && defaults === undefined) return;

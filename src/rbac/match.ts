@@ -48,7 +48,7 @@ export interface Detour<E> {
 }
 
 export interface Order<W, E> {
-  /** Entities that must be deleted first, because entries need their names. */
+  /** Entities that must be deleted first, because entries of the document need their names. */
   evicted: E[];
   /** Renamings to a temporary name, done before all other changes. */
   detours: Detour<E>[];

@@ -8,9 +8,7 @@ export type Question = Pick<DecisionInput, 'resource' | 'action' | 'context'>;
 export interface Permission {
   /** The grant; undefined when the caller has no permission. */
   because: Grant | undefined;
-  /**
-   * Role names for `--role`, each of which is sufficient alone; `*` if all roles together are needed. Empty when no role has to be named.
-   */
+  /** Role names for `--role`, each sufficient alone; `*` if all roles together are needed. Empty when no role has to be named. */
   ask: string[];
   /** Names that conditions use and the request does not have. */
   missing: string[];

@@ -6,7 +6,7 @@ export type Renamings = ReadonlyMap<string, string>;
 
 /** The planned changes of one kind of entity. */
 export interface Part {
-  /** Deletions that must come first, because entries need the names. */
+  /** Deletions that must come first, because entries of the document need the names. */
   early: Change[];
   changes: Change[];
   /** Deletions that come last. */

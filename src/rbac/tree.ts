@@ -1,7 +1,7 @@
 import { UsageError } from '../base/errors.ts';
 import { accountWord, readResource } from '../lookup/resource.ts';
 
-/** True for a path, relative to the account, in the object storage. */
+/** True if a path below the account is in the object storage. */
 export function isStoragePath(path: string): boolean {
   return /^(stor|public)(\/|$)/.test(path);
 }

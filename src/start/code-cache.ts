@@ -30,7 +30,7 @@ const firstRead = 8192;
 /** Number of sets of files that are remembered; higher than the number of sets in practice. */
 const mostRuns = 200;
 
-/** Milliseconds after which a silent end of a process was not caused by damaged code. */
+/** Milliseconds after the start. A process that ends silently later than this was ended from outside, not by damaged code. */
 const startTime = 1000;
 
 /** The file is missing or must not be used. */

@@ -6,8 +6,7 @@ import type { Kept } from './code-cache.ts';
  * Loads the files of the program from the bundle, with compiled code if available.
  *
  * Requirements on Node.js: `module.constructor` creates modules, `module.require` and `require.cache` can be used as its own loader uses
- * them, and
- * `vm.Script` accepts compiled code and rejects that of another version.
+ * them, and `vm.Script` accepts compiled code and rejects that of another version.
  */
 
 /** A loaded file of this program. */

@@ -194,10 +194,7 @@ function printFunction(comment: string, name: string, subject: string, cases: re
   return [`# ${comment}`, `${name}() {`, `  case ${subject} in`, ...cases, '    *) return 1 ;;', '  esac', '}', ''].join('\n');
 }
 
-/**
- * The completion script for bash. Completes commands, options, choices, files and profiles without a process; for other values runs the
- * program.
- */
+/** The completion script for bash. Starts a process only for values that are not commands, options, choices, files or profiles. */
 export function printBash(words: Words): string {
   const { places, shared } = words;
   return [

@@ -181,9 +181,7 @@ function printFunction(comment: string, name: string, subject: string, cases: re
   return [`# ${comment}`, `${name}() {`, `  case ${subject} in`, ...cases, '    *) return 1 ;;', '  esac', '}', ''].join('\n');
 }
 
-/**
- * The completion script for zsh, with descriptions. Starts a process only to request values from the program. Works from fpath and sourced.
- */
+/** The completion script for zsh, with descriptions. Starts a process only for values from the program. Works from fpath and sourced. */
 export function printZsh({ places, shared }: Words): string {
   const sharedSpecs = shared.flatMap(printOption);
   const valued = new Set(shared.filter(({ value }) => value).flatMap(listNames));
