@@ -63,8 +63,8 @@ export type AdmitAccount = (service: ServiceName, account: Pick<AccountRow, 'id'
 /**
  * Creates the function that rejects requests of accounts beyond their rate.
  * @param now current time in milliseconds
- * @returns a function that throws {LimitReached} 429 `RequestThrottled` with `Retry-After`; for the compute service 420, as its
- * specification says
+ * @returns a function that throws {LimitReached} 429 `RequestThrottled`, for the compute service 420 (its specification), with
+ * `Retry-After`
  */
 export function createRateLimit(settings: ServiceSettings, take: TakeTokens, now: () => number): AdmitAccount {
   const shares = new Map<string, Share>();

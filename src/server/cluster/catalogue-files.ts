@@ -49,7 +49,6 @@ export function storeFiles(
   work: (store: Store, contents: ReadonlyMap<string, string>) => Promise<void>,
 ): Promise<void> {
   assertContents(source.bytes);
-  // Contents that `work` does not use are left to the collector: if the response to a commit was lost, nobody here knows whether it took
-  // place.
+  // Unused contents are left to the collector: if the response to a commit was lost, nobody here knows whether they are used.
   return workUnderLease('apply', { database, ...source }, async (store) => work(store, await storeAll(store, source)));
 }

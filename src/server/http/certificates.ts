@@ -37,7 +37,7 @@ function readPair(certificateFile: string, keyFile: string): CertifiedKey | unde
   return certificate === undefined ? undefined : { key: text, certificate };
 }
 
-/** Key and certificate in one text: if two processes write to the same folder, no reader gets a key and a certificate that do not match. */
+/** Joins key and certificate: if two processes write to the same folder, no reader gets a key and a certificate that do not match. */
 function joinPair({ certificate, key }: CertifiedKey): string {
   return key.endsWith('\n') ? key + certificate : `${key}\n${certificate}`;
 }

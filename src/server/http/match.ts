@@ -142,8 +142,7 @@ function refuseMisspelled(found: Operation | undefined, query: URLSearchParams):
 /**
  * Creates the function that finds the operation of a request: the most specific pattern wins (literal, then input, then rest), then the one
  * with more conditions met.
- * @throws {ApiError} 404 if no operation has such a path, 405 if none of those with this path supports the method, 409 for an unknown
- * `action`.
+ * @throws {ApiError} 404 if no operation has such a path, 405 if none with this path supports the method, 409 for an unknown `action`.
  */
 export function createMatcher(operations: Operations): (method: string, target: Target, headers: Headers) => Matches {
   const ranked = Object.values(operations)

@@ -27,8 +27,8 @@ export function createBuckets(now: () => number): (caller: string, rate: number,
 
 /**
  * Creates the function that admits `rate` requests per second of each caller, with bursts of the same number, and throws 420
- * `RequestThrottled` for more. A caller is an account, or the address of requests without a valid signature: no caller can use up the rate
- * of another.
+ * `RequestThrottled` for more. A caller is an account, or the address of requests without a valid signature: no caller uses up the rate of
+ * another.
  */
 export function createThrottle(rate: number | undefined): (caller: string) => void {
   if (rate === undefined) return () => undefined;

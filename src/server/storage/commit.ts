@@ -85,8 +85,8 @@ interface Commit {
 
 /**
  * Returns undefined if the parts are not those whose MD5 was computed. From the first query on, nobody else changes the upload or its
- * parts, and the following queries see everything that was changed before. A serializable transaction would see the parts as they were when
- * it began to wait.
+ * parts, and the following queries see everything that was changed before. A serializable transaction would see the parts as of the moment
+ * when it began to wait.
  */
 async function commit(
   transaction: Transaction<Schema>,

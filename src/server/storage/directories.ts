@@ -22,10 +22,7 @@ import type { Lock } from './locks.ts';
 import { placeOf, refuseRoot, refuseUploads, roots, type Place } from './paths.ts';
 import { chooseRoleTags, noteRoleTags } from './roles.ts';
 
-/**
- * Creates or updates a directory: headers and role tags in the request replace the existing ones. An object at the path becomes a
- * directory.
- */
+/** Creates or updates a directory. Headers and role tags in the request replace the existing ones. An object at the path is replaced. */
 export const putDirectory: Handler<typeof storage.putDirectory> = async ({ path, headers, roleTag, ...conditions }, call) => {
   const place = placeOf(call.account.login, path);
   const { 'content-type': _type, 'content-disposition': _disposition, ...given } = headers ?? {};

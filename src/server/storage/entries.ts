@@ -21,7 +21,7 @@ const childrenLimit = 1_000_000;
  */
 const limitMargin = 100_000;
 
-/** Up to this number of entries in a directory's row, an entry is added without counting. */
+/** While a directory's row has fewer entries than this, an entry is added without counting. */
 export const uncountedChildren = childrenLimit - limitMargin;
 
 /** The current state of an entry that is about to be written, and the directory that holds it. */

@@ -4,8 +4,8 @@ import { constants, createDeflateRaw, createInflateRaw } from 'node:zlib';
 import { streamOf, type Body, type ByteStream } from '../../api/message.ts';
 
 /**
- * Repetitive contents, like the error records of a job, are stored compressed: their ids end in `.z`, which only readers and writers of
- * contents interpret.
+ * Repetitive contents, like the error records of a job, are stored compressed. Their ids end in `.z`, which matters only to code that reads
+ * or writes contents.
  */
 const suffix = '.z';
 

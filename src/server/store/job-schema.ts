@@ -80,7 +80,7 @@ export interface JobTaskRow {
   given: number;
   /** Engine that runs the task, or ran it last; null on SQLite. */
   owner: Generated<string | null>;
-  /** Running: the lease ends then. Waiting: may be claimed from then on; null at any time. Milliseconds by the database's clock. */
+  /** If running: when the lease ends. If waiting: when the task may be claimed; null: at any time. Milliseconds by the database's clock. */
   lease: Generated<number | null>;
   /** Number of claims; only the outcome of the latest one counts. 0 on SQLite. */
   attempt: Generated<number>;

@@ -5,7 +5,7 @@ import type { Usage } from './usage.ts';
 /** An object to write in one statement, and the state of its account and place that this requires. */
 export interface ObjectPut {
   readonly place: DirectoryKey & { readonly login: string };
-  /** The directory, and the maximum count in its row at which an entry may be added without counting. */
+  /** The directory, and the count in its row below which an entry may be added without counting. */
   readonly above: DirectoryKey;
   readonly mostChildren: number;
   /** True if only the version in `seen` may be replaced. */

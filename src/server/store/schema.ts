@@ -176,8 +176,7 @@ export interface EntryRow {
   md5: string | null;
   /**
    * Objects: id of the content in the byte store (`inline/<bytes>` if it needs no file, `row/...` if it is a row of `contents`);
-   * `pieces/<upload id>` if the content consists of the rows of `pieces` with that name. Indexed, to find out whether an entry is the last
-   * one with a content.
+   * `pieces/<upload id>` if the content consists of the rows of `pieces` with that name. Indexed, to find the last entry with a content.
    */
   content: string | null;
   /** Objects: requested number of copies. */

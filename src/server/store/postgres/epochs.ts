@@ -1,8 +1,8 @@
 /**
  * Finds the start of the oldest activity in this process, in the time of the database, which is too expensive to query for each request. At
  * each renewal of the lease, the monotonic clock of the process is compared with the database's. Everything that begins between two
- * renewals counts as begun at the first of them. The reported time is therefore never too late, however long a response of the database
- * took.
+ * renewals counts as begun at the first of them. The reported time is therefore never too late, however slow the response of the database
+ * was.
  */
 
 /** An activity in progress, which may read or write contents. */

@@ -7,7 +7,9 @@ import { StoreUnavailable } from '../unavailable.ts';
  */
 const passing = /^(?:08...|57...|53300|55P03|25006)$/u;
 
-/** Error codes of a transaction that conflicted with another: it is retried. A conflict alone may also violate unique and foreign keys. */
+/**
+ * Error codes of a transaction that is retried after a conflict with another. The conflict may appear as a violated unique or foreign key.
+ */
 const repeatable: ReadonlySet<string> = new Set(['40001', '40P01', '23505', '23503']);
 
 /**

@@ -10,7 +10,7 @@ import { listRows, listValues } from '../list-rows.ts';
  * therefore not when the id was noted, but when the note was seen: by then it was committed, and later readers find no reference.
  */
 
-/** Notes per statement, which must not time out however many there are. */
+/** Maximum number of notes per statement, which must not time out. */
 const batchSize = 10_000;
 
 /** Marks all committed notes as seen. */
@@ -49,7 +49,7 @@ export interface Note {
   readonly seen: string;
 }
 
-/** Lists notes that nobody can be reading, with ids after `after`. @param keep milliseconds for which they are kept anyway */
+/** Lists notes of contents that nobody can be reading, with ids after `after`. @param keep milliseconds for which they are kept anyway */
 export async function listGarbage(
   db: Kysely<Schema>,
   { text }: Horizon,

@@ -96,8 +96,7 @@ async function openBytes(db: Kysely<Schema>, { bytes, log = () => undefined }: C
 
 /**
  * Opens a migrated database and its contents. Nothing of the database is cached in memory, because others may write to it.
- * @throws {LocalError} when the database or the place of the contents cannot be used, or the database has another version than this
- * release.
+ * @throws {LocalError} when the database or the place of the contents cannot be used, or the tables have another version than this release.
  */
 export async function openClusterStore(options: ClusterStoreOptions): Promise<LocalStore> {
   const { database, connections, admission, beginReading } = options;

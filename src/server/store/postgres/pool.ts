@@ -41,7 +41,7 @@ export interface PooledConnection {
   release(error?: Error): void;
 }
 
-/** Whether a pool prepares statements: not behind a connection pooler that shares them between clients. */
+/** Whether a pool prepares statements. It stops doing so behind a connection pooler that shares them between clients. */
 export interface Preparing {
   isOn: boolean;
 }
