@@ -7,9 +7,7 @@ import { StoreUnavailable } from '../unavailable.ts';
  */
 const passing = /^(?:08...|57...|53300|55P03|25006)$/u;
 
-/**
- * Error codes of a transaction that is retried after a conflict with another. The conflict may appear as a violated unique or foreign key.
- */
+/** Error codes of a transaction that is retried after a conflict, which may also appear as a violated unique or foreign key. */
 const repeatable: ReadonlySet<string> = new Set(['40001', '40P01', '23505', '23503']);
 
 /**

@@ -59,7 +59,7 @@ function at(milliseconds: number): ReturnType<typeof sql> {
   return sql`to_timestamp(cast(${milliseconds} as double precision) / 1000)`;
 }
 
-/** Takes a lease on a database, which is to be renewed at least three times in its lifetime. */
+/** Takes a lease on a database. The caller has to renew the lease at least three times in its lifetime. */
 export async function takeLease(db: Kysely<Schema>, options: LeaseOptions): Promise<Lease> {
   const { address, version = null, slots = null, lifetime = usualLifetime, clock = () => performance.now() } = options;
   const until = sql`clock_timestamp() + ${lifetime} * interval '1 second'`;
