@@ -27,8 +27,8 @@ export interface LeaseOptions {
 /**
  * Permits one gateway to write, and keeps others from removing contents that it reads. Any number of gateways have one lease each.
  *
- * A lease that has ended is taken again under a new id: activities that began under the old one cannot write any more. Contents that they
- * read are safe only while the old row existed: the process that removes contents first removes the rows of expired leases.
+ * A lease that has ended is taken again under a new id. Activities that began under the old id cannot write any more. The contents that
+ * they read were protected only as long as the old row existed: the process that removes contents first removes the rows of expired leases.
  */
 export interface Lease extends Admission {
   /** Id of its current row. */
