@@ -52,7 +52,7 @@ export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/')) || '/';
 }
 
-/** Why no folder may be created below this path: it would be in another user's home. Undefined where creating it fails anyway. */
+/** Why no folder may be created below this path: it would be in a folder of another user. Undefined where creating it fails anyway. */
 function findCreationProblem(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return path === '/' ? undefined : findCreationProblem(parentOf(path));

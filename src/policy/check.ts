@@ -113,7 +113,7 @@ function checkPlacedRule(text: string, placed: PlacedRule, known: ReadonlySet<st
   ];
 }
 
-/** A finding in the rule with this index. */
+/** Adds the severity and the index of the rule to a finding. */
 function locate({ message, place, suggestion }: PlacedFinding, severity: Finding['severity'], rule: number): Finding {
   return { severity, message, place: { ...place, rule }, ...(suggestion !== undefined && { suggestion }) };
 }

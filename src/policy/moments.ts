@@ -1,6 +1,6 @@
 const days = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
-/** Prefixes that two days share and that mean the earlier day; the other days of these pairs are `th` and `su`. */
+/** Prefixes that two days share and that mean the earlier one; `th` and `su` mean the later ones. */
 const shortDays: ReadonlyMap<string, number> = new Map([
   ['t', 2],
   ['s', 6],

@@ -103,7 +103,7 @@ function addRepeat(steps: Step[], { part, least, most }: Extract<Node, { kind: '
   for (const exit of exits) exit.second = steps.length;
 }
 
-/** The highest number of steps that a node compiles to. Each node counts as at least one, so that repeating nothing counts too. */
+/** Upper bound of the number of steps that a node compiles to. Each node counts as at least one, so that repeating nothing counts too. */
 function countSteps(node: Node): number {
   if (node.kind === 'sequence') return node.parts.reduce((sum, part) => sum + countSteps(part), 1);
   if (node.kind === 'choice') return node.options.reduce((sum, option) => sum + countSteps(option) + 2, 0);
@@ -152,7 +152,7 @@ function describeBroken(error: unknown): string {
   return `the regular expression is not valid: ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`;
 }
 
-/** Describes why a rule cannot use `/body/flags`; undefined when it can. The flags are g, i, m, s, u. Matches nothing. */
+/** Describes why a rule cannot use `/body/flags`; undefined when it can. The flags are g, i, m, s, u. Does not run the expression. */
 export function findPatternProblem(body: string, flags: string): string | undefined {
   if (body.length > longestBody) return `the regular expression is longer than ${longestBody} characters`;
   try {

@@ -24,7 +24,7 @@ function printWord(text: string): string {
   return bare && !reservedWords.has(text.toUpperCase()) ? text : quote(text);
 }
 
-/** Quotes a value unless it is a plain word, number, date, address or path. */
+/** Quotes a value unless it is a plain word, number, date, IPv4 address or path. */
 function printValue(text: string): string {
   return /^[\w./:+-]+$/.test(text) && !text.includes('::') && !reservedWords.has(text.toUpperCase()) ? text : quote(text);
 }

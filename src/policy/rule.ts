@@ -1,6 +1,4 @@
-/**
- * The syntax tree of a rule of the access-policy language (compute document, section 2, "Policy"). Plain data without places in the text.
- */
+/** The syntax tree of a rule of the access-policy language (compute document, section 2, "Policy"), without places in the text. */
 
 /** The types that a condition's name can have. */
 export const typeNames = ['array', 'boolean', 'date', 'day', 'ip', 'number', 'string', 'time'] as const;

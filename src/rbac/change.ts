@@ -7,7 +7,7 @@ export interface Difference {
   to?: unknown;
 }
 
-/** The request of a change. Existing users, policies and roles are referred to by id. */
+/** The operation that makes a change. Existing users, policies and roles are referred to by id. */
 export type Step =
   | { do: 'createUser'; user: UserDocument }
   | { do: 'updateUser'; id: string; fields: Record<string, string> }

@@ -16,7 +16,7 @@ export interface Pair<W, E> {
   existing: E | undefined;
 }
 
-/** Pairs entries of a document with existing entities: by id if the entry has one that exists, else by name. `fold` normalizes names. */
+/** Pairs entries of a document with existing entities: by id if an entity has the entry's id, else by name. `fold` normalizes names. */
 export function matchEntries<W extends Wanted, E extends Existing>(
   wanted: readonly W[],
   existing: readonly E[],

@@ -10,7 +10,7 @@ export interface Permission {
   because: Grant | undefined;
   /** Role names for `--role`, each sufficient alone; `*` if all roles together are needed. Empty when no role has to be named. */
   ask: string[];
-  /** Names that conditions use and the request does not have. */
+  /** Names that conditions use and the request lacks. */
   missing: string[];
 }
 
