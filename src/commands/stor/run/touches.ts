@@ -74,7 +74,8 @@ export function findTouches(
   args: Readonly<Record<string, unknown>>,
   options: Readonly<Record<string, unknown>>,
 ): Touches {
-  const how = changed[path.join(' ')];
+  const name = path.join(' ');
+  const how = changed[name];
   const isOdd = withPaths.some((name) => isGiven(options[name]));
   const words = Object.values(args)
     .flat()
@@ -86,15 +87,23 @@ export function findTouches(
       locate(context, word, side);
   if (how === 'none') return { reads: words.flatMap(at('either')), changes: [] };
   if (how === 'all') return { reads: [], changes: words.flatMap(at('either')) };
-  const sides = words.length > 1 ? sidesOf[path.join(' ')] : undefined;
+  const sides = words.length > 1 ? sidesOf[name] : undefined;
   const [sources, target = ''] = [words.slice(0, -1), words.at(-1)];
   // Into a directory that is named as one, each source goes under its own name.
   const targets = target.endsWith('/') ? sources.map((source) => `${target}${basename(source)}`) : [target];
   return { reads: sources.flatMap(at(sides?.sources ?? 'either')), changes: targets.flatMap(at(sides?.target ?? 'either')) };
 }
 
+/** Whether the longer of two paths begins with the shorter. Their last characters differ more often than their first ones. */
+function isWithin(one: string, other: string): boolean {
+  const [short, long] = one.length < other.length ? [one, other] : [other, one];
+  const last = short.length - 2;
+  return short.charCodeAt(last) === long.charCodeAt(last) && long.startsWith(short);
+}
+
 function overlap(a: readonly string[], b: readonly string[]): boolean {
-  return a.some((one) => b.some((other) => one.startsWith(other) || other.startsWith(one)));
+  for (const one of a) for (const other of b) if (isWithin(one, other)) return true;
+  return false;
 }
 
 /** Whether one of two lines changes what the other one reads or changes. */
