@@ -132,6 +132,27 @@ test(
   },
 );
 
+test('where nobody reads the receipts, each line that was begun is told on stderr', { timeout: 60_000 }, async () => {
+  await user.json('stor', 'mkdir', 'unread');
+  const child = spawn(join(user.home, 'bin/cloud'), ['stor', 'run', '-', '-P', '4'], { cwd: user.home, env: user.env });
+  let err = '';
+  child.stdin.on('error', () => undefined);
+  child.stderr.on('data', (piece: Buffer) => {
+    err += piece.toString();
+  });
+  const ended = new Promise<void>((resolve) => void child.on('close', () => resolve()));
+  await new Promise<void>((resolve) => void child.stdout.once('close', () => resolve()).destroy());
+  for (let number = 0; number < 200; number += 1) child.stdin.write(`mkdir unread/${number}\n`);
+  await ended;
+  const made = (await user.json<{ name: string }[]>('stor', 'ls', 'unread')).map(({ name }) => name);
+  expect(made.length).toBeGreaterThan(0);
+  expect(
+    readReceipts(err)
+      .map(({ command }) => command.replace('mkdir unread/', ''))
+      .toSorted(),
+  ).toEqual(made.toSorted());
+});
+
 test('the receipt of a line comes before the next line is written', { timeout: 60_000 }, async () => {
   const child = spawn(join(user.home, 'bin/cloud'), ['stor', 'run', '-'], { cwd: user.home, env: user.env });
   const receipts = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

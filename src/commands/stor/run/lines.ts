@@ -211,8 +211,25 @@ function printReceipt(receipt: Receipt): string {
   return `${escapeData(JSON.stringify(receipt))}\n`;
 }
 
-async function* printReceipts(batches: AsyncIterable<readonly Receipt[]>): AsyncGenerator<Uint8Array> {
-  for await (const receipts of batches) if (receipts.length > 0) yield Buffer.from(receipts.map(printReceipt).join(''));
+/** Ends when what was written last did not arrive: those receipts count as not handed over. */
+async function* printReceipts({ world }: Context, batches: AsyncIterable<readonly Receipt[]>): AsyncGenerator<Uint8Array> {
+  const out = world.stdout.stream;
+  let isLost = false;
+  const lose = (): void => {
+    isLost = true;
+  };
+  out.once('error', lose);
+  try {
+    for await (const receipts of batches) {
+      if (receipts.length === 0) continue;
+      yield Buffer.from(receipts.map(printReceipt).join(''));
+      // A stream says one turn later that nobody reads it any more.
+      await new Promise((resolve) => void setImmediate(resolve));
+      if (isLost) return;
+    }
+  } finally {
+    out.off('error', lose);
+  }
 }
 
 async function* listReceipts(batches: AsyncIterable<readonly Receipt[]>): AsyncGenerator<Receipt> {
@@ -221,7 +238,7 @@ async function* listReceipts(batches: AsyncIterable<readonly Receipt[]>): AsyncG
 
 /** Runs command lines; the receipts are JSON lines unless another form is asked for. */
 export function runLines(context: Context, lines: AsyncIterable<string>, options: LinesOptions): Output {
-  if (!wantsRows(context)) return bytes(printReceipts(runAll(context, lines, options, mostTogether)));
+  if (!wantsRows(context)) return bytes(printReceipts(context, runAll(context, lines, options, mostTogether)));
   return records(listReceipts(runAll(context, lines, options, 1)), {
     columns: ['line', 'exitCode', 'command'],
     id: 'line',
