@@ -32,6 +32,8 @@ export default defineConfig({
       project('unit', 60_000, shared),
       project('contract', 60_000, shared),
       project('e2e', 60_000, shared),
+      // All three for `npm test`: workers of another project would be others, and load everything again.
+      project('test', 60_000, { ...shared, include: ['test/{unit,contract,e2e}/**/*.test.ts'] }),
       // The contract tests once more, on PostgreSQL, and what speaks of several gateways.
       project('cluster', process.env['CLOUD_TEST_BYTES'] === undefined ? 30_000 : 120_000, {
         ...shared,

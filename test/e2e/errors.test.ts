@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reply, serveBytes, serveUntrusted, type Hostile } from '../support/hostile.ts';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal, type Outcome } from '../support/sandbox.ts';
 
 const user = useLocal();
@@ -153,7 +153,7 @@ describe('keys and profiles', () => {
   });
   test('an encrypted key without a terminal to ask for its passphrase', async () => {
     const file = join(user.home, 'encrypted');
-    execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-N', 'correct', '-f', file]);
+    writeRsaKeyFile(file, { passphrase: 'correct' });
     expectOneLine(
       await user.here(['keys', 'list', '--key-file', file]),
       4,

@@ -29,12 +29,12 @@ test.each([
   writeFileSync(file, 'x'.repeat(size));
   await whileGrowing(file, async () => {
     if (size > 1_000_000) {
-      const refused = await user.cloud(['stor', 'put', file, 'log', ...words]);
+      const refused = await user.here(['stor', 'put', file, 'log', ...words]);
       expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/grew while it was read[^]*--growing/) as string });
     }
-    expect(await user.cloud(['stor', 'put', '--growing', '-q', file, 'log', ...words])).toMatchObject({ code: 0, stderr: '' });
+    expect(await user.here(['stor', 'put', '--growing', '-q', file, 'log', ...words])).toMatchObject({ code: 0, stderr: '' });
   });
-  const { bytes } = await user.cloud(['stor', 'cat', 'log']);
+  const { bytes } = await user.here(['stor', 'cat', 'log']);
   expect(bytes.length).toBeGreaterThan(size);
   expect(readFileSync(file).subarray(0, bytes.length).equals(bytes)).toBe(true);
 });

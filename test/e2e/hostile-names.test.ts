@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { startBadService } from '../support/bad-service.ts';
@@ -51,7 +51,7 @@ test('without stdin nothing is stored; the null device is an empty object', asyn
   expect((await user.here(['stor', 'stat', 'nothing'])).code).toBe(3);
   const jobs = async (): Promise<number> => (await user.json<unknown[]>('jobs', 'list')).length;
   const before = await jobs();
-  const id = (await user.shell('cloud jobs create --name stays --map cat -o name')).stdout.trim();
+  const id = (await user.here(['jobs', 'create', '--name', 'stays', '--map', 'cat', '-o', 'name'])).stdout.trim();
   for (const line of ['jobs run --map cat', 'jobs run --map cat -', `jobs add ${id}`, `jobs add ${id} - --end`, 'keys create -']) {
     const { code, stdout, stderr } = await user.shell(`cloud ${line} <&-`);
     expect([line, code, stdout, stderr]).toEqual([line, 2, '', expect.stringMatching(/^cloud .*: stdin is closed\nhint: .*\n$/u)]);
@@ -85,7 +85,7 @@ test('a tree without end is given up at a depth of 1,000', async () => {
     ['stor', 'rm', '-r', 'x', '-y'],
   ]) {
     tree.requests.length = 0;
-    const { code, stderr } = await user.cloud([...words, '--stor-url', tree.url]);
+    const { code, stderr } = await user.here([...words, '--stor-url', tree.url]);
     expect([words, code, stderr]).toEqual([words, 1, expect.stringContaining('the tree is more than 1000 directories deep')]);
     expect(tree.requests.some((request) => request.startsWith('DELETE'))).toBe(false);
   }
@@ -107,7 +107,8 @@ test.each(['HUP', 'QUIT'] as const)('SIG%s at a question for a secret leaves the
 
 test('profile create warns when the key signs for another host already, however the key is named', async () => {
   const env = { XDG_CONFIG_HOME: join(user.home, 'shared-key') };
-  await user.shell("mkdir -p .ssh && ssh-keygen -q -t rsa -b 2048 -N '' -f .ssh/id_rsa && ssh-keygen -q -t rsa -b 2048 -N '' -f other.key");
+  mkdirSync(join(user.home, '.ssh'), { recursive: true });
+  for (const name of ['.ssh/id_rsa', 'other.key']) writeRsaKeyFile(join(user.home, name));
   const [stored] = await user.json<{ md5: string; sha256: string }[]>('keys', 'local');
   const md5 = stored?.md5 ?? '';
   const create = async (name: string, host: string, ...key: string[]): Promise<string> => {

@@ -10,8 +10,8 @@ const user = useLocal('--http');
 const odd = ' "a" \\ b\tc\nd  ';
 
 beforeAll(async () => {
-  await user.cloud(['stor', 'put', '-', 'text'], { input: 'plain text' });
-  await user.cloud(['policies', 'create', 'odd', '--rule', 'CAN listkeys', '--description', odd]);
+  await user.here(['stor', 'put', '-', 'text'], { input: 'plain text' });
+  await user.here(['policies', 'create', 'odd', '--rule', 'CAN listkeys', '--description', odd]);
 });
 
 async function read(...words: string[]): Promise<string> {
@@ -24,7 +24,7 @@ const known = new Map<string, string>();
 
 /** What jq makes of the JSON of a command. */
 async function askWitness(line: string, expression: string): Promise<string> {
-  const json = known.get(line) ?? (await read(...line.split(' ')));
+  const json = known.get(line) ?? (await user.here(line.split(' '))).stdout;
   known.set(line, json);
   return execFileSync('jq', ['-rc', expression], { input: json, encoding: 'utf8', stdio: ['pipe', 'pipe', 'inherit'] });
 }
@@ -59,7 +59,7 @@ describe('--jq', () => {
     const names = await read('images', 'list', '-o', 'name');
     expect((await read('api', '/my/images', '--jq', '.[].id')).split('\n').sort()).toEqual(names.split('\n').sort());
     expect(await read('stor', 'mkdir', 'made', '-q', '--jq', '.[].path')).toBe('/demo/stor/made\n');
-    await user.cloud(['stor', 'put', '-', 'made/records'], { input: '{"a":1}\n{"a":"two"}\n' });
+    await user.here(['stor', 'put', '-', 'made/records'], { input: '{"a":1}\n{"a":"two"}\n' });
     expect(await read('stor', 'cat', 'made/records', '--jq', '.a')).toBe('1\ntwo\n');
     expect(await read('stor', 'find', 'made', '--jq', 'map(.path) | join(" ")')).toMatch(/made\/records/);
   });
@@ -79,7 +79,7 @@ describe('--jq', () => {
   ])('refuses %j before anything is done', async (expression, message) => {
     const { code, stdout, stderr } = await user.cloud(['keys', 'create', '--name', 'never', '--jq', expression]);
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(message) as string]);
-    expect((await user.cloud(['keys', 'get', 'never'])).code).toBe(3);
+    expect((await user.here(['keys', 'get', 'never'])).code).toBe(3);
   });
 
   it.each([

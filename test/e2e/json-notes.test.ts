@@ -11,13 +11,13 @@ beforeAll(async () => {
   user.write('tree/a.txt', 'a');
   symlinkSync('/etc', join(user.home, 'tree/link'));
   mkdirSync(join(user.home, 'down'));
-  const { code, stderr } = await user.cloud(['stor', 'put', '-rq', 'tree', 'tree', '--type', 'text/x-own']);
+  const { code, stderr } = await user.here(['stor', 'put', '-rq', 'tree', 'tree', '--type', 'text/x-own']);
   if (code !== 0) throw new Error(stderr);
 });
 
 /** What a command says on stderr, line by line, each read as JSON. */
 async function readNotes(...words: string[]): Promise<{ code: number | null; lines: Record<string, string>[] }> {
-  const { code, stderr } = await user.cloud(words);
+  const { code, stderr } = await user.here(words);
   const lines = stderr.split('\n').filter((line) => line !== '');
   return { code, lines: lines.map((line) => JSON.parse(line) as Record<string, string>) };
 }
@@ -29,7 +29,7 @@ test('notes are JSON lines with -j and -o jsonl, and text otherwise', async () =
   expect(await readNotes('stor', 'sync', 'tree', 'stor:copy', '-o', 'jsonl')).toEqual({ code: 0, lines: one('note', 'left out') });
   expect(await readNotes('stor', 'sync', 'stor:tree', 'bare', '-j')).toEqual({ code: 0, lines: one('note', 'cannot hold') });
   expect(await readNotes('stor', 'get', 'tree/a.txt', 'down', '-j', '-q')).toEqual({ code: 0, lines: [] });
-  const { stderr } = await user.cloud(['stor', 'get', 'tree/a.txt', 'down']);
+  const { stderr } = await user.here(['stor', 'get', 'tree/a.txt', 'down']);
   expect(stderr).toMatch(/^\/demo\/stor\/tree\/a\.txt -> /);
   // What --jq makes is JSON; whoever asked for no more reads stderr.
   expect((await user.cloud(['stor', 'get', 'tree/a.txt', 'down', '--jq', '.'])).stderr).toBe(stderr);
@@ -47,7 +47,7 @@ test('a folder that is not used is named in JSON too', async () => {
   mkdirSync(join(user.home, 'state/cloud'), { recursive: true });
   chownSync(join(user.home, 'state/cloud'), 65_534, 65_534);
   const env = { XDG_STATE_HOME: join(user.home, 'state') };
-  const { code, stderr } = await user.cloud(['stor', 'sync', '-jq', 'tree', 'stor:tree', '--links', 'skip'], { env });
+  const { code, stderr } = await user.here(['stor', 'sync', '-jq', 'tree', 'stor:tree', '--links', 'skip'], { env });
   expect(code).toBe(0);
   expect(JSON.parse(stderr)).toEqual(one('warning', 'not using the state folder: ')[0]);
 });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal } from '../support/sandbox.ts';
 
 /** A service tells who controls it what programs sent, and why it refused them. */
@@ -57,7 +58,7 @@ describe('cloud local requests', () => {
 
   it('tells which rule or tag was missing, which the client is not told', async () => {
     await user.json('users', 'create', 'bob', '--email', 'bob@example.com', '--password-file', user.write('password', 'secret1234'));
-    await user.shell('ssh-keygen -q -t rsa -b 2048 -m PEM -N "" -f bob');
+    writeRsaKeyFile(join(user.home, 'bob'), { pem: true });
     await user.json('users', 'keys', 'create', 'bob', join(user.home, 'bob.pub'), '--name', 'bob');
     await user.json('policies', 'create', 'read', '--rule', 'CAN getobject');
     await user.json('roles', 'create', 'readers', '--policy', 'read', '--default-member', 'bob');

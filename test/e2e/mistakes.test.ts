@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { splitWords } from '../../src/config/aliases.ts';
 import { followHints } from '../support/follow-hint.ts';
 import { mistakes } from '../support/mistakes.ts';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal, type Outcome } from '../support/sandbox.ts';
 
 const user = useLocal('--http');
@@ -15,8 +15,7 @@ beforeAll(() => {
   user.write('text.txt', 'hello\n');
   user.write('bad.rules', 'ALLOW x\n');
   mkdirSync(join(user.home, 'hollow'));
-  for (const name of ['priv.pem', 'other.pem'])
-    execFileSync('ssh-keygen', ['-q', '-t', 'rsa', '-b', '2048', '-m', 'PEM', '-N', '', '-f', join(user.home, name)]);
+  for (const name of ['priv.pem', 'other.pem']) writeRsaKeyFile(join(user.home, name), { pem: true });
   for (const name of ['one', 'two', 'a', 'x', 'docs/a.txt', 'code/a.txt', 'd/a.txt']) user.write(`tree/${name}`, name);
 });
 

@@ -16,7 +16,7 @@ function readProfile(name: string): Record<string, unknown> {
 
 async function makeProfile(name: string): Promise<void> {
   const words = ['profile', 'create', name, '--url', 'https://localhost:1', '--account', 'jill', '--key-id', `SHA256:${'a'.repeat(43)}`];
-  expect((await user.cloud([...words, '--no-test', '-q'])).code).toBe(0);
+  expect((await user.here([...words, '--no-test', '-q'])).code).toBe(0);
 }
 
 /** Runs a command that must not hang, whatever it is given. */
@@ -56,7 +56,7 @@ test('the lock of a process that has ended keeps nobody from editing', async () 
   await makeProfile('locked');
   const pid = execFileSync('bash', ['-c', 'echo $$']).toString();
   writeFileSync(join(profiles, 'locked.json.lock'), pid, { mode: 0o600 });
-  expect((await user.cloud(['profile', 'edit', 'locked', '--account', 'new', '-q'])).code).toBe(0);
+  expect((await user.here(['profile', 'edit', 'locked', '--account', 'new', '-q'])).code).toBe(0);
   expect([readProfile('locked')['account'], readdirSync(profiles).filter((name) => name.includes('lock'))]).toEqual([
     'new',
     ['locked.json'],
@@ -69,7 +69,7 @@ test('a profile that is a link stays one: what it points to is written', async (
   const real = user.write('dotfiles/linked.json', readFileSync(file));
   rmSync(file);
   symlinkSync(real, file);
-  expect((await user.cloud(['profile', 'edit', 'linked', '--account', 'other', '-q'])).code).toBe(0);
+  expect((await user.here(['profile', 'edit', 'linked', '--account', 'other', '-q'])).code).toBe(0);
   expect([readlinkSync(file), JSON.parse(readFileSync(real, 'utf8'))]).toEqual([real, expect.objectContaining({ account: 'other' })]);
   expect(readdirSync(join(user.home, 'dotfiles'))).toEqual(['linked.json']);
 });

@@ -38,7 +38,7 @@ function parts(folder: string): { name: string; size: number }[] {
 beforeAll(async () => {
   user.write('source/f', 'new');
   user.write('source/large', Buffer.alloc(3_000_000, 'x'));
-  await user.cloud(['stor', 'put', '-r', 'source', 'd', '-q']);
+  await user.here(['stor', 'put', '-r', 'source', 'd', '-q']);
 });
 afterEach(unseal);
 
@@ -53,7 +53,7 @@ describe.skipIf(!hasAttributes())('with attributes of the file system', () => {
     const file = user.write('file/f', words.includes('--continue' as never) ? 'xxx' : 'old');
     const old = readFileSync(file, 'utf8');
     seal('file/f', attribute);
-    const { code, stderr } = await user.cloud(['stor', ...words, file]);
+    const { code, stderr } = await user.here(['stor', ...words, file]);
     expect([code, stderr.split('\n')[0]]).toEqual([1, expect.stringContaining(`${file} cannot be replaced: operation not permitted`)]);
     expect(stderr).toContain(`lsattr ${file}`);
     expect([readFileSync(file, 'utf8'), parts('file')]).toEqual([old, []]);
@@ -68,7 +68,7 @@ describe.skipIf(!hasAttributes())('with attributes of the file system', () => {
     ] as const) {
       user.write(`${folder}/f`, 'old!');
       const file = seal(`${folder}/f`, 'a');
-      const { code, stderr } = await user.cloud(['stor', ...words]);
+      const { code, stderr } = await user.here(['stor', ...words]);
       expect([code, stderr]).toEqual([5, expect.stringContaining(`${file} cannot be replaced: operation not permitted`)]);
       expect([readFileSync(file, 'utf8'), readdirSync(join(user.home, folder)).toSorted()]).toEqual(['old!', ['f', 'large']]);
     }
@@ -77,7 +77,7 @@ describe.skipIf(!hasAttributes())('with attributes of the file system', () => {
   test('a file that sync --delete may not remove is named and stays', async () => {
     user.write('extra/mine', 'mine');
     const file = seal('extra/mine', 'i');
-    const { code, stderr } = await user.cloud(['stor', 'sync', 'stor:d', 'extra', '--delete', '--yes']);
+    const { code, stderr } = await user.here(['stor', 'sync', 'stor:d', 'extra', '--delete', '--yes']);
     expect([code, stderr]).toEqual([5, expect.stringContaining(`${file}: operation not permitted`)]);
     expect(readFileSync(file, 'utf8')).toBe('mine');
   });
@@ -91,7 +91,7 @@ describe.skipIf(!hasAttributes())('with attributes of the file system', () => {
   ])('%s into a directory to which files can only be added writes nothing', async (_, words) => {
     mkdirSync(join(user.home, 'log'));
     const folder = seal('log', 'a');
-    const { code, stderr } = await user.cloud(['stor', ...words]);
+    const { code, stderr } = await user.here(['stor', ...words]);
     const left = parts('log');
     expect(code).toBeGreaterThan(0);
     expect(stderr).toContain(`files can only be added to ${folder} (append-only directory): nothing was written but the empty`);
@@ -106,7 +106,7 @@ describe.skipIf(!hasAttributes())('with attributes of the file system', () => {
   test('an immutable directory is named', async () => {
     mkdirSync(join(user.home, 'shut'));
     const folder = seal('shut', 'i');
-    const { code, stderr } = await user.cloud(['stor', 'get', 'd/f', 'shut/']);
+    const { code, stderr } = await user.here(['stor', 'get', 'd/f', 'shut/']);
     expect([code, stderr]).toEqual([1, expect.stringContaining(`${folder}/f: operation not permitted`)]);
     expect(readdirSync(folder)).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { splitWords } from '../../src/config/aliases.ts';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal } from '../support/sandbox.ts';
 import { openTerminal, type TerminalSession } from '../support/terminal.ts';
 
@@ -42,7 +43,7 @@ beforeAll(async () => {
   user.write('object', 'a');
   user.write('here/b', 'b');
   user.write('password', 'Passw0rd-of-mine\n');
-  await user.shell(`ssh-keygen -q -t rsa -b 2048 -N '' -f mine`);
+  writeRsaKeyFile(join(user.home, 'mine'));
   for (const line of [
     'users create asked --email a@example.com --password-file password',
     'users create keyed --email a@example.com --password-file password',
@@ -125,7 +126,8 @@ describe('profile create', () => {
 });
 
 test('a passphrase that is wrong is said to be so, three times, and then how to do without', async () => {
-  await user.shell(`ssh-keygen -q -t rsa -b 2048 -m PEM -N sesame -f locked; cloud keys create locked.pub --name locked -q`);
+  writeRsaKeyFile(join(user.home, 'locked'), { passphrase: 'sesame', pem: true });
+  await user.here(['keys', 'create', 'locked.pub', '--name', 'locked', '-q']);
   const opened = open('cloud keys get locked --key-file locked -o name');
   await opened.until(/^Passphrase of .*locked: $/);
   opened.type('open\r');

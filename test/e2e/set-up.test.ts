@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { writeRsaKeyFile } from '../support/rsa-keys.ts';
 import { useLocal } from '../support/sandbox.ts';
 
 const user = useLocal();
@@ -35,7 +36,7 @@ test.each([
 });
 
 test('no current profile, an unregistered key and a path of another root name the line to type', async () => {
-  await user.shell('ssh-keygen -q -t rsa -b 2048 -m PEM -N "" -f other');
+  writeRsaKeyFile(join(user.home, 'other'), { pem: true });
   const stranger = await user.here(['keys', 'list', '--key-file', join(user.home, 'other')]);
   expect([stranger.code, stranger.stderr]).toEqual([
     4,

@@ -13,8 +13,8 @@ beforeAll(async () => {
   await user.shell(
     `mkdir $'d\\xff' $'d\\uFFFD'; echo theirs > $'d\\xff/theirs'; echo mine > $'d\\uFFFD/mine'; mkdir remote; echo r > remote/r`,
   );
-  await user.cloud(['stor', 'put', '-r', 'remote', 'x', '-q']);
-  await user.cloud(['stor', 'put', 'remote/r', 'd\uFFFD', '-q']);
+  await user.here(['stor', 'put', '-r', 'remote', 'x', '-q']);
+  await user.here(['stor', 'put', 'remote/r', 'd\uFFFD', '-q']);
 });
 
 const refusal = 'the name is not UTF-8';
@@ -44,10 +44,10 @@ test.each([`get -r x`, `get -r x .`, `sync stor:x . --delete`, `put -r . y`])(
 
 test('nothing was done by what was refused, and U+FFFD itself is a character like others', async () => {
   expect(readdirSync(join(user.home, 'd\uFFFD'))).toEqual(['mine']);
-  expect((await user.cloud(['stor', 'stat', 'y'])).code).toBe(3);
+  expect((await user.here(['stor', 'stat', 'y'])).code).toBe(3);
   expect((await user.shell(`cloud stor sync stor:x $'d\\uFFFD' -q; ls $'d\\uFFFD'`)).stdout).toBe('mine\nr\n');
   expect((await user.shell(`cd $'d\\uFFFD' && cloud stor get x/r again -q && cat again`)).stdout).toBe('r\n');
-  expect((await user.cloud(['stor', 'cat', 'd\uFFFD'])).stdout).toBe('r\n');
+  expect((await user.here(['stor', 'cat', 'd\uFFFD'])).stdout).toBe('r\n');
 });
 
 test('where the system does not say the bytes of arguments, every U+FFFD of a local path is refused', async () => {

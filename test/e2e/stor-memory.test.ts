@@ -13,7 +13,7 @@ const folder = '.local/state/cloud/sync';
 async function runAll(...lines: string[][]): Promise<{ stdout: string; heads: number }> {
   let last = { stdout: '', heads: 0 };
   for (const words of lines) {
-    const { code, stdout, stderr } = await user.cloud(['stor', ...words, '-v']);
+    const { code, stdout, stderr } = await user.here(['stor', ...words, '-v']);
     expect([words, code]).toEqual([words, 0]);
     last = { stdout, heads: [...stderr.matchAll(/^> HEAD /gm)].length };
   }
@@ -35,7 +35,7 @@ async function store(name: string, count: number): Promise<void> {
     const file = user.write(`${name}/${number % 2 === 0 ? 'd/' : ''}f${number}`, `content ${number}`);
     utimesSync(file, 1e9 + number, 1e9 + number);
   }
-  expect((await user.cloud(['stor', 'put', '-r', '-T', name, name, '-q'])).code).toBe(0);
+  expect((await user.here(['stor', 'put', '-r', '-T', name, name, '-q'])).code).toBe(0);
 }
 
 test.each([
@@ -110,14 +110,14 @@ test('an edit right after a run is seen, also where the clock of the file system
     });
     writeFileSync(path, `${forged.join('\n')}\n`);
   }
-  const { stdout } = await user.cloud(['stor', 'sync', 'coarse', 'stor:coarse', '-o', 'name']);
-  expect([stdout, (await user.cloud(['stor', 'cat', 'coarse/clock'])).stdout]).toEqual(['clock\n', 'two']);
+  const { stdout } = await user.here(['stor', 'sync', 'coarse', 'stor:coarse', '-o', 'name']);
+  expect([stdout, (await user.here(['stor', 'cat', 'coarse/clock'])).stdout]).toEqual(['clock\n', 'two']);
 });
 
 test('an edit of the same size and time that could not be sent is sent by the next run', async () => {
   const file = user.write('failed/f', 'one');
   utimesSync(file, 1e9, 1e9);
-  await user.cloud(['stor', 'sync', 'failed', 'stor:failed', '-q']);
+  await user.here(['stor', 'sync', 'failed', 'stor:failed', '-q']);
   writeFileSync(file, 'two');
   utimesSync(file, 1e9, 1e9);
   const hook = user.write(
@@ -127,7 +127,7 @@ test('an edit of the same size and time that could not be sent is sent by the ne
   );
   const failed = await user.cloud(['stor', 'sync', 'failed', 'stor:failed'], { env: { NODE_OPTIONS: `--require "${hook}"` } });
   expect(failed.code).not.toBe(0);
-  expect((await user.cloud(['stor', 'sync', 'failed', 'stor:failed', '-o', 'name'])).stdout).toBe('f\n');
+  expect((await user.here(['stor', 'sync', 'failed', 'stor:failed', '-o', 'name'])).stdout).toBe('f\n');
 });
 
 test.each([
@@ -142,7 +142,7 @@ test.each([
     },
   ],
 ])('a memory that is lost is no failure: %s', async (_, lose) => {
-  await user.cloud(['stor', 'rm', '-r', '-y', '-q', 'lost']);
+  await user.here(['stor', 'rm', '-r', '-y', '-q', 'lost']);
   rmSync(join(user.home, 'lost'), { recursive: true, force: true });
   rmSync(join(user.home, folder), { recursive: true, force: true });
   user.write('lost/f', 'f');
@@ -156,12 +156,12 @@ test.each([
     1,
   );
   const words = ['stor', 'sync', 'lost', 'stor:lost', '-q', '--stor-url', proxy.url];
-  await user.cloud(words);
+  await user.here(words);
   user.write('lost/g', 'g');
   isSecond = true;
-  const { code, stderr } = await user.cloud(words);
+  const { code, stderr } = await user.here(words);
   await proxy.close();
   rmSync(join(user.home, 'gone'), { recursive: true, force: true });
   expect([code, stderr]).toEqual([0, '']);
-  expect((await user.cloud(['stor', 'cat', 'lost/g'])).stdout).toBe('g');
+  expect((await user.here(['stor', 'cat', 'lost/g'])).stdout).toBe('g');
 });

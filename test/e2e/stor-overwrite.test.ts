@@ -15,7 +15,7 @@ const large = randomBytes(5_000_000);
 beforeAll(async () => {
   user.write('source/small', 'of the service');
   user.write('source/large', large);
-  await user.cloud(['stor', 'put', '-r', 'source', 'd', '-q']);
+  await user.here(['stor', 'put', '-r', 'source', 'd', '-q']);
 });
 
 function read(name: string): string {
@@ -38,7 +38,7 @@ async function interfere(words: readonly string[], number: number, change: (targ
     },
     1,
   );
-  const outcome = await user.cloud(['stor', ...words, '--stor-url', proxy.url], { env });
+  const outcome = await user.here(['stor', ...words, '--stor-url', proxy.url], { env });
   await proxy.close();
   expect(count).toBeGreaterThanOrEqual(number);
   return outcome;
@@ -104,7 +104,7 @@ test('sync down leaves alone what was edited, or appeared, while the bytes came'
 test('a plan leaves alone what was edited since it was written, and while it runs', async () => {
   user.write('planned/small', 'old');
   user.write('planned/large', 'old');
-  await user.cloud(['stor', 'sync', 'stor:d', 'planned', '--plan', 'plan.jsonl']);
+  await user.here(['stor', 'sync', 'stor:d', 'planned', '--plan', 'plan.jsonl']);
   const kept = rewrite('planned/small');
   let count = 0;
   const { code, stderr } = await interfere(['run', 'plan.jsonl'], 1, () => {
@@ -129,14 +129,14 @@ test.each(['SIGINT', 'SIGKILL'] as const)('a file that get --continue goes on wi
   child.kill(signal);
   await ended;
   expect([child.signalCode, readFileSync(file).equals(mine)]).toEqual([signal, true]);
-  expect((await user.cloud(['stor', 'get', 'd/large', 'half', '--continue', '-q'])).code).toBe(0);
+  expect((await user.here(['stor', 'get', 'd/large', 'half', '--continue', '-q'])).code).toBe(0);
   expect([readFileSync(file).equals(large), parts('.')]).toEqual([true, []]);
 });
 
 test('get --continue refuses a file that is longer than the object, and leaves alone one that is edited meanwhile', async () => {
   const longer = Buffer.concat([large, Buffer.from('and more')]);
   user.write('longer', longer);
-  const refused = await user.cloud(['stor', 'get', 'd/large', 'longer', '--continue']);
+  const refused = await user.here(['stor', 'get', 'd/large', 'longer', '--continue']);
   expect([refused.code, readFileSync(join(user.home, 'longer')).equals(longer)]).toEqual([1, true]);
   expect(refused.stderr).toContain(`longer has ${longer.length} bytes, /demo/stor/d/large only ${large.length}: left alone`);
   user.write('edited', large.subarray(0, 1000));
@@ -147,7 +147,7 @@ test('get --continue refuses a file that is longer than the object, and leaves a
   expect(stderr).toContain('edited was created or changed meanwhile: left alone');
   // The whole object already: nothing is fetched.
   user.write('whole', large);
-  expect((await user.cloud(['stor', 'get', 'd/large', 'whole', '--continue', '-q'])).code).toBe(0);
+  expect((await user.here(['stor', 'get', 'd/large', 'whole', '--continue', '-q'])).code).toBe(0);
   expect([readFileSync(join(user.home, 'whole')).equals(large), existsSync(join(user.home, 'whole')), parts('.')]).toEqual([
     true,
     true,
@@ -163,7 +163,7 @@ test.each([
 ])('get --continue leaves alone a file that is not the beginning of the object: %s', async (name, object, create) => {
   const mine = create();
   const file = user.write(`unlike ${name}`, mine);
-  const { code, stderr } = await user.cloud(['stor', 'get', object, file, '--continue']);
+  const { code, stderr } = await user.here(['stor', 'get', object, file, '--continue']);
   expect([code, readFileSync(file).equals(mine)]).toEqual([1, true]);
   expect(stderr).toContain(`${file} is not the beginning of /demo/stor/${object}: left alone`);
   expect(stderr).toContain('hint: without --continue the file is replaced');

@@ -29,7 +29,7 @@ function usage(name: string): number {
 
 beforeAll(async () => {
   for (const [name, size] of Object.entries(sizes)) createSparse(`files/${name}`, size);
-  await user.cloud(['stor', 'put', '-r', 'files', 'files', '-q']);
+  await user.here(['stor', 'put', '-r', 'files', 'files', '-q']);
 });
 
 function expectSparse(folder: string): void {
@@ -46,15 +46,15 @@ test.each([
 ])('%s --sparse writes holes', async (name, line) => {
   const folder = `back ${name}`;
   user.write(`${folder}/keep`, '');
-  expect(await user.cloud(['stor', ...line(folder), '-q'])).toMatchObject({ code: 0, stderr: '' });
+  expect(await user.here(['stor', ...line(folder), '-q'])).toMatchObject({ code: 0, stderr: '' });
   expectSparse(folder);
 });
 
 test('run --sparse does so too; without it files are written in full', async () => {
-  await user.cloud(['stor', 'sync', 'stor:files', 'planned', '--plan', 'plan.jsonl', '-q']);
-  expect(await user.cloud(['stor', 'run', 'plan.jsonl', '--sparse', '-q'])).toMatchObject({ code: 0 });
+  await user.here(['stor', 'sync', 'stor:files', 'planned', '--plan', 'plan.jsonl', '-q']);
+  expect(await user.here(['stor', 'run', 'plan.jsonl', '--sparse', '-q'])).toMatchObject({ code: 0 });
   expectSparse('planned');
-  expect(await user.cloud(['stor', 'get', 'files/large', 'dense', '-q'])).toMatchObject({ code: 0 });
+  expect(await user.here(['stor', 'get', 'files/large', 'dense', '-q'])).toMatchObject({ code: 0 });
   expect([read('dense').equals(read('files/large')), usage('dense') >= sizes.large]).toEqual([true, true]);
 });
 
@@ -68,15 +68,15 @@ test('a sparse download that was interrupted, and a file that is continued, end 
   child.kill('SIGKILL');
   await ended;
   expect([child.signalCode, parts().length]).toEqual(['SIGKILL', 1]);
-  expect((await user.cloud(words)).code).toBe(0);
+  expect((await user.here(words)).code).toBe(0);
   expect([read('broken').equals(read('files/large')), usage('broken') < 1_000_000, parts()]).toEqual([true, true, []]);
   rmSync(join(user.home, 'broken'));
   user.write('broken', read('files/large').subarray(0, 25_000_000));
-  expect((await user.cloud([...words, '--continue'])).code).toBe(0);
+  expect((await user.here([...words, '--continue'])).code).toBe(0);
   expect([read('broken').equals(read('files/large')), usage('broken') < 1_000_000]).toEqual([true, true]);
 });
 
 test('stdout has no holes', async () => {
-  const { code, stderr } = await user.cloud(['stor', 'get', 'files/small', '--sparse']);
+  const { code, stderr } = await user.here(['stor', 'get', 'files/small', '--sparse']);
   expect([code, stderr]).toEqual([2, expect.stringContaining('--sparse: stdout has no holes')]);
 });

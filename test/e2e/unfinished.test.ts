@@ -30,7 +30,7 @@ describe('what an interruption leaves', () => {
     const [left = ''] = list();
     const kept = statSync(join(folder(), left)).size;
     expect(kept).toBeGreaterThan(1024 * 1024);
-    const whole = await user.cloud([
+    const whole = await user.here([
       'stor',
       'get',
       'large',
@@ -53,10 +53,10 @@ describe('what an interruption leaves', () => {
     await interruptWhen('cloud stor get large down/other --bwlimit 4M', `[ -n "$(find down -name '*.other.part' -size +1100k)" ]`);
     expect(list()).toHaveLength(2);
     await user.shell('head -c 3M /dev/urandom > large; cloud stor put -q large large');
-    expect((await user.cloud(['stor', 'get', '-q', 'large', 'down/large'])).code).toBe(0);
+    expect((await user.here(['stor', 'get', '-q', 'large', 'down/large'])).code).toBe(0);
     expect(list().toSorted()).toEqual([expect.stringMatching(/^\.cloud-.*\.other\.part$/), 'large']);
     await user.here(['stor', 'put', '-q', '-', 'large'], { input: 'small' });
-    expect((await user.cloud(['stor', 'get', '-q', 'large', 'down/other'])).code).toBe(0);
+    expect((await user.here(['stor', 'get', '-q', 'large', 'down/other'])).code).toBe(0);
     expect(list().toSorted()).toEqual(['large', 'other']);
   });
 
@@ -66,7 +66,7 @@ describe('what an interruption leaves', () => {
     const cut = await interruptWhen('cloud mpu upload parts parts --part-size 5M --bwlimit 6M -P 1', noted);
     expect(cut.stdout).toBe('ended 130\n');
     expect(cut.stderr).toMatch(/hint: [\d.]+ MiB of the unfinished file are kept: the same command goes on from there/);
-    expect((await user.cloud(['mpu', 'upload', 'parts', 'parts', '--part-size', '5M'])).code).toBe(0);
+    expect((await user.here(['mpu', 'upload', 'parts', 'parts', '--part-size', '5M'])).code).toBe(0);
     expect((await user.shell('cloud stor get parts - | cmp - parts; echo $?')).stdout).toBe('0\n');
   });
 });

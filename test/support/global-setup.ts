@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
@@ -7,7 +7,7 @@ import { findSandboxes } from './job-sandboxes.ts';
 import { prepareCluster } from './cluster-database.ts';
 import { lacksHaproxy } from './haproxy.ts';
 import { localTemplate, makeTemplate } from './local-template.ts';
-import { sharedKeys } from './rsa-keys.ts';
+import { makeSharedKeys, sharedKeys } from './rsa-keys.ts';
 import { areRequired, describeAbsent } from './witnesses.ts';
 
 /** The variable that says where the sandboxes of a run share compiled code. */
@@ -22,8 +22,8 @@ const reported = 'CLOUD_TEST_ABSENT_REPORTED';
 function makeSharedFolders(): () => void {
   if (process.env[sharedKeys] !== undefined) return () => undefined;
   const folder = mkdtempSync(join(tmpdir(), 'cloud-tests-'));
+  makeSharedKeys(join(folder, 'keys'));
   process.env[sharedKeys] = join(folder, 'keys');
-  mkdirSync(join(folder, 'keys'), { mode: 0o700 });
   return () => {
     rmSync(folder, { recursive: true, force: true });
     for (const variable of [sharedCode, sharedKeys, localTemplate]) delete process.env[variable];
@@ -65,7 +65,7 @@ export async function setup({ name }: TestProject): Promise<() => Promise<void>>
   const absent = [describeAbsent(), await findSandboxes()].filter((line) => line !== undefined).join('') || undefined;
   if (absent !== undefined && areRequired) throw new Error(absent);
   const removeShared = makeSharedFolders();
-  if (['e2e', 'proof', 'bench'].includes(name)) prepareProgram();
+  if (['e2e', 'test', 'proof', 'bench'].includes(name)) prepareProgram();
   const stopEngines = name === 'cluster' ? await startEngines() : undefined;
   return async () => {
     await stopEngines?.();

@@ -20,20 +20,24 @@ export function describeEnvironment(home: string): NodeJS.ProcessEnv {
   return { HOME: home, PATH: `${join(home, 'bin')}:${process.env['PATH'] ?? ''}`, LANG: 'C.UTF-8', TMPDIR: home, ...isolation };
 }
 
+/** Commands that tests start often, and that change nothing: what they compile is kept for all. */
+const usual = ['images list -j', 'keys list -o jsonl --jq .name', 'profile list', 'stor ls', 'stor find', 'stor sync -n .cache stor:x -q'];
+
 /**
- * Starts a local service in a new home and stops it again.
+ * Starts a local service in a new home, runs commands with it, and stops it again.
  * @param target where its data goes
  * @returns which build of the program it is
  */
 export function makeTemplate(home: string, target: string): { version: string; commit: string } {
   mkdirSync(home);
   const program = resolve(import.meta.dirname, '../../bin/cloud');
-  const [started = ''] = [['start', '--compute-port', '0', '--stor-port', '0', '-j'], ['stop']].map((words) => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'local', ...words], {
+  const lines = ['local start --compute-port 0 --stor-port 0 -j', ...usual, 'local stop'];
+  const [started = ''] = lines.map((line) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...line.split(' ')], {
       cwd: home,
       env: describeEnvironment(home),
     });
-    if (status !== 0) throw new Error(`cloud local ${words.join(' ')} ended with ${status}: ${stderr.toString()}`);
+    if (status !== 0) throw new Error(`cloud ${line} ended with ${status}: ${stderr.toString()}`);
     return stdout.toString();
   });
   renameSync(join(home, dataFolder), target);

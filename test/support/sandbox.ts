@@ -195,11 +195,13 @@ function runsFor(home: string, pid: string): boolean {
   }
 }
 
-/** Stops the local service of a home without starting a process for it. */
-async function stopLocal({ home }: Sandbox, { dataDir }: LocalInfo): Promise<void> {
+/** Ends the local service of a home, whose data nobody needs any more. One with tasks of jobs stops by itself, and ends them. */
+async function endLocal({ home }: Sandbox, { dataDir }: LocalInfo): Promise<void> {
   const file = join(dataDir, 'cloud.pid');
   const pid = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
-  if (runsFor(home, pid)) process.kill(Number(pid), 'SIGTERM');
+  const zones = join(dataDir, 'zones');
+  const hasTasks = existsSync(zones) && readdirSync(zones).length > 0;
+  if (runsFor(home, pid)) process.kill(Number(pid), hasTasks ? 'SIGTERM' : 'SIGKILL');
   while (runsFor(home, pid)) await sleep(10);
 }
 
@@ -213,7 +215,7 @@ export function useLocal(...words: string[]): Sandbox {
   });
   // Proofs leave hundreds of thousands of files.
   afterAll(async () => {
-    if (local) await stopLocal(sandbox, local);
+    if (local) await endLocal(sandbox, local);
     remove();
   }, 600_000);
   return Object.defineProperty(sandbox, 'local', {

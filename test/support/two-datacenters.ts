@@ -1,4 +1,7 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
+import { writeRsaKeyFile } from './rsa-keys.ts';
 import { useSandbox, type LocalInfo, type Sandbox } from './sandbox.ts';
 
 /** Two local services that are datacenters of one cloud, `west` and `east`, each with a profile of its name and the same key. */
@@ -24,7 +27,8 @@ export function useTwoDatacenters(): TwoDatacenters {
   }
 
   beforeAll(async () => {
-    await sandbox.shell("mkdir -p .ssh && ssh-keygen -q -t rsa -b 2048 -C laptop -N '' -f .ssh/id_rsa");
+    mkdirSync(join(sandbox.home, '.ssh'));
+    writeRsaKeyFile(join(sandbox.home, '.ssh/id_rsa'), { comment: 'laptop' });
     // West learns the address of east, which is not asked for that of west.
     await start('east');
     await start('west');

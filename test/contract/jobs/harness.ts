@@ -83,7 +83,7 @@ export async function createTestJobs(options: Partial<EngineOptions> = {}, setti
     let job = await state(id);
     for (; job.state !== 'done'; job = await state(id)) {
       if (Date.now() > deadline) throw new Error(`job ${id} is not done: ${JSON.stringify(job)}\n${log.join('\n')}`);
-      await sleep(10);
+      await sleep(30);
     }
     const outputs = await lines(`/demo/jobs/${id}/live/out`);
     const encode = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
