@@ -2,7 +2,7 @@ import type { ByteStream, Reply } from '../api/message.ts';
 import { NetworkError } from '../base/errors.ts';
 import { readLines } from '../client/response.ts';
 
-/** Whether a response is a page of a listing (object storage, section 4, ListDirectory and ListJobs). */
+/** True for a page of a listing (object storage, section 4, ListDirectory and ListJobs). */
 export function isPage({ headers }: Reply): boolean {
   return headers['content-type']?.replaceAll(' ', '').startsWith('application/x-json-stream;type=directory') === true;
 }
@@ -18,9 +18,9 @@ function readName(line: string): string {
 }
 
 /**
- * The records of a listing as they come, page after page. A page begins at its marker, or after it; a service that knows no marker gives the
- * first page again, which ends the listing.
- * @param next asks for the page at a marker
+ * Yields the records of a listing, page after page. A page begins at its marker or after it. A service that ignores markers sends the first
+ * page again, which ends the listing.
+ * @param next requests the page at a marker
  */
 export async function* joinPages(first: ByteStream, next: (marker: string) => Promise<ByteStream>): AsyncGenerator<Uint8Array> {
   let begin: string | undefined;

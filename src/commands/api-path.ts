@@ -3,22 +3,22 @@ import { encodePart } from '../client/request.ts';
 import { UsageError, withHint, type ApiError } from '../base/errors.ts';
 import { quoteShell } from '../base/quote.ts';
 
-/** A path as it was typed, and the service that it is for. */
+/** A path as the user typed it, and its service. */
 export interface TypedPath {
   readonly path: string;
   readonly isStorage: boolean;
-  /** The words before it: `cloud api GET`. */
+  /** The words before the path: `cloud api GET`. */
   readonly words: readonly string[];
 }
 
-/** What stands after the account in paths of the object storage. */
+/** The directories that follow the account in paths of the object storage. */
 const roots = /^(stor|public|jobs|uploads|reports)(?=[/?]|$)/;
 
 function writeLine({ words }: TypedPath, isStorage: boolean, path: string): string {
   return `${words.join(' ')} ${quoteShell(path)}${isStorage ? ' --service stor' : ''}`;
 }
 
-/** The line with the path below the user's own account, of the service that has such paths. */
+/** Returns the corrected command line: the path below the user's own account, of the service that has such paths. */
 function suggestOwn(typed: TypedPath): string {
   const below = typed.path.replace(/^\/?(?:~~|my)(?:\/|$)|^\/+/, '');
   const isStorage = typed.isStorage || /^\/?~~/.test(typed.path) || roots.test(below);
@@ -27,8 +27,8 @@ function suggestOwn(typed: TypedPath): string {
 }
 
 /**
- * A path and query as the service takes them: `~~` of the object storage is the account.
- * @throws {UsageError} for one that does not begin with a slash, with the line to type
+ * Returns a path and query as the service expects them, with `~~` of the object storage replaced by the account.
+ * @throws {UsageError} when the path does not begin with a slash; the hint is the corrected command line
  */
 export function readPath({ account }: Pick<Context, 'account'>, typed: TypedPath): string {
   const { path, isStorage } = typed;
@@ -37,7 +37,7 @@ export function readPath({ account }: Pick<Context, 'account'>, typed: TypedPath
   throw new UsageError(`"${path}" does not begin with a slash`, { hint: suggestOwn(typed) });
 }
 
-/** The refusal of a path that belongs to the other service, or to no account, with the line that was probably meant. */
+/** Adds the corrected command line to an error about a path that belongs to the other service or names no account. */
 export function explainPath(error: ApiError, typed: TypedPath): ApiError {
   if (![400, 403, 404, 405].includes(error.status)) return error;
   const { path, isStorage } = typed;
@@ -51,14 +51,14 @@ export function explainPath(error: ApiError, typed: TypedPath): ApiError {
   return isUnknown ? withHint(error, `a path begins with an account: ${suggestOwn(typed)}`) : error;
 }
 
-/** The target of the page of a listing that begins at a marker. */
+/** Returns the request target for the page of a listing that begins at a marker. */
 export function setMarker(target: string, marker: string): string {
   const [path = '', search = ''] = target.split(/\?(.*)/s);
   const others = search.split('&').filter((pair) => pair !== '' && pair !== 'marker' && !pair.startsWith('marker='));
   return `${path}?${[...others, `marker=${encodePart(marker)}`].join('&')}`;
 }
 
-/** A path as it stands in a request line: what is percent-encoded stays, what cannot stand there is encoded. */
+/** Encodes a path for the request line: percent-encoded octets are kept, characters that a request line forbids are encoded. */
 export function encodeTyped(path: string): string {
   return path.replaceAll(/%(?![0-9a-f]{2})/gi, '%25').replaceAll(/[^\x21-\x7e]|["<>\\^`{|}]/gu, encodeURIComponent);
 }

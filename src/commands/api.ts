@@ -11,7 +11,7 @@ import { encodeTyped, explainPath, readPath, setMarker } from './api-path.ts';
 
 const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH'];
 
-/** `key=value` and `key:=json` as the members of an object. */
+/** Returns `key=value` and `key:=json` fields as one object. */
 async function readFields(context: Context, fields: readonly string[], jsonFields: readonly string[]): Promise<Record<string, unknown>> {
   const result: Record<string, unknown> = {};
   for (const given of fields) {
@@ -41,7 +41,7 @@ function readHeaders(given: readonly string[]): Headers {
   );
 }
 
-/** The status line and headers as HTTP writes them, and the body. */
+/** Yields the body, after the status line and headers as HTTP writes them if `isShown`. */
 async function* printReply(reply: Reply, body: ByteStream, isShown: boolean): AsyncGenerator<Uint8Array> {
   if (isShown) {
     const lines = [`HTTP/1.1 ${reply.status}`, ...Object.entries(reply.headers).map(([name, value]) => `${name}: ${value}`), '', ''];
@@ -98,7 +98,7 @@ const call = command({
     const url = new URL((isStorage ? invocation.settings().storUrl : invocation.settings().url)?.value ?? '');
     const target = encodeTyped(typed) + query;
     const reply = await client.request({ method, target, headers, body });
-    // The reply to HEAD has the MD5 of a body that is not there.
+    // The response to HEAD has the MD5 of a body that is not sent.
     const checked = method === 'HEAD' ? reply.body : checkBody(reply, url);
     if (reply.status >= 400) throw explainPath(await readError(reply, { url, now: world.now }), given);
     if (!options.paginate || !isPage(reply)) return bytes(printReply(reply, checked, options.include));
@@ -117,7 +117,7 @@ const call = command({
   ],
 });
 
-/** Pairs of a query, decoded. */
+/** The name-value pairs of a query, decoded. */
 function readQuery(search: string): [string, string][] {
   return [...new URLSearchParams(search)];
 }

@@ -13,13 +13,13 @@ import { record, text, type Output, type Row } from '../output/kinds.ts';
 import { wrap } from '../output/width.ts';
 import { nouns } from './index.ts';
 
-/** Topics that are tables of options: those of every command, and those that several share. */
+/** Topics that are tables of options: the options of every command, and those that several commands share. */
 const tableTopics = ['options', ...Object.keys(optionTopics)];
 
 const topicNames = [...topics.map(({ topic }) => topic), ...tableTopics];
 const topicList = topicNames.join(', ');
 
-/** The options of a topic, as the first command that has them declares each. */
+/** The options of a topic, each as declared by the first command that has it. */
 function findTopicOptions(nodes: readonly (AnyCommand | Group)[], topic: string): Options {
   const found: Record<string, Option> = {};
   for (const node of nodes) {
@@ -79,13 +79,13 @@ function describeNode(path: readonly string[], node: AnyCommand | Group): Row[] 
   ];
 }
 
-/** The whole tree of commands as data, for programs. */
+/** The whole tree of commands as data for programs. */
 async function describeTree(): Promise<Output> {
   const commands = (await loadNouns(nouns)).flatMap(({ name, node }) => describeNode([name], node));
   return record({ version: build.version, globalOptions: describeOptions(globalOptions()), commands }, { id: 'version' });
 }
 
-/** @throws {UsageError} for a word that is nearer to a topic than to any noun */
+/** @throws {UsageError} for a word that is closer to a topic than to any noun */
 function refuseNearTopic(word: string): void {
   const near = nearest(word, [...topicNames, ...nouns.map(({ name }) => name)]);
   if (near !== undefined && topicNames.includes(near)) throw new UsageError(`"${word}" is no topic`, { hint: `cloud help ${near}` });

@@ -7,7 +7,7 @@ function section(title: string, entries: Readonly<Record<string, Entry>>): Noun[
   return Object.entries(entries).map(([name, entry]) => ({ name, aliases: [], section: title, ...entry }));
 }
 
-/** Everything that `cloud` can be followed by. A module is loaded when one of its nouns is used. */
+/** The nouns: what can follow `cloud`. A module is loaded when one of its nouns is used. */
 export const nouns: readonly Noun[] = [
   ...section('Compute', {
     account: {

@@ -5,18 +5,18 @@ import type { RemotePath } from '../../transfer/path.ts';
 import { readRemotePath } from '../../transfer/path.ts';
 import type { Candidate, Question } from './candidate.ts';
 
-/** Entries that are offered of a larger directory. */
+/** Number of entries that are offered of a larger directory. */
 const pageSize = 256;
-/** Greater than every character in a name: after a beginning it stands behind all names that begin so. */
+/** Greater than every character in a name: a prefix followed by `last` sorts after all names that begin with the prefix. */
 const last = '\u{10ffff}';
 
 type Shown = Pick<Entry, 'name' | 'type' | 'size' | 'mtime'>;
 
-/** What two names begin with alike. */
+/** The common beginning of two names. */
 function findCommon(a: string, b: string): string {
   let at = 0;
   while (at < a.length && a[at] === b[at]) at += 1;
-  // Not between the halves of a character beyond U+FFFF.
+  // Not between the surrogates of a character beyond U+FFFF.
   return a.slice(0, /[\ud800-\udbff]/.test(a[at - 1] ?? '') ? at - 1 : at);
 }
 
@@ -24,9 +24,9 @@ function show({ name, type, size, mtime }: Entry): Shown {
   return { name, type, mtime, ...(size !== undefined && { size }) };
 }
 
-/** One page from the first name on that begins with a prefix; ended by the first name that does not. */
+/** Reads one page, from the first name that begins with a prefix to the first that does not. */
 async function readPage(storage: StorageClient, directory: RemotePath, marker: string, prefix: string, limit: number): Promise<Shown[]> {
-  // Markers of an account's own directory are not included; it is short.
+  // In the account's own directory a page begins after its marker, which would leave out an entry; that directory is short.
   const from = marker === '' || directory.path === '' ? {} : { marker };
   const { records } = await storage.listDirectory({ ...directory, limit, ...from });
   const page: Shown[] = [];
@@ -38,8 +38,8 @@ async function readPage(storage: StorageClient, directory: RemotePath, marker: s
 }
 
 /**
- * The entries whose names begin with a prefix, a page at most. When there are more, one of each further beginning is added until no
- * other is left: shells complete what all candidates have in common, and must not complete more than that.
+ * Returns the entries whose names begin with a prefix, one page at most. When there are more, one entry is added for each further common
+ * beginning: shells complete the common beginning of all candidates, which must not be longer than that of all entries.
  */
 async function listBeginning(storage: StorageClient, directory: RemotePath, prefix: string): Promise<Shown[]> {
   const page = await readPage(storage, directory, prefix, prefix, pageSize);

@@ -9,9 +9,9 @@ import type { World } from '../../base/world.ts';
 import type { Candidate, Question } from './candidate.ts';
 import { readGivenSettings } from './line.ts';
 
-/** Longest time until the shell gets its prompt back, milliseconds. */
+/** Timeout of a completion, for which the shell's prompt waits, milliseconds. */
 const patience = 2000;
-/** How long an answer is good for, milliseconds: as long as somebody presses Tab again and again. */
+/** How long a cached response is used, milliseconds: as long as somebody presses Tab repeatedly. */
 const freshness = 10_000;
 
 type Settings = Partial<Record<SettingName, string>>;
@@ -19,22 +19,22 @@ type Settings = Partial<Record<SettingName, string>>;
 /** What a completion needs from the program. */
 interface Program {
   readonly nouns: readonly Noun[];
-  /** Makes what commands work with, from global options. */
+  /** Creates the context of commands from global options. */
   readonly open: (world: World, globals: Readonly<Record<string, unknown>>) => Promise<Opened>;
 }
 
-/** What commands work with, and how to let go of it. */
+/** The context of commands, and the function that releases it. */
 interface Opened {
   readonly context: Context;
   readonly close: () => void;
 }
 
-/** The process without anybody to ask, and with an end to its patience. */
+/** The process without terminals to prompt on, and interrupted when the timeout ends. */
 function hurry(world: World, ended: AbortSignal): World {
   const { stdin, stderr } = world;
   return {
     ...world,
-    // Streams are made when they are read, which does not happen here.
+    // Streams are created when they are read, which completion never does.
     stdin: {
       get stream() {
         return stdin.stream;
@@ -59,7 +59,7 @@ function resolveInputs({ env }: World, options: Settings, config: string): Setti
   return { options, env, profile: name === undefined ? undefined : profiles.read(name) };
 }
 
-/** Where answers come from and as whom: an answer is kept for this alone. */
+/** The account, and an id of the connection and identity: cached responses are used under the same id only. */
 function describeConnection(inputs: SettingInputs): { account: string; id: string } {
   const values = resolveSettings(inputs);
   const { signer, target } = resolveIdentity(inputs);
@@ -67,7 +67,7 @@ function describeConnection(inputs: SettingInputs): { account: string; id: strin
   return { account: target ?? '', id: JSON.stringify([signer, target, ...names.map((name) => values[name]?.value)]) };
 }
 
-/** What is typed at a place, and how to let go of what was needed to answer. */
+/** Creates the question from the command line, and the function that releases what its lookups opened. */
 function createQuestion(world: World, { nouns, open }: Program): { question: Question; close: () => Promise<void> } {
   const [typed = '', ...words] = world.argv.slice(2);
   const given = readGivenSettings(words);
@@ -89,7 +89,7 @@ async function find(world: World, program: Program): Promise<Candidate[]> {
   const { question, close } = createQuestion(world, program);
   try {
     const found = await lookUp(world.argv[1] ?? '', question);
-    // A line holds one candidate: a name with a control character cannot be told.
+    // Each line holds one candidate, so that a name with a control character cannot be printed.
     return found.filter(({ value }) => value.startsWith(question.typed) && !hasControl(value));
   } finally {
     await close();
@@ -97,8 +97,8 @@ async function find(world: World, program: Program): Promise<Candidate[]> {
 }
 
 /**
- * Answers the completion scripts: `cloud __complete SOURCE TYPED [WORD...]` prints what may stand where TYPED stands, one a line, with a
- * tab and a description; WORDs are the rest of the command line up to there. Whatever goes wrong, it prints nothing and takes two seconds at most.
+ * Serves the completion scripts: `cloud __complete SOURCE TYPED [WORD...]` prints the candidates for TYPED, one a line, with a tab and a
+ * description. The WORDs are the command line before TYPED. On any error it prints nothing; it takes two seconds at most.
  */
 export async function complete(world: World, program: Program): Promise<void> {
   const end = new AbortController();

@@ -3,7 +3,7 @@ import { globalOptions } from '../../cli/globals.ts';
 import { findCommand, takesValue } from '../../cli/tree.ts';
 import { kebab, settingNames, settings, type SettingName } from '../../config/settings.ts';
 
-/** The settings that stand on a command line, wherever its command is. */
+/** The settings that a command line contains, wherever its command is. */
 export function readGivenSettings(words: readonly string[]): Partial<Record<SettingName, string>> {
   const given: Partial<Record<SettingName, string>> = {};
   const end = words.indexOf('--');
@@ -21,14 +21,14 @@ export function readGivenSettings(words: readonly string[]): Partial<Record<Sett
   return given;
 }
 
-/** What was typed after a command's words. */
+/** The words that follow the command. */
 export interface TypedWords {
   readonly arguments: readonly string[];
   /** Values of options by their long names. */
   readonly options: ReadonlyMap<string, string>;
 }
 
-/** Tells the arguments on a command line from its options. */
+/** Separates the arguments on a command line from its options. */
 export async function readTyped(nouns: readonly Noun[], words: readonly string[]): Promise<TypedWords> {
   const { node, rest } = await findCommand(nouns, words);
   const declared = Object.entries({ ...globalOptions(), ...(node?.kind === 'command' ? node.options : {}) });

@@ -2,7 +2,7 @@ import { accountWord, collections } from '../../lookup/resource.ts';
 import type { Candidate, Question } from './candidate.ts';
 import { lookUp } from './sources.ts';
 
-/** Where the names of the members of a collection come from. */
+/** Completion source for the members of a collection. */
 const memberSources: Readonly<Record<string, string>> = {
   users: 'user',
   roles: 'role',
@@ -18,7 +18,7 @@ function atHead(head: string, candidates: readonly Candidate[]): Candidate[] {
   return candidates.map(({ value, help }) => ({ value: head + value, ...(help !== undefined && { help }) }));
 }
 
-/** A collection by itself, and as the beginning of its members. */
+/** Each collection by itself, and as the first part of the path of a member. */
 function offerCollections(): Candidate[] {
   return collections.flatMap((name) => [
     { value: name, help: 'all of them' },

@@ -7,7 +7,7 @@ import { lookUp } from './sources.ts';
 
 const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE'];
 
-/** Where the names of what a part of a path names come from: by the part before it. */
+/** Completion source for a part of a path, by the part before it. */
 const memberSources: Readonly<Record<string, string>> = {
   keys: 'key',
   users: 'user',
@@ -18,7 +18,7 @@ const memberSources: Readonly<Record<string, string>> = {
 
 const operations: readonly Operation[] = Object.values(compute);
 
-/** Whether the segments of an operation begin with these parts of a path. */
+/** True if the segments of an operation begin with these parts of a path. */
 function follows({ segments }: Operation, parts: readonly string[]): boolean {
   return parts.every((part, at) => {
     const segment = segments[at];
@@ -30,7 +30,7 @@ function describe(chosen: readonly Operation[]): string {
   return chosen.map(({ method, name }) => `${method} ${name}`).join(', ');
 }
 
-/** Ids of images and policies, which the service wants in paths. */
+/** Ids of images and policies, which paths name by id only. */
 async function listIds({ ask }: Question, collection: string): Promise<Candidate[]> {
   if (collection === 'images') {
     return await ask('image ids', async ({ compute, account }) =>
@@ -48,7 +48,7 @@ async function listMembers(question: Question, collection: string, typed: string
   return source === undefined ? [] : await lookUp(source, { ...question, typed });
 }
 
-/** Words that can stand in a part of a path, with the operations that end there and whether others go on. */
+/** Literals that can be this part of a path, with the operations that end there, and with a slash where longer paths continue. */
 function listWords(matching: readonly Operation[], at: number): Candidate[] {
   const words = new Map<string, { ending: Operation[]; goesOn: boolean }>();
   for (const operation of matching) {
@@ -66,7 +66,7 @@ function listWords(matching: readonly Operation[], at: number): Candidate[] {
   ]);
 }
 
-/** Paths of the compute service, one part at a time. */
+/** Candidates for paths of the compute service, one part at a time. */
 async function listComputePaths(question: Question): Promise<Candidate[]> {
   const parts = question.typed.split('/').slice(1);
   const before = parts.slice(0, -1);
@@ -80,7 +80,7 @@ async function listComputePaths(question: Question): Promise<Candidate[]> {
   ];
 }
 
-/** Methods, and paths of the compute service with the operations that they serve; of the object storage after `--service stor`. */
+/** Methods, and paths of the compute service with their operations; after `--service stor`, paths of the object storage. */
 export async function listRoutes(question: Question): Promise<Candidate[]> {
   const { typed, nouns, words } = question;
   const given = await readTyped(nouns, words);

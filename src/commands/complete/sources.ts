@@ -6,12 +6,12 @@ import { readTyped } from './line.ts';
 
 type Source = (question: Question) => Promise<Candidate[]>;
 
-/** A list of the account as candidates, kept for the next Tab. */
+/** A source that lists something of the account; the response is cached. */
 function fromList(name: string, fetch: (compute: ComputeClient, account: string) => Promise<Candidate[]>): Source {
   return ({ ask }) => ask(name, ({ compute, account }) => fetch(compute, account));
 }
 
-/** Names of keys; fingerprints where a name does not say which, or where one is being typed. */
+/** Names of keys; fingerprints where a name is ambiguous, or where a fingerprint is being typed. */
 function offerKeys(keys: readonly Pick<Key, 'name' | 'fingerprint'>[], typed: string): Candidate[] {
   const isUnique = ({ name }: Pick<Key, 'name'>): boolean => keys.filter((key) => key.name === name).length === 1;
   return keys.map((key) => {
@@ -27,7 +27,7 @@ function pickKey({ name, fingerprint }: Key): Pick<Key, 'name' | 'fingerprint'> 
 const keys: Source = async ({ ask, typed }) =>
   offerKeys(await ask('keys', async ({ compute, account }) => (await compute.listKeys({ account })).map(pickKey)), typed);
 
-/** Keys of the sub-user that stands before them. */
+/** Keys of the sub-user whose name precedes them on the command line. */
 const userKeys: Source = async ({ ask, typed, nouns, words }) => {
   const [user = ''] = (await readTyped(nouns, words)).arguments;
   const list = await ask(`keys of ${user}`, async ({ compute, account }) => (await compute.listUserKeys({ account, user })).map(pickKey));
@@ -41,7 +41,7 @@ interface ImageName {
   readonly os: string;
 }
 
-/** Names of images; `name@version` once there is an @, ids where no name begins as typed. */
+/** Names of images; `name@version` once an @ is typed, ids where no name matches. */
 const images: Source = async ({ ask, typed }) => {
   const list = await ask('images', async ({ compute, account }): Promise<ImageName[]> => {
     const all = await compute.listImages({ account, state: 'all' });
@@ -58,7 +58,7 @@ const jobs: Source = async (question) => {
   return entries.map(({ name, mtime }) => ({ value: name, help: mtime }));
 };
 
-/** Uploads are in directories of the first three characters of their ids; those of a few are looked into. */
+/** Uploads are in directories named by the first three characters of their ids; 32 of these directories are listed at most. */
 const uploads: Source = async (question) => {
   const directory = { account: question.account, path: 'uploads' };
   const folders = await listNames(question, directory, question.typed.slice(0, 3));
@@ -68,7 +68,7 @@ const uploads: Source = async (question) => {
   return lists.flat().map(({ name, mtime }) => ({ value: name, help: mtime }));
 };
 
-/** The last of several names with commas between. */
+/** Completes the last name of a comma-separated list. */
 function afterComma(source: Source): Source {
   return async (question) => {
     const head = question.typed.slice(0, question.typed.lastIndexOf(',') + 1);
@@ -96,14 +96,14 @@ async function listActions(): Promise<string[]> {
   return [...knownActions()].sort();
 }
 
-/** Actions of policies, where one is being typed: after CAN, and after a comma or AND of the actions before. */
+/** Actions of policies, where one is expected: after CAN, and after a comma or AND that follows an action. */
 const rules: Source = async ({ typed }) => {
   const [head] = /^\s*can\s+(?:\S+?(?:\s*,\s*|\s+and\s+))*/i.exec(typed) ?? [];
   if (head === undefined && !'CAN '.startsWith(typed)) return [];
   return (await listActions()).map((action) => ({ value: (head ?? 'CAN ') + action }));
 };
 
-/** What an interruption left; of this machine, so that no service is asked. */
+/** Entries of the journal of interrupted commands; the journal is on this machine, so that no request is sent. */
 const unfinished: Source = async ({ ask }) =>
   ask('unfinished', async ({ journal }) => {
     const entries = (await journal()).list();
@@ -137,7 +137,7 @@ const sources: Readonly<Record<string, Source>> = {
   api: async (question) => (await import('./routes.ts')).listRoutes(question),
 };
 
-/** What may stand for a value from a source; nothing for an unknown one. */
+/** Returns the candidates of a source; none if the source is unknown. */
 export async function lookUp(source: string, question: Question): Promise<Candidate[]> {
   return Object.hasOwn(sources, source) ? ((await sources[source]?.(question)) ?? []) : [];
 }

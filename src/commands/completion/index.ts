@@ -16,7 +16,7 @@ const options = {
   uninstall: flag('Remove what --install put anywhere'),
 };
 
-/** The script; with `--install`, where what loads it was put. */
+/** Returns the script; with `--install` or `--uninstall`, changes files and prints notes instead. */
 async function provide(
   shell: Shell,
   context: Context & { readonly options: { install: boolean; uninstall: boolean } },

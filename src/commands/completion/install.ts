@@ -26,8 +26,8 @@ function readText(file: string): string {
 }
 
 /**
- * What is installed: it asks the program for its script when a line is completed for the first time, so that the completion is
- * always that of the release that is installed, and a new shell starts no later. An alias called cloud does not come in between.
+ * The installed files. They ask the program for its script when a line is completed for the first time: so the completion always fits
+ * the installed release, and a new shell starts no slower. `command` bypasses an alias called cloud.
  */
 const loaders: Readonly<Record<Shell, string>> = {
   bash: 'eval "$(command cloud completion bash 2>/dev/null)"\n',
@@ -35,12 +35,12 @@ const loaders: Readonly<Record<Shell, string>> = {
   fish: 'command cloud completion fish 2>/dev/null | source\n',
 };
 
-/** The loaders of earlier releases, which are as good without an alias. */
+/** True for these loaders and for those of earlier releases, which work as well unless there is an alias called cloud. */
 function isLoader(shell: Shell, text: string): boolean {
   return text === loaders[shell] || text === loaders[shell].replace('command cloud', 'cloud');
 }
 
-/** Files that completion is installed in. */
+/** The file that completion is installed in, for each shell. */
 function listFiles(world: World): Readonly<Record<Shell, string>> {
   const data = findFolder(world, 'XDG_DATA_HOME', '.local/share');
   return {
@@ -50,16 +50,16 @@ function listFiles(world: World): Readonly<Record<Shell, string>> {
   };
 }
 
-/** Shells whose installed completion is a copy of the script, which earlier releases made: it stays as it was after an upgrade. */
+/** Shells whose installed completion is a copy of the script, as earlier releases made it: an upgrade does not change it. */
 export function findStale(world: World): Shell[] {
   const files = Object.entries(listFiles(world)) as [Shell, string][];
   return files.filter(([shell, file]) => readText(file) !== '' && !isLoader(shell, readText(file))).map(([shell]) => shell);
 }
 
-/** Milliseconds that a shell has to answer a question about its set-up. */
+/** Timeout for a question to a shell about its set-up, milliseconds. */
 const answerTimeout = 5000;
 
-/** What a shell prints between two marks, whatever its set-up prints beside; undefined when there is no such shell, or no answer. */
+/** Returns what a shell prints between `<<` and `>>`, whatever else its set-up prints; undefined without such a shell or output. */
 function ask({ env, home }: World, shell: string, args: readonly string[], line: string): string | undefined {
   const { stdout } = spawnSync(shell, [...args, line], {
     env: { ...env, HOME: home, TERM: 'dumb' },
@@ -71,13 +71,13 @@ function ask({ env, home }: World, shell: string, args: readonly string[], line:
   return /<<([^<>]*)>>/.exec(stdout ?? '')?.[1];
 }
 
-/** Whether an interactive bash of this user loads the package bash-completion, which finds completions by the names of commands. */
+/** True if an interactive bash of this user loads the package bash-completion, which finds completions by the names of commands. */
 function hasBashCompletion(world: World): boolean {
   const line = 'if declare -F _completion_loader || declare -F _comp_load || declare -F _comp_complete_load; then echo "<<yes>>"; fi >&1';
   return ask(world, 'bash', ['-ic'], line) === 'yes';
 }
 
-/** The folder of zsh's set-up, as zsh itself knows it: ~/.zshenv may set it without exporting it. Notes what was assumed. */
+/** Asks zsh itself for the folder of its set-up: ~/.zshenv may set it without exporting it. `notes` say what was assumed. */
 function findZshFolder(world: World): { folder: string; notes: string[] } {
   const given = ask(world, 'zsh', ['-c'], 'print -r -- "<<$ZDOTDIR>>"') ?? world.env['ZDOTDIR'] ?? '';
   if (given === '') return { folder: world.home, notes: [] };
@@ -85,7 +85,7 @@ function findZshFolder(world: World): { folder: string; notes: string[] } {
   return { folder: world.home, notes: [`ZDOTDIR is ${given}, which is no whole path: ${join(world.home, '.zshrc')} is used`] };
 }
 
-/** The set-up file that gets a line, and the line; undefined where the shell finds the installed file by itself. */
+/** The set-up file to change and the line to add; undefined where the shell finds the installed file by itself. */
 function planLine(shell: Shell, world: World, installed: string): { file: string; line: string; notes: string[] } | undefined {
   if (shell === 'fish') return undefined;
   const guarded = (work: string): string => `[ -r ${installed} ] && ${work}`;
@@ -95,14 +95,14 @@ function planLine(shell: Shell, world: World, installed: string): { file: string
   return { file: join(folder, '.zshrc'), line: guarded(`{ ${start}; source ${installed}; }`), notes };
 }
 
-/** Puts completion where the user's shell reads it; returns what was done, in words. @throws {LocalError} when that fails, and then nothing was done */
+/** Installs completion for a shell and returns messages that say what was done. @throws {LocalError} on failure; then nothing is changed */
 export function install(shell: Shell, world: World): string[] {
   const file = listFiles(world)[shell];
   const installed = quoteShell(file);
   const before = readText(file);
   const needsLine = shell === 'zsh' || (shell === 'bash' && !hasBashCompletion(world));
   const plan = needsLine ? planLine(shell, world, installed) : undefined;
-  // A link, as dotfiles in a repository have it, is written through.
+  // A symbolic link, as in dotfiles that are kept in a repository, is followed.
   const target = existsSync(dirname(file)) ? findWriteTarget(file).file : file;
   writeFileAtomically(target, loaders[shell]);
   try {
@@ -119,7 +119,7 @@ export function install(shell: Shell, world: World): string[] {
   }
 }
 
-/** Removes what `install` put anywhere; returns what was done, in words. */
+/** Removes everything that `install` added; returns messages that say what was done. */
 export function uninstall(shell: Shell, world: World): string[] {
   const file = listFiles(world)[shell];
   const installed = quoteShell(file);

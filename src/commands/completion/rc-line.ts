@@ -2,14 +2,14 @@ import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writ
 import { isSystemError } from '../../base/errors.ts';
 import { findWriteTarget } from '../../transfer/local/write-target.ts';
 
-/** The line in a shell's own set-up: marked, so that it is replaced instead of doubled, and what it changed can be taken back to the byte. */
+/** The line in a shell's set-up file. It is marked, so that it is replaced and not added twice, and can be removed without a trace. */
 
-/** What stands at the end of the line. What the file was like before follows it. */
+/** The mark at the end of the line. A note on the earlier state of the file follows it. */
 const marker = '# cloud completion';
 const wasAbsent = ' (made this file)';
 const lackedNewline = ' (after a last line without an end)';
 
-/** What a set-up file has, byte for byte; undefined when there is none. */
+/** Reads a set-up file byte for byte; undefined when it does not exist. */
 function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'latin1');
@@ -19,7 +19,7 @@ function read(file: string): string | undefined {
   }
 }
 
-/** Replaces a file whole, with its permissions; one that is a link, as dotfiles in a repository are, is written through. */
+/** Replaces a file as a whole and keeps its permissions; a symbolic link, as in dotfiles that are kept in a repository, is followed. */
 function replace(file: string, content: string): void {
   const target = existsSync(file) ? findWriteTarget(file).file : file;
   const mode = statSync(target, { throwIfNoEntry: false })?.mode;
@@ -35,15 +35,15 @@ function replace(file: string, content: string): void {
   }
 }
 
-/** Whether a line is ours: marked, or as an earlier release wrote it, for a file that it installed. */
+/** Returns a test for our lines: marked ones, and those that earlier releases wrote for this installed file. */
 function createTest(installed: string): (line: string) => boolean {
   return (line) => line.includes(marker) || (line.endsWith(`source ${installed}`) && /^(?:source|\(\( \$\+functions)/.test(line));
 }
 
 /**
- * Adds the line, or puts it in the place of that of an earlier installation.
- * @param installed the file that the line reads, as a word for a shell
- * @returns what was done, in words; nothing when the line was there
+ * Adds the line, or replaces the line of an earlier installation.
+ * @param installed the file that the line reads, quoted for the shell
+ * @returns messages that say what was done; none when the line was there
  */
 export function addLine(file: string, line: string, installed: string): string[] {
   const isOurs = createTest(installed);
@@ -69,7 +69,7 @@ export function addLine(file: string, line: string, installed: string): string[]
   return [`Added to ${file}: ${line}`];
 }
 
-/** Removes the line, and what came with it. */
+/** Removes the line, and the file or newline that was added with it. */
 export function removeLine(file: string, installed: string): string[] {
   const isOurs = createTest(installed);
   const text = read(file);
@@ -80,7 +80,7 @@ export function removeLine(file: string, installed: string): string[] {
   const rest = lines.filter((each) => !isOurs(each));
   const left = rest.join('\n');
   if (line.endsWith(wasAbsent) && left === '') rmSync(existsSync(file) ? findWriteTarget(file).file : file);
-  // Only what still stands at the end had no newline.
+  // The newline before the line was ours only if the text before it is still the end of the file.
   else replace(file, line.endsWith(lackedNewline) && at === rest.length - 1 && left.endsWith('\n') ? left.slice(0, -1) : left);
   return [`Removed from ${file}: ${line.slice(0, line.indexOf(` ${marker}`) < 0 ? undefined : line.indexOf(` ${marker}`))}`];
 }

@@ -6,57 +6,57 @@ import { Mismatch, Skip } from './outcome.ts';
 import type { Given, Requests } from './requests.ts';
 import { describeResponse, findDifference, type Response, type Wanted } from './response.ts';
 
-/** What deployed services do in place of what is stated, and the decision that tells of it. */
+/** What deployed services do instead of what is stated, and the decision that documents it. */
 export interface Deployed extends Wanted {
   readonly decision: string;
 }
 
-/** What every check of a run works with. */
+/** Shared by all checks of a run. */
 export interface Probe {
   readonly requests: Requests;
   /** Login of the account. */
   readonly account: string;
-  /** Beginning of the names of everything that the run makes. */
+  /** Prefix of the names of everything that the run creates. */
   readonly run: string;
-  /** The profile is that of a sub-user: what it may not do is skipped. */
+  /** True for the profile of a sub-user: checks that are forbidden to it are skipped. */
   readonly isSubUser: boolean;
   readonly isReadOnly: boolean;
-  /** An instance of which an image may be made. */
+  /** An instance from which an image may be created. */
   readonly machine: string | undefined;
   /** A datacenter from which an image may be imported, and the id of that image. */
   readonly foreignImage: readonly [datacenter: string, id: string] | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly interrupted: AbortSignal;
-  /** Jobs and uploads that were made, which have no names of their own. */
+  /** Jobs and uploads that the run created; they have no names of their own. */
   readonly kept: string[];
-  /** What was made once for several checks, by the function that makes it. */
+  /** What several checks share, by the function that creates it. */
   readonly made: Map<unknown, Promise<unknown>>;
 }
 
-/** What one check works with. */
+/** The context of one check. */
 export interface At extends Probe {
-  /** Decisions by which the service does something else than is stated. */
+  /** Decisions by which the service differs from what is stated. */
   readonly decisions: string[];
-  /** A request to the compute service; `my` stands for the account. */
+  /** Sends a request to the compute service; `my` stands for the account. */
   compute(method: string, path: string, given?: Given): Promise<Response>;
-  /** A request to the object storage. The path is percent-encoded here; `~~` is the account. */
+  /** Sends a request to the object storage. The path is percent-encoded here; `~~` is the account. */
   storage(method: string, path: string, given?: Given): Promise<Response>;
-  /** Whole path of a name below the directory of the run, after the login. */
+  /** Path of a name below the directory of the run, from the login on. */
   path(name: string): string;
-  /** Something that several checks need, made when the first needs it. @throws {Skip} when it could not be made */
+  /** Returns what several checks need; the first of them creates it. @throws {Skip} when it could not be created */
   need<T>(make: (at: At) => Promise<T>): Promise<T>;
-  /** @throws {Mismatch} when the response is neither what is stated nor one of the others */
+  /** @throws {Mismatch} when the response fits neither `wanted` nor one of the others */
   expect(response: Response, wanted: Wanted, ...others: readonly Deployed[]): Response;
-  /** @throws {Mismatch} with what was found, unless it is so */
+  /** @throws {Mismatch} with `found` when the condition is false */
   assert(isSo: boolean, found: string): void;
-  /** Notes that the service does what a decision says. */
+  /** Records that the service follows a decision. */
   decide(decision: string): void;
-  /** Asks again until something has come true. @throws {Mismatch} */
+  /** Repeats a request until it returns a value. @throws {Mismatch} after 180 s */
   until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T>;
 }
 
-/** Milliseconds for which something that takes time is waited for. */
+/** Timeout of `until`, milliseconds. */
 const patience = 180_000;
 
 async function pauseFor(milliseconds: number, signal: AbortSignal): Promise<void> {
@@ -67,7 +67,7 @@ async function pauseFor(milliseconds: number, signal: AbortSignal): Promise<void
   }
 }
 
-/** Why something that a check needs is not there. */
+/** Turns a mismatch in the creation of what a check needs into a skip. */
 function explainNeed(error: unknown): unknown {
   return error instanceof Mismatch ? new Skip(`needs what could not be made: ${error.message}`, { cause: error }) : error;
 }

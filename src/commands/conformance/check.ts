@@ -5,7 +5,7 @@ import type { At } from './at.ts';
 export const areas = ['storage', 'jobs', 'compute'] as const;
 export type Area = (typeof areas)[number];
 
-/** One statement of the specification, and how to find out whether a service keeps to it. */
+/** One statement of the specification, and the test whether a service conforms to it. */
 export interface Check {
   readonly area: Area;
   /** Number and title of the section in its document. */
@@ -15,13 +15,13 @@ export interface Check {
   readonly statement: string;
   /** Operations that the check exercises on purpose. */
   readonly operations: readonly string[];
-  /** True when it leaves the account as it is: it runs with --read-only too. */
+  /** True for a check that changes nothing in the account: it also runs with --read-only. */
   readonly reads: boolean;
-  /** Returns when the service does what is stated. @throws {Mismatch} and {Skip} */
+  /** Returns when the service conforms. @throws {Mismatch} and {Skip} */
   readonly run: (at: At) => Promise<unknown> | void;
 }
 
-/** A check as the table of a section has it, under its id. */
+/** A check in the table of a section, where its id is the key. */
 interface Row {
   readonly states: string;
   readonly operations?: readonly Operation[];
@@ -29,7 +29,7 @@ interface Row {
   readonly run: Check['run'];
 }
 
-/** The table of a section, in its order. */
+/** The table of a section, in the order in which its checks run. */
 export type Rows = Readonly<Record<string, Row>>;
 
 /** The checks of one section. */
@@ -45,5 +45,5 @@ export function section(area: Area, title: string, rows: Rows): Check[] {
   }));
 }
 
-/** The table of one document, in the order of its sections. */
+/** The checks of one document, in the order of its sections. */
 export type Checks = readonly Check[];

@@ -2,17 +2,17 @@ import { ApiError } from '../../base/errors.ts';
 import type { StorageClient } from '../../client/client.ts';
 import type { Context } from '../../cli/command.ts';
 
-/** Takes away what runs have made. Interrupting does not end it, and it tries again what fails. */
+/** Removes what runs have created. It continues after an interrupt, and retries removals that fail. */
 
-/** Directory of a run that holds an empty object for each job and upload, which have no names of their own. */
+/** Directory of a run with an empty object for each job and upload, which have no names of their own. */
 export const madeDirectory = 'made';
 
 const calling = { outlasts: true } as const;
 
-/** Says whether a name is that of something to remove. */
+/** True for the name of something that a run created. */
 export type IsOurs = (name: string) => boolean;
 
-/** What could not be removed. */
+/** Messages about what could not be removed. */
 export type Failures = string[];
 
 interface Removal {
@@ -56,7 +56,7 @@ async function removeTree(removal: Removal, path: string): Promise<void> {
   });
 }
 
-/** Work that is over already is no failure. */
+/** Ends a job or an upload; one that is over already is no failure. */
 async function endWork({ failures }: Removal, what: string, work: () => Promise<unknown>): Promise<void> {
   await attempt(failures, what, async () => {
     try {
@@ -72,7 +72,7 @@ async function isDone({ storage, account }: Removal, id: string): Promise<boolea
   return state === 'done';
 }
 
-/** Ends a job and removes its directory. */
+/** Cancels a job and removes its directory. */
 async function removeJob(removal: Removal, id: string): Promise<void> {
   const { storage, account, failures } = removal;
   const before = failures.length;
@@ -87,7 +87,7 @@ async function removeJob(removal: Removal, id: string): Promise<void> {
   });
 }
 
-/** Ends a job or an upload by the name that a run has kept of it. */
+/** Ends a job or an upload, by the name of the object that records it. */
 async function endKept(removal: Removal, name: string): Promise<void> {
   const { storage, account } = removal;
   const [kind, first = '', second = ''] = name.split(':');
@@ -95,7 +95,7 @@ async function endKept(removal: Removal, name: string): Promise<void> {
   else await endWork(removal, `upload ${second}`, () => storage.abortMultipartUpload({ account, prefix: first, id: second }, calling));
 }
 
-/** Removes what a run has made in the object storage; the names that it kept last, and only when what they name is gone. */
+/** Removes what a run created in the object storage; the records of jobs and uploads last, and only when those are gone. */
 async function removeRun(removal: Removal, run: string): Promise<void> {
   const { failures } = removal;
   const before = failures.length;
@@ -113,14 +113,14 @@ async function removeStored({ storage, account }: Context, isOurs: IsOurs, kept:
   });
 }
 
-/** One thing of the compute service, by the name that a run gave it. */
+/** A resource of the compute service, with the name that a run gave it. */
 interface Named {
   readonly kind: string;
   readonly name: string;
   readonly remove: () => Promise<unknown>;
 }
 
-/** The lists of the compute service in which runs leave something: roles before the policies and users that they name, keys last. */
+/** The resources of the compute service that runs leave: roles before the policies and users that they name, keys last. */
 function listKinds({ compute, account }: Context): (() => Promise<Named[]>)[] {
   return [
     async () =>
@@ -164,10 +164,10 @@ async function removeCompute(context: Context, isOurs: IsOurs, failures: Failure
   }
 }
 
-/** Times that the removal is tried. */
+/** Number of attempts at the removal. */
 const passes = 3;
 
-/** Removes what bears the names of runs, and jobs and uploads of which names were kept. @returns what could not be removed */
+/** Removes everything named by runs, and the jobs and uploads in `kept`. @returns what could not be removed */
 export async function removeMade(
   context: Context,
   services: { compute: boolean; storage: boolean },
@@ -177,7 +177,7 @@ export async function removeMade(
   for (let pass = 1; ; pass += 1) {
     const failures: Failures = [];
     if (services.storage) await removeStored(context, isOurs, kept, failures);
-    // Keys last: what was signed with them is over by then.
+    // Keys last: the requests that were signed with them are over by then.
     if (services.compute) await removeCompute(context, isOurs, failures);
     if (failures.length === 0 || pass === passes) return failures;
   }

@@ -45,16 +45,15 @@ interface Services {
   readonly storage: boolean;
 }
 
-/** Which services the profile has. */
 function findServices({ settings }: Context): Services {
   const { url, storUrl } = settings();
   return { compute: url !== undefined, storage: storUrl !== undefined };
 }
 
-/** Codes by which a service says that it does not know who sends the request: no check would find anything else. */
+/** Error codes for an unknown sender: with these, every check would fail in the same way. */
 const unknownCaller = new Set(['InvalidCredentials', 'AccountDoesNotExist', 'UserDoesNotExist', 'KeyDoesNotExist', 'InvalidSignature']);
 
-/** @throws {NetworkError} {ApiError} when a service cannot be reached, or does not know the key */
+/** @throws {NetworkError} when a service cannot be reached, {ApiError} when it does not know the key */
 async function contact({ compute, storage, account }: Context, services: Services): Promise<void> {
   const asked = [
     ...(services.compute ? [() => compute.getAccount({ account })] : []),
@@ -69,7 +68,7 @@ async function contact({ compute, storage, account }: Context, services: Service
   }
 }
 
-/** Passes verdicts on as they come; at the end it removes what was made, and fails when a statement does not hold. */
+/** Passes verdicts on as they come; at the end removes what was created, and throws if a statement does not hold. */
 async function* conclude(verdicts: AsyncIterable<Verdict>, finish: () => Promise<void>): AsyncGenerator<Verdict> {
   let total = 0;
   let failed = 0;
@@ -85,7 +84,7 @@ async function* conclude(verdicts: AsyncIterable<Verdict>, finish: () => Promise
   if (failed > 0) throw new PartialError(`${failed} of ${total} statements do not hold`, { allFailed: exitCodes.failed });
 }
 
-/** What ends a run: everything that it made is removed, and that of runs that were killed. */
+/** Returns what ends a run: it removes everything that this run and killed runs created. */
 function createCleanup(invocation: Context, services: Services, run: string, kept: readonly string[]): () => Promise<void> {
   const isLeft = createLeftoverTest(invocation.state, invocation.world);
   return async () => {
@@ -104,7 +103,7 @@ export const conformance = command({
     const { options: given, world, note } = invocation;
     const checks = await loadChecks(given.area === undefined ? areas : [given.area], given.check);
     const foreignImage = readImport(given.importImage);
-    // Asked for before anything is made: from now on a signal brings the run to an orderly end.
+    // Read before anything is created: from then on a signal ends the run in order.
     const { interrupted } = world;
     const services = findServices(invocation);
     await contact(invocation, services);

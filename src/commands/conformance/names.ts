@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { isAlive, type World } from '../../base/world.ts';
 import type { State } from '../../config/state.ts';
 
-/** Names of the runs. Whatever a run makes begins with its name, so that it can be found without a list. */
+/** Names of runs. The names of everything that a run creates begin with the name of the run, so that it can be found without a list. */
 
-/** Name of what is remembered, in the state: the process of each run. */
+/** Key in the state under which the process id of each run is kept. */
 const memory = 'conformance';
 
-/** Milliseconds after which a run of which this machine knows nothing has ended for certain. */
+/** Milliseconds after which a run that this machine does not know has certainly ended. */
 const longestRun = 3_600_000;
 
 const pattern = /^conformance-(?<seconds>[0-9a-z]{6})-[0-9a-f]{4}/u;
 
-/** Begins a run. Its name is a login too: a letter first, at most 32 characters with what is added. */
+/** Begins a run. Its name is also a prefix of logins: a letter first, at most 32 characters with the suffix of the login. */
 export function beginRun(state: State, { now, pid }: Pick<World, 'now' | 'pid'>): string {
   const seconds = Math.floor(now() / 1000).toString(36);
   const run = `conformance-${seconds}-${randomBytes(2).toString('hex')}`;
@@ -24,7 +24,7 @@ export function endRun(state: State, run: string): void {
   state.update(memory, (runs) => Object.fromEntries(Object.entries(runs).filter(([name]) => name !== run)));
 }
 
-/** Tells names that a run has left behind which goes on no longer. */
+/** Returns a test for names that were left by a run that is no longer running. */
 export function createLeftoverTest(state: State, world: Pick<World, 'now' | 'pid' | 'kill'>): (name: string) => boolean {
   const runs = state.read(memory) ?? {};
   return (name) => {

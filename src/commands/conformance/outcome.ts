@@ -1,5 +1,5 @@
-/** The service does neither what is stated nor what deployed services do. */
+/** The service neither conforms to the statement nor behaves as deployed services do. */
 export class Mismatch extends Error {}
 
-/** The check cannot be made here. */
+/** The check cannot be run here. */
 export class Skip extends Error {}

@@ -15,13 +15,13 @@ export interface Given {
   readonly headers?: Headers;
   readonly body?: Body | string;
   readonly json?: unknown;
-  /** Goes out with these headers alone: neither signature nor version is added. */
+  /** Is sent with these headers only: neither signature nor version is added. */
   readonly isBare?: true;
-  /** Over plain HTTP; implies `isBare`. */
+  /** Is sent over plain HTTP; implies `isBare`. */
   readonly isPlain?: true;
 }
 
-/** Sends the requests of checks and keeps what all responses are looked at for. */
+/** Sends the requests of checks, and keeps the responses for the checks of every response. */
 export interface Requests {
   send(service: ServiceName, method: string, path: string, given?: Given): Promise<Response>;
   readonly seen: Readonly<Record<ServiceName, readonly Response[]>>;
@@ -29,16 +29,16 @@ export interface Requests {
   close(): void;
 }
 
-/** Milliseconds until a connection that says nothing is given up. */
+/** Idle timeout of a connection, milliseconds. */
 const usualTimeout = 60_000;
 
-/** The same cloud without retries, unless the user gave a number of them: a failure that is tried again is not seen. */
+/** The same context without retries unless the user set a number of them: a retry would hide a failure. */
 function withoutRetries(invocation: Context): Context {
   const { settings, profiles, settingGiven, world } = invocation;
   const resolved = settings();
   if (resolved.retries?.source !== 'default') return invocation;
   const name = settingGiven('profile') ?? world.env['CLOUD_PROFILE'] ?? profiles.current();
-  // Variables of older tools count only where no profile is in use: their values are taken over.
+  // Variables of older tools apply only when no profile is in use; that is why all resolved values are copied then.
   const values =
     name === undefined || name === ''
       ? Object.fromEntries(Object.entries(resolved).map(([setting, { value }]) => [setting, value]))
@@ -97,7 +97,7 @@ export function createRequests(invocation: Context): Requests {
     urls,
     send: async (service, method, path, given = {}) => {
       const target = path + encodeQuery(given.query ?? {}).replace('?', path.includes('?') ? '&' : '?');
-      // What is under way is waited for: it could otherwise make something that nobody removes.
+      // A request in progress is not aborted: it could create something that nobody removes.
       checkInterrupted(context.world.interrupted);
       const isBare = given.isBare === true || given.isPlain === true;
       try {

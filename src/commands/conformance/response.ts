@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { readAll, type Headers, type Reply } from '../../api/message.ts';
 import { Mismatch } from './outcome.ts';
 
-/** Most bytes of a response that are read. */
+/** Maximum size of a response body, bytes. */
 const largestBody = 64 * 1024 * 1024;
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A response with its whole body, and the request that it answers. */
+/** A response with its whole body, and the request that it belongs to. */
 export interface Response {
   /** `PUT /demo/stor/x`. */
   readonly request: string;
@@ -64,20 +64,20 @@ export function recordsOf(response: Response): Json[] {
   });
 }
 
-/** Base64 of the MD5 of some bytes. */
+/** The MD5 of some bytes, in base64. */
 export function md5Of(body: Uint8Array): string {
   return createHash('md5').update(body).digest('base64');
 }
 
-/** What to ask of a response. */
+/** What a check expects of a response. */
 export interface Wanted {
   readonly status: number | readonly number[];
-  /** `code` of the error in its body. */
+  /** `code` of the error in the body. */
   readonly code?: string | readonly string[];
   readonly headers?: Readonly<Record<string, RegExp>>;
-  /** Without a body. */
+  /** The body must be empty. */
   readonly empty?: true;
-  /** Content of the body. */
+  /** The exact body. */
   readonly body?: string | Uint8Array;
 }
 
@@ -90,7 +90,7 @@ function codeOf(response: Response): string | undefined {
   }
 }
 
-/** Status and code of a response: `404 ResourceNotFound`. */
+/** Request, status and code of a response: `GET /my/x answered 404 ResourceNotFound`. */
 export function describeResponse(response: Response): string {
   const code = response.status >= 400 ? codeOf(response) : undefined;
   return `${response.request} answered ${response.status}${code === undefined ? '' : ` ${code}`}`;
@@ -100,7 +100,7 @@ function listed<T>(value: T | readonly T[]): readonly T[] {
   return Array.isArray(value) ? (value as readonly T[]) : [value as T];
 }
 
-/** What a response lacks of what is wanted; undefined when it lacks nothing. */
+/** Describes the first difference between a response and what is expected; undefined without one. */
 export function findDifference(response: Response, { status, code, headers = {}, empty, body }: Wanted): string | undefined {
   const told = describeResponse(response);
   if (!listed(status).includes(response.status)) return `${told} instead of ${listed(status).join(' or ')}`;

@@ -5,15 +5,15 @@ import { Mismatch, Skip } from './outcome.ts';
 
 export const results = ['as specified', 'as deployed services do', 'neither', 'skipped'] as const;
 
-/** What came of a check. */
+/** The result of a check. */
 export interface Verdict {
   readonly result: (typeof results)[number];
   readonly area: Area;
   readonly section: string;
   readonly statement: string;
-  /** What was found instead, by which decision, or why it was skipped. */
+  /** What was found instead, the decision that the service follows, or why the check was skipped. */
   readonly detail: string;
-  /** Area and name of the check: `storage/put-directory`. */
+  /** Area and id of the check: `storage/put-directory`. */
   readonly id: string;
   readonly operations: readonly string[];
 }
@@ -33,7 +33,7 @@ async function judge(check: Check, probe: Probe): Promise<Pick<Verdict, 'result'
     : { result: 'as deployed services do', detail: at.decisions.join('; ') };
 }
 
-/** Makes one check after the other: what one leaves behind may be what the next one finds. */
+/** Runs the checks one after the other: a check may find what an earlier one left behind. */
 export async function* runChecks(checks: Checks, probe: Probe): AsyncGenerator<Verdict> {
   for (const check of checks) {
     if (probe.interrupted.aborted) throw new InterruptedError('interrupted');

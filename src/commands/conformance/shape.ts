@@ -1,6 +1,6 @@
 import type { Json } from './response.ts';
 
-/** Types of the fields of a record, as the tables of section 2 have them. */
+/** Types of the fields of a record, as in the tables of section 2. */
 export type Shape = Readonly<Record<string, 'text' | 'number' | 'flag' | 'date' | 'uuid' | 'list' | 'object'>>;
 
 const tests: Readonly<Record<Shape[string], (value: unknown) => boolean>> = {
@@ -13,7 +13,7 @@ const tests: Readonly<Record<Shape[string], (value: unknown) => boolean>> = {
   object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
 };
 
-/** The first field of a record that is not what it should be; undefined when all are. */
+/** Returns the first field whose type is wrong, and its value; undefined when all are right. */
 export function findWrongField(record: Json, required: Shape, others: Shape = {}): string | undefined {
   for (const [name, kind] of [...Object.entries(required), ...Object.entries(others)]) {
     const value = record[name];

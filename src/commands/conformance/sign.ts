@@ -3,26 +3,26 @@ import type { ServiceName } from '../../api/operation.ts';
 import { encodePart } from '../../client/request.ts';
 import type { TemporaryKey } from '../rsa-key.ts';
 
-/** Signatures written from the documents alone: what the rest of the program signs with is not asked. */
+/** Signatures written from the documents alone: the signing code of the rest of the program is not used. */
 
-/** Whose key it is. */
+/** The owner of a key. */
 export interface Identity {
   readonly key: TemporaryKey;
   readonly account: string;
   readonly user?: string;
 }
 
-/** How a signature is to be made; what is absent is as in the documents. */
+/** Parameters of a signature; absent ones are as in the documents. */
 export interface Signing extends Identity {
   readonly service: ServiceName;
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly algorithm?: 'rsa-sha1' | 'rsa-sha256';
-  /** In place of the fingerprint. */
+  /** Replaces the fingerprint in the keyId. */
   readonly keyName?: string;
-  /** The keyId without quotes, as the compute document writes it. */
+  /** Writes the keyId without quotes, as the compute document does. */
   readonly isBare?: true;
-  /** Signs something else than it should. */
+  /** Signs another text than the correct one. */
   readonly isWrong?: true;
 }
 
@@ -30,7 +30,7 @@ function signText(text: string, { key, algorithm = 'rsa-sha256' }: Pick<Signing,
   return sign(algorithm === 'rsa-sha1' ? 'sha1' : 'sha256', Buffer.from(text), key.privateKey).toString('base64');
 }
 
-/** The path by which the key is known (compute: section 5, rule 2; storage: section 5, rules 1 and 4). */
+/** The keyId: the path of the key (compute: section 5, rule 2; storage: section 5, rules 1 and 4). */
 export function writeKeyPath({
   service,
   account,
@@ -42,7 +42,6 @@ export function writeKeyPath({
   return `/${account}${users}/keys/${keyName ?? key.md5}`;
 }
 
-/** The headers of a signed request. */
 export function signDate(signing: Signing): { date: string; authorization: string } {
   const { service, now, algorithm = 'rsa-sha256', isBare, isWrong } = signing;
   const date = new Date(now).toUTCString();
@@ -54,11 +53,11 @@ export function signDate(signing: Signing): { date: string; authorization: strin
   return { date, authorization: `Signature keyId=${keyId},algorithm="${algorithm}"${tail}` };
 }
 
-/** What a signed URL is to allow. */
+/** What a signed URL allows. */
 export interface UrlRequest extends Identity {
   readonly service: ServiceName;
   readonly method: string;
-  /** Methods that the URL names itself. */
+  /** Methods that the URL names in its query. */
   readonly methods?: readonly string[];
   readonly host: string;
   readonly path: string;
@@ -67,7 +66,7 @@ export interface UrlRequest extends Identity {
   readonly query?: Readonly<Record<string, string>>;
 }
 
-/** Path and query of a signed URL (compute: section 5, rule 4; storage: section 5, rule 5). */
+/** Returns path and query of a signed URL (compute: section 5, rule 4; storage: section 5, rule 5). */
 export function signUrl({ service, method, methods, host, path, expires, query = {}, ...identity }: UrlRequest): string {
   const named = methods && [...methods].sort().join(',');
   const pairs: Record<string, string> = {

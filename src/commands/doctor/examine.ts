@@ -11,14 +11,14 @@ import type { Finding } from './finding.ts';
 import { checkKeys } from './keys.ts';
 import { examineMachine } from './machine.ts';
 
-/** Seconds that a clock may be off before somebody should be told; 300 are refused. */
+/** Seconds that a clock may be off without a warning; the services refuse requests from 300 on. */
 const tolerableSkew = 60;
 
 function ok(check: string, detail: string): Finding {
   return { check, status: 'ok', detail };
 }
 
-/** What an error says, as a finding. */
+/** Turns an error into a finding. */
 function fail(check: string, error: unknown): Finding {
   const { message, hint } = explain(error);
   return { check, status: 'failed', detail: message, ...(hint !== undefined && { fix: hint }) };
@@ -43,7 +43,7 @@ function checkProfile(context: Context): Finding {
   return ok('profile', `${detail}: account ${values.account?.value ?? '(none)'}${values.user ? `, sub-user ${values.user.value}` : ''}`);
 }
 
-/** Each setting with the place that it comes from. None is a secret: an address with a password in it is refused before. */
+/** Each setting with its source. None is a secret: an address that contains a password is refused earlier. */
 function describeSettings(context: Context): Finding[] {
   return Object.entries(context.settings())
     .filter(([, { source }]) => source !== 'default')
@@ -72,8 +72,8 @@ function describeTls(context: Context): Finding[] {
 }
 
 /**
- * Whether the other of the two services answers: the compute service has no such path, and the object storage does not know the form of
- * compute's signatures.
+ * True if the error shows that the other of the two services responded: the compute service has no such path, and the object storage does
+ * not know the form of compute's signatures.
  */
 function isOtherService(error: unknown, check: ServiceName): boolean {
   if (!(error instanceof ApiError)) return false;
@@ -126,7 +126,7 @@ async function checkStorage(context: Context): Promise<Finding> {
   const started = world.now();
   try {
     const { storage } = await import('../../api/storage.ts');
-    // The response to a HEAD would not say why it is refused.
+    // The response to a HEAD request would not say why it is refused.
     await context.storage.answer(storage.listDirectory, { account, path: 'stor', limit: 1 });
     return ok('storage', `${address} answers in ${world.now() - started} ms`);
   } catch (error) {
@@ -140,7 +140,7 @@ const memoryLimits: Readonly<Record<string, string>> = {
   sampling: 'by RLIMIT_DATA for each process and by what all use together, looked at every 50 ms',
 };
 
-/** How the local service that the settings name keeps tasks of jobs from the rest of this machine. */
+/** How the local service that the settings name isolates tasks of jobs from the rest of this machine. */
 function* checkJobs({ settings, paths }: Context): Generator<Finding> {
   const running = readRunFile(join(paths.data, 'local'));
   if (running === undefined || running.storUrl !== settings().storUrl?.value) return;
@@ -181,7 +181,7 @@ function listServices(context: Context): ServiceName[] {
   return context.settings().storUrl === undefined ? ['compute'] : ['compute', 'storage'];
 }
 
-/** The folders of the cache. One that others could have filled is not used, and not cleared either. */
+/** Checks the folders of the cache. A folder that other users could have filled is neither used nor cleared. */
 function checkCache({ paths }: Context, clears: boolean): Finding {
   const { cache } = paths;
   const problem =
@@ -210,7 +210,7 @@ function readFolder(folder: string): string[] {
   }
 }
 
-/** Looks at everything that a request needs, in the order in which it needs it. */
+/** Checks everything that a request needs, in the order in which a request needs it. */
 export async function* examine(context: Context, { clearsCache }: { clearsCache: boolean }): AsyncGenerator<Finding> {
   yield* examineMachine(context);
   try {

@@ -1,8 +1,8 @@
-/** What was found at one of the things that a request needs. */
+/** The result of one check. */
 export interface Finding {
   readonly check: string;
   readonly status: 'ok' | 'warning' | 'failed';
   readonly detail: string;
-  /** What to do; a line for each of several ways. */
+  /** What to do; one line for each alternative. */
   readonly fix?: string;
 }

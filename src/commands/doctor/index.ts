@@ -8,14 +8,14 @@ import { examine } from './examine.ts';
 import type { Finding } from './finding.ts';
 import { paintFor, wantsText } from '../rbac/show.ts';
 
-/** A finding for people: what was looked at and what was found, and below it what to do. */
+/** Formats a finding for people: check, status and detail, and below them what to do. */
 function printFinding({ check, status, detail, fix }: Finding, paint: Paint): string {
   const marks = { ok: paint.green('ok     '), warning: paint.yellow('warning'), failed: paint.red('failed ') };
   const fixes = fix === undefined ? [] : fix.split('\n').map((line) => `         ${paint.cyan('->')} ${escapeControl(line)}\n`);
   return [`${marks[status]}  ${check.padEnd(9)}${escapeControl(detail)}\n`, ...fixes].join('');
 }
 
-/** Passes findings on as they come, and fails at the end when something is wrong. */
+/** Passes findings on as they come, and throws at the end if a check failed. */
 async function* countFailures(findings: AsyncIterable<Finding>): AsyncGenerator<Finding> {
   let failed = 0;
   let total = 0;

@@ -26,7 +26,7 @@ function checkAgent({ world }: Context, keys: readonly LocalKey[]): Finding {
   return { check: 'agent', status: 'ok', detail: `${held} ${held === 1 ? 'key' : 'keys'}` };
 }
 
-/** Whether a key serves for a service, as far as its type says. */
+/** A finding if a service does not accept keys of this type; else none. */
 function checkUse(context: Context, key: LocalKey, service: ServiceName): Finding[] {
   const takesCurve = service === 'storage' && key.type === 'ecdsa' && context.settings().storEcdsa !== undefined;
   if (key.usableFor.includes(service) || (takesCurve && readFlag(context.settings().storEcdsa ?? { value: '', source: '' }))) return [];
@@ -73,7 +73,7 @@ function checkChosen(context: Context, keys: readonly LocalKey[], id: string, se
   ];
 }
 
-/** Looks at the agent and at the keys that are to sign. */
+/** Checks the agent and the keys that sign requests. */
 export async function* checkKeys(context: Context, services: readonly ServiceName[]): AsyncGenerator<Finding> {
   const keys = await context.localKeys();
   const { keyId, keyFile, storKeyId } = context.settings();

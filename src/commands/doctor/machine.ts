@@ -10,7 +10,7 @@ import { escapeControl } from '../../output/escape.ts';
 import { findInstallPath } from '../version.ts';
 import type { Finding } from './finding.ts';
 
-/** What a report of a bug needs to say of the program and the machine, and what is wrong with either. */
+/** What a bug report has to say about the program and the machine, and the problems of either. */
 
 function ok(check: string, detail: string): Finding {
   return { check, status: 'ok', detail };
@@ -47,8 +47,8 @@ function checkCompletion({ world }: Context): Finding[] {
 }
 
 /**
- * Whether tasks of jobs leave core files that the local service can find. The pattern is the kernel's, for the whole machine: only a
- * relative name puts the file into the working directory of the process.
+ * A finding if the local service cannot find core files of job tasks. The pattern is the kernel's, for the whole machine: only a relative
+ * name puts the file into the working directory of the process.
  */
 export function describeCores(pattern: string): Finding | undefined {
   if (/^core(?:\.%p)?$/.test(pattern)) return undefined;
@@ -66,7 +66,7 @@ function readCorePattern(): string | undefined {
   }
 }
 
-/** The program, what it runs on, and the local service. */
+/** Checks the program, the machine and the local service. */
 export async function* examineMachine(context: Context): AsyncGenerator<Finding> {
   const { world } = context;
   yield ok('program', describeBuild());

@@ -11,7 +11,7 @@ import { imageOptions, parseTag, readAccounts, readFields } from './fields.ts';
 import { findImage, findOneImage } from '../../lookup/images.ts';
 
 export const imageHelp = 'Id, beginning of an id, name@version, or name for the newest';
-/** Of an image that is changed or deleted. */
+/** For commands that change or delete an image. */
 export const oneImageHelp = 'Id, beginning of an id, name@version, or name that only one image has';
 const shown = ['id', 'name', 'version', 'state'];
 const waitOptions = {
@@ -134,7 +134,7 @@ export const update = changeCommand({
   ],
 });
 
-/** Changes the list of accounts that may use an image, from what it is now. */
+/** Changes the list of accounts that may use an image, starting from the current list. */
 async function changeAcl(context: Context, word: string, change: (acl: readonly string[]) => string[]): Promise<Image> {
   const found = await findOneImage(context, word);
   const { acl = [] } = await context.compute.getImage({ account: context.account, id: found.id });
@@ -189,7 +189,7 @@ async function changeTags(
   return await context.compute.updateImage({ account: context.account, id: found.id, tags: change(tags) });
 }
 
-/** Tags as a record; their keys are shown as they are: they are data. */
+/** Tags as a record; their keys are data and are shown unchanged. */
 function showTags({ tags = {} }: Image): Output {
   return record(tags, { id: 'role', columns: Object.keys(tags).map((key) => ({ key, title: key })) });
 }

@@ -3,7 +3,7 @@ import type { Context } from '../../cli/command.ts';
 import { pollUntil } from '../../cli/wait.ts';
 import { LocalError } from '../../base/errors.ts';
 
-/** The codes in which the creation of an image can end (compute document, "Image"): what each means, and what to do. */
+/** The error codes with which the creation of an image can end (compute document, "Image"), with meaning and advice. */
 const failures: Readonly<Record<string, readonly [meaning: string, advice: string]>> = {
   PrepareImageDidNotRun: [
     'the instance was not prepared: its guest tools are old, it took longer than five minutes to boot, or the script that prepares it failed',
@@ -20,7 +20,7 @@ const failures: Readonly<Record<string, readonly [meaning: string, advice: strin
   InternalError: ['the service failed', 'try again; when it fails again, tell the operator the id of the image'],
 };
 
-/** What went wrong with an image that failed, in words, as an error. */
+/** Returns an error that explains why the creation of an image failed. */
 export function explainFailure({ id, name, version, error }: Image): LocalError {
   const code = error?.code ?? 'InternalError';
   const [meaning, advice] = failures[code] ?? [error?.message ?? 'no reason was given', `cloud images get ${id}`];
@@ -30,8 +30,8 @@ export function explainFailure({ id, name, version, error }: Image): LocalError 
 export const imageStates = ['active', 'unactivated', 'disabled', 'creating', 'failed'] as const;
 
 /**
- * Waits until an image has a state. @throws {LocalError} that explains why when it fails instead
- * @throws {WaitError} after `limit` milliseconds, an hour unless said
+ * Waits until an image has one of `states`. @throws {LocalError} that explains the failure if the image has failed
+ * @throws {WaitError} after `limit` milliseconds, an hour by default
  */
 export async function waitForState(context: Context, image: Image, states: readonly string[], limit: number | undefined): Promise<Image> {
   let current = image;

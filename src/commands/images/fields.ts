@@ -5,7 +5,7 @@ import { text, texts, type Values } from '../../cli/parameters.ts';
 import { UsageError } from '../../base/errors.ts';
 import { isUuid } from '../../lookup/find.ts';
 
-/** What an image is made of or changed to, by the names of the API. */
+/** Fields of an image that can be set at its creation or changed later, by their names in the API. */
 export interface ImageFields {
   name?: string;
   version?: string;
@@ -27,7 +27,7 @@ export const imageOptions = {
 
 type ImageValues = Values<typeof imageOptions> & { readonly name?: string | undefined; readonly version?: string | undefined };
 
-/** What `images get` shows and no request takes. */
+/** Fields that `images get` shows and that no request accepts. */
 const readOnly = ['id', 'os', 'type', 'requirements', 'files', 'published_at', 'owner', 'public', 'state', 'origin', 'error'];
 
 /** Reads `KEY=VALUE` and `KEY:=JSON`. @throws {UsageError} for anything else */
@@ -45,7 +45,7 @@ export function parseTag(word: string): [string, unknown] {
   return [name, json];
 }
 
-/** Reads UUIDs of accounts. @throws {UsageError} for what is none */
+/** Reads UUIDs of accounts. @throws {UsageError} for anything else */
 export function readAccounts(words: readonly string[]): string[] {
   const wrong = words.find((word) => !isUuid(word));
   if (wrong === undefined) return [...new Set(words.map((word) => word.toLowerCase()))];
@@ -54,7 +54,7 @@ export function readAccounts(words: readonly string[]): string[] {
   });
 }
 
-/** The fields that a file and options give. */
+/** The fields from the file of `--from` and from options; options win. */
 export async function readFields({ world }: Pick<Context, 'world'>, values: ImageValues): Promise<ImageFields> {
   const { from, tag } = values;
   const held: ImageFields = from === undefined ? {} : await readRecord(world, from, operations.updateImage.fields, { ignore: readOnly });

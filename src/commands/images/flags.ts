@@ -2,7 +2,7 @@ import type { Image } from '../../api/resources.ts';
 import type { Context } from '../../cli/command.ts';
 import { ApiError } from '../../base/errors.ts';
 
-/** What the letters in the table of images mean. */
+/** Explains the letters of `listFlags`. */
 export const flagsHelp =
   'FLAGS: O own, S own and shared with other accounts, + shared with you by its owner, P public, I incremental (builds on another image), X not active.';
 
@@ -20,7 +20,7 @@ export async function findAccountId({ compute, account, remember }: Session): Pr
   });
 }
 
-/** The flags of an image, as letters. */
+/** The flags of an image, one letter each. */
 export function listFlags({ owner, public: isPublic, acl = [], origin, state }: Image, account: string | undefined): string {
   const isOwn = owner === account;
   const isLent = !isOwn && !isPublic && account !== undefined;

@@ -13,7 +13,7 @@ import { promote } from './promote.ts';
 import { createImageList, findImage, findOneImage } from '../../lookup/images.ts';
 import { findAccountId, flagsHelp, listFlags } from './flags.ts';
 
-/** Whether the output has a column for what is worked out here; the data formats have the fields of the service alone. */
+/** True if the output has the column `flags`, which is computed here; the data formats have only the fields of the service. */
 function showsFlags({ global }: Context): boolean {
   if (global.columns !== undefined) return /\b(flags|all)\b/.test(global.columns);
   return !global.json && ['table', 'csv', 'tsv', undefined].includes(global.output);
@@ -37,7 +37,7 @@ const wait = command({
     const attempts = createAttempts(invocation, args.image.length);
     const list = createImageList(invocation);
     const images = await attempts.each(args.image, async (word) => {
-      // One that is being made is newer than all that are published: of those there is nothing to wait for.
+      // The image to wait for is the one that is being created, although it has no date of publication yet.
       const image = await findImage(invocation, word, list, ({ state }) => state === 'creating');
       return await waitForState(invocation, image, [options.state ?? 'active'], options.waitTimeout);
     });
@@ -99,7 +99,7 @@ export const images = group({
       help: imageHelp,
       values: 'image',
       id: 'id',
-      // What a role may do with an image is looked up for lists only.
+      // Flags are computed for lists only.
       listed: imageColumns.filter((column) => column !== 'flags'),
       shape: imageShape,
       fetch: findImage,

@@ -3,10 +3,10 @@ import { CloudError, InterruptedError, NetworkError, PartialError } from '../../
 import type { Entry } from '../../config/journal.ts';
 import type { Work } from '../../config/journal-file.ts';
 
-/** Whether the same work may come to its end later: it was interrupted, or what failed was the way or a service. */
+/** True if the same work may succeed later: it was interrupted, or the network or a service failed. */
 async function mayGoOn(error: unknown): Promise<boolean> {
   if (error instanceof InterruptedError || error instanceof PartialError || error instanceof NetworkError) return true;
-  // Loads what belongs to requests, which help does not need.
+  // Loaded when needed: it loads modules for requests, which help does not need.
   const { mayPass } = await import('../../transfer/retry.ts');
   return mayPass(error);
 }
@@ -16,14 +16,14 @@ function addHint(error: CloudError, id: string): CloudError {
   return Object.create(error, { hint: { value: hint, enumerable: true } }) as CloudError;
 }
 
-/** Work that `cloud resume` can go on with when it does not come to its end. What it yields is yielded. */
+/** Runs work that `cloud resume` can resume unless it ends, and yields the results of `run`. */
 export async function* keepInJournal<T>(
   { journal }: Pick<Context, 'journal'>,
   work: Work,
   run: (entry: Entry) => AsyncIterable<T>,
 ): AsyncGenerator<T> {
   const entry = (await journal()).begin(work);
-  // Whoever reads the results may stop early.
+  // False until the end: a consumer that stops early leaves the entry in the journal.
   let isOver = false;
   try {
     yield* run(entry);

@@ -13,7 +13,7 @@ import { preparePromotion, promoteEverywhere, promotionOptions } from './promote
 import type { Exported } from './verify.ts';
 import { showRows } from '../../cli/rows.ts';
 
-/** A step that is done, was done before, or would be done. */
+/** A step, and whether it was done now or earlier, or would be done. */
 interface Step {
   readonly step: 'create' | 'wait' | 'export' | 'verify' | 'import';
   readonly outcome: 'done' | 'present' | 'missing' | 'imported';
@@ -41,7 +41,7 @@ const options = {
 };
 type Pipeline = Invocation<typeof args, typeof options>;
 
-/** The own image of this name and version. @throws {UsageError} when there are several */
+/** Finds the account's own image of this name and version. @throws {UsageError} when there are several */
 async function findMade(context: Context, name: string, version: string): Promise<Image | undefined> {
   const { compute, account } = context;
   const owner = await findAccountId(context);
@@ -54,7 +54,7 @@ async function findMade(context: Context, name: string, version: string): Promis
   });
 }
 
-/** The image of an earlier run, as the journal knows it. */
+/** Finds the image that an earlier run created, by its id in the journal. */
 async function findBegun({ compute, account }: Context, entry: Entry): Promise<Image | undefined> {
   const { image } = entry.facts;
   return typeof image === 'string' ? await unlessMissing(compute.getImage({ account, id: image })) : undefined;
@@ -65,13 +65,13 @@ function readExported({ facts }: Entry): Exported | undefined {
   return typeof image === 'string' && typeof manifest === 'string' ? { image, manifest } : undefined;
 }
 
-/** Reads the copy back; what reads objects is loaded for that, and not for each command of images. */
+/** Reads the copy back. The module that reads objects is loaded here, so that other commands of images do not load it. */
 async function verify(context: Context, image: Image, exported: Exported): Promise<void> {
   const { verifyExported } = await import('./verify.ts');
   await verifyExported(context, image, exported);
 }
 
-/** Whether the copy of an earlier run is whole. */
+/** True if the copy of an earlier run is complete. */
 async function isVerified(context: Context, image: Image, exported: Exported): Promise<boolean> {
   try {
     await verify(context, image, exported);
@@ -101,7 +101,7 @@ async function* exportChecked(context: Pipeline, image: Image, entry: Entry): As
   yield { step: 'verify', outcome: 'done', name, version, id, path: exported.manifest };
 }
 
-/** All steps. What an earlier run has done is not done again. */
+/** Runs all steps but those that an earlier run has done. */
 async function* runPipeline(context: Pipeline, entry: Entry): AsyncGenerator<Step> {
   const { compute, account, options: values, world } = context;
   const { machine, name, version } = context.args;
@@ -119,7 +119,7 @@ async function* runPipeline(context: Pipeline, entry: Entry): AsyncGenerator<Ste
   for await (const row of promoteEverywhere(context, values.to, promotion, false)) yield { step: 'import', ...row };
 }
 
-/** `--dry-run`. */
+/** Yields the steps of `--dry-run`. */
 async function* rehearse(context: Pipeline): AsyncGenerator<Step> {
   const { name, version } = context.args;
   const made = await findMade(context, name, version);

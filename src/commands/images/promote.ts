@@ -9,7 +9,7 @@ import { waitForState } from './creation.ts';
 import { keepInJournal } from './kept.ts';
 import { showRows } from '../../cli/rows.ts';
 
-/** An image in a datacenter, and what became of it there. */
+/** An image in a datacenter, and the outcome there. */
 export interface Promoted {
   readonly dc: string;
   readonly id: string;
@@ -18,10 +18,10 @@ export interface Promoted {
   readonly outcome: 'imported' | 'present' | 'missing';
 }
 
-/** How what is promoted is shown. */
+/** How `Promoted` rows are shown. */
 export const promotedShape = { columns: ['dc', 'id', 'name', 'version', 'outcome'], id: 'id' };
 
-/** The name of the datacenter that the requests of a context go to. @throws {UsageError} where its address is none of the list's */
+/** Returns the name of the datacenter that receives the requests of a context. @throws {UsageError} if its address is not in the list */
 async function nameOwn({ compute, account, settings }: Context, given: string | undefined): Promise<string> {
   if (given !== undefined) return given;
   const own = new URL(settings().url?.value ?? '').href;
@@ -33,7 +33,7 @@ async function nameOwn({ compute, account, settings }: Context, given: string | 
   });
 }
 
-/** An image and the images that it builds on, the last origin first. */
+/** An image and the images that it builds on, the root of the chain first. */
 async function collectChain({ compute, account }: Context, image: Image): Promise<Image[]> {
   const chain = [image];
   for (let origin = image.origin; origin !== undefined && !chain.some(({ id }) => id === origin); origin = chain[0]?.origin)
@@ -45,7 +45,7 @@ function findThere({ compute, account }: Context, id: string): Promise<Image | u
   return unlessMissing(compute.getImage({ account, id }));
 }
 
-/** Imports one image, unless another run was quicker. */
+/** Imports an image; if another run has imported it meanwhile, returns that one. */
 async function importOne(context: Context, datacenter: string, id: string): Promise<Image> {
   const { compute, account } = context;
   try {
@@ -57,19 +57,19 @@ async function importOne(context: Context, datacenter: string, id: string): Prom
   }
 }
 
-/** What is promoted: an image with its origins. */
+/** An image with its origins, and the datacenter that they come from. */
 export interface Promotion {
   readonly from: string;
   readonly chain: readonly Image[];
   readonly waitTimeout?: number | undefined;
 }
 
-/** What a promotion needs to know of the datacenter that it comes from. */
+/** Looks up what a promotion needs in the datacenter of origin. */
 export async function preparePromotion(context: Context, image: Image, from: string | undefined): Promise<Promotion> {
   return { from: await nameOwn(context, from), chain: await collectChain(context, image) };
 }
 
-/** Brings a chain to a datacenter, the last origin first: each image is there before the next builds on it. */
+/** Imports a chain into a datacenter in order, so that each image is there before the next one that builds on it. */
 async function* promoteTo(
   { name: dc, context }: Datacenter,
   { from, chain, waitTimeout }: Promotion,
@@ -88,7 +88,7 @@ async function* promoteTo(
   }
 }
 
-/** Brings an image with its origins to several datacenters, one after the other. @throws {PartialError} at the end for those that failed */
+/** Imports an image with its origins into several datacenters, one after the other. @throws {PartialError} at the end if some failed */
 export async function* promoteEverywhere(context: Context, to: string, promotion: Promotion, dryRun: boolean): AsyncGenerator<Promoted> {
   const datacenters = await chooseDatacenters(context, to);
   const targets = datacenters.filter(({ name }) => name !== promotion.from);
@@ -108,7 +108,6 @@ export async function* promoteEverywhere(context: Context, to: string, promotion
 
 const verbs = { imported: 'Imported', present: 'There already:', missing: 'Would import' };
 
-/** What became of an image, in words. */
 export function describePromoted({ dc, id, name, version, outcome }: Promoted): string {
   return `${dc}: ${verbs[outcome]} image ${name}@${version} (${id})`;
 }
@@ -143,7 +142,7 @@ export const promote = command({
     const work = {
       command: 'images promote',
       kind: 'images' as const,
-      // By its id, because a newer image may have the name by then.
+      // By id: when the command is resumed, a newer image may have the name.
       args: { image: image.id },
       options: { to, from: promotion.from, dryRun: false },
       placed: [[`${image.name}@${image.version}`, to]] as const,

@@ -6,13 +6,13 @@ import { downloadObject } from '../../transfer/download/download.ts';
 import { readRemotePath } from '../../transfer/path.ts';
 import { createEngine } from '../stor/engine.ts';
 
-/** Where an exported image is, as whole paths. */
+/** Absolute paths of an exported image and its manifest. */
 export interface Exported {
   readonly image: string;
   readonly manifest: string;
 }
 
-/** No manifest is larger. */
+/** Maximum size of a manifest, bytes. */
 const largestManifest = 1024 * 1024;
 
 function createDamage(path: string, what: string): LocalError {
@@ -36,13 +36,14 @@ async function readManifest(context: Context, path: string): Promise<Record<stri
     const value: unknown = JSON.parse(Buffer.concat(pieces).toString());
     if (isObject(value)) return value;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw createDamage(path, 'is not a manifest');
 }
 
 /**
- * Reads an exported image back: the manifest has to be that of the image, and the file has to have the size and SHA-1 that both say. Flat in memory.
+ * Reads an exported image back: the manifest must be that of the image, and the file must have the size and SHA-1 that both state. Memory
+ * use is constant.
  * @throws {LocalError} that says what differs
  */
 export async function verifyExported(context: Context, { id, name, version, files }: Image, exported: Exported): Promise<void> {

@@ -4,11 +4,11 @@ import { readRemotePath } from '../../transfer/path.ts';
 import { createEngine } from '../stor/engine.ts';
 import { runOrdered } from '../../base/parallel.ts';
 
-/** Objects that are read at once, and bytes of each that are kept until it is its turn. */
+/** Number of objects that are read concurrently, and bytes of each that are buffered until its turn. */
 const bounds = { limit: 8, window: 8 };
 const keep = 256 * 1024;
 
-/** A stream whose beginning was read already. */
+/** A stream of which the beginning has been read. */
 interface Begun {
   pieces: Uint8Array[];
   rest: AsyncGenerator<Uint8Array>;
@@ -25,9 +25,9 @@ async function begin(rest: AsyncGenerator<Uint8Array>): Promise<Begun> {
   return { pieces, rest };
 }
 
-/** The content of objects, given by whole paths, one after the other; the next ones are read ahead. */
+/** Yields the contents of objects, given by absolute paths, one after the other; the next ones are read ahead. */
 export async function* readContents(context: Context, paths: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Uint8Array> {
-  // One stream for each: the ones to come are read at the same time.
+  // One stream for each object: several objects are read concurrently.
   const engine = { ...createEngine(context, {}, { bulk: false }), streams: 1 };
   const begun = runOrdered(paths, (path) => begin(downloadObject(engine, readRemotePath(path, context.account))), bounds);
   for await (const { pieces, rest } of begun) {

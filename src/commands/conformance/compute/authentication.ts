@@ -19,13 +19,13 @@ async function authorize(at: At, { skew = 0, ...change }: Change = {}): Promise<
   return { ...signDate({ service: 'compute', account: at.account, key, now: at.now() + skew, ...change }) };
 }
 
-/** A GET that a check signs itself. */
+/** Sends a GET that the check signs itself. */
 async function get(at: At, path: string, change: Change = {}, headers: Headers = versioned): Promise<Response> {
   await at.need(makeKey);
   return at.compute('GET', path, { headers: { ...headers, ...(await authorize(at, change)) }, isBare: true });
 }
 
-/** The key is known once the service has taken it: replicated data may lag. */
+/** Repeats a request until the service knows its key: replicated data may lag. */
 async function expectTaken(at: At, what: string, ask: () => Promise<Response>): Promise<Response> {
   let last: Response | undefined;
   const found = at.until(what, async () => {
@@ -35,7 +35,7 @@ async function expectTaken(at: At, what: string, ask: () => Promise<Response>): 
   return found;
 }
 
-/** A GET of the sub-user. */
+/** Sends a GET as the sub-user. */
 async function getAsUser(at: At, path: string): Promise<Response> {
   await at.need(makeUserKey);
   const { login } = await at.need(makeUser);
@@ -131,7 +131,7 @@ export const authentication = section('compute', '5 Authentication', {
     states: 'The resources of another account are forbidden: 403 NotAuthorized (rule 6)',
     reads: true,
     run: async (at) => {
-      // The owner of a public image is an account that is there for certain.
+      // The owner of a public image is an account that certainly exists.
       const [{ id }, all] = [objectOf(await at.compute('GET', '/my')), listOf(await at.compute('GET', '/my/images'))];
       const foreign = all.find(({ owner }) => owner !== id);
       if (!foreign) throw new Skip('no other account is known: all images are own ones');
@@ -171,7 +171,7 @@ export const access = section('compute', '2 Access-control rules', {
     states: 'A sub-user may do what a policy of an active role allows on a resource with the tag of the role (rules 2 and 3)',
     run: async (at) => {
       const { name } = await at.need(makeRole);
-      // A collection of the account itself would be seen by others: the keys of the sub-user are the run's own.
+      // A tag on a collection of the account itself would be visible to others; the keys of the sub-user belong to this run.
       const { login } = await at.need(makeUser);
       const json = { name: `${at.run}-pa`, rules: ['CAN listuserkeys'] };
       const { id } = objectOf(at.expect(await at.compute('POST', '/my/policies', { json }), { status: 201 }));

@@ -67,7 +67,7 @@ async function listImages(at: At, query: Readonly<Record<string, string>> = {}):
   return listOf(at.expect(await at.compute('GET', '/my/images', { query }), { status: 200 }));
 }
 
-/** An image of the account that was made of an instance. */
+/** Creates an image from an instance. */
 async function makeImage(at: At): Promise<Json> {
   if (at.machine === undefined) throw new Skip('there is no instance to make an image of: --machine UUID');
   const json = { machine: at.machine, name: `${at.run}-i`, version: '1.0.0' };

@@ -7,7 +7,7 @@ import { packages } from './packages.ts';
 import { account, users } from './people.ts';
 import { errors, parameters, ping, seen, versions } from './protocol.ts';
 
-/** The checks of the compute service, in the order of its document; what is to be seen in every response comes last. */
+/** The checks of the compute service, in the order of its document; those of every earlier response come last. */
 export const computeChecks: Checks = [
   ...parameters,
   ...account,

@@ -8,9 +8,9 @@ import { assertGone, assertShape, idOf, invalid, lacking, makeKey, makeOtherPair
 
 const key: Shape = { name: 'text', fingerprint: 'text', key: 'text' };
 
-/** Whose keys are checked: those of the account or of a sub-user. */
+/** The keys to check: those of the account or of a sub-user. */
 interface Keys {
-  /** In the names of the checks, and of the operations. */
+  /** Part of the ids of the checks; `word` is part of the names of the operations. */
   readonly prefix: string;
   readonly word: string;
   readonly operations: Readonly<Record<'list' | 'create' | 'get' | 'delete', Operation>>;
@@ -18,7 +18,7 @@ interface Keys {
   readonly base: (at: At) => Promise<string>;
 }
 
-/** The checks of the keys of the account or of a sub-user. */
+/** Checks of lists and creation. */
 function creationRows({ prefix, word, operations, make, base }: Keys): Rows {
   return {
     [`list-${prefix}keys`]: {

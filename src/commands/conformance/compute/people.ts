@@ -46,7 +46,7 @@ export const account = section('compute', '4 Account', {
     states: 'UpdateAccount answers 200 with the account',
     operations: [compute.updateAccount],
     run: async (at) => {
-      // What it has already: the account of somebody stays as it is.
+      // The address that the account has already: somebody's account must not change.
       const { email } = objectOf(at.expect(await at.compute('GET', '/my'), { status: 200 }));
       const shown = objectOf(at.expect(await at.compute('POST', '/my', { json: { email } }), { status: 200 }));
       at.assert(shown['email'] === email, `the e-mail address is ${String(shown['email'])}`);

@@ -4,7 +4,7 @@ import { Skip } from '../outcome.ts';
 import { md5Of, objectOf, type Response } from '../response.ts';
 import type { At } from '../at.ts';
 
-/** What is to be seen in every response, and how parameters are sent (section 1). */
+/** Checks of every response, and of the ways to send parameters (section 1). */
 
 function assertAll(at: At, find: (response: Response) => string | undefined): void {
   const found = at.requests.seen.compute.flatMap((response) => {
@@ -86,7 +86,7 @@ export const seen = section('compute', '1 Every response', {
     run: async (at) => {
       const responses = [await at.compute('GET', '/--ping'), await at.compute('GET', '/--ping'), ...at.requests.seen.compute];
       const ids = new Set(responses.map(({ headers }) => headers['request-id']));
-      // The two of this check are among those that were seen.
+      // `seen` includes the two responses of this check.
       at.assert(!ids.has(undefined) && ids.size === at.requests.seen.compute.length, 'an id is absent, or came twice');
     },
   },

@@ -3,16 +3,16 @@ import { makeTemporaryKey, type TemporaryKey } from '../../rsa-key.ts';
 import { objectOf, type Json, type Response } from '../response.ts';
 import { findWrongField, type Shape } from '../shape.ts';
 
-/** Things of the compute service that several checks need. */
+/** Resources of the compute service that several checks need. */
 
 export const missing = { status: 404, code: 'ResourceNotFound' };
 export const lacking = { status: 409, code: 'MissingParameter' };
 export const invalid = { status: 409, code: ['InvalidArgument', 'InvalidParameter'] };
 
-/** An id that nothing has. */
+/** An id that no resource has. */
 export const nobody = '4ef0ff4c-0a6f-4a9c-b0b5-2d5b9d5f0c53';
 
-/** A word that the rules for passwords allow and that nobody else knows. */
+/** A random password that the rules for passwords allow. */
 export function makePassword(at: At): string {
   return `p4ss-${at.run}-${Math.random().toString(36).slice(2)}`;
 }
@@ -21,18 +21,17 @@ export async function makeKeyPair(): Promise<TemporaryKey> {
   return makeTemporaryKey();
 }
 
-/** A pair that the account has only while a check needs it. */
+/** A key pair that the account has only during a check. */
 export async function makeOtherPair(): Promise<TemporaryKey> {
   return makeTemporaryKey();
 }
 
-/** A key of the account, with which checks sign themselves. */
+/** A key of the account, used by checks that sign their requests themselves. */
 export async function makeKey(at: At): Promise<Json> {
   const { openssh } = await at.need(makeKeyPair);
   return objectOf(at.expect(await at.compute('POST', '/my/keys', { json: { name: `${at.run}-k`, key: openssh } }), { status: 201 }));
 }
 
-/** A sub-user. */
 export async function createUser(at: At, suffix: string): Promise<Json> {
   const json = { login: `${at.run}-${suffix}`, email: `${suffix}@example.com`, password: makePassword(at) };
   return objectOf(at.expect(await at.compute('POST', '/my/users', { json }), { status: 201 }));
@@ -42,13 +41,13 @@ export async function makeUser(at: At): Promise<Json> {
   return createUser(at, 'u');
 }
 
-/** A policy that allows to list keys and to read objects, and nothing else. */
+/** A policy that only allows listing keys and reading objects. */
 export async function makePolicy(at: At): Promise<Json> {
   const json = { name: `${at.run}-p`, rules: ['CAN listkeys', 'CAN getobject'], description: 'of a check' };
   return objectOf(at.expect(await at.compute('POST', '/my/policies', { json }), { status: 201 }));
 }
 
-/** A role with that policy and the sub-user, for whom it is active by default. */
+/** A role with the policy of `makePolicy` and the sub-user, for whom it is active by default. */
 export async function makeRole(at: At): Promise<Json> {
   const [user, policy] = [await at.need(makeUser), await at.need(makePolicy)];
   const json = {
@@ -60,7 +59,7 @@ export async function makeRole(at: At): Promise<Json> {
   return objectOf(at.expect(await at.compute('POST', '/my/roles', { json, headers }), { status: 201 }));
 }
 
-/** The key of the sub-user, which is the pair that the account has too. */
+/** The key of the sub-user: the pair of `makeKey`, which the account has too. */
 export async function makeUserKey(at: At): Promise<Json> {
   const [{ openssh }, { id }] = [await at.need(makeKeyPair), await at.need(makeUser)];
   const json = { name: `${at.run}-uk`, key: openssh };
@@ -71,7 +70,7 @@ export function idOf(record: Json): string {
   return String(record['id']);
 }
 
-/** Reads what was written until it is there: replicated data may lag (section 1, rule 6). */
+/** Repeats a GET until it returns what was written: replicated data may lag (section 1, rule 6). */
 export async function readWritten(at: At, path: string, isThere: (record: Json) => boolean = () => true): Promise<Response> {
   return at.until(`${path} shows what was written`, async () => {
     const response = await at.compute('GET', path);
@@ -81,7 +80,7 @@ export async function readWritten(at: At, path: string, isThere: (record: Json) 
   });
 }
 
-/** Waits until something that was deleted is not found any more. */
+/** Waits until a deleted resource is no longer found. */
 export async function assertGone(at: At, path: string): Promise<void> {
   await at.until(`${path} is gone`, async () =>
     at.expect(await at.compute('GET', path), { status: [200, 404] }).status === 404 ? true : undefined,

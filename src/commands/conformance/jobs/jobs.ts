@@ -8,7 +8,7 @@ import { addInputs, createJob, makeInputs, makeJob, readErrors, readJob, readOut
 
 const copying = [{ exec: 'cat' }];
 
-/** A job over two objects that is done. */
+/** A finished job over two objects. */
 async function makeDone(at: At): Promise<string> {
   return runJob(at, copying, await at.need(makeInputs));
 }
@@ -18,7 +18,7 @@ async function makeFailed(at: At): Promise<string> {
   return runJob(at, [{ exec: 'exit 3' }], await at.need(makeInputs));
 }
 
-/** A job that gets no input yet. */
+/** A job without inputs, whose input is open. */
 async function makeOpen(at: At): Promise<string> {
   return makeJob(at, copying);
 }

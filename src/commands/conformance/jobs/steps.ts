@@ -3,7 +3,7 @@ import { linesOf, objectOf, recordsOf, type Json, type Response } from '../respo
 import { makeHome, putText } from '../storage/directories.ts';
 import { keepName } from '../storage/uploads.ts';
 
-/** A phase as it is sent. */
+/** A phase of the request that creates a job. */
 export interface Phase {
   readonly type?: 'map' | 'reduce';
   readonly exec: string;
@@ -16,7 +16,7 @@ export function createJob(at: At, phases: readonly Phase[]): Promise<Response> {
   return at.storage('POST', '~~/jobs', { json: { name: at.run, phases } });
 }
 
-/** Creates a job and gives its path. */
+/** Creates a job and returns its path. */
 export async function makeJob(at: At, phases: readonly Phase[]): Promise<string> {
   const response = at.expect(await createJob(at, phases), { status: 201 });
   const location = (response.headers['location'] ?? '').replace(/^https?:\/\/[^/]+/u, '');
@@ -26,7 +26,7 @@ export async function makeJob(at: At, phases: readonly Phase[]): Promise<string>
   return `/${at.account}/jobs/${id}`;
 }
 
-/** Sends inputs, as a batch of lines. */
+/** Sends inputs as lines of one request. */
 export function addInputs(at: At, job: string, paths: readonly string[]): Promise<Response> {
   return at.storage('POST', `${job}/live/in`, {
     body: paths.map((path) => `${path}\n`).join(''),
@@ -38,7 +38,7 @@ export async function readJob(at: At, job: string): Promise<Json> {
   return objectOf(at.expect(await at.storage('GET', `${job}/live/status`), { status: 200 }));
 }
 
-/** The job when it is done. */
+/** Waits until a job is done and returns it. */
 export async function waitForJob(at: At, job: string): Promise<Json> {
   return at.until(`${job} is done`, async () => {
     const shown = await readJob(at, job);
@@ -46,7 +46,7 @@ export async function waitForJob(at: At, job: string): Promise<Json> {
   });
 }
 
-/** Runs a job to its end and gives its path. */
+/** Runs a job to its end and returns its path. */
 export async function runJob(at: At, phases: readonly Phase[], inputs: readonly string[]): Promise<string> {
   const job = await makeJob(at, phases);
   if (inputs.length > 0) at.expect(await addInputs(at, job, inputs), { status: 204 });
@@ -55,7 +55,7 @@ export async function runJob(at: At, phases: readonly Phase[], inputs: readonly 
   return job;
 }
 
-/** Contents of the outputs, in the order of their bytes. */
+/** Contents of the outputs, sorted: outputs have no defined order. */
 export async function readOutputs(at: At, job: string): Promise<string[]> {
   const paths = linesOf(at.expect(await at.storage('GET', `${job}/live/out`), { status: 200 }));
   const contents: string[] = [];
@@ -67,7 +67,7 @@ export async function readErrors(at: At, job: string): Promise<Json[]> {
   return recordsOf(at.expect(await at.storage('GET', `${job}/live/err`), { status: 200 }));
 }
 
-/** Two objects, which jobs read. */
+/** Two objects that jobs read. */
 export async function makeInputs(at: At): Promise<readonly string[]> {
   const home = await at.need(makeHome);
   const paths = [`${home}/input-1`, `${home}/input-2`];

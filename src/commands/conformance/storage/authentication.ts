@@ -24,7 +24,7 @@ async function send(at: At, { skew = 0, ...change }: Change = {}, headers: Heade
   return at.storage('GET', path, { headers: { ...signed, ...headers }, isBare: true });
 }
 
-/** Keys that were just made may be unknown to the object storage for a while. */
+/** Waits for a new key: the object storage may not know it for a while. */
 async function waitForKey(at: At, change: Change = {}): Promise<void> {
   await at.until('the object storage knows the key', async () => {
     const { status, body } = await send(at, change);

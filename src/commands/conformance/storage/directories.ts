@@ -9,14 +9,14 @@ export function putDirectory(at: At, path: string): Promise<Response> {
   return at.storage('PUT', path, { headers: asDirectory });
 }
 
-/** The directory of the run. */
+/** Creates the directory of the run. */
 export async function makeHome(at: At): Promise<string> {
   const path = `/${at.account}/stor/${at.run}`;
   at.expect(await putDirectory(at, path), { status: 204 });
   return path;
 }
 
-/** A directory below that of the run. */
+/** Creates a directory below that of the run. */
 export async function makeDirectory(at: At, name: string): Promise<string> {
   const path = `${await at.need(makeHome)}/${name}`;
   at.expect(await putDirectory(at, path), { status: 204 });
@@ -27,7 +27,7 @@ export function putText(at: At, path: string, body = 'a text\n', headers: Record
   return at.storage('PUT', path, { body, headers: { 'content-type': 'text/plain', ...headers } });
 }
 
-/** Names whose order by UTF-8 bytes is another than by UTF-16 or by the rules of a language. */
+/** Names whose order by UTF-8 bytes differs from that by UTF-16 and from that by the rules of a language. */
 const names = ['B', 'a', 'b', 'ä', '\uff5e', '\u{1f600}'];
 
 async function makeListed(at: At): Promise<string> {

@@ -6,7 +6,7 @@ import { headers, metadata, seen } from './object-headers.ts';
 import { namespace, objects } from './objects.ts';
 import { uploads } from './uploads.ts';
 
-/** The checks of the object storage, in the order of its document; what is to be seen in every response comes last. */
+/** The checks of the object storage, in the order of its document; those of every earlier response come last. */
 export const storageChecks: Checks = [
   ...namespace,
   ...entries,

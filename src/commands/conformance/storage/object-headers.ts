@@ -37,7 +37,7 @@ export const metadata = section('storage', '4 PutMetadata', {
       const path = `${await at.need(makeHome)}/metadata`;
       at.expect(await putText(at, path, 'data', { 'm-old': 'old' }), { status: 204 });
       async function* nothing(): AsyncGenerator<Uint8Array> {
-        // Deployed services refuse a content-length here: an empty stream goes chunked.
+        // Deployed services refuse Content-Length here; an empty stream is sent chunked.
       }
       const headers = { 'content-type': 'text/x-new', 'm-new': 'new' };
       at.expect(await at.storage('PUT', path, { query: { metadata: 'true' }, body: nothing(), headers }), { status: 204, empty: true });

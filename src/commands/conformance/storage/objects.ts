@@ -4,7 +4,7 @@ import { md5Of } from '../response.ts';
 import { makeDirectory, makeHome, putText } from './directories.ts';
 import type { At } from '../at.ts';
 
-/** Every value that a byte can have, in an order without a pattern that a text has. */
+/** Every byte value twice, in an order that no text has. */
 const everyByte = Buffer.from(Array.from({ length: 512 }, (_, at) => (at * 167) % 256));
 
 export async function makeObject(at: At): Promise<string> {
@@ -15,7 +15,7 @@ export async function makeObject(at: At): Promise<string> {
   return path;
 }
 
-/** A new object with a text, and its etag. */
+/** Creates an object that holds a text; returns its path and etag. */
 export async function makeText(at: At, name: string): Promise<{ path: string; etag: string }> {
   const path = `${await at.need(makeHome)}/${name}`;
   const { headers } = at.expect(await putText(at, path), { status: 204 });

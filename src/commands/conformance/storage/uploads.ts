@@ -5,10 +5,10 @@ import { madeDirectory } from '../cleanup.ts';
 import { md5Of, objectOf, type Response } from '../response.ts';
 import { makeHome, putDirectory } from './directories.ts';
 
-/** An upload that was begun. */
+/** An upload that was created. */
 interface Upload {
   readonly id: string;
-  /** Path of its parts, as the service gave it. */
+  /** Path of its parts, as the service returned it. */
   readonly parts: string;
   readonly target: string;
 }
@@ -19,7 +19,7 @@ async function makeMade(at: At): Promise<string> {
   return path;
 }
 
-/** Keeps the name of a job or an upload where the end of the run finds it, and the next run when this one is killed. */
+/** Records a job or an upload where the end of this run finds it, or the next run if this one is killed. */
 export async function keepName(at: At, name: string): Promise<void> {
   at.kept.push(name);
   at.expect(await at.storage('PUT', `${await at.need(makeMade)}/${name}`, { body: '' }), { status: 204 });
@@ -49,7 +49,7 @@ const commit = (at: At, { parts }: Upload, etags: readonly string[]): Promise<Re
 const abort = (at: At, { parts }: Upload): Promise<Response> => at.storage('POST', `${parts}/abort`);
 const state = (at: At, { parts }: Upload): Promise<Response> => at.storage('GET', `${parts}/state`);
 
-/** An upload of one part that was committed, and its etag. */
+/** A committed upload of one part, and the etag of the part. */
 async function makeCommitted(at: At): Promise<Upload & { readonly etag: string }> {
   const upload = await begin(at, 'committed');
   const etag = await putPart(at, upload, 0, 'content');
