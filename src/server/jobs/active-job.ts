@@ -14,7 +14,7 @@ export interface Source {
   readonly size: number;
 }
 
-/** A task that this service has claimed. */
+/** A task that this engine has claimed. */
 export interface Task {
   readonly job: ActiveJob;
   readonly phase: ActivePhase;
@@ -22,74 +22,74 @@ export interface Task {
   /** Null for a reducer. */
   readonly input: string | null;
   readonly origin: string | null;
-  /** Number of who added the input that it comes from; null for the creator of the job. */
+  /** Number of the party that added the original input; null for the creator of the job. */
   readonly adder: number | null;
-  /** 1 when a task of the phase before named the input, 0 when the service wrote it. */
+  /** 1 if a task of the previous phase named the input, 0 if the service wrote it. */
   readonly given: number;
-  /** Times that the service itself failed it. */
+  /** Number of times that it failed because of the service itself. */
   readonly tries: number;
-  /** Number of the claim, which its outcome is recorded for; 0 where one process does all tasks. */
+  /** Number of the claim, under which the outcome is recorded; 0 where one process runs all tasks. */
   readonly attempt: number;
-  /** Times that whoever did it was lost. */
+  /** Number of times that the engine running it was lost. */
   readonly lost: number;
-  /** What a map task reads. */
+  /** The input of a map task. */
   source: Source | undefined;
 }
 
-/** A zone with the number of tasks that were handed to it and are not over. */
+/** A zone, with the number of tasks that were handed to it and have not ended. */
 export interface ActiveZone {
   readonly zone: Zone;
   readonly slots: Slots;
   load: number;
-  /** Runs while a task does. */
+  /** Runs while a task runs. */
   timer: NodeJS.Timeout | undefined;
-  /** Whether the task under way takes so long that none is to wait behind it. */
+  /** True if the running task takes so long that no other task may wait behind it. */
   isLate: boolean;
 }
 
-/** A phase whose tasks this service does. */
+/** A phase whose tasks this engine runs. */
 export interface ActivePhase extends Phase {
   readonly number: number;
   /** Number of the latest task that was claimed; -1 before the first. */
   claimed: number;
-  /** Claimed and not begun. */
+  /** Claimed tasks that have not begun. */
   readonly queue: Task[];
   readonly zones: Set<ActiveZone>;
-  /** Zones that are being made, and those of them whose init runs. */
+  /** Number of zones being opened; `starting` has those among them whose init runs. */
   opening: number;
   readonly starting: Set<Zone>;
-  /** Whether the database may have tasks that wait. */
+  /** True if the database may have waiting tasks. */
   mayHaveMore: boolean;
   isClaiming: boolean;
-  /** Times as many tasks are claimed as can be begun: of the latest ones none could, as their inputs cannot be read. */
+  /** Factor by which more tasks are claimed than can begin: none of the latest ones could begin, because their inputs cannot be read. */
   surplus: number;
-  /** Milliseconds of the latest task. */
+  /** Duration of the latest task, milliseconds. */
   pace: number;
-  /** Zones in a row that did not come up. */
+  /** Number of consecutive zones that failed to start. */
   lostZones: number;
-  /** Set when init or an asset failed: what becomes of every task. */
+  /** Set when init or an asset failed: the outcome of every task. */
   broken: Failure | undefined;
 }
 
-/** A job that runs, as this service knows it. */
+/** A running job, as this engine knows it. */
 export interface ActiveJob {
   readonly id: string;
   readonly account: AccountRow;
-  /** The clock of the service, milliseconds since the epoch: rules of roles ask for it. */
+  /** The clock of the service, milliseconds since the epoch: rules of roles need the time. */
   readonly now: () => number;
-  /** Who created it: objects are read with the creator's rights. */
+  /** The party that created the job: objects are read with its rights. */
   readonly creator: Party;
-  /** Others who added inputs, by their number, as far as they were needed. */
+  /** Other parties that added inputs, by number; loaded when needed. */
   readonly adders: Map<number, Party>;
   readonly phases: readonly ActivePhase[];
-  /** When it got a slot last, as a number that grows with each that is given; 0 for never. */
+  /** Sequence number of the last slot that the job got; 0 if it never got one. */
   served: number;
-  /** Tasks under way, until their outcome is recorded. */
+  /** Tasks whose outcome is not recorded yet. */
   readonly running: Set<Promise<void>>;
   cancelled: boolean;
-  /** Set when the end of the job is being written. */
+  /** True while the end of the job is being written. */
   isEnding: boolean;
-  /** What keeps this service from going on with the job, while something does. */
+  /** Why this engine cannot continue the job at present; undefined if it can. */
   problem: string | undefined;
 }
 
@@ -111,7 +111,7 @@ function createPhase(phase: Phase, number: number): ActivePhase {
   };
 }
 
-/** A job that is not done; undefined when it is, or when its account is gone. */
+/** Loads a running job; undefined if it is done or its account no longer exists. */
 export async function loadJob(db: Kysely<Schema>, id: string, now: () => number): Promise<ActiveJob | undefined> {
   const row = await db.selectFrom('jobs').selectAll().where('id', '=', id).where('state', '=', 'running').executeTakeFirst();
   if (!row) return undefined;

@@ -4,21 +4,21 @@ import { mostLosses, type TaskLeases } from './leases.ts';
 import { resolveSources, wantInput } from './sources.ts';
 import type { Failure } from './outcome.ts';
 
-/** Tasks that were claimed, and those of them that failed already because their input cannot be read. */
+/** Claimed tasks, and those among them that have failed already because their input cannot be read. */
 export interface Claim {
   readonly tasks: readonly Task[];
   readonly failures: readonly { task: Task; failure: Failure }[];
-  /** Whether there may be more to claim. */
+  /** True if there may be more tasks to claim. */
   readonly isFull: boolean;
 }
 
-/** Why a task is not begun once more. */
+/** The failure of a task that is not retried because its workers died too often; undefined if it may run again. */
 function refuseLost({ lost }: Pick<Task, 'lost'>): Failure | undefined {
   if (lost < mostLosses) return undefined;
   return { code: 'InternalError', message: `the workers that did the task died ${lost} times in the middle of it` };
 }
 
-/** Takes the next tasks of a phase. */
+/** Claims the next tasks of a phase. */
 export async function claimTasks(store: Store, leases: TaskLeases, job: ActiveJob, phase: ActivePhase, limit: number): Promise<Claim> {
   const rows = await leases.claim(job, phase, limit);
   const claimed = rows.map((row): Task => ({ job, phase, ...row, source: undefined }));
@@ -29,7 +29,7 @@ export async function claimTasks(store: Store, leases: TaskLeases, job: ActiveJo
       job,
       rows.flatMap(({ input, ...row }) => (input === null ? [] : wantInput(phase.number, { input, ...row }))),
     );
-    // Only now: tasks whose inputs could not be looked up are claimed again.
+    // Set only now, so that tasks whose inputs could not be looked up are claimed again.
     phase.claimed = rows.at(-1)?.number ?? phase.claimed;
     const tasks: Task[] = [];
     const failures: { task: Task; failure: Failure }[] = [];
@@ -44,13 +44,13 @@ export async function claimTasks(store: Store, leases: TaskLeases, job: ActiveJo
     }
     return { tasks, failures, isFull: rows.length >= limit };
   } catch (error) {
-    // Nobody else waits until their lease ends; where the database is away it does end.
+    // Other engines need not wait for these leases to expire. Without a database the leases do expire.
     await leases.giveBack(claimed).catch(() => undefined);
     throw error;
   }
 }
 
-/** Ids of the jobs that are not done, the oldest first. */
+/** Ids of the running jobs, oldest first. */
 export async function listRunningJobs({ db }: Store): Promise<string[]> {
   const running = await db.selectFrom('jobs').select('id').where('state', '=', 'running').orderBy('created').execute();
   return running.map(({ id }) => id);

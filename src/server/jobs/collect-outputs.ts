@@ -16,27 +16,27 @@ import { openTaskFile, openTaskFolder, type TaskFolder } from './task-files.ts';
 import { BrokenEmission, readEmissions, readPaths, type Emission } from './tools/emissions.ts';
 import type { Failure, NamedObject, NewObject, TaskOutput, TaskOutputs } from './outcome.ts';
 
-/** Refusals of the service, by the status that the same request would get. */
+/** Error codes of outputs that the service refuses, by the HTTP status of the equivalent request. */
 const refusalCodes: Readonly<Record<number, string>> = {
   403: 'AuthorizationError',
   404: 'ResourceNotFoundError',
   507: 'NotEnoughSpaceError',
 };
 
-/** Why an output of a task cannot be stored. @param path undefined for one that the task did not name */
+/** The failure of a task whose output cannot be stored. @param path undefined for an output that the task did not name */
 export function failOutput(path: string | undefined, error: ApiError): Failure {
   const output = path === undefined ? 'the output' : `the output ${path}`;
   return { code: refusalCodes[error.status] ?? 'UserTaskError', message: `${output} cannot be stored: ${error.message}` };
 }
 
-/** Where an object that a task named belongs. @throws {ApiError} 400 for what is no path of an object. */
+/** The place of an object that a task named. @throws {ApiError} 400 if `path` is not the path of an object */
 function placeNamed(path: string): Place {
   const place = /[\r\n]/.test(path) ? undefined : placeOfAbsolute(path);
   if (!place) throw new ApiError(400, 'InvalidResource', 'it must be a path like /login/stor/name, without line ends');
   return place;
 }
 
-/** Makes the directories above a place that are missing, where the job's creator may. */
+/** Creates the missing directories above a place, if the job's creator may create them. */
 async function makeParents({ store, judge, account, now }: Collection, place: Place): Promise<void> {
   const missing: Place[] = [];
   for (let above = parentOf(place); above && !(await findEntry(store.db, above)); above = parentOf(above)) missing.unshift(above);
@@ -50,12 +50,12 @@ async function makeParents({ store, judge, account, now }: Collection, place: Pl
 interface Collection {
   readonly store: Store;
   readonly judge: Judge;
-  /** The account of the path in hand. */
+  /** The account that owns the path being handled. */
   readonly account: AccountRow;
   readonly now: () => number;
 }
 
-/** Checks that the creator of the job may write an object that its task named. @throws {ApiError} as the PUT would. */
+/** Checks that the creator of the job may write an object that the task named. @throws {ApiError} the error of the PUT */
 async function describeNamed(
   store: Store,
   task: Task,
@@ -74,7 +74,7 @@ async function describeNamed(
   return { place, headers, copies };
 }
 
-/** @throws {ApiError} for a reducer that the next phase does not have. */
+/** @throws {ApiError} if the next phase does not have this reducer */
 function checkReducer({ job, phase }: Task, { reducer }: Emission): void {
   const next = job.phases[phase.number + 1];
   const count = next ? countReducers(next) : 0;
@@ -101,7 +101,7 @@ async function collectEmission(store: Store, task: Task, folder: TaskFolder, emi
   return { outputs, objects: [], named: [named] };
 }
 
-/** The outputs of a task that ended well: what its tools left, and its standard output unless tools left outputs. */
+/** The outputs of a successful task: those of its tools, and its stdout unless the tools left outputs (other than those of kind `tee`). */
 export async function collectOutputs(
   store: Store,
   task: Task,

@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { quietly } from './zone-usage.ts';
 
-/** Control groups that limit the memory of a zone as a whole, where this process may make some (cgroups(7)). */
+/** Control groups that limit the memory of a whole zone, where this process may create groups (cgroups(7)). */
 
 type Version = 'v1' | 'v2';
 
-/** Where groups can be made. */
+/** A directory where groups can be created. */
 export interface ControlGroups {
   readonly version: Version;
   readonly parent: string;
@@ -18,7 +18,7 @@ export interface ControlGroups {
 /** A group of processes whose memory is limited. The guard of a zone removes it. */
 export interface MemoryGroup {
   readonly directory: string;
-  /** Processes that the kernel has killed because of the limit. */
+  /** Number of processes that the kernel has killed because of the limit. */
   countKills(): number;
 }
 
@@ -31,7 +31,7 @@ function readText(file: string): string {
   return quietly(() => readFileSync(file, 'utf8'), '');
 }
 
-/** Directories where a group could be made: below the group of this process, beside it, and at the top. */
+/** Directories where groups may be creatable: below the group of this process, beside it, and at the top. */
 function listParents(): ControlGroups[] {
   const own = readText('/proc/self/cgroup').split('\n');
   const pathOf = (pattern: RegExp): string => own.map((line) => pattern.exec(line)?.[1]).find((path) => path !== undefined) ?? '/';
@@ -42,7 +42,7 @@ function listParents(): ControlGroups[] {
   return [...below('v2', '/sys/fs/cgroup', v2), ...below('v1', '/sys/fs/cgroup/memory', v1)];
 }
 
-/** Makes a group. @throws {Error} when this process may not, or the limit cannot be set there. */
+/** Creates a group. @throws {Error} if this process may not, or if the limit cannot be set there */
 export function createMemoryGroup({ version, parent }: ControlGroups, name: string, bytes: number): MemoryGroup {
   const directory = join(parent, `cloud-${name}`);
   const { limit, withSwap, events } = files[version];
@@ -50,7 +50,7 @@ export function createMemoryGroup({ version, parent }: ControlGroups, name: stri
   try {
     if (!existsSync(join(directory, limit))) throw new Error(`${directory} has no memory controller`);
     writeFileSync(join(directory, limit), String(bytes));
-    // Memory that is moved to disk counts too, where there is any.
+    // Swapped memory counts too, where there is swap.
     if (existsSync(join(directory, withSwap))) writeFileSync(join(directory, withSwap), version === 'v1' ? String(bytes) : '0');
   } catch (error) {
     rmdirSync(directory);
@@ -59,7 +59,7 @@ export function createMemoryGroup({ version, parent }: ControlGroups, name: stri
   return { directory, countKills: () => Number(/^oom_kill (\d+)$/mu.exec(readText(join(directory, events)))?.[1] ?? 0) };
 }
 
-/** A group that a process can join, made and removed again. */
+/** True if a group can be created, joined by a process and removed. */
 async function tryGroups(groups: ControlGroups): Promise<boolean> {
   try {
     const { directory } = createMemoryGroup(groups, randomUUID(), 64 * 1024 * 1024);
@@ -74,7 +74,7 @@ async function tryGroups(groups: ControlGroups): Promise<boolean> {
   }
 }
 
-/** Where groups can be made; undefined when nowhere. */
+/** Finds a directory where groups can be created; undefined if there is none. */
 export async function findControlGroups(): Promise<ControlGroups | undefined> {
   for (const groups of listParents()) if (await tryGroups(groups)) return groups;
   return undefined;

@@ -5,14 +5,14 @@ import type { Store } from '../store/store.ts';
 import type { JobEngine } from './engine.ts';
 
 /**
- * Jobs end with the account that they belong to, or that created them. The operator disables an account in a process of its own: the
- * database alone tells the engines.
+ * Jobs end when the account that they belong to, or that created them, is disabled. The operator disables an account from another process,
+ * so the engines learn of it from the database alone.
  */
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two polls of the database. */
 const pause = 1000;
 
-/** Marks the jobs of accounts that are not enabled as cancelled. @returns how many were not before */
+/** Marks the running jobs of accounts that are not enabled as cancelled. @returns how many jobs were newly marked */
 export async function cancelOfDisabled(transaction: Transaction<Schema>): Promise<number> {
   const disabled = transaction.selectFrom('accounts').select('id').where('status', '<>', 'enabled');
   const { numUpdatedRows } = await transaction
@@ -25,7 +25,7 @@ export async function cancelOfDisabled(transaction: Transaction<Schema>): Promis
   return Number(numUpdatedRows);
 }
 
-/** Jobs that run and are to end: those that are cancelled, and those whose account, or whose creator's, is not enabled. */
+/** Running jobs that must end: cancelled ones, and those whose account or creator is not enabled. */
 async function listUnwanted(db: Kysely<Schema>): Promise<{ id: string; cancelled: number }[]> {
   const disabled = db.selectFrom('accounts').select('id').where('status', '<>', 'enabled');
   return db
@@ -36,13 +36,13 @@ async function listUnwanted(db: Kysely<Schema>): Promise<{ id: string; cancelled
     .execute();
 }
 
-/** Tells an engine of jobs that others cancelled, until the function that is returned is called. */
+/** Calls `wake` for each running job that must end, until the returned function is called. */
 export function followCancelled(store: Store, wake: JobEngine['wake'], log: (line: string) => void): () => Promise<void> {
   let isFailing = false;
   const look = async (): Promise<void> => {
     try {
       const unwanted = await listUnwanted(store.db);
-      // One that was created while its account was disabled.
+      // Some jobs were created while their account was disabled.
       if (unwanted.some(({ cancelled }) => cancelled === 0)) await store.write(cancelOfDisabled);
       for (const { id } of unwanted) wake(id);
       isFailing = false;

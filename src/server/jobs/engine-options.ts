@@ -4,44 +4,47 @@ import type { Store } from '../store/store.ts';
 import type { Result } from './result.ts';
 import type { Isolation, IsolationKind } from './isolation.ts';
 
-/** Is told of tasks, for metrics. */
+/** Observes tasks, for metrics. */
 export interface TaskObserver {
-  /** Told once, when the engine starts. @param slots tasks at once @param busy how many of them are taken, whenever it is asked */
+  /** Called once, when the engine starts. @param slots number of concurrent tasks @param busy returns how many slots are in use */
   started(slots: number, busy: () => number): void;
-  /** Told of outcomes that were handed to the database, and how many of them it refused because others have taken the tasks. */
+  /** Called with outcomes handed to the database, and the number that it refused because other engines have claimed the tasks. */
   recorded(results: readonly Pick<Result, 'kind' | 'task'>[], refused: number): void;
-  /** Told of tasks whose engine was not heard of again, and which wait for another now. */
+  /** Called with the number of tasks whose engine was not heard of again; they now wait for another engine. */
   takenOver(tasks: number): void;
 }
 
-/** Tasks at once when nobody says: as many as there are cores. */
+/** Default number of concurrent tasks: the number of cores. */
 export const usualSlots = availableParallelism;
 
-/** Milliseconds from one attempt at work of a job to the next while the database or the store of contents is away. */
+/** Milliseconds between attempts at a job's work while the database or the content store is unavailable. */
 export const passingPause = 300;
 
-/** What the engine works with. */
+/** Options of a job engine. */
 export interface EngineOptions {
   readonly store: Store;
-  /** Directory of this engine alone. */
+  /** Directory that this engine alone uses. */
   readonly dataDir: string;
-  /** Names this engine among others on the same database. */
+  /** Identifies this engine among others on the same database. */
   readonly owner?: string | undefined;
-  /** Address of the object storage, which tasks find in their environment. */
+  /** URL of the object storage, which tasks find in their environment. */
   readonly url: () => string;
   /** Name of this server in error records. */
   readonly server: string;
   readonly now: () => number;
   readonly log: (line: string) => void;
   readonly observer?: TaskObserver | undefined;
-  /** How tasks are kept from the rest of the machine: this kind and no other, or the strongest that is found when absent. */
+  /** How tasks are isolated from the rest of the machine: exactly this kind, or the strongest one available if absent. */
   readonly isolation?: Isolation | IsolationKind | undefined;
-  /** Tasks at once; as many as there are cores when absent. */
+  /** Number of concurrent tasks; the number of cores when absent. */
   readonly slots?: number | undefined;
-  /** Most tasks of one account at once, here or on all processes of a database that have this limit; no limit when absent. */
+  /**
+   * Maximum number of concurrent tasks of one account, in this process or in all processes on the database that have this limit; no limit
+   * when absent.
+   */
   readonly accountTasks?: number | undefined;
-  /** Limits of the service, of which those of bytes and objects hold for outputs of accounts that have none of their own. */
+  /** Limits of the service. Those of bytes and objects apply to outputs of accounts without limits of their own. */
   readonly serviceLimits?: LimitValues | undefined;
-  /** Most milliseconds of a task. */
+  /** Time limit of a task, milliseconds. */
   readonly timeLimit?: number | undefined;
 }

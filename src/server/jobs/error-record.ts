@@ -3,31 +3,31 @@ import type { JobError } from '../../api/objects.ts';
 import type { Task } from './active-job.ts';
 import type { Failure } from './outcome.ts';
 
-/** A failure with what it is of. */
+/** A failure, with the task, zone and input that it belongs to. */
 export interface Failed {
   readonly task: Task;
   readonly zone: string;
-  /** An input of a reducer. */
+  /** Set for an input of a reducer. */
   readonly input?: string;
   readonly failure: Failure;
 }
 
-/** An error as it is stored: a record of its own, or what it has in common with many others beside their number and input. */
+/** An error as it is stored: either a full record, or a template that it shares with many other errors, plus its number and input. */
 export interface StoredError {
-  /** The input that it is of: that of phase 0 where it is known. */
+  /** The input that failed: the input of phase 0 if it is known. */
   readonly input: string | null;
   readonly record: string;
   readonly template: string | undefined;
 }
 
-/** Stands for the input in a template: no input has it. */
+/** Stands for the input in a template: no input contains NUL. */
 const placeholder = '\0';
 
 function describeWhat(phase: number, input: string | null): string {
   return `phase ${phase}: ${input === null ? 'reduce' : `input "${input}"`}`;
 }
 
-/** The error record of a failure (section 2); short where a template and the input say all of it. */
+/** The error record of a failure (section 2). `record` is empty if a template and the input say everything. */
 export function describeFailure({ task, zone, input: given, failure }: Failed, server: string): StoredError {
   const { phase, origin } = task;
   const { code, message, core, stderr, machine = zone === '' ? server : zone } = failure;
@@ -53,13 +53,13 @@ export function describeFailure({ task, zone, input: given, failure }: Failed, s
   return { input: p0input ?? input, record: JSON.stringify(record), template: undefined };
 }
 
-/** A UUID that is the same whenever it is asked for. */
+/** A UUID derived from its arguments: the same at every call. */
 function nameTask(job: string, number: number): string {
   const hash = createHash('sha256').update(`${job}/${number}`).digest('hex');
   return [hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(13, 16)}`, `a${hash.slice(17, 20)}`, hash.slice(20, 32)].join('-');
 }
 
-/** The error record that a template stands for. */
+/** Builds an error record from its template. */
 export function fillTemplate(template: string, { job, number, input }: { job: string; number: number; input: string }): JobError {
   const { phaseNum = 0, code, message, server = '', machine = '' } = JSON.parse(template) as JobError;
   return {
@@ -75,7 +75,7 @@ export function fillTemplate(template: string, { job, number, input }: { job: st
   };
 }
 
-/** The record of an error that an earlier release may have stored: there the number of the phase is text. */
+/** Parses an error record. Earlier releases stored the number of the phase as text. */
 export function readRecord(record: string): JobError {
   const { phaseNum, ...read } = JSON.parse(record) as Omit<JobError, 'phaseNum'> & { phaseNum?: number | string };
   return { ...read, ...(phaseNum !== undefined && { phaseNum: Number(phaseNum) }) };

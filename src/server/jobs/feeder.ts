@@ -5,41 +5,41 @@ import { countByAccount, orderByShare } from './shares.ts';
 import type { TaskRunner } from './task-runner.ts';
 import type { ZoneLoads } from './zone-loads.ts';
 
-/** Tasks that may be between their beginning and the record of their outcome before no further one is begun. */
+/** Maximum number of tasks whose outcome is not recorded; no further task begins above it. */
 const mostRunning = 1000;
 
-/** Whether tasks that were claimed wait for a slot. */
+/** True if claimed tasks wait for a slot. */
 export function hasQueue(phases: readonly ActivePhase[]): boolean {
   return phases.some(({ queue }) => queue.length > 0);
 }
 
-/** Fills free slots with tasks of jobs that have some. */
+/** Fills free slots with tasks of the waiting jobs. */
 type Feed = (waiting: readonly ActiveJob[], isolation: Isolation) => void;
 
 interface FeederOptions {
   readonly jobs: ReadonlyMap<string, ActiveJob>;
-  /** Tasks at once, and most of them of one account. */
+  /** Maximum numbers of concurrent tasks: of all jobs (`slots`), and of one account. */
   readonly slots: number;
   readonly accountTasks: number;
   readonly loads: ZoneLoads;
   readonly runner: TaskRunner;
-  /** Makes another zone. */
+  /** Opens another zone. */
   readonly open: (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => void;
 }
 
-/** Makes what gives tasks that were claimed to zones of the jobs in `jobs`. */
+/** Creates the function that hands claimed tasks of `jobs` to zones. */
 export function createFeeder({ jobs, slots, accountTasks, loads, runner, open }: FeederOptions): Feed {
   let turn = 0;
   const isFull = (): boolean => loads.busy >= slots || runner.running >= mostRunning;
 
-  /** Gives the tasks of the only job that has some to zones, several at once where they are short. */
+  /** Hands tasks of the only waiting job to zones, several per zone if they are short. */
   function feedAlone(job: ActiveJob, isolation: Isolation): void {
     const isAtLimit = (): boolean => accountTasks !== Infinity && (countByAccount(jobs.values()).get(job.account.id) ?? 0) >= accountTasks;
     const mayUseAnother = (): boolean => !isFull() && !isAtLimit();
     for (const phase of job.phases.toReversed()) {
       const depth = chooseDepth(phase, slots);
       for (const active of phase.zones) {
-        // Tasks that are handed over together are one write: a zone gets more when half of them are over.
+        // Tasks handed over together are one write: a zone gets more when half of its tasks have ended.
         if (active.load > depth / 2) continue;
         while (active.load < (active.isLate ? 1 : depth) && (active.load > 0 || mayUseAnother())) {
           const task = runner.running < mostRunning ? phase.queue.shift() : undefined;
@@ -51,7 +51,7 @@ export function createFeeder({ jobs, slots, accountTasks, loads, runner, open }:
     }
   }
 
-  /** Gives one task of a job to a zone, or makes one for it; the last phases come first, so that little lies between. */
+  /** Hands one task of a job to a zone, or opens a zone for it. The last phases come first, to keep little between the phases. */
   function feedOne(job: ActiveJob, isolation: Isolation): boolean {
     for (const phase of job.phases.toReversed()) {
       const active = [...phase.zones].find(({ load }) => load === 0);
@@ -64,7 +64,7 @@ export function createFeeder({ jobs, slots, accountTasks, loads, runner, open }:
     return false;
   }
 
-  /** Gives free slots one by one to whoever has least. */
+  /** Gives free slots one by one to the job that has the smallest share. */
   function share(waiting: readonly ActiveJob[], isolation: Isolation): void {
     while (!isFull()) {
       const busy = countByAccount(jobs.values());

@@ -6,20 +6,20 @@ import type { JobRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 import { placeOf, type Place } from '../storage/paths.ts';
 
-/** A job of the account that the path names. @throws 404 `ResourceNotFound`. */
+/** Finds a job of the account in the request path. @throws {ApiError} 404 `ResourceNotFound` */
 export async function requireJob(db: Kysely<Schema>, { account }: Call, id: string): Promise<JobRow> {
   const job = await db.selectFrom('jobs').selectAll().where('id', '=', id).where('account', '=', account.id).executeTakeFirst();
   if (job) return job;
   throw refuseMissing(id);
 }
 
-/** The row of a job, which nobody else changes until the transaction ends: whoever changes a job in any way begins with it. */
+/** Reads the row of a job and locks it until the transaction ends. Every transaction that changes a job begins with this call. */
 export async function lockJob(transaction: Transaction<Schema>, id: string): Promise<JobRow | undefined> {
   const query = transaction.selectFrom('jobs').selectAll().where('id', '=', id);
   return (isPostgres(transaction) ? query.forUpdate() : query).executeTakeFirst();
 }
 
-/** A job of the account that the path names, to be changed. @throws 404 `ResourceNotFound`. */
+/** Finds and locks a job of the account in the request path, to change it. @throws {ApiError} 404 `ResourceNotFound` */
 export async function requireLockedJob(transaction: Transaction<Schema>, { account }: Call, id: string): Promise<JobRow> {
   const job = await lockJob(transaction, id);
   if (job?.account === account.id) return job;
@@ -35,7 +35,7 @@ export function jobDirectory(login: string, id: string): Place {
   return placeOf(login, `jobs/${id}`);
 }
 
-/** The error for what a job in its state cannot do. */
+/** The error for an operation that the state of a job does not allow. */
 export function refuseState(id: string, state: string, wanted: string): ApiError {
   return new ApiError(409, 'InvalidJobState', `job ${id} ${state}: ${wanted}`);
 }

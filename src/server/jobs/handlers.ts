@@ -12,12 +12,12 @@ import { readParty } from './party.ts';
 import { checkPhases, countReducers } from './phases.ts';
 import { advancePhases } from './progress.ts';
 
-/** Rows of old jobs that one request removes; the next goes on. */
+/** Maximum number of rows of old jobs that one request removes; the next request continues. */
 const mostForgotten = 5000;
 
 type Wake = JobService['wake'];
 
-/** Creates a job; it runs from then on. `engine` is absent where jobs are off. */
+/** Creates a job, which runs from then on. `engine` is absent if jobs are disabled. */
 export function createCreateJob(engine: JobService | undefined): Handler<typeof storage.createJob> {
   return async ({ name, phases }, call) => {
     if (!engine) {
@@ -69,7 +69,7 @@ export function createCreateJob(engine: JobService | undefined): Handler<typeof 
   };
 }
 
-/** A job as it is now. */
+/** Describes a job. */
 export function createGetJob(problemOf: JobService['problemOf']): Handler<typeof storage.getJob> {
   return async ({ id }, call) => {
     const job = await describeJob(call.store.db, await requireJob(call.store.db, call, id));
@@ -78,7 +78,7 @@ export function createGetJob(problemOf: JobService['problemOf']): Handler<typeof
   };
 }
 
-/** Ends the input of a job; again is the same while it runs. */
+/** Ends the input of a job. Idempotent while the job runs. */
 export function createEndJobInput(wake: Wake): Handler<typeof storage.endJobInput> {
   return async ({ id }, call) => {
     await call.store.writeEntry(async (transaction) => {
@@ -93,7 +93,7 @@ export function createEndJobInput(wake: Wake): Handler<typeof storage.endJobInpu
   };
 }
 
-/** Cancels a job; what it runs is killed soon after. */
+/** Cancels a job; its tasks are killed soon after. */
 export function createCancelJob(wake: Wake): Handler<typeof storage.cancelJob> {
   return async ({ id }, call) => {
     await call.store.writeEntry(async (transaction) => {

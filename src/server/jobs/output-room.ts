@@ -6,21 +6,24 @@ import type { EntryRow, Schema } from '../store/schema.ts';
 import type { Usage } from '../store/usage.ts';
 import type { NewObject } from './outcome.ts';
 
-/** What tasks may store: their outputs count for the quotas of the accounts below which they stand, as PUTs of clients do. */
+/** Quotas of task outputs: outputs count towards the quota of the account that they are stored under, as PUT requests of clients do. */
 
 type Replaced = Pick<EntryRow, 'type' | 'size'>;
 
-/** An object, and what it takes the place of. */
+/** An object, and the entry that it replaces. */
 export interface Placed extends Pick<NewObject, 'place' | 'size'> {
   readonly replaced?: Replaced | undefined;
 }
 
-/** Takes room for the outcome of a task, one after the other. @returns why its objects do not fit; they are counted when they do */
+/**
+ * Reserves room for the objects of one task; called for one task after the other. @returns the limit that they exceed; undefined if they
+ * fit, and then they are counted
+ */
 export type TakeOutputRoom = (objects: readonly Placed[]) => LimitReached | undefined;
 
 /**
- * The room for objects of a transaction. Those of other transactions under way are not seen.
- * @param settings with the limits of accounts that have none of their own
+ * Opens the room for objects that a transaction stores. Objects of other concurrent transactions are not seen.
+ * @param settings with the limits of accounts that have no limits of their own
  */
 export async function openOutputRoom(
   transaction: Kysely<Schema>,
@@ -30,7 +33,7 @@ export async function openOutputRoom(
   const logins = new Set(objects.map(({ place }) => place.login));
   const takeRoom = logins.size === 0 ? undefined : await openRoom(transaction, settings, logins);
   if (takeRoom === undefined) return () => undefined;
-  /** Sizes of objects that earlier outcomes of the transaction put in their places. */
+  /** Objects that earlier tasks of this transaction have put at their paths. */
   const put = new Map<string, Replaced>();
   return (objects) => {
     const growth = new Map<string, Usage>();

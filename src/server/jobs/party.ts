@@ -11,30 +11,30 @@ import type { JobAdderRow } from '../store/job-schema.ts';
 import type { AccountRow, Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
-/** What decides about the rights of somebody beside who that is. */
+/** What decides about somebody's rights, beside their identity. */
 export interface Access {
-  /** Roles that the request named. Jobs of earlier releases have only these. */
+  /** Roles that the request named. Jobs created by earlier releases have only these. */
   readonly named?: readonly string[] | undefined;
-  /** Names of the roles that were active at the request, of the account whose job it is. */
+  /** Names of the roles of the job's account that were active for the request. */
   readonly roles?: readonly string[] | undefined;
   readonly sourceip: string;
   readonly userAgent?: string | undefined;
 }
 
-/** Somebody on whose behalf a job reads: its creator, or who added an input. */
+/** Somebody on whose behalf a job reads objects: its creator, or a caller who added an input. */
 export interface Party {
   readonly caller: Caller;
   readonly access: Access;
 }
 
-/** A party as the database has it. */
+/** A party as it is stored in the database. */
 export type StoredParty = Omit<JobAdderRow, 'job' | 'number'>;
 
 function isOwner(caller: Caller, account: AccountRow): boolean {
   return caller.kind === 'account' && caller.account.id === account.id;
 }
 
-/** Who sends a request about a job, with the roles that are active for it. */
+/** The sender of a request about a job, with the roles that are active for the request. */
 export async function readParty(call: Call): Promise<StoredParty> {
   const { store, account, caller, named, headers, connection } = call;
   if (caller.kind === 'anonymous') throw new Error('an anonymous request has no rights that a job could use');
@@ -48,7 +48,7 @@ export async function readParty(call: Call): Promise<StoredParty> {
   return { account: caller.account.id, user: caller.kind === 'user' ? caller.user.id : null, access: JSON.stringify(access) };
 }
 
-/** A stored party; one whose account or user is gone has the rights of nobody. */
+/** Loads a stored party. If its account or user no longer exists, it becomes anonymous and has no rights. */
 export async function loadParty(db: Kysely<Schema>, { account: accountId, user: userId, access }: StoredParty): Promise<Party> {
   const account = await db.selectFrom('accounts').selectAll().where('id', '=', accountId).executeTakeFirst();
   const user = userId === null ? undefined : await db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst();
@@ -59,14 +59,14 @@ export async function loadParty(db: Kysely<Schema>, { account: accountId, user: 
   return { caller, access: JSON.parse(access) as Access };
 }
 
-/** @throws {ApiError} 403 `NotAuthorized` when the party's account was disabled since it was loaded: jobs run for long */
+/** @throws {ApiError} 403 `NotAuthorized` if the party's account was disabled after it was loaded: jobs run for a long time */
 async function assertStillEnabled({ db }: Store, caller: Caller): Promise<void> {
   if (caller.kind === 'anonymous') return;
   const now = await db.selectFrom('accounts').select(['login', 'status']).where('id', '=', caller.account.id).executeTakeFirst();
   if (now) assertEnabled(now);
 }
 
-/** Of the roles that were active at the request those that the party still has; undefined where its default ones count. */
+/** Those roles active for the request that the party still has; undefined if its default roles count. */
 async function listRoles(store: Store, { caller, access }: Party, account: AccountRow): Promise<readonly string[] | undefined> {
   if (access.roles === undefined) return access.named;
   if (isOwner(caller, account)) return undefined;
@@ -74,10 +74,10 @@ async function listRoles(store: Store, { caller, access }: Party, account: Accou
   return access.roles.filter((name) => held.has(name));
 }
 
-/** Decides for one party what a job may do at many places. @throws {ApiError} as the operation itself would */
+/** Authorises one operation of a job, for one party. @throws {ApiError} the error of the operation itself */
 export type Judge = (operation: Operation, account: AccountRow, place: Place) => Promise<void>;
 
-/** @param job its account is the one whose job it is: of others the roles of the request say nothing. */
+/** @param job its account is the job's account: the roles of the request apply to no other account */
 export function createJudge(store: Store, party: Party, job: { readonly account: AccountRow; readonly now: () => number }): Judge {
   const { account: owner, now } = job;
   const { caller, access } = party;

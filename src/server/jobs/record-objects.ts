@@ -17,13 +17,13 @@ import { openOutputRoom, type Placed, type TakeOutputRoom } from './output-room.
 import type { Failure, NamedObject, NewObject } from './outcome.ts';
 import type { Result } from './result.ts';
 
-/** Writes the contents of objects that stand in rows. */
+/** Inserts the contents of objects that are stored in database rows. */
 async function putRows(transaction: Transaction<Schema>, objects: readonly NewObject[]): Promise<void> {
   const rows = objects.flatMap(({ content, row }) => (content !== null && row ? [{ id: content, bytes: row }] : []));
   await insertRows(transaction, rows);
 }
 
-/** Makes objects, and the directories that they are in; each has the role tags of its directory. */
+/** Creates objects and their missing directories; each object gets the role tags of its directory. */
 export async function putObjects(transaction: Transaction<Schema>, objects: readonly NewObject[], now: number): Promise<void> {
   await putRows(transaction, objects);
   for (const [parent, group] of groupBy(objects, ({ place }) => place.parent)) {
@@ -45,13 +45,16 @@ function listObjects(result: Result): readonly NewObject[] {
   return 'failure' in result ? (result.failure.objects ?? []) : [];
 }
 
-/** Contents that were stored for a result. */
+/** Ids of the contents that were stored for a result. */
 export function listContents(result: Result): string[] {
   const named = result.kind === 'output' ? result.output.named : [];
   return [...listObjects(result), ...named].flatMap(({ content }) => content ?? []);
 }
 
-/** A result whose objects cannot take their place: an output fails its task, and what a failure would have kept is left out. */
+/**
+ * The result without its objects, which cannot be stored: an output becomes a failure, and a failure loses the objects that it would have
+ * kept.
+ */
 function withoutObjects(result: Result, failure: Failure): Result {
   const { task, zone } = result;
   if (result.kind === 'output') return { kind: 'failure', task, zone, failure };
@@ -59,7 +62,7 @@ function withoutObjects(result: Result, failure: Failure): Result {
   return { ...result, failure: { code: result.failure.code, message: result.failure.message } };
 }
 
-/** @throws {ApiError} as a PUT of the object would be refused. */
+/** @throws {ApiError} the error of a PUT of the object */
 async function findNamedPlace(transaction: Transaction<Schema>, place: Place): Promise<Found> {
   refuseRoot(place);
   refuseUploads(place);
@@ -69,7 +72,7 @@ async function findNamedPlace(transaction: Transaction<Schema>, place: Place): P
   return found;
 }
 
-/** What the objects that a task named take the place of, in their order; or why one of them cannot be put. */
+/** The objects that a task named, in order, each with the entry that it replaces; or the failure of one that cannot be stored. */
 async function checkNamed(transaction: Transaction<Schema>, result: Result): Promise<readonly Placed[] | Failure> {
   const placed: Placed[] = [];
   for (const { place, size } of result.kind === 'output' ? result.output.named : []) {
@@ -84,7 +87,7 @@ async function checkNamed(transaction: Transaction<Schema>, result: Result): Pro
   return placed;
 }
 
-/** Why the objects of a result cannot be stored; undefined when they can, and their room is taken. */
+/** The failure if the objects of a result cannot be stored; undefined if they can, and then their room is reserved. */
 async function findFailure(transaction: Transaction<Schema>, takeRoom: TakeOutputRoom, result: Result): Promise<Failure | undefined> {
   const named = await checkNamed(transaction, result);
   if ('code' in named) return named;
@@ -92,7 +95,7 @@ async function findFailure(transaction: Transaction<Schema>, takeRoom: TakeOutpu
   return refusal && failOutput(named[0]?.place.path, refusal);
 }
 
-/** Puts the objects that tasks named, over what is there. @returns what they replaced. */
+/** Stores the objects that tasks named, replacing existing ones. @returns the contents that were replaced */
 export async function putNamed(transaction: Transaction<Schema>, named: readonly NamedObject[], now: number): Promise<Garbage[]> {
   await putRows(transaction, named);
   const replaced: (string | null | undefined)[] = [];
@@ -106,8 +109,8 @@ export async function putNamed(transaction: Transaction<Schema>, named: readonly
 }
 
 /**
- * Sorts out, before anything is written, what cannot be stored where it belongs: one task alone is to fail of it.
- * @returns the results as they can be recorded, and the contents that nothing refers to.
+ * Finds objects that cannot be stored at their paths before anything is written, so that only the task concerned fails.
+ * @returns the results that can be recorded, and the contents that nothing refers to
  */
 export async function settleObjects(
   transaction: Transaction<Schema>,

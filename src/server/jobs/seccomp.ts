@@ -1,8 +1,8 @@
 import { constants } from 'node:os';
 
 /**
- * The system calls that tasks may not make, as a classic BPF program for seccomp (seccomp(2)): what `bwrap --seccomp FD` and
- * `setpriv --seccomp-filter FILE` load. A deny list: everything else is left to permissions, namespaces and limits.
+ * The system calls that tasks may not make, as a classic BPF program for seccomp (seccomp(2)): the format that `bwrap --seccomp FD` and
+ * `setpriv --seccomp-filter FILE` load. This is a deny list: all other calls are left to permissions, namespaces and limits.
  */
 
 type Architecture = 'x64' | 'arm64';
@@ -71,14 +71,14 @@ const forbidden: Readonly<Record<string, Numbers>> = {
   ioperm: [173, null],
 };
 
-/** Calls that programs fall back from when the kernel does not have them. */
+/** Calls that fail with ENOSYS: programs have a fallback for kernels without them. */
 const absent: Readonly<Record<string, Numbers>> = {
-  // Its flags are in memory, where a filter cannot look; the C library goes on with clone.
+  // The flags of clone3 are in memory, where a filter cannot look; the C library falls back to clone.
   clone3: [435, 435],
   io_uring_setup: [425, 425],
   io_uring_enter: [426, 426],
   io_uring_register: [427, 427],
-  // Memory that no limit sees.
+  // Memory that no limit covers.
   memfd_secret: [447, 447],
 };
 
@@ -86,15 +86,15 @@ const clone: Numbers = [56, 220];
 const ioctl: Numbers = [16, 29];
 const socket: Numbers = [41, 198];
 
-/** All CLONE_NEW* flags of clone but CLONE_NEWTIME, which it cannot take. */
+/** All CLONE_NEW* flags of clone except CLONE_NEWTIME, which clone does not accept. */
 const namespaceFlags = 0x7e020000;
 
-/** Requests by which a process types on the terminal of another: TIOCSTI, TIOCLINUX. */
+/** The ioctl requests by which a process types on the terminal of another process: TIOCSTI, TIOCLINUX. */
 const typingRequests = [0x5412, 0x541c];
 
 /**
- * Families of sockets that stay within the network namespace: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. AF_VSOCK reaches the host of
- * a virtual machine from any namespace.
+ * Socket families that stay within the network namespace: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. AF_VSOCK is missing: it reaches the host
+ * of a virtual machine from any namespace.
  */
 const socketFamilies = [1, 2, 10, 16];
 
@@ -119,7 +119,7 @@ function isKnown(architecture: string): architecture is Architecture {
   return Object.hasOwn(auditArchitecture, architecture);
 }
 
-/** `then` when the call is this one, which has to end with a result for every argument. */
+/** Runs `then` for the system call with this number. `then` must end with a result for every argument. */
 function onCall(number: number, then: readonly Instruction[]): Instruction[] {
   return [[jumpIfEqual, 0, then.length, number], ...then];
 }
@@ -138,7 +138,7 @@ function listInstructions(architecture: Architecture): Instruction[] {
     [jumpIfEqual, 1, 0, auditArchitecture[architecture]],
     [end, 0, 0, kill],
     [load, 0, 0, callOffset],
-    // The x32 ABI has numbers of its own.
+    // The x32 ABI has its own call numbers.
     ...(architecture === 'x64'
       ? ([
           [jumpIfAtLeast, 0, 1, 0x40000000],
@@ -167,7 +167,7 @@ function listInstructions(architecture: Architecture): Instruction[] {
   ];
 }
 
-/** The filter for an architecture as Node.js names it; undefined for one that has none. An array of struct sock_filter. */
+/** The filter for an architecture (as Node.js names it): an array of struct sock_filter. Undefined for unsupported architectures. */
 export function createSeccompFilter(architecture: string): Buffer | undefined {
   if (!isKnown(architecture)) return undefined;
   const instructions = listInstructions(architecture);

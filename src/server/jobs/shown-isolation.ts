@@ -7,17 +7,17 @@ import type { Detected } from './detect-isolation.ts';
 import { isolationKinds, systemPath, type IsolationKind } from './isolation.ts';
 import { quietly } from './zone-usage.ts';
 
-/** What the user is shown of how tasks of jobs are kept from the rest of the machine. */
+/** How tasks of jobs are isolated from the rest of the machine, as shown to the user. */
 export interface ShownIsolation {
-  /** `off` where no tasks run. */
+  /** `off` where jobs are disabled. */
   readonly isolation: IsolationKind | 'off';
-  /** Why jobs are off. */
+  /** Why jobs are disabled. */
   readonly jobsOff?: string | undefined;
-  /** How the memory of tasks is limited, where a job asks for that. */
+  /** How the memory of tasks is limited if a job requests that. */
   readonly memoryLimit?: 'cgroup v1' | 'cgroup v2' | 'sampling' | undefined;
 }
 
-/** What is shown of the outcome of a trial. */
+/** The part of a detection result that is shown. */
 export function showIsolation(detected: Detected): ShownIsolation {
   if ('refusal' in detected) return { isolation: 'off', jobsOff: detected.refusal };
   const { kind, groups } = detected.isolation;
@@ -29,7 +29,7 @@ const memoryFile = 'isolation.json';
 /** Programs that make sandboxes. */
 const programs = ['bwrap', 'unshare', 'mount', 'setpriv', 'pivot_root'];
 
-/** What decides whether a sandbox can be made, as far as the system tells. */
+/** Files of the system that decide whether a sandbox can be created. */
 const facts = [
   '/proc/sys/kernel/random/boot_id',
   '/proc/sys/kernel/unprivileged_userns_clone',
@@ -55,7 +55,7 @@ function readNamespace(name: string): string {
   return quietly(() => readlinkSync(`/proc/self/ns/${name}`), '');
 }
 
-/** The machine, this process and what is asked for: the outcome of a trial counts for the same ones only. */
+/** Describes the machine, this process and the requested isolation: a detection result is valid only while all of them are the same. */
 function describeTrial(dataDir: string, wanted: IsolationKind | undefined): string {
   const limits = readFact('/proc/self/status').match(/^(?:Uid|Gid|Cap\w+|NoNewPrivs|Seccomp):.*$/gmu) ?? [];
   const { dev, ino } = lstatSync(dataDir);
@@ -68,25 +68,26 @@ function describeTrial(dataDir: string, wanted: IsolationKind | undefined): stri
   ]);
 }
 
-/** Remembers what a trial found, for the next start. */
+/** Stores a detection result for the next start. */
 export function rememberIsolation(dataDir: string, wanted: IsolationKind | undefined, { isolation, memoryLimit }: ShownIsolation): void {
   const kept = { trial: describeTrial(dataDir, wanted), isolation, memoryLimit };
   try {
     writePrivate(join(dataDir, memoryFile), JSON.stringify(kept), { flush: false });
   } catch {
-    // On a full disk the next start waits for its trial.
+    // Without it (on a full disk, say) the next start waits for its own detection.
   }
 }
 
-/** Lets a directory on the same disk begin with what a trial for another one found, when that still counts. */
+/** Copies the detection result of one directory to another on the same disk, if it is still valid. */
 export function inheritIsolation(from: string, to: string, wanted: IsolationKind | undefined): void {
   const shown = recallIsolation(from, wanted);
   if (shown !== undefined && lstatSync(from).dev === lstatSync(to).dev) rememberIsolation(to, wanted, shown);
 }
 
 /**
- * The sandbox that the last trial on the same machine found, to be shown while the trial of this start is under way; undefined when
- * there is none, or jobs were off. Only shown: tasks wait for the trial, so that a machine that lost its sandbox runs none.
+ * The isolation that the last detection on the same machine found, to be shown while the detection of this start is running; undefined if
+ * there is none, or if jobs were disabled. It is only shown: tasks wait for the new detection, so that a machine that lost its sandbox runs
+ * no tasks.
  */
 export function recallIsolation(dataDir: string, wanted: IsolationKind | undefined): ShownIsolation | undefined {
   try {

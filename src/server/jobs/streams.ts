@@ -9,10 +9,10 @@ import type { JobErrorRow, JobOutputRow, JobSchema, JobTaskRow } from '../store/
 import { fillTemplate, readRecord } from './error-record.ts';
 import { requireJob } from './find.ts';
 
-/** Rows in one query. */
+/** Rows per query. */
 const pageSize = 1000;
 
-/** Rows that belong to a job, in the order of their numbers. */
+/** Rows of a table that belong to a job, ordered by number. */
 async function* readRows<Row extends { readonly number: number }>(
   db: Kysely<Schema>,
   table: keyof JobSchema,
@@ -22,7 +22,7 @@ async function* readRows<Row extends { readonly number: number }>(
   for await (const rows of readPages<Row>(db, table, { key: ['number'], columns, where, size: pageSize })) yield* rows;
 }
 
-/** The inputs that a job was given, in their order. */
+/** The inputs of a job, in the order in which they were added. */
 export async function* readInputs(db: Kysely<Schema>, job: string): AsyncGenerator<string> {
   const first = await db.selectFrom('job_phases').select('reducers').where('job', '=', job).where('phase', '=', 0).executeTakeFirst();
   const table = (first?.reducers ?? 0) > 0 ? 'job_reduce_inputs' : 'job_tasks';
@@ -30,7 +30,7 @@ export async function* readInputs(db: Kysely<Schema>, job: string): AsyncGenerat
   for await (const { input } of rows) if (input !== null) yield input;
 }
 
-/** The outputs of the last phase, in the order in which they came. */
+/** The outputs of the last phase, in the order of their arrival. */
 export async function* readOutputs(db: Kysely<Schema>, job: string): AsyncGenerator<string> {
   for await (const { output } of readRows<JobOutputRow>(db, 'job_outputs', ['number', 'output'], sql`job = ${job}`)) yield output;
 }

@@ -6,11 +6,11 @@ import type { Result } from './result.ts';
 import { runTask } from './run-task.ts';
 import type { ZoneLoads } from './zone-loads.ts';
 
-/** Does tasks in zones. */
+/** Runs tasks in zones. */
 export interface TaskRunner {
-  /** Tasks whose outcome is not recorded. */
+  /** Number of tasks whose outcome is not recorded yet. */
   readonly running: number;
-  /** Does a task in a zone that is open. */
+  /** Runs a task in an open zone. */
   begin(active: ActiveZone, task: Task, isolation: Isolation): void;
 }
 
@@ -20,15 +20,14 @@ export interface TaskRunnerOptions extends Pick<EngineOptions, 'store' | 'now' |
   readonly follow: Background['follow'];
   readonly record: (result: Result) => Promise<void>;
   readonly isClosed: () => boolean;
-  /** Told whenever something is free again. */
+  /** Called whenever a slot or a zone becomes free. */
   readonly onFree: () => void;
 }
 
-/** Makes a runner that does nothing yet. */
 export function createTaskRunner({ store, now, log, loads, follow, record, isClosed, onFree }: TaskRunnerOptions): TaskRunner {
   let running = 0;
 
-  /** The zone is free for the next task before the outcome is recorded. */
+  /** Runs a task. The zone is released before the outcome is recorded. */
   async function work(active: ActiveZone, task: Task, isolation: Isolation): Promise<void> {
     const { phase, job } = task;
     let released = false;
@@ -42,7 +41,7 @@ export function createTaskRunner({ store, now, log, loads, follow, record, isClo
     const result = await runTask({ store, isolation, now }, active, task, release);
     if (result) await record(result);
     if (result || isClosed() || job.cancelled) return;
-    // It was handed to a zone that ended before its turn, or taken back from one.
+    // The task was handed to a zone that ended before the task began, or was withdrawn from one.
     phase.queue.unshift(task);
     onFree();
   }

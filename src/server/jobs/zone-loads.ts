@@ -1,30 +1,29 @@
 import type { ActiveJob, ActivePhase, ActiveZone } from './active-job.ts';
 
-/** Milliseconds of a task after which none waits behind it in the same zone. */
+/** If a task takes longer than this (milliseconds), no task waits behind it in its zone. */
 const lateTime = 250;
 
-/** How busy the zones of all jobs are. */
+/** Counts busy and idle zones of all jobs. */
 export interface ZoneLoads {
-  /** Zones that work or are being made. */
+  /** Number of zones that work or are being opened. */
   readonly busy: number;
-  /** Zones that wait for work. */
+  /** Number of zones that wait for work. */
   readonly idle: number;
-  /** Counts a zone as busy while `make` makes it, and as idle when it has become one of the phase. */
+  /** Counts a zone as busy while `make` opens it, and as idle once it belongs to the phase. */
   open(phase: ActivePhase, make: () => Promise<ActiveZone | undefined>): Promise<void>;
-  /** Counts tasks that begin (1) or are over (-1) in a zone. */
+  /** Counts a task that begins (1) or ends (-1) in a zone. */
   change(active: ActiveZone, change: 1 | -1): void;
   /** Ends a zone of a phase. */
   end(phase: ActivePhase, active: ActiveZone): Promise<void>;
-  /** Ends all zones of a job, also those that are being made. */
+  /** Ends all zones of a job, including those being opened. */
   endAll(job: ActiveJob): Promise<void>;
 }
 
-/** Makes the count, with no zones. */
 export function createZoneLoads(): ZoneLoads {
   let busy = 0;
   let idle = 0;
 
-  /** Gives what waits behind a task that takes long to others. */
+  /** Withdraws the tasks behind a slow task, so that other zones can run them. */
   function watch(active: ActiveZone): void {
     active.isLate = false;
     if (active.timer && active.load > 0) return void active.timer.refresh();

@@ -1,10 +1,10 @@
 /**
- * The programs that make up a zone, for bash 3.2 and later. Outside stands the guard: it holds the zone's life pipe and
- * kills everything in the zone when that pipe closes, by the service's wish or because the service is gone. Inside the sandbox,
- * where there is one, the runner starts one task after the other.
+ * The two bash programs of a zone, for bash 3.2 and later. The guard runs outside the sandbox: it holds the zone's life pipe and kills
+ * everything in the zone when that pipe closes, either because the service closes it or because the service is gone. The runner runs inside
+ * the sandbox, where there is one, and starts one task after the other.
  */
 
-/** Closes all descriptors above one, whoever left them open. */
+/** Closes all file descriptors above the given one, whoever left them open. */
 const sealFunction = `
 seal() {
   for descriptor in /dev/fd/*; do
@@ -14,9 +14,9 @@ seal() {
 }`;
 
 /**
- * Arguments: the zone's marker, its directory, \`all\` for a sandbox or \`group\`, a control group to join, a file to open as descriptor 4 (both may be empty), and the
- * words that start the runner. Descriptor 3 is the life pipe. The first process of a sandbox is killed rather than what started it:
- * that ends when all processes of the sandbox are gone.
+ * Arguments: the zone's marker, its directory, `all` for a sandbox or `group`, a control group to join, a file to open as descriptor 4
+ * (both may be empty), and the words that start the runner. Descriptor 3 is the life pipe. The guard kills the first process of a sandbox
+ * rather than the process that started it: that process ends when all processes of the sandbox are gone.
  */
 export const guardScript = `${sealFunction}
 marker=$1; directory=$2; reach=$3; group=$4; filter=$5; shift 5
@@ -49,13 +49,13 @@ done
 [ -z "$group" ] || rmdir "$group" || { sleep 0.2; rmdir "$group"; }
 `;
 
-/** Digits of a length, and bytes of all lengths of a task, each with a space before it. */
+/** Digits of a length, and the size in bytes of all lengths of a task, each with a space before it. */
 const lengthDigits = 7;
 const lengthsSize = 5 * (lengthDigits + 1);
 
 /**
- * A task for the runner: five texts one after the other (slot, input object, input file, output base, reducer), and before them the
- * length of all and of the first four, bytes.
+ * Encodes a task for the runner: five texts one after the other (slot, input object, input file, output base, reducer), preceded by the
+ * length in bytes of all of them and of each of the first four.
  */
 export function writeTask(texts: readonly [slot: string, object: string, file: string, outputBase: string, reducer: string]): string {
   const lengths = texts.map((text) => Buffer.byteLength(text));
@@ -65,17 +65,17 @@ export function writeTask(texts: readonly [slot: string, object: string, file: s
 }
 
 /**
- * Arguments: the directory \`io\` of the zone, the zone's root and its inputs as seen inside, \`all\` in a sandbox, where every
- * process that the runner sees is one of the zone, the shell of commands, the command, the init command, and the limits of data (KiB),
- * of a file (KiB), of open files and of processes, each empty for none.
+ * Arguments: the directory `io` of the zone, the zone's root and its inputs, as paths inside the sandbox; `all` in a sandbox, where every
+ * process that the runner sees belongs to the zone; the shell of commands, the command, the init command; and the limits of data (KiB), of
+ * a file (KiB), of open files and of processes, each empty for no limit.
  *
- * In a sandbox it first says \`entered\`, and goes on when the service has removed the way by which it came to \`io\`, so that tasks
- * have none. On stdin each task is what \`writeTask\` makes of it; a task without an input file reads the files in its list. On stdout
- * \`ready STATUS SIGNALLED 0 0 SIZE\` after init, then \`SLOT STATUS SIGNALLED DUMPED EMITTED SIZE\` for each task: whether a process left
- * a core file, whether tools left outputs, which are in \`emitted/SLOT\` then, and what the zone has on disk, bytes, where that is
- * limited. A task that the service has taken back, which \`taken/SLOT\` marks, is passed over: \`SLOT taken\`.
+ * In a sandbox the runner first prints `entered`. It continues when the service has removed the path by which it entered `io`, so that
+ * tasks have no path to `io`. On stdin it reads tasks as `writeTask` encodes them; a task without an input file reads the files in its
+ * list. On stdout it prints `ready STATUS SIGNALLED 0 0 SIZE` after init, then `SLOT STATUS SIGNALLED DUMPED EMITTED SIZE` for each task:
+ * DUMPED if a process left a core file; EMITTED if tools left outputs, which are then in `emitted/SLOT`; SIZE is the disk usage of the zone
+ * in bytes, where that is limited. A task that the service has withdrawn, marked by `taken/SLOT`, is skipped: `SLOT taken`.
  *
- * A task leaves its working directory as it likes: the runner removes that when no task runs, and of a task that failed all but
+ * A task may leave anything in its working directory. The runner removes the directory when no task runs; if the task failed, it keeps the
  * core files, which the service stores.
  */
 export const runnerScript = `${sealFunction}

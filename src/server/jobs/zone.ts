@@ -10,40 +10,40 @@ import { removeTree } from './remove-tree.ts';
 import { entryDirectory, zoneFolders, type Identity } from './zone-place.ts';
 import { guardScript, runnerScript, writeTask } from './zone-scripts.ts';
 
-/** What a zone is to do. */
+/** Options of a zone. */
 export interface ZoneOptions {
   readonly isolation: Isolation;
-  /** Name of the zone, which tasks carry in their environment. */
+  /** Name of the zone, which tasks find in their environment. */
   readonly name: string;
-  /** Directory of the zone; made by `prepareZone`. */
+  /** Directory of the zone, created by `prepareZone`. */
   readonly directory: string;
   readonly command: string;
   readonly init?: string | undefined;
-  /** Most memory of the zone, MiB. */
+  /** Memory limit of the zone, MiB. */
   readonly memory?: number | undefined;
-  /** Most that the zone may have on disk, GiB. */
+  /** Disk limit of the zone, GiB. */
   readonly disk?: number | undefined;
-  /** Variables of every task. */
+  /** Environment variables of every task. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Milliseconds that a task, or init, may take. */
+  /** Time limit of a task, or of init, in milliseconds. */
   readonly timeLimit: number;
 }
 
-/** What the runner is told of a task. */
+/** A task as the runner gets it. */
 export interface ZoneTask {
   /** Its files are `in/SLOT`, `root/work/SLOT`, `out/SLOT` and `err/SLOT` in the zone. */
   readonly slot: string;
   readonly object: string;
-  /** Path of the input as seen inside; empty for the concatenation of the files in `in/SLOT/list`. */
+  /** Path of the input inside the sandbox; empty for the concatenation of the files in `in/SLOT/list`. */
   readonly file: string;
   readonly outputBase: string;
   readonly reducer: string;
 }
 
-/** The zone ended before the task did; the task can be tried again. */
+/** The zone ended before the task did; the task can be retried. */
 export class ZoneLost extends Error {
   override readonly name = 'ZoneLost';
-  /** Whether the task had begun. */
+  /** True if the task had begun. */
   readonly begun: boolean;
 
   constructor(message: string, begun: boolean) {
@@ -52,10 +52,10 @@ export class ZoneLost extends Error {
   }
 }
 
-/** The service took the task back before it began. */
+/** The service withdrew the task before it began. */
 export class TaskTakenBack extends Error {
   override readonly name = 'TaskTakenBack';
-  /** Resolves when the zone has passed over the task: its slot is free then. */
+  /** Resolves when the zone has skipped the task: then its slot is free. */
   readonly passed: Promise<void>;
 
   constructor(passed: Promise<void>) {
@@ -64,42 +64,42 @@ export class TaskTakenBack extends Error {
   }
 }
 
-/** The task took longer than it may, and was killed with its zone. */
+/** The task exceeded its time limit and was killed with its zone. */
 export class TaskTooLong extends Error {
   override readonly name = 'TaskTooLong';
 }
 
-/** The zone went beyond a limit, and was killed with the task. */
+/** The zone exceeded a limit and was killed with the task. */
 export class LimitReached extends Error {
   override readonly name = 'LimitReached';
 }
 
-/** A working area of a phase: a process that runs one task after the other. */
+/** The working area of a phase: a process that runs tasks one after the other. */
 export interface Zone {
   readonly name: string;
   readonly directory: string;
-  /** How init ended; 0 when there was none. @throws {ZoneLost} {TaskTooLong} */
+  /** How init ended; status 0 if there is no init. @throws {ZoneLost} {TaskTooLong} */
   readonly ready: Promise<Ending>;
-  /** Hands a task over; it begins when those before it are over. @throws {ZoneLost} {TaskTooLong} {TaskTakenBack} */
+  /** Hands a task over; it begins when the tasks before it have ended. @throws {ZoneLost} {TaskTooLong} {TaskTakenBack} */
   run(task: ZoneTask): Promise<Ending>;
-  /** Takes back all tasks that have not begun. */
+  /** Withdraws all tasks that have not begun. */
   takeBack(): void;
   /** Kills every process of the zone and removes its directory. */
   end(): Promise<void>;
 }
 
 interface Waiting {
-  /** First word of the line that ends it: the slot of a task, `ready` for init. */
+  /** First word of the output line that ends this entry: the slot of a task, or `ready` for init. */
   readonly label: string;
   resolve(ending: Ending): void;
   reject(error: Error): void;
-  /** Set when the runner is to pass over the task. */
+  /** True if the runner is to skip the task. */
   isMarked?: boolean;
-  /** Called when the runner has passed over a task that was taken back. */
+  /** Called when the runner has skipped a withdrawn task. */
   pass?: () => void;
 }
 
-/** Makes the directories of a zone; those that tasks write to belong to `identity`. */
+/** Creates the directories of a zone; those that tasks write to belong to `identity`. */
 export async function prepareZone(directory: string, identity?: Identity): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   for (const name of zoneFolders) {
@@ -108,7 +108,7 @@ export async function prepareZone(directory: string, identity?: Identity): Promi
     if (identity && name !== 'in') await chown(folder, identity.uid, identity.gid);
   }
   if (!identity) return;
-  // What is above it lets nobody but root come here.
+  // The directories above this one are accessible to root alone.
   await chmod(directory, 0o711);
   await chmod(join(directory, 'in'), 0o755);
 }
@@ -127,7 +127,7 @@ function writeEnvironment({ isolation, name, directory, environment }: ZoneOptio
   };
 }
 
-/** Open files and processes of a zone in a sandbox; without one there may be others of the same user. */
+/** Limits of open files and processes of a zone in a sandbox. Without a sandbox they are not set: the same user may run other processes. */
 const mostFiles = 4096;
 const mostProcesses = 1024;
 
@@ -219,7 +219,7 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
       each.reject(new TaskTakenBack(passed));
     }
   };
-  // Tasks that are handed over in one turn are one write.
+  // Tasks handed over in the same turn of the event loop are sent in one write.
   const send = (text: string): void => {
     if (input.writableCorked === 0) {
       input.cork();
@@ -227,8 +227,8 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
     }
     input.write(text);
   };
-  // Removing a directory that is a mount point in another mount namespace takes the mount away there: the runner keeps its working
-  // directory, and tasks find no way to it.
+  // Removing a directory that is a mount point in another mount namespace removes the mount there. The runner keeps its working directory,
+  // but tasks have no path to it.
   const enter = (): void => {
     rmdirSync(entryDirectory(directory));
     send('\0');
@@ -272,8 +272,9 @@ export async function startZone(options: ZoneOptions): Promise<Zone> {
         writeFileSync(markOf(each.label), '');
         each.isMarked = true;
       }
-      // The runner looks for the mark of a task after it has written of the one before. What it wrote before the marks were made has
-      // been read when the next round of events is over: what is still behind another task then has not begun, and will not.
+      // The runner checks the mark of a task after it has printed the line of the previous task. Whatever it printed before the marks were
+      // made has been read when the next round of events is over: a task that is still behind another one then has not begun and never
+      // will.
       setImmediate(() => setImmediate(settle));
     },
     end: async () => {
