@@ -24,15 +24,15 @@ interface File {
   readonly bytes: StoredBytes;
 }
 
-/** What became of the archive files. */
+/** Result of storing the archive files. */
 interface Outcome {
   readonly garbage: readonly Garbage[];
   readonly leftOut: readonly File[];
-  /** Why files were left out. */
+  /** Why files were left out, as messages. */
   readonly told: readonly string[];
 }
 
-/** What a job that is done leaves in its directory: its record and the four streams. */
+/** Writes the contents of the archive files of a finished job: its record and the four streams. */
 async function writeFiles({ db, bytes }: Store, job: JobRow, done: number): Promise<File[]> {
   const described = await describeJob(db, { ...job, state: 'done', done });
   const asIs = (line: string): string => line;
@@ -53,7 +53,7 @@ async function writeFiles({ db, bytes }: Store, job: JobRow, done: number): Prom
   return files;
 }
 
-/** Puts the archive files into the directory of the job, as a PUT would: what cannot take its place is left out, and told. */
+/** Puts the archive files into the directory of the job, as a PUT would. Files that cannot be stored are left out and reported. */
 async function putFiles(transaction: Transaction<Schema>, directory: Place, files: readonly File[], now: number): Promise<Outcome> {
   const obstacle = await findObstacle(transaction, directory, files.length);
   if (obstacle !== undefined) return { garbage: [], leftOut: files, told: [obstacle] };
@@ -78,15 +78,15 @@ function describeFile({ type, bytes }: File, mtime: number): Omit<EntryValues, '
   return { ...describeStored(bytes, mtime), copies: defaultCopies, headers: JSON.stringify({ 'content-type': type }) };
 }
 
-/** What came of writing the end of a job. */
+/** Result of `archiveJob`. */
 export interface Ended {
-  /** Whether the job is done; otherwise tasks of it are still in other hands, or were recorded meanwhile. */
+  /** True if the job is done; otherwise other engines still hold some of its tasks, or results were recorded meanwhile. */
   readonly isDone: boolean;
-  /** Why archive files are missing: older releases let others take their names. */
+  /** Why archive files are missing: older releases allowed other objects to take their names. */
   readonly missing: readonly string[];
 }
 
-/** The end of a job in one transaction; undefined where it is not the time for it, as others have written to the job since `seen`. */
+/** Ends a job in one transaction; undefined if that must wait, because others have written to the job since `seen` was read. */
 async function writeDone(
   transaction: Transaction<Schema>,
   { job, directory, files, now, seen }: { job: ActiveJob; directory: Place; files: readonly File[]; now: number; seen: JobRow },
@@ -94,17 +94,17 @@ async function writeDone(
   const row = await lockJob(transaction, job.id);
   if (row?.state !== 'running' || row.errors !== seen.errors || row.outputs !== seen.outputs) return undefined;
   const outcome = await putFiles(transaction, directory, files, now);
-  // Tasks that a cancelled job leaves are nobody's business any more.
+  // Nobody needs the remaining tasks of a cancelled job any more.
   for (const state of new Set(['waiting' as const, claimedState(transaction)]))
     await transaction.updateTable('job_tasks').set({ state: 'failed' }).where('state', '=', state).where('job', '=', job.id).execute();
   await transaction.updateTable('jobs').set({ state: 'done', done: now }).where('id', '=', job.id).execute();
   return outcome;
 }
 
-/** Tasks that are changed in one statement, which must end in time however many there are. */
+/** Tasks changed per statement: a statement must finish in time however many tasks there are. */
 const batchSize = 5000;
 
-/** Ends tasks of a cancelled job that were never begun, where what ends the job is limited in time. */
+/** Fails the tasks of a cancelled job that never began, in batches, where the transaction that ends the job has a time limit. */
 async function dropWaiting(store: Store, job: string): Promise<void> {
   const waiting = (db: Store['db']) =>
     db.selectFrom('job_tasks').select(['phase', 'number']).where('job', '=', job).where('state', '=', 'waiting');
@@ -113,7 +113,7 @@ async function dropWaiting(store: Store, job: string): Promise<void> {
     if (first === undefined) return;
     await store.writeEntry(async (transaction) => {
       await lockJob(transaction, job);
-      // A range of the key: a join with chosen rows would compare each with all where there are no statistics yet.
+      // A range of the key: while the table has no statistics, a join with chosen rows would compare each row with all others.
       const batch = transaction.updateTable('job_tasks').set({ state: 'failed' }).where('job', '=', job).where('phase', '=', first.phase);
       const range = batch.where('number', '>=', first.number).where('number', '<', first.number + batchSize);
       await range.where('state', '=', 'waiting').execute();
@@ -122,8 +122,8 @@ async function dropWaiting(store: Store, job: string): Promise<void> {
 }
 
 /**
- * Removes the outputs of all phases but the last; then writes the archive files of a job and marks it done, in one transaction. Any number
- * of engines may do so at once, and again after a crash: one of them marks it.
+ * Removes the outputs of all phases but the last, then writes the archive files of a job and marks it done, in one transaction. Any number
+ * of engines may do so concurrently, and again after a crash: only one of them marks it.
  */
 export async function archiveJob(store: Store, job: ActiveJob, now: number): Promise<Ended> {
   if (await hasLiveTasks(store, job.id)) return { isDone: false, missing: [] };

@@ -1,12 +1,11 @@
-/** Work that nobody waits for, but the end of the service. */
+/** Work that only the shutdown of the service waits for. */
 export interface Background {
-  /** Keeps work; its failure is logged as `jobs: WHAT failed: ...`. */
+  /** Tracks `work`; its failure is logged as `jobs: WHAT failed: ...`. */
   follow(work: Promise<void>, what: string): void;
-  /** Waits until there is none, whatever is added meanwhile. */
+  /** Waits until no work is left, including work added meanwhile. */
   finish(): Promise<void>;
 }
 
-/** Keeps work in the background. */
 export function createBackground(log: (line: string) => void): Background {
   const works = new Set<Promise<void>>();
   return {

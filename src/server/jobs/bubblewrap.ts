@@ -1,19 +1,18 @@
 import { taskUser, type VisibleSystem } from './visible-system.ts';
 import { entryPoint, type ZonePlace } from './zone-place.ts';
 
-/** Sizes of the small places in memory that tasks can write to, bytes. */
+/** Size of the shared memory that tasks can write to, bytes. */
 export const sharedMemorySize = 64 * 1024 * 1024;
 
-/** Descriptor on which bubblewrap reads the filter of system calls. */
+/** Descriptor on which bubblewrap reads the system call filter. */
 export const filterDescriptor = 4;
 
-/** How a sandbox is made by bubblewrap. */
 export interface BubblewrapOptions {
   /** False where bubblewrap is older than 0.8: the filter alone forbids further user namespaces then. */
   readonly disableUserNamespaces: boolean;
 }
 
-/** The command that starts what follows it in a sandbox (bwrap(1)). */
+/** The command that starts the command after it in a sandbox (bwrap(1)). */
 export function writeBubblewrap(system: VisibleSystem, place: ZonePlace, { disableUserNamespaces }: BubblewrapOptions): string[] {
   const { seen, zone } = place;
   const binds = system.binds.map(({ source, target }) => ['--ro-bind', seen(source), target]);
@@ -21,7 +20,7 @@ export function writeBubblewrap(system: VisibleSystem, place: ZonePlace, { disab
   return [
     ['bwrap', '--unshare-all', '--unshare-user', disableUserNamespaces ? '--disable-userns' : []],
     ['--uid', String(taskUser), '--gid', String(taskUser), '--cap-drop', 'ALL', '--hostname', 'zone'],
-    // The first process of a PID namespace is the one that no other process in it can kill.
+    // No other process in a PID namespace can kill its first process.
     ['--die-with-parent', '--new-session', '--as-pid-1'],
     ['--seccomp', String(filterDescriptor)],
     ...binds,
@@ -29,7 +28,7 @@ export function writeBubblewrap(system: VisibleSystem, place: ZonePlace, { disab
     ['--proc', '/proc', '--dev', '/dev'],
     ['--perms', '1777', '--size', String(sharedMemorySize), '--tmpfs', '/dev/shm'],
     ['--dir', '/run', '--dir', '/var', '--symlink', '/tmp', '/var/tmp'],
-    // Mount points cannot be renamed or removed, so that the service finds what it looks for behind these names.
+    // Mount points cannot be renamed or removed, so the service always finds its own directories under these names.
     ['--bind', zone('root'), '/tmp', '--bind', zone('root/work'), '/tmp/work', '--bind', zone('root/home'), '/tmp/home'],
     ['--bind', zone('root/assets'), '/assets', '--ro-bind', zone('in'), '/tmp/in', '--bind', zone('io'), entryPoint],
     ['--remount-ro', '/dev', '--remount-ro', '/'],

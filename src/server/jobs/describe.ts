@@ -3,7 +3,7 @@ import type { Job, Phase } from '../../api/objects.ts';
 import type { JobRow } from '../store/job-schema.ts';
 import type { Schema } from '../store/schema.ts';
 
-/** A job as GetJob answers it (section 2), with counts of what was done. */
+/** A job as GetJob returns it (section 2), with counts of its tasks. */
 export async function describeJob(db: Kysely<Schema>, row: JobRow): Promise<Job> {
   const { tasks, finished } = await db
     .selectFrom('job_phases')
@@ -15,7 +15,7 @@ export async function describeJob(db: Kysely<Schema>, row: JobRow): Promise<Job>
     ...(row.name !== null && { name: row.name }),
     state: row.state,
     cancelled: row.cancelled === 1,
-    // A job that was cancelled takes no further input.
+    // A cancelled job accepts no further input.
     inputDone: row.input_done === 1 || row.cancelled === 1,
     timeCreated: new Date(row.created).toISOString(),
     ...(row.done !== null && { timeDone: new Date(row.done).toISOString() }),

@@ -6,15 +6,15 @@ import { childOf, parentOf, type Place } from '../storage/paths.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Access } from './party.ts';
 
-/** Ids of the roles that were active for the request that creates a job; none when the account itself does. */
+/** Ids of the roles that were active for the request that creates a job; empty if the account itself sent it. */
 export async function listCreatorRoles({ store, account }: Call, access: string): Promise<string[]> {
   const { roles = [] } = JSON.parse(access) as Access;
   return (await findRoleIds(store.db, account, roles)).ids;
 }
 
 /**
- * Makes the directory of a new job. Beside the tags of its parent it has the roles that its creator acted under, and all that the
- * job leaves in it inherits them: who may create a job can read what comes out, where a policy permits reading.
+ * Creates the directory of a new job. Its role tags are those of its parent plus the roles that the creator acted under. All objects of the
+ * job inherit them: whoever may create a job can read its results, where a policy permits reading.
  */
 export async function createDirectory(
   transaction: Transaction<Schema>,

@@ -1,7 +1,7 @@
 import type { Store } from '../store/store.ts';
 import type { JobService } from './engine.ts';
 
-/** Jobs of a gateway that does no tasks: workers find in the database what is to be done. */
+/** Jobs of a gateway that runs no tasks itself: workers find the tasks in the database. */
 export function createJobsElsewhere({ notices }: Store): JobService {
   return {
     wake: () => notices?.send(),

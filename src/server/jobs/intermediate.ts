@@ -6,10 +6,10 @@ import { isAmong, listValues } from '../store/list-rows.ts';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
-/** Outputs that are removed in one transaction. */
+/** Outputs removed per transaction. */
 const batchSize = 500;
 
-/** Paths that the job wrote for a phase behind the first, from a number on. */
+/** Paths that the job wrote as inputs of a phase (not the first), with numbers above `after`; `last` is -1 when none are left. */
 async function listPaths(
   transaction: Transaction<Schema>,
   job: string,
@@ -32,7 +32,7 @@ async function listPaths(
   return { paths: rows.flatMap(({ input }) => input ?? []), last: rows.at(-1)?.number ?? -1 };
 }
 
-/** Those of some paths that a task named as an output of the whole job. */
+/** Those of the given paths that a task named as an output of the whole job. */
 async function listNamed(transaction: Transaction<Schema>, job: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await transaction
     .selectFrom('job_outputs')
@@ -44,7 +44,7 @@ async function listNamed(transaction: Transaction<Schema>, job: string, paths: r
   return new Set(rows.map(({ output }) => output));
 }
 
-/** Removes objects, and takes them from the counts of their directories. @returns their contents. */
+/** Removes objects and updates the counts of their directories. @returns their contents */
 async function removeObjects(transaction: Transaction<Schema>, paths: readonly string[]): Promise<(string | null)[]> {
   const places = paths.flatMap((path) => placeOfAbsolute(path) ?? []);
   const query = transaction.deleteFrom('entries').where('type', '=', 'object').where(isAmong(transaction, places));
@@ -54,8 +54,8 @@ async function removeObjects(transaction: Transaction<Schema>, paths: readonly s
 }
 
 /**
- * Removes what the phases of a job made for one another: outputs of all phases but the last, unless a task of the last named them as
- * its own. Again is the same.
+ * Removes the intermediate results of a job: outputs of all phases but the last, except those that a task of the last phase named as its
+ * own output. Idempotent.
  */
 export async function removeIntermediate(store: Store, { id, phases }: { id: string; phases: readonly unknown[] }): Promise<void> {
   for (let phase = 1; phase < phases.length; phase += 1) {

@@ -7,66 +7,66 @@ import type { VisibleSystem } from './visible-system.ts';
 import { createIdentity, createPlace, createStagedPlace, entryPoint, type Identity, type ZonePlace } from './zone-place.ts';
 import { quietly } from './zone-usage.ts';
 
-/** How tasks can be kept from the rest of the machine, strongest first. */
+/** The kinds of isolation of tasks from the rest of the machine, strongest first. */
 export const isolationKinds = ['bubblewrap', 'namespaces', 'none'] as const;
 export type IsolationKind = (typeof isolationKinds)[number];
 
-/** What starts the runner of a zone. */
+/** How the runner of a zone is started. */
 export interface Launch {
-  /** The command that makes the sandbox and starts what follows it in there; empty without one. */
+  /** The command that creates the sandbox and runs the command after it inside; empty without a sandbox. */
   readonly words: readonly string[];
-  /** Filter of system calls that the command reads on descriptor 4. */
+  /** File with the system call filter, which the command reads on descriptor 4. */
   readonly filter?: string | undefined;
-  /** Shell of the runner, as seen inside. */
+  /** Shell of the runner, as a path inside the sandbox. */
   readonly shell: string;
 }
 
-/** How far the tasks of this service are kept from the rest of the machine. */
+/** How the tasks of this service are isolated from the rest of the machine. */
 export interface Isolation {
   readonly kind: IsolationKind;
   /** Path of bash. */
   readonly bash: string;
-  /** PATH of tasks. */
+  /** `PATH` of tasks. */
   readonly path: string;
-  /** Where memory can be limited for a zone as a whole by the kernel; undefined when nowhere. */
+  /** Control groups by which the kernel limits the memory of a whole zone; undefined if there are none. */
   readonly groups: ControlGroups | undefined;
-  /** Whether zones have users of their own: the service is root. */
+  /** True if each zone has its own user, because the service is root. */
   readonly hasIdentities: boolean;
   launch(directory: string, identity: Identity | undefined): Launch;
-  /** Who the tasks of a zone are; undefined when they are the user of the service. */
+  /** The user of a zone's tasks; undefined if it is the user of the service. */
   identify(zone: string): Identity | undefined;
-  /** Where directories of the zone are as seen inside. */
+  /** Paths of the zone's directories inside the sandbox. */
   entryOf(directory: string): string;
   rootOf(directory: string): string;
   inputsOf(directory: string): string;
   assetsOf(directory: string): string;
 }
 
-/** The part of a zone's directory that its tasks see and change, as seen from outside. */
+/** The part of a zone's directory that its tasks see and change, as a path outside the sandbox. */
 export function rootDirectory(directory: string): string {
   return join(directory, 'root');
 }
 
-/** Where the inputs of a zone's tasks are, as seen from outside. */
+/** Directory of the inputs of a zone's tasks, as a path outside the sandbox. */
 export function inputDirectory(directory: string): string {
   return join(directory, 'in');
 }
 
-/** Where the runner writes standard output (`out/SLOT`) and standard error (`err/SLOT`) of tasks, as seen from outside. */
+/** Directory to which the runner writes stdout (`out/SLOT`) and stderr (`err/SLOT`) of tasks, as a path outside the sandbox. */
 export function streamDirectory(directory: string): string {
   return join(directory, 'io');
 }
 
-/** Where the tools of tasks are looked for; the service's own PATH is none of their business. */
+/** Directories in which tasks look for programs. The service's own `PATH` is not passed on. */
 export const systemPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin', '/opt/homebrew/bin'];
 
-/** The file of a program in the first of some folders that has it; undefined when none has. */
+/** Path of a program in the first of the folders that has it; undefined if none has. */
 export function findProgram(name: string, folders: readonly string[]): string | undefined {
   const files = folders.map((folder) => join(folder, name));
   return files.find((file) => quietly(() => accessSync(file, constants.X_OK) === undefined, false));
 }
 
-/** The bash of this machine; undefined when there is none. */
+/** The bash of this machine; undefined if there is none. */
 export function findBash(path = ''): string | undefined {
   return findProgram('bash', [...systemPath, ...path.split(delimiter).filter((folder) => folder.startsWith('/'))]);
 }
@@ -75,7 +75,7 @@ function joinPath(bash: string, programs: readonly string[]): string {
   return [...new Set([...programs, ...systemPath, dirname(bash)])].join(delimiter);
 }
 
-/** Tasks as ordinary processes of the service's user. */
+/** Runs tasks as ordinary processes of the service's user. */
 export function createOpenIsolation(bash: string, programs: readonly string[] = [], groups?: ControlGroups): Isolation {
   return {
     kind: 'none',
@@ -92,14 +92,14 @@ export function createOpenIsolation(bash: string, programs: readonly string[] = 
   };
 }
 
-/** What every kind of sandbox is made from. */
+/** Parts that every kind of sandbox needs. */
 export interface SandboxParts {
   readonly bash: string;
   readonly system: VisibleSystem;
-  /** File with the filter of system calls; undefined when it cannot be loaded. */
+  /** File with the system call filter; undefined if it cannot be loaded. */
   readonly filter: string | undefined;
   readonly groups: ControlGroups | undefined;
-  /** Whether this process is root: tasks have users of their own then. */
+  /** True if this process is root: then each zone has its own user. */
   readonly isRoot: boolean;
 }
 
@@ -130,12 +130,12 @@ function createSandbox(
   };
 }
 
-/** Tasks in a sandbox of bubblewrap. */
+/** Runs tasks in a bubblewrap sandbox. */
 export function createBubblewrap(shell: string, parts: SandboxParts, options: BubblewrapOptions): Isolation {
   return createSandbox('bubblewrap', shell, parts, (place) => writeBubblewrap(parts.system, place, options));
 }
 
-/** Tasks in a sandbox made with the programs of util-linux. */
+/** Runs tasks in a sandbox made with the programs of util-linux. */
 export function createNamespaces(shell: string, parts: SandboxParts): Isolation {
   const { bash, filter, system } = parts;
   return createSandbox('namespaces', shell, parts, (place, staged) =>

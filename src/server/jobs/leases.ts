@@ -7,67 +7,70 @@ import type { Store } from '../store/store.ts';
 import type { ActiveJob, ActivePhase, Task } from './active-job.ts';
 
 /**
- * Who may do a task. On SQLite one process does all of them: a claim is a look, nothing is written, and after a restart every task whose
- * outcome is not recorded is done again. On PostgreSQL a claim is a lease in the row of the task, which ends when it is not renewed; times are
- * the database's own. On both an outcome is recorded only for the attempt that the row names.
+ * Decides which engine runs a task. On SQLite one process runs all of them: claiming a task only reads its row, and after a restart every
+ * task without a recorded outcome runs again. On PostgreSQL a claim is a lease in the row of the task, which expires unless it is renewed;
+ * times are those of the database's clock. On both, an outcome is recorded only for the attempt in the row.
  */
 
-/** Milliseconds of a lease, and after which it is renewed. */
+/** Duration of a lease, and interval of its renewal, in milliseconds. */
 export const leaseTime = 10_000;
 export const renewalTime = leaseTime / 3;
 
 /**
- * Milliseconds after the end of a lease for which it can still be renewed, and outcomes recorded, while nobody has taken the task away.
- * Contents that nothing refers to are left alone for longer than that.
+ * Milliseconds after the expiry of a lease during which it can still be renewed, and outcomes recorded, unless the task was collected.
+ * Contents that nothing refers to are kept for longer than that.
  */
 const graceTime = 600_000;
 
 /**
- * Times that whoever does a task may be lost before the task fails. Workers that are killed for other reasons take tasks with them that are
- * well: with 4, two of 12,000 failed while 30 workers were killed in twenty minutes on a machine with ten times too much to do.
+ * Number of lost workers after which a task fails. Workers killed for other reasons take healthy tasks with them: with a limit of 4, two of
+ * 12,000 tasks failed while 30 workers were killed in twenty minutes on a machine with ten times too much to do.
  */
 export const mostLosses = 6;
 
-/** Milliseconds that a task waits when it was lost once; twice as long each further time. */
+/** Milliseconds that a task waits after it was lost once; doubled with each further loss. */
 const firstPause = 500;
 
-/** A row of a task that was claimed. */
+/** The row of a claimed task. */
 export interface ClaimedRow extends Pick<JobTaskRow, 'number' | 'input' | 'origin' | 'tries' | 'adder' | 'given'> {
   readonly attempt: number;
   readonly lost: number;
 }
 
-/** Tasks of one engine. */
+/** The claimed tasks of one engine. */
 export interface TaskLeases {
-  /** Whether other engines do tasks of the same jobs. */
+  /** True if other engines run tasks of the same jobs. */
   readonly isShared: boolean;
-  /** Takes the next tasks of a phase; of those that were lost before at most one at a time, so that one which kills its worker is told from the others. */
+  /**
+   * Claims the next tasks of a phase. Of tasks that were lost before, an engine holds at most one at a time, so that a task which kills its
+   * worker can be told from the others.
+   */
   claim(job: ActiveJob, phase: ActivePhase, limit: number): Promise<readonly ClaimedRow[]>;
-  /** Keeps tasks that were claimed until they are forgotten or given back. */
+  /** Holds claimed tasks until they are forgotten or given back. */
   keep(tasks: readonly Task[]): void;
-  /** Tasks that are over, or that another engine may take. */
+  /** Stops holding tasks that have ended or that another engine may claim. */
   forget(tasks: readonly Task[]): void;
-  /** Tasks that are kept: those of a job, or all. */
+  /** The held tasks of a job, or all held tasks. */
   list(job?: string): readonly Task[];
-  /** Lets others take tasks, which count as not begun. */
+  /** Lets other engines claim tasks; the tasks count as not begun. */
   giveBack(tasks: readonly Task[]): Promise<void>;
-  /** Renews all leases. @returns tasks that are another's now */
+  /** Renews all leases. @returns tasks that now belong to other engines */
   renew(): Promise<readonly Task[]>;
-  /** Lets tasks whose lease has ended be taken again. @returns how many */
+  /** Makes tasks whose lease has expired claimable again. @returns how many */
   collectLost(): Promise<number>;
 }
 
 const columns = ['number', 'input', 'origin', 'tries', 'adder', 'given', 'attempt', 'lost'] as const;
 
-/** Milliseconds of the database's clock. */
+/** The database's clock, in milliseconds since the epoch. */
 export const databaseTime = sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`;
 
-/** Whether the lease of a task is in force, or can be renewed. */
+/** SQL condition: the lease of a task is in force or can still be renewed. */
 export function isHeld(db: Kysely<Schema>): RawBuilder<boolean> {
   return isPostgres(db) ? sql<boolean>`lease > ${databaseTime} - cast(${graceTime} as bigint)` : sql<boolean>`true`;
 }
 
-/** What a task in the hands of an engine is named in the table. */
+/** The state in the table of a task that an engine has claimed. */
 export function claimedState(db: Kysely<Schema>): 'waiting' | 'running' {
   return isPostgres(db) ? 'running' : 'waiting';
 }
@@ -85,7 +88,10 @@ function look(db: Kysely<Schema>, job: ActiveJob, phase: ActivePhase, limit: num
     .execute();
 }
 
-/** One statement, in which nobody waits for others. An array of numbers has the planner look each of them up, however little it knows of the table. */
+/**
+ * Claims tasks in one statement that never waits for locks. With an array of numbers the planner looks up each of them, however little it
+ * knows of the table.
+ */
 async function take(
   db: Kysely<Schema>,
   { owner, job, phase, limit }: { owner: string; job: string; phase: number; limit: number },
@@ -101,7 +107,7 @@ async function take(
   return rows.toSorted((left, right) => left.number - right.number);
 }
 
-/** Changes rows of tasks that are still in the hands of whoever claimed them. */
+/** Changes rows of tasks that the engine which claimed them still holds. @returns the names of the changed tasks */
 async function change(db: Kysely<Schema>, tasks: readonly Task[], assignments: RawBuilder<unknown>): Promise<ReadonlySet<string>> {
   const lists = tasks.map(({ job, phase, number, attempt }) => [job.id, phase.number, number, attempt]);
   const { rows } = await sql<{ job: string; phase: number; number: number }>`
@@ -122,7 +128,7 @@ function nameOf({ job, phase, number }: Task): string {
 
 const nothing: readonly never[] = [];
 
-/** Leases of the one process that has a database. */
+/** Leases where one process has the database to itself. */
 function createOwnLeases({ db }: Store): TaskLeases {
   return {
     isShared: false,
@@ -136,7 +142,7 @@ function createOwnLeases({ db }: Store): TaskLeases {
   };
 }
 
-/** How many more tasks of an account may run. Until the transaction ends nobody else claims any of them. */
+/** How many more tasks of an account may run. Until the transaction ends, no other engine claims tasks of that account. */
 async function findRoom(transaction: Kysely<Schema>, account: string, most: number): Promise<number> {
   await sql`select id from accounts where id = ${account} for no key update`.execute(transaction);
   const { rows } = await sql<{ running: number }>`
@@ -145,11 +151,11 @@ async function findRoom(transaction: Kysely<Schema>, account: string, most: numb
   return Math.max(0, most - (rows[0]?.running ?? 0));
 }
 
-/** Leases of one of many engines. @param owner names it among them */
+/** Leases of one of several engines. @param owner identifies the engine */
 function createSharedLeases({ db }: Store, owner: string, accountTasks: number): TaskLeases {
   const held = new Map<string, Task>();
   const forget = (tasks: readonly Task[]): void => {
-    // What was claimed anew meanwhile is another attempt.
+    // A task that was claimed anew meanwhile has another attempt number.
     for (const task of tasks) if (held.get(nameOf(task))?.attempt === task.attempt) held.delete(nameOf(task));
   };
   async function claim(target: Kysely<Schema>, job: ActiveJob, phase: ActivePhase, limit: number): Promise<readonly ClaimedRow[]> {
@@ -201,15 +207,15 @@ function createSharedLeases({ db }: Store, owner: string, accountTasks: number):
 }
 
 /**
- * The leases of an engine.
- * @param owner names it among those of other processes
- * @param accountTasks most tasks of an account that are claimed, by all that have this limit
+ * Creates the leases of an engine.
+ * @param owner identifies the engine among those of other processes
+ * @param accountTasks maximum number of claimed tasks of an account, over all engines that have this limit
  */
 export function createTaskLeases(store: Store, owner: string, accountTasks = Infinity): TaskLeases {
   return isPostgres(store.db) ? createSharedLeases(store, owner, accountTasks) : createOwnLeases(store);
 }
 
-/** Whether tasks of a job are in the hands of an engine that is alive. */
+/** True if a live engine holds tasks of a job. */
 export async function hasLiveTasks({ db }: Pick<Store, 'db'>, job: string): Promise<boolean> {
   if (!isPostgres(db)) return false;
   const query = db

@@ -9,7 +9,7 @@ import { placeOf } from '../storage/paths.ts';
 const defaultLimit = 1000;
 const mostJobs = 1024;
 
-/** What each value of `state` asks for. */
+/** Job states that each value of `state` selects. */
 const states: ReadonlyMap<string, readonly ('running' | 'done')[]> = new Map([
   ['running', ['running']],
   ['live', ['running']],
@@ -22,8 +22,8 @@ function refuse(message: string): ApiError {
 }
 
 /**
- * The jobs of the account as a listing of their directories, by id; a job whose directory was deleted is not listed. Without a state or a
- * name it is the listing of a directory like others, with all that may be asked of one.
+ * Lists the jobs of the account, by id, as entries of their directories; a job whose directory was deleted is missing. Without `state` and
+ * `name` this is an ordinary directory listing with all its parameters.
  */
 export const listJobs: Handler<typeof storage.listJobs> = async ({ state, name, ...wishes }, call) => {
   const { limit = defaultLimit, marker } = wishes;

@@ -5,33 +5,33 @@ import { taskUser, type VisibleSystem } from './visible-system.ts';
 import { entryPoint, stagedRoot, type ZonePlace } from './zone-place.ts';
 
 /**
- * The same sandbox as bubblewrap makes, with the programs of util-linux alone: a root that begins empty, pivot_root, and a second
- * user namespace that has no rights over the mounts of the first.
+ * The sandbox that bubblewrap makes, but with the programs of util-linux alone: an initially empty root, pivot_root, and a second user
+ * namespace that has no rights over the mounts of the first.
  */
 
 const devices = ['null', 'zero', 'full', 'random', 'urandom', 'tty'];
 
-/** How a sandbox is made of namespaces. */
+/** Options of a sandbox made of namespaces. */
 export interface NamespaceOptions {
   readonly bash: string;
-  /** Whether root has prepared the stage. */
+  /** True if root has prepared the stage. */
   readonly staged: boolean;
-  /** Whether setpriv can load the filter of system calls (util-linux 2.40). */
+  /** True if setpriv can load the system call filter (util-linux 2.40). */
   readonly canFilter: boolean;
 }
 
-/** A field of a table of mounts (fstab(5)). */
+/** Quotes a field of a mount table (fstab(5)). */
 function quoteField(text: string): string {
   return text.replaceAll(/[\\\s#]/gu, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
 }
 
-/** A mount in the new root: what, where as tasks see it, kind of file system, options. */
+/** A mount in the new root: source, target as tasks see it, file system type, options. */
 type Mount = readonly [source: string, target: string, type: string, options: string];
 
 /**
- * Commands that make mounts, for bash in what becomes the root and is at `root` until then. One `mount` makes all: each process costs
- * 2 ms, and there are some forty mounts. What a mount forbids already cannot be taken back by another user namespace, so that a mount with
- * `noexec` needs that word again: where `mount` says that something failed, each mount is made on its own.
+ * Bash commands that create the mounts. They run in the directory that becomes the root; until then it is at `root`. One `mount` creates
+ * all of them: each process costs 2 ms, and there are some forty mounts. Another user namespace cannot clear flags of an existing mount, so
+ * a mount with `noexec` needs that option again: if the one `mount` reports a failure, each mount is made on its own.
  */
 function writeMounts(root: string, mounts: readonly Mount[]): string {
   const table = mounts.map(([source, target, type, options]) => [source, `${root}${target}`, type, options].map(quoteField).join(' '));
@@ -54,7 +54,7 @@ mount --all --fstab .table 2>/dev/null || {
 }`;
 }
 
-/** The commands that build the root, for bash with `set -e`; the caller is root of new namespaces. */
+/** The commands that build the root, for bash with `set -e`. They run as root of new namespaces. */
 function writeScript(system: VisibleSystem, { seen, zone }: ZonePlace, { staged, canFilter }: NamespaceOptions): string {
   const root = staged ? stagedRoot : '/sys';
   const bind = (source: string, target: string, mode: 'ro' | 'rw'): Mount => [source, target, 'none', `bind,nosuid,nodev,${mode}`];
@@ -90,8 +90,8 @@ mount -o remount,bind,ro,nosuid,nodev /
 mount -o remount,bind,ro,nosuid /dev
 hostname zone
 echo 1 >/proc/sys/user/max_user_namespaces`,
-    // The runner must be started by a process that has lost its capabilities already (env): with them it could read the program of
-    // the runner, and others could look at the runner then.
+    // The runner must be started by a process that has already lost its capabilities (env). With them, that process could read the runner's
+    // program file, and then other processes could inspect the runner.
     `exec unshare --user --map-user=${taskUser} --map-group=${taskUser} --keep-caps -- \\
   setpriv --ambient-caps=-all --inh-caps=-all --bounding-set=-all --no-new-privs ${canFilter ? `--seccomp-filter /proc/self/fd/${filterDescriptor}` : ''} -- \\
   env "$@"`,
@@ -100,7 +100,7 @@ echo 1 >/proc/sys/user/max_user_namespaces`,
 
 const unshareWords = ['--user', '--map-root-user', '--mount', '--net', '--pid', '--ipc', '--uts', '--cgroup', '--fork', '--kill-child'];
 
-/** The command that starts what follows it in a sandbox. */
+/** The command that starts the command after it in a sandbox. */
 export function writeNamespaces(system: VisibleSystem, place: ZonePlace, options: NamespaceOptions): string[] {
   return ['unshare', ...unshareWords, '--', options.bash, '-c', writeScript(system, place, options), 'cloud-sandbox'];
 }

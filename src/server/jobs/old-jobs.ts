@@ -2,13 +2,13 @@ import { sql, type Transaction } from 'kysely';
 import type { Schema } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 
-/** Rows removed in one transaction: none keeps others waiting. */
+/** Rows removed per transaction, so few that none blocks others for long. */
 const batchSize = 500;
 
-/** Whom a job belongs to whose rows are being removed. */
+/** Account of a job whose rows are being removed. */
 const nobody = '';
 
-/** Tables of a job, with what numbers their rows in it. */
+/** Tables with rows of jobs, and the columns that identify a row within a job. */
 export const jobTables = [
   ['job_tasks', ['phase', 'number']],
   ['job_reduce_inputs', ['phase', 'number']],
@@ -19,7 +19,10 @@ export const jobTables = [
   ['job_phases', ['phase']],
 ] as const satisfies readonly (readonly [keyof Schema, readonly string[]])[];
 
-/** Removes some rows of a job, the job last, so that an interrupted run finds the rest again. @returns how many; none when all are gone */
+/**
+ * Removes some rows of a job, the job's own row last, so that a later run finds what an interrupted one left. @returns number of rows; 0
+ * when all are gone
+ */
 export async function removeRowsOf(transaction: Transaction<Schema>, job: string): Promise<number> {
   for (const [table, numbers] of jobTables) {
     const columns = sql.join(numbers.map((name) => sql.ref(name)));
@@ -33,11 +36,11 @@ export async function removeRowsOf(transaction: Transaction<Schema>, job: string
 }
 
 /**
- * Forgets jobs that have been done for long: from then on they are known by the files that they left in their directories. What is
- * interrupted is gone on with by the next call; in the meantime the job belongs to nobody, so that no part of it is shown for the whole.
- * @param before those that were done earlier, milliseconds since the epoch
- * @param most rows removed at most, about
- * @returns rows removed
+ * Forgets jobs that were done long ago: after that, only the files in their directories remain. The next call continues an interrupted
+ * removal. In the meantime the job belongs to nobody, so that no remainder is shown as the whole job.
+ * @param before jobs done earlier than this are forgotten, milliseconds since the epoch
+ * @param most maximum number of rows to remove, approximately
+ * @returns number of rows removed
  */
 export async function forgetOldJobs({ db, write }: Pick<Store, 'db' | 'write'>, before: number, most: number): Promise<number> {
   let removed = 0;
@@ -52,7 +55,7 @@ export async function forgetOldJobs({ db, write }: Pick<Store, 'db' | 'write'>, 
       .executeTakeFirst();
     if (job === undefined) return removed;
     const { id, account } = job;
-    // The first that the next call finds.
+    // With `done: 0` this job is the first one that the next call finds.
     if (account !== nobody)
       await write((transaction) => transaction.updateTable('jobs').set({ account: nobody, done: 0 }).where('id', '=', id).execute());
     for (let some = 1; some > 0 && removed < most; removed += some) some = await write((transaction) => removeRowsOf(transaction, id));

@@ -14,13 +14,13 @@ import { LimitReached, prepareZone, startZone, TaskTooLong, type Zone } from './
 import type { Failure, Ending } from './outcome.ts';
 import { passingPause, type EngineOptions } from './engine-options.ts';
 
-/** Zones in a row that may fail to come up before the phase is given up. */
+/** Number of consecutive zones that fail to start before the phase is given up. */
 const mostLostZones = 3;
 
 type Options = Omit<EngineOptions, 'isolation'> & {
   readonly isolation: Isolation;
   readonly timeLimit: number;
-  /** Whether the zone is of no use any more: its job was cancelled or ends, or the service does. */
+  /** True if the zone is no longer needed: its job was cancelled or is ending, or the service is shutting down. */
   isUnwanted(): boolean;
 };
 
@@ -31,7 +31,7 @@ function describeJob({ url }: Options, { id, account, phases }: ActiveJob, { num
   return { ...Object.fromEntries(described), CLOUD_REDUCERS: String(next ? countReducers(next) : 0) };
 }
 
-/** Why the tasks of a phase whose init failed cannot be done; what init said is stored now, once for all of them, where the account has room. */
+/** The failure of all tasks of a phase whose init failed. The output of init is stored now, once for all tasks, if the account has room. */
 async function failInit(
   { store, now, serviceLimits }: Options,
   job: ActiveJob,
@@ -66,7 +66,7 @@ async function failInit(
   };
 }
 
-/** Starts the zone; undefined when init failed, which breaks the phase. The zone can be ended from the beginning on. */
+/** Starts a zone; undefined if init failed, which breaks the phase. The zone can be ended even while it is starting. */
 async function start(options: Options, job: ActiveJob, phase: ActivePhase, directory: string): Promise<Zone | undefined> {
   const { isolation, timeLimit } = options;
   const zone = await startZone({
@@ -99,7 +99,10 @@ async function start(options: Options, job: ActiveJob, phase: ActivePhase, direc
   return undefined;
 }
 
-/** A zone for the tasks of a phase, with its assets and after its init. Undefined when there can be none: the phase is broken then. */
+/**
+ * Opens a zone for the tasks of a phase: with its assets, and after its init. Undefined if that is impossible, and then the phase is
+ * broken.
+ */
 export async function openZone(options: Options, job: ActiveJob, phase: ActivePhase, directory: string): Promise<Zone | undefined> {
   try {
     const identity = options.isolation.identify(basename(directory));

@@ -1,20 +1,20 @@
 import type { Place } from '../storage/paths.ts';
 
-/** What tasks make, and how they end. */
+/** Outputs and endings of tasks. */
 
-/** An object that is to be made of bytes that were stored. */
+/** An object that is yet to be created; its bytes are stored already. */
 export interface NewObject {
   readonly place: Place;
-  /** Id in the byte store; null for no bytes. */
+  /** Id in the byte store; null for an empty object. */
   readonly content: string | null;
   readonly size: number;
   /** Base64. */
   readonly md5: string;
-  /** The bytes where the content is to stand in a row, which is written with the record. */
+  /** The bytes, if the content is stored in a database row; the row is written with the record. */
   readonly row?: Uint8Array | undefined;
 }
 
-/** An object that a task named: it is put where it belongs, over what is there, as by a PUT of the job's creator. */
+/** An object that a task named: it is stored at that path and replaces an existing object, as a PUT by the job's creator would. */
 export interface NamedObject extends NewObject {
   /** JSON of the stored headers. */
   readonly headers: string;
@@ -24,44 +24,44 @@ export interface NamedObject extends NewObject {
 /** An output of a task. */
 export interface TaskOutput {
   readonly path: string;
-  /** 1 when the task named the path, 0 when the service chose it. */
+  /** 1 if the task named the path, 0 if the service chose it. */
   readonly given: 0 | 1;
-  /** Reducer of the next phase that it goes to; undefined for the next one in turn. */
+  /** Reducer of the next phase that receives the output; if undefined, reducers take turns. */
   readonly reducer?: number | undefined;
 }
 
-/** All outputs of a task, and the objects that are to be made with their record. */
+/** All outputs of a task, and the objects that are created when they are recorded. */
 export interface TaskOutputs {
   readonly outputs: readonly TaskOutput[];
   readonly objects: readonly NewObject[];
   readonly named: readonly NamedObject[];
 }
 
-/** Why a task cannot be done: what its error record says. */
+/** Why a task failed: the contents of its error record. */
 export interface Failure {
   readonly code: string;
   readonly message: string;
-  /** Name of the zone where that is not the task's own. */
+  /** Name of the zone if it is not the task's own. */
   readonly machine?: string | undefined;
-  /** Paths of the objects that hold the standard error and the core file. */
+  /** Paths of the objects that hold stderr and the core file. */
   readonly stderr?: string | undefined;
   readonly core?: string | undefined;
-  /** Those of them that are to be made with the record. */
+  /** Those of the two objects that are created when the failure is recorded. */
   readonly objects?: readonly NewObject[];
 }
 
 /** How a command ended. */
 export interface Ending {
-  /** Exit code, or 128 and the number of a signal. */
+  /** Exit code, or 128 plus the number of a signal. */
   readonly status: number;
-  /** Whether a signal ended it. */
+  /** True if a signal ended the command. */
   readonly signalled: boolean;
-  /** Milliseconds that it took. */
+  /** Duration in milliseconds. */
   readonly duration: number;
-  /** Whether a process of it left a core file. */
+  /** True if a process of the command left a core file. */
   readonly dumped: boolean;
-  /** Outputs of the tools, in `io/emitted/SLOT`: none, some, or some that cannot be had. */
+  /** Outputs of the tools, in `io/emitted/SLOT`: none, some, or some that cannot be read. */
   readonly emitted: 'none' | 'some' | 'lost';
-  /** The limit that ended it, in words. */
+  /** The limit that ended the command, as a message. */
   readonly limit?: string | undefined;
 }

@@ -1,19 +1,19 @@
 import type { Phase } from '../../api/objects.ts';
 import { ApiError } from '../../base/errors.ts';
 
-/** Most reducers of a phase. */
+/** Maximum number of reducers of a phase. */
 const mostReducers = 128;
 
-/** Most phases of a job, and most bytes of a shell command: what bash takes as one argument, with some room. */
+/** Maximum number of phases of a job, and maximum length of a shell command in bytes: what bash accepts as one argument, with a margin. */
 const mostPhases = 100;
 const longestCommand = 100_000;
 
-/** The error for a job that cannot be: it names the phase and the field. */
+/** The error for an invalid job; the message names the phase and the field. */
 export function refuseJob(message: string): ApiError {
   return new ApiError(400, 'InvalidJob', message);
 }
 
-/** @throws 400 `InvalidJob` for no phases, an empty command, a count, memory or disk that cannot be. */
+/** @throws {ApiError} 400 `InvalidJob` for a job without phases, an empty command, or an invalid count, memory or disk */
 export function checkPhases(phases: readonly Phase[]): void {
   if (phases.length === 0) throw refuseJob('phases is empty: a job needs at least one phase');
   if (phases.length > mostPhases) throw refuseJob(`phases has ${phases.length} phases: a job can have ${mostPhases}`);

@@ -13,7 +13,7 @@ import { listContents, putNamed, putObjects, settleObjects } from './record-obje
 import { addPhaseInputs, advancePhases, listPhases, updatePhase, type PhaseInput } from './progress.ts';
 import type { Result } from './result.ts';
 
-/** Causes of errors that a job keeps apart. */
+/** Maximum number of error causes that a job stores separately. */
 const mostCauses = 500;
 
 type Of<K extends Result['kind']> = Extract<Result, { kind: K }>;
@@ -22,7 +22,7 @@ function pick<K extends Result['kind']>(results: readonly Result[], kind: K): Of
   return results.filter((result): result is Of<K> => result.kind === kind);
 }
 
-/** What becomes of the row of a task. */
+/** How an outcome changes the row of its task. */
 const changes = {
   output: { state: 'done' },
   failure: { state: 'failed' },
@@ -34,7 +34,7 @@ function changeOf(result: Result): keyof typeof changes {
   return result.kind === 'retry' && !result.counts ? 'postponed' : result.kind;
 }
 
-/** Changes the rows of tasks that are still in the hands of whoever did them. @returns the outcomes that count */
+/** Updates the rows of tasks that are still held by the engine that ran them. @returns the outcomes that count */
 async function settleTasks<R extends Result>(transaction: Transaction<Schema>, job: string, results: readonly R[]): Promise<R[]> {
   const settled: R[] = [];
   for (const group of groupBy(results, (result) => `${changeOf(result)}/${result.task.phase.number}/${result.task.attempt}`).values()) {
@@ -64,7 +64,7 @@ function listNumbers(transaction: Transaction<Schema>, results: readonly Result[
   return sql`(select cast(value as bigint) from ${listValues(transaction, numbers)})`;
 }
 
-/** Tasks that were to be done, and fail of what they wrote. */
+/** Marks tasks as failed whose outputs turned out not to be storable. */
 async function failSettled(transaction: Transaction<Schema>, job: string, failures: readonly Of<'failure'>[]): Promise<void> {
   for (const [phase, group] of groupBy(failures, ({ task }) => task.phase.number)) {
     const query = transaction.updateTable('job_tasks').set(changes.failure).where('job', '=', job).where('phase', '=', phase);
@@ -73,8 +73,8 @@ async function failSettled(transaction: Transaction<Schema>, job: string, failur
 }
 
 /**
- * Outcomes that nobody will ever record, because the task was taken again or waits. Of one that is over an earlier try of this very
- * transaction may have been committed without an answer.
+ * Outcomes that will never be recorded, because the task was claimed again or waits. If a task is finished, an earlier try of this same
+ * transaction may have been committed without a response, so its outcome is not refused.
  */
 async function findRefused(transaction: Transaction<Schema>, job: string, late: readonly Result[]): Promise<Result[]> {
   const refused: Result[] = [];
@@ -95,7 +95,7 @@ async function findRefused(transaction: Transaction<Schema>, job: string, late: 
   return refused;
 }
 
-/** Hands outputs on: to the next phase, or to the outputs of the job. */
+/** Passes outputs on: to the next phase, or to the outputs of the job. @returns the number of job outputs added */
 async function passOutputs(
   transaction: Transaction<Schema>,
   job: ActiveJob,
@@ -148,13 +148,13 @@ async function addErrors(
   );
 }
 
-/** The causes of a job's errors so far, by what their records have in common. */
+/** The causes of a job's errors so far, by template. */
 async function readCauses(transaction: Transaction<Schema>, job: string): Promise<Map<string, number>> {
   const rows = await transaction.selectFrom('job_causes').select(['cause', 'template']).where('job', '=', job).execute();
   return new Map(rows.map(({ cause, template }) => [template, cause]));
 }
 
-/** Adds a cause, unless there are so many that to know them costs more than they save. */
+/** Adds a cause; undefined if there are so many that reading them costs more than they save. */
 async function addCause(
   transaction: Transaction<Schema>,
   job: string,
@@ -168,11 +168,11 @@ async function addCause(
   return cause;
 }
 
-/** The errors of outcomes: what a reducer could not read stands before what became of it. */
+/** The errors of outcomes. Inputs that a reducer could not read come before the reducer's own outcome. */
 function listErrors(results: readonly Result[]): Failed[] {
   return results.flatMap((result) => {
     const { task, zone, complaints = [] } = result;
-    // A task that is done once more complains once more.
+    // A retried task reports its complaints again.
     if (result.kind === 'retry') return [];
     const errors: Failed[] = complaints.map((complaint) => ({ task, zone, ...complaint }));
     return result.kind === 'failure' ? [...errors, result] : errors;
@@ -184,7 +184,7 @@ interface RecordOptions {
   readonly now: number;
   /** Name of this server in error records. */
   readonly server: string;
-  /** Limits of accounts that have none of their own. */
+  /** Limits of accounts that have no limits of their own. */
   readonly settings: ServiceSettings;
 }
 
@@ -193,7 +193,7 @@ interface Recorded {
   /** Contents that nothing refers to. */
   readonly unused: readonly string[];
   readonly garbage: readonly Garbage[];
-  /** Outcomes of tasks that others have taken. */
+  /** Number of outcomes refused because other engines have claimed the tasks. */
   readonly refused: number;
 }
 
@@ -226,16 +226,16 @@ async function recordJob(
 }
 
 /**
- * Records what became of tasks, all in one transaction: an output is there exactly when its task is done. Outcomes of tasks that another
- * engine has taken are refused.
- * @returns the jobs that are over with it, and how many outcomes were refused.
+ * Records outcomes of tasks in one transaction, so that an output exists exactly when its task is done. Outcomes of tasks that another
+ * engine has claimed are refused.
+ * @returns the jobs that are now over, and the number of refused outcomes
  */
 export async function recordResults(
   store: Store,
   results: readonly Result[],
   at: RecordOptions,
 ): Promise<{ over: ActiveJob[]; refused: number }> {
-  // In one order, so that two engines never wait for each other.
+  // Jobs are locked in a fixed order, so that two engines never deadlock.
   const groups = [...groupBy(results, ({ task }) => task.job)].toSorted(([left], [right]) => (left.id < right.id ? -1 : 1));
   const { over, contents, replaced, refused } = await store.writeEntry(async (transaction) => {
     const over: ActiveJob[] = [];

@@ -8,30 +8,33 @@ import { recordResults } from './record.ts';
 import type { Result } from './result.ts';
 
 interface RecorderOptions extends Pick<EngineOptions, 'store' | 'server' | 'now' | 'log' | 'serviceLimits'> {
-  /** Whether the service ends: what cannot be recorded then is done again after the next start. */
+  /** True while the service shuts down: tasks whose outcome cannot be recorded then run again after the next start. */
   isClosed(): boolean;
-  /** Whether further outcomes will come within moments. */
+  /** True if further outcomes will arrive within moments. */
   expectsMore(): boolean;
-  /** Told of tasks whose outcome cannot be recorded here. */
+  /** Called with tasks whose outcome cannot be recorded by this engine. */
   onGivenUp(tasks: readonly Task[]): void;
-  /** Told after each transaction: what it was to record, the jobs that are over, and how many outcomes were refused. */
+  /** Called after each transaction with its results, the jobs that are over, and the number of refused outcomes. */
   onRecorded(results: readonly Result[], over: readonly ActiveJob[], refused: number): void;
 }
 
-/** Outcomes in one transaction. */
+/** Outcomes per transaction. */
 const batchSize = 500;
 
-/** Outcomes that are worth a transaction at once, and milliseconds that fewer wait for others. */
+/** Number of outcomes that are written without waiting for more, and the milliseconds that fewer outcomes wait. */
 const worthwhile = 250;
 const longestWait = 200;
 
-/** Times that a transaction is tried, unless the disk is full or the database is away: that passes, however late. Milliseconds between. */
+/**
+ * Maximum number of attempts at a transaction, and milliseconds between them. A full disk or an unavailable database is retried without
+ * limit, because it passes.
+ */
 const attempts = 10;
 const pause = 500;
 
 /**
- * Makes what writes outcomes of tasks to the database, those that come while it is busy together. The function resolves when an outcome is on
- * disk, or was given up.
+ * Creates the function that writes outcomes of tasks to the database. Outcomes that arrive while the database is busy are written together.
+ * The function resolves when the outcome is on disk, or when recording it was given up.
  */
 export function createRecorder(options: RecorderOptions): (result: Result) => Promise<void> {
   const { store, server, serviceLimits, now, log, isClosed, expectsMore, onGivenUp, onRecorded } = options;
@@ -50,7 +53,7 @@ export function createRecorder(options: RecorderOptions): (result: Result) => Pr
         const isLast = isClosed() || (attempt >= attempts && !isPassing);
         const next = isLast ? 'these tasks run again when the service is restarted' : undefined;
         for (const { task } of results) task.job.problem = describeProblem('the results of its tasks cannot be recorded', error, next);
-        // A log on the same disk must not grow while that is full.
+        // A log on the same disk must not grow while that disk is full.
         if (attempt <= attempts) log(`jobs: outcomes of ${results.length} tasks cannot be recorded: ${String(error)}`);
         if (isLast) throw error;
         await sleep(pause);
@@ -58,7 +61,7 @@ export function createRecorder(options: RecorderOptions): (result: Result) => Pr
     }
   }
 
-  /** Lets outcomes gather while more are about to come: nothing else is done while the database flushes. */
+  /** Waits for further outcomes while more are expected: nothing else is done while the database flushes. */
   async function gather(): Promise<void> {
     const end = performance.now() + longestWait;
     while (queue.length < worthwhile && performance.now() < end && expectsMore()) await sleep(5);
@@ -73,7 +76,7 @@ export function createRecorder(options: RecorderOptions): (result: Result) => Pr
         const { over, refused } = await write(results);
         onRecorded(results, over, refused);
       } catch {
-        // Logged above. Where other engines are, one of them does the tasks again; here they wait until the next start.
+        // Logged above. If there are other engines, one of them runs the tasks again; otherwise they wait until the next start.
         onGivenUp(results.map(({ task }) => task));
       }
       for (const { done } of batch) done();

@@ -6,8 +6,8 @@ import { isSystemError } from '../../base/errors.ts';
 const run = promisify(execFile);
 
 /**
- * Removes a directory with all that is in it, also what a task made unreadable to its owner. The programs of the system do it, which go
- * from directory to directory by descriptors: by paths, as Node.js does it, a process that is still alive in there could lead them out.
+ * Removes a directory and its contents, including what a task made unreadable to its owner. It uses the programs of the system because they
+ * descend by file descriptors. Node.js descends by paths, so a process that is still alive in the directory could redirect it outside.
  */
 export async function removeTree(directory: string): Promise<void> {
   if (await removeEmpty(directory)) return;
@@ -19,7 +19,7 @@ export async function removeTree(directory: string): Promise<void> {
   }
 }
 
-/** Removes a directory that is empty, or missing: that needs no program, whose start takes 5 to 15 ms. True when nothing is left. */
+/** Removes an empty directory, without starting a program (5 to 15 ms). True if the directory is gone or was missing. */
 async function removeEmpty(directory: string): Promise<boolean> {
   try {
     await rmdir(directory);

@@ -12,10 +12,10 @@ import { passingPause } from './engine-options.ts';
 import type { Result } from './result.ts';
 import type { Ending } from './outcome.ts';
 
-/** Times that a task is tried when the service fails it. */
+/** Maximum number of tries of a task that fails because of the service. */
 const mostTries = 3;
 
-/** What becomes of a task that the service failed. */
+/** The outcome of a task that failed because of the service. */
 function retry(task: Task, zone: string, why: string): Result {
   if (task.tries + 1 < mostTries) return { kind: 'retry', task, zone, counts: true };
   return {
@@ -26,13 +26,13 @@ function retry(task: Task, zone: string, why: string): Result {
   };
 }
 
-/** What becomes of a task when the database or the store of contents is away: it waits a little, and is done again until they are back. */
+/** The outcome of a task while the database or the content store is unavailable: after a short pause it is retried until they are back. */
 async function postpone(task: Task, zone: string): Promise<Result> {
   await sleep(passingPause);
   return { kind: 'retry', task, zone, counts: false };
 }
 
-/** What becomes of a task whose zone ended; undefined when it had not begun. */
+/** The outcome of a task whose zone ended; undefined if the task had not begun. */
 function explainLoss(error: unknown, task: Task, zone: string): Result | undefined {
   if (error instanceof TaskTooLong) {
     const failure = { code: 'TaskKilledError', message: `user command took ${error.message} and was killed` };
@@ -47,7 +47,7 @@ function explainLoss(error: unknown, task: Task, zone: string): Result | undefin
   return retry(task, zone, error.message);
 }
 
-/** Stores what a task left, and clears its place. */
+/** Stores the outputs of a task and frees its slot. */
 async function collect(
   workshop: Workshop,
   { zone, slots }: ActiveZone,
@@ -62,7 +62,7 @@ async function collect(
       ? collectOutputs(store, task, workshop, { emitted, now })
       : collectFailure(store, task, workshop, ending));
     if (emitted !== 'none') await removeTree(join(streamDirectory(directory), 'emitted', slot));
-    // Without a sandbox a process that a task left might go on to write to the file of its output.
+    // Without a sandbox, a process that the task left running might still write to its output file.
     const mayStay = workshop.isolation.kind !== 'none' && 'outputs' in outcome && outcome.objects.every(({ size }) => size <= smallFile);
     slots.giveBack(slot, { input, mayStay });
     if ('outputs' in outcome) return { kind: 'output', task, zone: zone.name, output: outcome };
@@ -73,9 +73,9 @@ async function collect(
 }
 
 /**
- * Does a task in a zone, from placing its input to storing what it wrote. `release` is called as soon as the zone is free of
- * it, with whether the zone is gone.
- * @returns what is to be recorded; undefined when the zone ended, or the task was taken back, before it began.
+ * Runs a task in a zone, from placing its input to storing its outputs. `release` is called as soon as the zone is free again; its argument
+ * tells if the zone is gone.
+ * @returns the result to record; undefined if the zone ended, or the task was withdrawn, before the task began
  */
 export async function runTask(
   given: Omit<Workshop, 'directory' | 'slot'>,
@@ -104,7 +104,7 @@ export async function runTask(
       return undefined;
     }
     if (error instanceof StoreUnavailable) {
-      // The zone is well, and others may run in it. It takes no other task meanwhile, which would fare the same.
+      // The zone is fine and can be used again. It takes no other task during the pause, because that task would fail in the same way.
       const postponed = await postpone(task, zone.name);
       release(false);
       slots.giveBack(slot, { mayStay: false });

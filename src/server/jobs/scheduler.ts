@@ -9,22 +9,22 @@ import { describeProblem } from './problem.ts';
 import { createFeeder, hasQueue } from './feeder.ts';
 import { createTaskRunner, type TaskRunnerOptions } from './task-runner.ts';
 
-/** Milliseconds until tasks that could not be read are asked for again. */
+/** Milliseconds before tasks that could not be read are requested again. */
 const pause = 1000;
 
 interface SchedulerOptions extends Omit<TaskRunnerOptions, 'onFree'> {
   readonly jobs: ReadonlyMap<string, ActiveJob>;
   readonly leases: TaskLeases;
-  /** Tasks at once. */
+  /** Number of concurrent tasks. */
   readonly slots: number;
-  /** Most of them of one account. */
+  /** Maximum number of concurrent tasks of one account. */
   readonly accountTasks: number;
-  /** Undefined until it is known how tasks are kept from the rest of the machine. */
+  /** Undefined until the isolation of tasks has been detected. */
   readonly isolation: () => Isolation | undefined;
   readonly openZone: (job: ActiveJob, phase: ActivePhase, isolation: Isolation) => Promise<ActiveZone | undefined>;
 }
 
-/** Makes the scheduler of the jobs in `jobs`: the function gives work to whatever is free. */
+/** Creates the scheduler of `jobs`: a function that hands tasks to free slots. */
 export function createScheduler(options: SchedulerOptions): () => void {
   const { store, jobs, leases, slots, accountTasks, loads, follow, record, isClosed, openZone } = options;
   const runner = createTaskRunner({ ...options, onFree: pump });
@@ -41,7 +41,7 @@ export function createScheduler(options: SchedulerOptions): () => void {
       if (isFull) phase.mayHaveMore = true;
       phase.surplus = tasks.length > 0 || failures.length === 0 ? 1 : Math.min(claimSize, phase.surplus * 2);
       phase.queue.push(...tasks.filter(({ lost }) => lost === 0));
-      // Only one of these is claimed at a time.
+      // At most one of these is claimed at a time.
       phase.queue.unshift(...tasks.filter(({ lost }) => lost > 0));
       for (const { task, failure } of failures) fail(task, failure);
       job.problem = undefined;
@@ -56,7 +56,7 @@ export function createScheduler(options: SchedulerOptions): () => void {
     }
   }
 
-  /** Makes room for another zone when many wait for work of other phases. */
+  /** Ends an idle zone when there are so many that zones of other phases need the room. */
   function evictIdle(): void {
     if (loads.idle < slots * 2) return;
     for (const job of jobs.values()) {

@@ -1,14 +1,16 @@
 import { groupBy } from '../../base/group-by.ts';
 import type { ActiveJob } from './active-job.ts';
 
-/** Whose task comes next: accounts share the slots of an engine evenly, and the jobs of an account share what it gets. */
+/**
+ * Decides which job gets the next slot: accounts share the slots of an engine evenly, and the jobs of an account share its slots evenly.
+ */
 
-/** What is asked of a job. */
+/** The parts of a job that its share depends on. */
 export type Sharer = Pick<ActiveJob, 'account' | 'served'> & {
   readonly phases: readonly { readonly opening: number; readonly zones: Iterable<{ readonly load: number }> }[];
 };
 
-/** Zones of a job that work or are being made. */
+/** Number of zones of a job that work or are being opened. */
 export function countBusy({ phases }: Sharer): number {
   let busy = 0;
   for (const { opening, zones } of phases) {
@@ -18,7 +20,7 @@ export function countBusy({ phases }: Sharer): number {
   return busy;
 }
 
-/** Zones that work for each account, by its id. */
+/** Number of busy zones of each account, by account id. */
 export function countByAccount(jobs: Iterable<Sharer>): Map<string, number> {
   const busy = new Map<string, number>();
   for (const job of jobs) busy.set(job.account.id, (busy.get(job.account.id) ?? 0) + countBusy(job));
@@ -31,12 +33,12 @@ interface Share<T> {
   readonly served: number;
 }
 
-/** Who has least comes first; of those that have the same, who was served longest ago. */
+/** Sorts by the number of busy zones; of equal ones, the one served longest ago comes first. */
 function compare(left: Share<unknown>, right: Share<unknown>): number {
   return left.busy - right.busy || left.served - right.served;
 }
 
-/** Jobs in the order in which they are to get a free slot. @param all jobs that have tasks to do, and others that work */
+/** Jobs in the order in which they get a free slot. @param waiting jobs with tasks to run @param all these and other active jobs */
 export function orderByShare<J extends Sharer>(waiting: readonly J[], all: Iterable<J>): J[] {
   const busy = countByAccount(all);
   const accounts = [...groupBy(waiting, ({ account }) => account.id)].map(([id, own]): Share<readonly J[]> => ({

@@ -4,21 +4,21 @@ import { isSystemError } from '../../base/errors.ts';
 import { inputDirectory, streamDirectory } from './isolation.ts';
 
 /**
- * The places of a zone that one task after the other uses: `in/SLOT`, `root/work/SLOT`, `io/out/SLOT`, `io/err/SLOT`. They are used
- * again because making and removing directories costs more than a short task. The working directory is the runner's: what is below a
- * directory that tasks can write to is never cleared from outside.
+ * The task directories and files of a zone, which one task after the other uses: `in/SLOT`, `root/work/SLOT`, `io/out/SLOT`, `io/err/SLOT`.
+ * They are reused because creating and removing directories costs more than a short task. The runner clears the working directory: nothing
+ * below a directory that tasks can write to is ever cleared from outside.
  */
 export interface Slots {
   take(): string;
-  /** Clears a place for the next task; one that cannot be cleared is not used again. */
+  /** Clears a slot for the next task. A slot that cannot be cleared is not used again. */
   giveBack(slot: string, left: Left): void;
 }
 
-/** What a task left in its place. */
+/** What a task left in its slot. */
 export interface Left {
-  /** Its only input; there may be many when absent. */
+  /** The only input of the task; if absent, there may be many. */
   readonly input?: string | undefined;
-  /** Whether the files of its output and standard error may stay for the next task, which begins by emptying them. */
+  /** True if the files of stdout and stderr may stay for the next task, which begins by truncating them. */
   readonly mayStay: boolean;
 }
 
@@ -30,7 +30,6 @@ function ignoreMissing(work: () => void): void {
   }
 }
 
-/** The places of a zone. */
 export function createSlots(directory: string): Slots {
   const free: string[] = [];
   let made = 0;
@@ -47,7 +46,7 @@ export function createSlots(directory: string): Slots {
       const fresh = String(made);
       made += 1;
       mkdirSync(join(inputDirectory(directory), fresh));
-      // The user of the zone may be another than the one of the service.
+      // The user of the zone may differ from the user of the service.
       chmodSync(join(inputDirectory(directory), fresh), 0o755);
       return fresh;
     },
@@ -56,7 +55,7 @@ export function createSlots(directory: string): Slots {
         clear(slot, left);
         free.push(slot);
       } catch {
-        // Another place is made when one is needed.
+        // Another slot is created when one is needed.
       }
     },
   };

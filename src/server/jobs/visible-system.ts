@@ -6,27 +6,27 @@ import { basename, dirname, join, relative, sep } from 'node:path';
  * of the sandbox is empty but for this, the zone, and /proc and /dev of its own.
  */
 
-/** A file or directory of the machine, and where tasks see it, read-only. */
+/** A file or directory of the machine, and its read-only path for tasks. */
 export interface ReadOnlyBind {
   readonly source: string;
   readonly target: string;
 }
 
-/** The picture that every sandbox of a service shows. */
+/** The part of the machine that every sandbox of a service shows. */
 export interface VisibleSystem {
   readonly binds: readonly ReadOnlyBind[];
   /** Symbolic links as `[target, path]`. */
   readonly links: readonly (readonly [string, string])[];
-  /** Directory of the files that the service made for its sandboxes. */
+  /** Directory of the files that the service created for its sandboxes. */
   readonly kit: string;
-  /** Directories that tasks find programs in beside those of the system. */
+  /** Directories of programs for tasks, in addition to those of the system. */
   readonly programs: readonly string[];
 }
 
-/** Names that may be links into /usr. */
+/** Directories that may be links into /usr. */
 const merged = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
 
-/** What programs of /usr read in /etc: no secrets, no accounts, no addresses. */
+/** What programs of /usr read in /etc. None of it has secrets, accounts or addresses. */
 const configuration = [
   'ld.so.cache',
   'ld.so.conf',
@@ -52,10 +52,10 @@ const configuration = [
   'ImageMagick-7',
 ];
 
-/** Who tasks are, as they see it. */
+/** User id and group id of tasks inside the sandbox. */
 export const taskUser = 1000;
 
-/** Files of /etc that are the same on every machine. */
+/** Files of /etc that the service generates, the same on every machine. */
 const ownConfiguration: Readonly<Record<string, string>> = {
   passwd: `root:x:0:0:root:/nonexistent:/usr/sbin/nologin\ntask:x:${taskUser}:${taskUser}:task:/tmp/home:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`,
   group: `root:x:0:\ntask:x:${taskUser}:\nnogroup:x:65534:\n`,
@@ -63,32 +63,35 @@ const ownConfiguration: Readonly<Record<string, string>> = {
   hosts: '127.0.0.1 localhost\n::1 localhost\n',
 };
 
-/** Where the shell of the runner is, as seen inside. */
+/** Path of the runner's shell inside the sandbox. */
 export const runnerShell = '/.runner';
 
 function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** True for a path that is `folder` or below it. */
+/** True if `path` is `folder` or below it. */
 function isWithin(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way === '' || !(way === '..' || way.startsWith(`..${sep}`));
 }
 
-/** Directory of the Node.js that runs this service, for tasks without a sandbox; undefined in /usr, where they look for programs anyhow. */
+/**
+ * Directory of the Node.js that runs this service, for tasks without a sandbox; undefined if it is in /usr, where tasks look for programs
+ * anyway.
+ */
 export function findNodeFolder(executable: string): string | undefined {
   const program = realpathSync(executable);
   return isWithin('/usr', program) ? undefined : dirname(program);
 }
 
 /**
- * How tasks get the Node.js that runs this service, where it is not in /usr: the directory that it was installed to, or the program
- * alone where that directory may hold anything else.
+ * How tasks get the Node.js that runs this service if it is not in /usr: its installation directory, or the program alone if that directory
+ * may contain something else.
  */
 export function bindNode(executable: string, kept: readonly string[]): { binds: readonly ReadOnlyBind[]; programs: readonly string[] } {
   const program = realpathSync(executable);
-  // The program as a single file contains Node.js, and is none for tasks.
+  // If the service is a single executable, it contains Node.js but tasks cannot use it as `node`.
   if (isWithin('/usr', program) || !basename(program).startsWith('node')) return { binds: [], programs: [] };
   const prefix = dirname(dirname(program));
   const isInstallation = ['bin/node', 'include/node/node.h', 'lib/node_modules/npm'].every((name) => exists(join(prefix, name)));
@@ -111,19 +114,19 @@ function findMerged(): Pick<VisibleSystem, 'binds' | 'links'> {
   return { binds, links };
 }
 
-/** Makes the files that a service's sandboxes share. */
+/** Creates the files that all sandboxes of a service share. */
 function prepareKit(kit: string, bash: string): void {
   rmSync(kit, { recursive: true, force: true });
   mkdirSync(kit, { recursive: true, mode: 0o711 });
-  // A program that its user cannot read is one whose memory, descriptors and directories no other process of that user may look
-  // at: the runner and its tasks have the same user.
+  // If a user cannot read a program, no other process of that user may inspect its memory, descriptors and directories. The runner needs
+  // this protection because its tasks have the same user.
   copyFileSync(bash, join(kit, 'shell'));
   chmodSync(join(kit, 'shell'), 0o111);
   for (const [name, text] of Object.entries(ownConfiguration)) writeFileSync(join(kit, name), text, { mode: 0o644 });
   for (const name of Object.keys(ownConfiguration)) chmodSync(join(kit, name), 0o644);
 }
 
-/** What a service gives its sandboxes. */
+/** Options of `prepareVisibleSystem`. */
 export interface VisibleOptions {
   /** Directory for the files that sandboxes share. */
   readonly kit: string;
@@ -137,7 +140,7 @@ export interface VisibleOptions {
   readonly tools: readonly ReadOnlyBind[];
 }
 
-/** Looks at the machine, and makes what sandboxes need. */
+/** Inspects the machine and creates the files that sandboxes need. */
 export function prepareVisibleSystem({ kit, bash, node: program, kept, tools }: VisibleOptions): VisibleSystem {
   prepareKit(kit, bash);
   const system = findMerged();

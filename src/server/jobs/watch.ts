@@ -5,40 +5,43 @@ import type { ActiveJob, Task } from './active-job.ts';
 import type { EngineOptions, TaskObserver } from './engine-options.ts';
 import { databaseTime, leaseTime, renewalTime, type TaskLeases } from './leases.ts';
 
-/** What other engines do to the jobs of a database, found by asking it again and again: a notice may be lost, an answer not. Notices only make the next question come sooner. */
+/**
+ * Follows what other engines do to the jobs of a database, by polling. A notice may be lost, a poll cannot: notices only make the next poll
+ * come sooner.
+ */
 
-/** Milliseconds between two questions, give or take a quarter, so that engines do not ask all at once. */
+/** Milliseconds between two polls, give or take a quarter, so that engines do not all poll at the same time. */
 const usualPollTime = 1000;
 
-/** Milliseconds from one question to the next however many notices come. */
+/** Minimum milliseconds between two polls, however many notices arrive. */
 const shortestPause = 100;
 
-/** What a watch works with. */
+/** Options of `watchJobs`. */
 export interface WatchOptions extends Pick<EngineOptions, 'store' | 'log'> {
   readonly leases: TaskLeases;
-  /** Jobs that the engine knows. */
+  /** Jobs that the engine has loaded. */
   readonly jobs: ReadonlyMap<string, ActiveJob>;
-  /** Milliseconds; one second when absent. */
+  /** Poll interval, milliseconds; one second when absent. */
   readonly pollTime?: number | undefined;
   readonly observer?: Pick<TaskObserver, 'takenOver'> | undefined;
-  /** Ends the watch. */
+  /** Stops the watch. */
   readonly signal: AbortSignal;
-  /** Told of a job that is new, was cancelled, or whose end nobody writes. */
+  /** Called for a job that is new, was cancelled, or is over without an engine writing its end. */
   onChange(job: string): void;
-  /** Told of a job that another engine has ended. */
+  /** Called for a job that another engine has ended. */
   onDone(job: ActiveJob): void;
-  /** Told when jobs that are known may have tasks to claim. */
+  /** Called when loaded jobs may have tasks to claim. */
   onTasks(): void;
 }
 
-/** How far a phase of a job that runs is. */
+/** Progress of a phase of a running job. */
 interface Progress {
   readonly job: string;
   readonly phase: number;
   readonly cancelled: number;
-  /** Whether no task is left and none will come. */
+  /** True if no task is left and none will come. */
   readonly isOver: boolean;
-  /** Whether a task can be claimed. */
+  /** True if a task can be claimed. */
   readonly hasTasks: boolean;
 }
 
@@ -54,17 +57,17 @@ async function readProgress({ db }: Store): Promise<Progress[]> {
   return rows;
 }
 
-/** Jobs of which every phase is over. */
+/** Ids of the jobs whose phases are all over. */
 function listOver(progress: readonly Progress[]): Set<string> {
   const over = new Set(progress.map(({ job }) => job));
   for (const { job, isOver } of progress) if (!isOver) over.delete(job);
   return over;
 }
 
-/** A pause that ends early when it is rung for. */
+/** A pause that `ring` ends early. */
 interface Bell {
   ring(): void;
-  /** @param time milliseconds; less when it was rung for since the last pause ended */
+  /** @param time milliseconds; the pause is shorter if `ring` was called since the last one ended */
   pause(time: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -91,7 +94,7 @@ function createBell(): Bell {
   };
 }
 
-/** Does work again and again; a failure is logged once until it succeeds again. */
+/** Repeats work until the signal. A failure is logged once until the work succeeds again. */
 async function repeat(
   work: () => Promise<void>,
   pause: number,
@@ -101,7 +104,7 @@ async function repeat(
 ): Promise<void> {
   let isFailing = false;
   for (let isFirst = true; !signal.aborted; isFirst = false) {
-    // Jobs that were there before are gone on with at once.
+    // The first run is not delayed: jobs from before the start continue immediately.
     if (!isFirst) await bell.pause(pause * (0.75 + Math.random() / 2), signal);
     if (signal.aborted) return;
     try {
@@ -114,7 +117,7 @@ async function repeat(
   }
 }
 
-/** Tasks that another engine has taken are not begun here; what comes of those that run is refused. */
+/** Removes tasks that another engine has claimed from the queues. The outcomes of those that are running already will be refused. */
 function dropQueued(tasks: readonly Task[]): void {
   for (const { phase, number, attempt } of tasks) {
     const at = phase.queue.findIndex((task) => task.number === number && task.attempt === attempt);
@@ -122,11 +125,11 @@ function dropQueued(tasks: readonly Task[]): void {
   }
 }
 
-/** Keeps leases, and keeps up with other engines, until the signal. Nothing is to be done where one process has the database. */
+/** Renews leases and follows other engines until the signal. Not needed where one process has the database to itself. */
 export async function watchJobs(options: WatchOptions): Promise<void> {
   const { store, leases, jobs, onChange, onDone, onTasks, observer, pollTime = usualPollTime } = options;
   let overBefore = new Set<string>();
-  /** Since when the database has answered without a failure, on the monotonic clock. */
+  /** Time of the last database failure, on the monotonic clock: since then the database has responded. */
   let answeringSince = performance.now();
   const asking = async <T>(question: () => Promise<T>): Promise<T> => {
     try {
@@ -147,7 +150,7 @@ export async function watchJobs(options: WatchOptions): Promise<void> {
       const known = job?.phases[phase];
       if (known && hasTasks) known.mayHaveMore = true;
     }
-    // Who recorded the last task writes the end; another does when that has not happened for as long as a question takes to come again.
+    // The engine that recorded the last task writes the end of the job. If it has not done so by the next poll, this engine does.
     for (const id of over) if (overBefore.has(id) && jobs.get(id)?.isEnding === false) onChange(id);
     overBefore = over;
     const running = new Set(progress.map(({ job }) => job));
@@ -156,7 +159,7 @@ export async function watchJobs(options: WatchOptions): Promise<void> {
   }
 
   async function collect(): Promise<void> {
-    // After a failure of the database all leases may have ended: whoever is alive renews its own before any is taken away.
+    // After a database failure all leases may have expired: live engines get time to renew theirs before any is collected.
     if (performance.now() - answeringSince <= leaseTime) return;
     const tasks = await asking(() => leases.collectLost());
     observer?.takenOver(tasks);
