@@ -18,13 +18,13 @@ function computeSha256(openssh: string): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
 }
 
-/** A whole MD5 fingerprint as the service writes it; undefined for every other word. */
+/** Returns an MD5 fingerprint in the form of the service; undefined for every other word. */
 export function readFingerprint(word: string): string | undefined {
   const fingerprint = word.replace(/^MD5:/i, '').toLowerCase();
   return /^[\da-f]{2}(:[\da-f]{2}){15}$/.test(fingerprint) ? fingerprint : undefined;
 }
 
-/** Whether a key is the one with this fingerprint, as users write them in a profile: MD5 or SHA256, MD5 also without colons. */
+/** True if a fingerprint in a profile is that of a key: MD5, with or without colons, or SHA256. */
 function isNamedBy(fingerprint: string, { fingerprint: md5, key }: Key): boolean {
   const digits = fingerprint.replace(/^MD5:/i, '').replaceAll(':', '').toLowerCase();
   return digits === md5.replaceAll(':', '') || fingerprint.replace(/=$/, '') === computeSha256(key);
@@ -44,7 +44,7 @@ export function findKey(keys: readonly Key[], word: string, hint = 'cloud keys l
   return named[0];
 }
 
-/** The key whose MD5 fingerprint begins so, with or without colons. */
+/** Finds the key whose MD5 fingerprint begins with a word, with or without colons. */
 function findByPrefix(keys: readonly Key[], word: string, hint: string): Key {
   const digits = word.replace(/^MD5:/i, '').replaceAll(':', '').toLowerCase();
   const isPrefix = /^[0-9a-f]{4,}$/.test(digits);
@@ -63,10 +63,10 @@ function findByPrefix(keys: readonly Key[], word: string, hint: string): Key {
   return found[0];
 }
 
-/** How a public key begins: its type and Base64. Whether it is one is for the service to say. */
+/** The beginning of a public key: type and base64. The service decides whether the key is valid. */
 const looksLikeKey = /^[a-z][\w@.-]*[ \t]+[A-Za-z0-9+/]{16,}=*(?:\s|$)/;
 
-/** What a key is read from, and its name for messages. Without a file that is stdin, and where nothing comes from there the user's own key. */
+/** Reads a key and its source for messages: a file or stdin; without a file, stdin if it has content, else the user's own key. */
 async function readKeyFile({ world, paths }: Context, file: string | undefined): Promise<{ label: string; content: string }> {
   const read = async (path: string): Promise<string> => (await readInput(world, path)).toString().trim();
   if (file !== undefined) return { label: file === '-' ? 'stdin' : file, content: await read(file) };
@@ -83,7 +83,7 @@ async function readKeyFile({ world, paths }: Context, file: string | undefined):
 
 type LocalKey = Awaited<ReturnType<Context['localKeys']>>[number];
 
-/** The keys of the account; undefined where nobody is asked, or the key that would ask is not among them. */
+/** The keys of the account; undefined without an address, or when the account does not have the key that signs the request. */
 async function listRegistered({ settings, compute, account, warn }: Context): Promise<Key[] | undefined> {
   if (settings().url === undefined) return undefined;
   try {
@@ -95,26 +95,26 @@ async function listRegistered({ settings, compute, account, warn }: Context): Pr
   }
 }
 
-/** The services that a key serves for; the profile may say that its object storage takes ECDSA too. */
+/** The services that accept a key; the setting `storEcdsa` adds the object storage for ECDSA keys. */
 function listUses({ settings }: Context, { type, usableFor }: LocalKey): readonly string[] {
   const { storEcdsa } = settings();
   const takesCurve = type === 'ecdsa' && storEcdsa !== undefined && readFlag(storEcdsa);
   return takesCurve ? [...usableFor, 'storage'] : usableFor;
 }
 
-/** Whether the settings name a key, for either service. */
+/** True if the settings name a key for either service. */
 function isInUse({ settings }: Context, { source, md5, sha256 }: LocalKey): boolean {
   const { keyFile, keyId, storKeyId } = settings();
   const named = [keyId, storKeyId].flatMap((setting) => (setting === undefined ? [] : [readFingerprint(setting.value) ?? '']));
   return keyFile?.value === source || named.some((name) => name === md5 || name === sha256);
 }
 
-/** The line that registers the public half of a private key. */
+/** The command that registers the public half of a private key. */
 function derivePublic(file: string | undefined): string {
   return `ssh-keygen -y -f ${file === undefined ? 'FILE' : quoteShell(file)} | cloud keys create - --name NAME`;
 }
 
-/** The text of a public key from a file, stdin or the usual places. @throws {UsageError} for anything else: nothing of it is sent */
+/** Reads a public key from a file, stdin or the default file. @throws {UsageError} for anything else, of which nothing is sent */
 export async function readPublicKeyText(context: Context, file: string | undefined): Promise<string> {
   const { label, content: key } = await readKeyFile(context, file);
   if (key.includes('PRIVATE KEY')) {
@@ -149,7 +149,7 @@ function checkCertificate(file: string, pem: string, now: number): string {
   return pem;
 }
 
-/** Reads the certificates of `--attestation`, of which a file may hold several. @throws {UsageError} for one that is none or not valid now */
+/** Reads the certificates of `--attestation`; a file may have several. @throws {UsageError} for one that is invalid, expired or not yet valid */
 export async function readAttestation({ world }: Pick<Context, 'world'>, files: readonly string[]): Promise<string[] | undefined> {
   const certificates = [];
   for (const file of files) {

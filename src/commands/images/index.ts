@@ -37,7 +37,7 @@ const wait = command({
     const attempts = createAttempts(invocation, args.image.length);
     const list = createImageList(invocation);
     const images = await attempts.each(args.image, async (word) => {
-      // The image to wait for is the one that is being created, although it has no date of publication yet.
+      // An image that is being created takes precedence: it is newer than the published ones, which need no waiting.
       const image = await findImage(invocation, word, list, ({ state }) => state === 'creating');
       return await waitForState(invocation, image, [options.state ?? 'active'], options.waitTimeout);
     });

@@ -72,17 +72,17 @@ export const add = command({
   ],
 });
 
-/** What is done to jobs: in words, and how; only told with `dryRun`. */
+/** A change of jobs: its messages and its action; with `dryRun` only the message `would` is printed. */
 interface Change {
   readonly done: string;
   readonly would: string;
   readonly dryRun: boolean;
-  /** Whether there is nothing left to do for a job. */
+  /** True if nothing is left to do for a job. */
   readonly isDone: (job: KnownJob) => boolean | undefined;
   readonly change: (id: string) => Promise<unknown>;
 }
 
-/** Does something to each of several jobs, with the usual report of those that fail. */
+/** Changes each of several jobs; reports those that fail. */
 async function changeJobs(
   invocation: JobContext & Pick<Context, 'fail' | 'note'>,
   words: readonly string[],

@@ -2,7 +2,7 @@ import { NetworkError } from '../../base/errors.ts';
 import type { JobContext } from './find.ts';
 import type { NewJob } from './phases.ts';
 
-/** Creates a job and returns its id, which is the last part of the reply's `Location`. */
+/** Creates a job and returns its id, which is the last part of the `Location` header. */
 export async function createJob({ storage, account }: Pick<JobContext, 'storage' | 'account'>, job: NewJob): Promise<string> {
   const { location = '' } = await storage.createJob({ account, ...job });
   const id = location.replace(/\/+$/, '').split('/').at(-1) ?? '';

@@ -8,25 +8,25 @@ import { createReader } from './streams.ts';
 import { describeError, quoteStderr, readStderr } from './task-errors.ts';
 import { readCounts } from './wait.ts';
 
-/** Failures that are told in full, and the last lines of each task's stderr. */
+/** Number of failures that are printed in full, and how much of each task's stderr: its last lines, and the bytes read for them. */
 const toldFailures = 10;
 const toldLines = 20;
 const toldBytes = 64 * 1024;
 
-/** Tells the first failures of a job on stderr, each once, with what its task wrote there. */
+/** Prints the first failures of a job on stderr, each once, with what its task wrote to its stderr. */
 export interface FailureTeller {
-  /** Tells what is new of a job that runs. */
+  /** Prints the new failures of a running job. */
   tell(job: KnownJob): Promise<void>;
-  /** Tells the rest of a job that is done, many by their number alone. Returns how many there are in all. */
+  /** Prints the remaining failures of a finished job, beyond ten only their number. Returns the number of all failures. */
   finish(job: KnownJob): Promise<number>;
 }
 
-/** What tells the failures of a job; it is silent where the output is for programs. */
+/** Creates the `FailureTeller` of a job; it prints nothing if the output is for programs. */
 export function createTeller(context: JobContext & Pick<Context, 'warn' | 'global'>, id: string): FailureTeller {
   const reader = createReader(context, id, 'errors');
   const isSilent = saysJson({ ...context.global });
   let count = 0;
-  /** Errors that the service counted when they were last read. */
+  /** Number of errors that the service reported when they were last read. */
   let known: number | undefined = 0;
 
   async function tellOne(error: JobError): Promise<void> {
@@ -49,7 +49,7 @@ export function createTeller(context: JobContext & Pick<Context, 'warn' | 'globa
         await tellNew(false);
         known = errors;
       } catch (error) {
-        // The job goes on, and so does the waiting for it: what cannot be read now is told at the end.
+        // The job continues, and so does the wait: failures that cannot be read now are printed at the end.
         if (!(error instanceof ApiError) && !isTransient(error)) throw error;
       }
     },

@@ -9,20 +9,20 @@ import { isForbidden } from '../../cli/shapes.ts';
 import { isMissing, NetworkError, NotFoundError, unlessMissing, withHint } from '../../base/errors.ts';
 import { runOrdered } from '../../base/parallel.ts';
 
-/** What work on jobs needs. */
+/** The part of the context that functions for jobs need. */
 export type JobContext = Pick<Context, 'storage' | 'account' | 'world'>;
 
-/** Largest record of a job that is read, bytes. */
+/** Maximum size of a job's record, bytes. */
 const largestRecord = 16 * 1024 * 1024;
-/** Jobs whose records are asked for at once. */
+/** Number of jobs whose records are requested concurrently. */
 const width = 8;
 
-/** A file of a job's directory, which services write when the job is done; undefined when there is none. */
+/** Opens a file of a job's directory, which services write when the job is done; undefined when it does not exist. */
 export async function openArchive({ storage, account }: JobContext, id: string, file: string): Promise<ByteStream | undefined> {
   return (await unlessMissing(storage.getObject({ account, path: `jobs/${id}/${file}` })))?.body;
 }
 
-/** A record that a service has kept as a file, held against its declaration like a reply. */
+/** Reads a record that a service has archived in a file, and checks it against its declaration like a response. */
 export function readKept<T>(text: string, shape: Field<T>): T {
   try {
     return checkShape(JSON.parse(text), shape, 'the service');
@@ -32,7 +32,7 @@ export function readKept<T>(text: string, shape: Field<T>): T {
   }
 }
 
-/** Adds to the refusal of an unknown job what shows the known ones. */
+/** Explains the error for an unknown job, with the command that lists the jobs. */
 export async function explainJob<T>(id: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -42,12 +42,13 @@ export async function explainJob<T>(id: string, work: () => Promise<T>): Promise
   }
 }
 
-/** What is known of a job: of one that runs, a service that answers an empty 204 says only that there is one. */
+/** What is known of a job: a service that responds 204 without a record for a running job shows only that it exists. */
 export type KnownJob = Pick<Job, 'id'> & Partial<Job>;
 
 /**
- * The record of a job. A service that no longer has the job alive, or answers 204 without a record, has kept it as a file, once it is done.
- * @throws {ApiError} of status 404 when there is no such job
+ * Reads the record of a job. A service that no longer keeps the job live, or that responds 204 without a record, has archived the record in
+ * a file once the job is done.
+ * @throws {ApiError} with status 404 when there is no such job
  */
 export async function readJob(context: JobContext, id: string): Promise<KnownJob> {
   try {
@@ -61,13 +62,13 @@ export async function readJob(context: JobContext, id: string): Promise<KnownJob
   }
 }
 
-/** Jobs to list. */
+/** Selects the jobs to list. */
 export interface JobFilter {
   state?: string | undefined;
   name?: string | undefined;
 }
 
-/** Entries of the jobs directory, page after page. A service that knows no pages gives all of them each time: once is enough. */
+/** Entries of the jobs directory, page after page. A service without paging sends all entries in each response: the first one is used. */
 export async function* listJobEntries({ storage, account }: JobContext, filter: JobFilter = {}): AsyncGenerator<Entry> {
   let first: string | undefined;
   let marker: string | undefined;
@@ -78,7 +79,7 @@ export async function* listJobEntries({ storage, account }: JobContext, filter: 
     for await (const entry of records) {
       if (typeof entry.name !== 'string') throw new NetworkError('a record of the listing has no name', { code: 'UnreadableReply' });
       if (marker !== undefined && entry.name === first) return;
-      // Each entry costs a request: an endless page would cost them without end.
+      // Each entry costs a request, so that an endless page would cost an endless number of requests.
       if (seen.has(entry.name)) throw new NetworkError('the listing of jobs has one job twice', { code: 'UnreadableReply' });
       seen.add(entry.name);
       first ??= entry.name;
@@ -95,15 +96,15 @@ function fitsState({ state }: KnownJob, wanted: string | undefined): boolean {
   return wanted === undefined || state === wanted || (wanted === 'live' && state !== 'done');
 }
 
-/** The records of jobs, in the order of the listing. What a service does not filter is filtered here. */
+/** The records of jobs, in the order of the listing. Filters that a service does not know are applied here. */
 export async function* listJobs(context: JobContext, filter: JobFilter = {}): AsyncGenerator<KnownJob> {
   const read = async ({ name }: { name: string }): Promise<KnownJob | undefined> => {
     try {
       return await readJob(context, name);
     } catch (error) {
-      // A job may go between the listing and the question.
+      // A job may be removed between the listing and this request.
       if (isMissing(error)) return undefined;
-      // Who may list all jobs may not see all of them: of the others the listing says the id.
+      // A caller who may list all jobs may not be allowed to read each of them; the listing gives the ids of the others.
       if (isForbidden(error)) return filter.name === undefined ? { id: name } : undefined;
       throw error;
     }
@@ -111,7 +112,7 @@ export async function* listJobs(context: JobContext, filter: JobFilter = {}): As
   const jobs = runOrdered(listJobEntries(context, filter), read, { limit: width });
   for await (const found of jobs) {
     if (found === undefined) continue;
-    // The service itself filtered those that only it can see.
+    // A job that this caller may not read has no state here; the service has filtered it by state.
     const fits = found.state === undefined || fitsState(found, filter.state);
     if (fits && (filter.name === undefined || found.name === filter.name)) yield found;
   }
@@ -120,8 +121,8 @@ export async function* listJobs(context: JobContext, filter: JobFilter = {}): As
 const fullId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * The id of the job that a word means: an id, eight or more characters that begin one, or a name.
- * @throws {UsageError} with the candidates when it means several
+ * Returns the id of a job that is given by its id, by eight or more characters that its id begins with, or by its name.
+ * @throws {UsageError} with the candidates when several jobs match
  */
 export async function findJob(context: JobContext, word: string): Promise<string> {
   if (fullId.test(word)) return word.toLowerCase();

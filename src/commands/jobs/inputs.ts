@@ -9,22 +9,22 @@ import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 import type { JobContext } from './find.ts';
 import { addBatch } from './resend.ts';
 
-/** What finding inputs needs. */
+/** The part of the context that finding inputs needs. */
 type InputContext = JobContext & Pick<Context, 'note'>;
 
-/** Whole paths of inputs, in pieces as they become known. */
+/** Absolute paths of inputs, in lists as they become known. */
 export type Inputs = AsyncIterable<string[]> | Iterable<string[]>;
 
-/** Bytes of paths that are sent in one request. */
+/** Bytes of paths at which a batch is sent. */
 const batchSize = 256 * 1024;
-/** Milliseconds that a batch waits for more paths. */
+/** Milliseconds for which a batch waits for more paths. */
 const patience = 20;
-/** Paths of stdin in one piece. */
+/** Number of paths from stdin in one list. */
 const pieceLines = 1000;
 
-/** Reads a path as people type it. @throws {UsageError} for one that no line of a job's input can carry */
+/** Reads a path as users type it. @throws {UsageError} for a path that cannot be a line of a job's input */
 function readInputPath(text: string, account: string): string {
-  // The usual line of a long list is a whole path already.
+  // Fast path: most lines of a long list are absolute paths already.
   if (/^\/[^/]/.test(text) && !/\/(\.{0,2}(\/|$))|[\0\r\n]/.test(text)) return text;
   const path = printRemotePath(readRemotePath(text, account));
   if (/\n|\r$/.test(path)) {
@@ -35,7 +35,7 @@ function readInputPath(text: string, account: string): string {
   return path;
 }
 
-/** The paths on stdin, one a line; empty lines are left out. */
+/** Reads the paths on stdin, one a line; empty lines are skipped. */
 async function* readStdin({ account, world }: JobContext, stream: ByteStream): AsyncGenerator<string[]> {
   let piece: string[] = [];
   let number = 0;
@@ -61,9 +61,9 @@ async function* readStdin({ account, world }: JobContext, stream: ByteStream): A
 }
 
 /**
- * The paths that a word names: one, or the objects that fit its pattern; directories that fit are told and left out, for a job
- * cannot read them. One that is written out goes in, and shows among the failures.
- * @throws {NotFoundError} when none fits
+ * Returns the paths that a word names: one path, or the objects that match its pattern. Directories that match are counted in a note and
+ * left out, because a job cannot read them. A directory that is named without a pattern is sent, and appears among the failures.
+ * @throws {NotFoundError} when nothing matches
  */
 async function expandWord({ storage, account, note }: InputContext, word: string, form: NameForm): Promise<string[]> {
   const found = [];
@@ -84,8 +84,8 @@ async function expandWord({ storage, account, note }: InputContext, word: string
 }
 
 /**
- * The inputs that words name: paths, patterns, `-` for the lines of stdin, which also speaks when there is no word and no terminal.
- * Words are checked and patterns expanded at once: before a job is made for them.
+ * Returns the inputs that words name: paths, patterns, and `-` for the lines of stdin, which is also read without words unless it is a terminal.
+ * Words are checked and patterns expanded immediately, before the job is created.
  */
 export async function gatherInputs(context: InputContext, words: readonly string[], form: NameForm): Promise<Inputs> {
   const { world } = context;
@@ -100,7 +100,7 @@ export async function gatherInputs(context: InputContext, words: readonly string
   return joinPieces(context, pieces);
 }
 
-/** A list in pieces, so that a long one goes in several requests. */
+/** Splits a list, so that a long one is sent in several requests. */
 export function* splitList(list: readonly string[]): Generator<string[]> {
   for (let at = 0; at < list.length; at += pieceLines) yield list.slice(at, at + pieceLines);
 }
@@ -128,12 +128,12 @@ async function waitBriefly<T>(next: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Collects pieces to batches: large ones from a quick source, whatever there is from a slow one. */
+/** Collects lists into batches: large batches from a fast source, whatever is available from a slow one. */
 async function* collectBatches(inputs: Inputs): AsyncGenerator<string[]> {
   const source = Symbol.asyncIterator in inputs ? inputs[Symbol.asyncIterator]() : inputs[Symbol.iterator]();
   const read = (): Promise<IteratorResult<string[], unknown>> => {
     const next = Promise.resolve(source.next());
-    // A failure is thrown when it is its turn.
+    // A failure is thrown when its result is awaited.
     next.catch(() => undefined);
     return next;
   };
@@ -155,9 +155,9 @@ async function* collectBatches(inputs: Inputs): AsyncGenerator<string[]> {
 }
 
 /**
- * Adds inputs to a job in batches, each when the service has taken the one before: a source is read no faster than that.
- * Calls `onFed` after each batch. Returns how many there were.
- * @param before inputs that the job has already; undefined when nobody knows
+ * Adds inputs to a job in batches, each after the response to the one before, so that the source is read no faster than the service accepts.
+ * Calls `onFed` after each batch. Returns the number of inputs.
+ * @param before number of inputs that the job has already; undefined when it is not known
  */
 export async function feedInputs(
   context: JobContext,

@@ -4,17 +4,17 @@ import { formatDuration } from '../../output/units.ts';
 import type { KnownJob } from './find.ts';
 import { describeProgress, readCounts } from './wait.ts';
 
-/** Characters of the bar. */
+/** Width of the bar, characters. */
 const barWidth = 24;
 
-/** A rate with as many digits as one can read. */
+/** Formats a rate with two significant digits below 10, as an integer from 10 on. */
 function formatCount(rate: number): string {
   return rate < 10 ? rate.toFixed(1) : String(Math.round(rate));
 }
 
 /**
- * Makes what describes a job in a line: a bar of its tasks, how many are done in a second, and how long the rest takes at that rate. While its
- * input is open nobody knows how many are to come. The API counts the tasks of all phases together.
+ * Creates a function that describes a job in one line: a bar of its tasks, the tasks done per second, and the time left at that rate. The
+ * time is omitted while the input is open, because more tasks may follow. The API counts the tasks of all phases together.
  * @param now milliseconds since the epoch
  */
 export function createJobBar(now: () => number): (job: KnownJob) => string {

@@ -7,7 +7,7 @@ import { inOrder, number, text, type Placed, type Values } from '../../cli/param
 import { UsageError } from '../../base/errors.ts';
 import { printRemotePath, readRemotePath } from '../../transfer/path.ts';
 
-/** Options that say what a job does. Those of a phase follow it; given before the first phase they hold for every phase. */
+/** Options that define a job. Those of a phase follow it; those before the first phase apply to every phase. */
 export const jobOptions = {
   name: text('Name of the job', { placeholder: 'NAME' }),
   map: inOrder(text('Begin a map phase: this shell command, once for each input', { placeholder: 'CMD' })),
@@ -20,10 +20,10 @@ export const jobOptions = {
   from: text('The whole job as YAML or JSON, such as cloud jobs get -o yaml gives; - for stdin', { placeholder: 'FILE', values: 'file' }),
 };
 
-/** What `jobOptions` receive. */
+/** The values of `jobOptions`. */
 export type JobValues = Values<typeof jobOptions>;
 
-/** A job as it is created. */
+/** A job to create. */
 export interface NewJob {
   name?: string | undefined;
   phases: Phase[];
@@ -45,7 +45,7 @@ function listWords(values: JobValues): Word[] {
   return words.toSorted((a, b) => a.at - b.at);
 }
 
-/** A phase with one more of its options. */
+/** Returns a phase with one more option applied. */
 function addDetail(phase: Phase, option: Detail, value: string | number, account: string): Phase {
   if (option !== 'asset') return { ...phase, [option]: value };
   const asset = printRemotePath(readRemotePath(String(value), account));
@@ -56,7 +56,7 @@ function isPhase({ option }: Word): boolean {
   return option === 'map' || option === 'reduce';
 }
 
-/** The phases that the options spell, in their order. @throws {UsageError} for reducers of a map phase */
+/** Returns the phases that the options define, in their order. @throws {UsageError} for --count of a map phase */
 export function readPhases(values: JobValues, account: string): Phase[] {
   const words = listWords(values);
   const first = words.findIndex(isPhase);
@@ -90,7 +90,7 @@ export function readPhases(values: JobValues, account: string): Phase[] {
 /** Fields that the service adds to a job. */
 const added = Object.keys(job.fields ?? {}).filter((name) => !(name in storage.createJob.fields));
 
-/** The job that options or a file describe. @throws {UsageError} when they say no phase, or both say phases */
+/** Returns the job that options or a file define. @throws {UsageError} when neither or both define phases */
 export async function readNewJob({ world, account }: Pick<Context, 'world' | 'account'>, values: JobValues): Promise<NewJob> {
   const phases = readPhases(values, account);
   if (values.from === undefined) {

@@ -4,17 +4,17 @@ import { pause } from '../../client/retry.ts';
 import { ApiError, checkInterrupted, LocalError } from '../../base/errors.ts';
 import type { JobContext } from './find.ts';
 
-/** Milliseconds after a lost answer before the service is asked what it kept: it may still be at work on the request. */
+/** Milliseconds to wait after a lost response before the inputs are read back: the service may still be processing the request. */
 const firstWait = 500;
-/** Times that the rest of a batch is sent again. */
+/** Maximum number of times that the rest of a batch is sent again. */
 const mostTries = 5;
 
-/** Whether a failure leaves open what the service did with the inputs. */
+/** True if a failure leaves unknown whether the service added the inputs. */
 function isOpen(error: unknown): boolean {
   return isTransient(error) || (error instanceof ApiError && error.status >= 500);
 }
 
-/** How many inputs a job has; undefined where the service does not say, or this caller may not ask. */
+/** Number of inputs of a job; undefined if the service does not report it, or this caller may not ask. */
 export async function countInputs({ storage, account }: JobContext, id: string): Promise<number | undefined> {
   try {
     const { headers } = await storage.answer(operations.getJobInput, { account, id }, { head: true });
@@ -27,13 +27,14 @@ export async function countInputs({ storage, account }: JobContext, id: string):
 }
 
 /**
- * How many of a list of inputs a job has: its beginning, as they are added one after the other. A service that tells only the latest ones tells
- * by their number where they are. @param last milliseconds since the epoch when the last ones may have been sent
- * @throws {LocalError} when the job has others too
+ * Returns how many inputs of a list a job has. They are the beginning of the list, because inputs are added in order. A service that lists
+ * only the latest inputs reports their total number, which gives their position. @param last when the last request may have been sent,
+ * milliseconds since the epoch
+ * @throws {LocalError} when the job has other inputs too
  */
 export async function countAdded(context: JobContext, id: string, list: readonly string[], last: number): Promise<number> {
   const { storage, account, world } = context;
-  // The service may still be at work on a request whose sender is gone.
+  // The service may still be processing a request of a client that was killed.
   if (world.now() - last < firstWait) await pause(firstWait, world.interrupted);
   const { headers, records } = await storage.getJobInput({ account, id });
   const told: string[] = [];
@@ -46,7 +47,7 @@ export async function countAdded(context: JobContext, id: string, list: readonly
   });
 }
 
-/** How many of a batch the service kept, as it tells the inputs behind the first `before`; undefined when that cannot be told. */
+/** Returns how many inputs of a batch the service added after the first `before` ones; undefined when that cannot be determined. */
 async function countKept(
   { storage, account }: JobContext,
   id: string,
@@ -56,7 +57,7 @@ async function countKept(
   const { headers, records } = await storage.getJobInput({ account, id });
   let number = 0;
   for await (const line of records) {
-    // Somebody else added inputs too, or only the latest are told.
+    // Another client added inputs too, or the service lists only the latest.
     if (number >= before && line !== batch[number - before]) return undefined;
     number += 1;
   }
@@ -65,8 +66,8 @@ async function countKept(
 }
 
 /**
- * Adds a batch of inputs. When the answer is lost, what the service kept is compared with what was sent, and the rest is sent.
- * @param before inputs that the job had; without it nothing is sent twice
+ * Adds a batch of inputs. When the response is lost, the inputs of the job are compared with the batch, and the missing ones are sent.
+ * @param before number of inputs that the job had; if undefined, nothing is sent twice
  */
 export async function addBatch(context: JobContext, id: string, batch: readonly string[], before: number | undefined): Promise<void> {
   const { storage, account, world } = context;

@@ -11,19 +11,19 @@ import { runOrdered } from '../../base/parallel.ts';
 import { addStderr } from './task-errors.ts';
 import { readStream } from './streams.ts';
 
-/** Outputs of at most this size have their content in their record, bytes. */
+/** Maximum size of an output whose content is part of its record, bytes. */
 const largestContent = 1024 * 1024;
 
-/** Outputs that are read at once, and whose content is held. */
+/** Number of outputs that are read concurrently, and of those whose content is held in memory. */
 const bounds = { limit: 8, window: 8 };
 
-/** Content as text; undefined for bytes that are not UTF-8. */
+/** Decodes UTF-8; undefined for bytes that are not UTF-8. */
 function decode(content: Uint8Array): string | undefined {
   const text = Buffer.from(content.buffer, content.byteOffset, content.length).toString();
   return Buffer.from(text).equals(content) ? text : undefined;
 }
 
-/** An output with its size and, where it is text and not large, its content. */
+/** An output with its size and, if it is text of at most 1 MiB, its content. */
 async function readOutput(engine: Engine, account: string, path: string): Promise<Row> {
   const opened = await openObject(engine, readRemotePath(path, account));
   const { size } = opened;
@@ -36,14 +36,14 @@ async function readOutput(engine: Engine, account: string, path: string): Promis
   return { type: 'output', path, size, content: decode(Buffer.concat(pieces)) };
 }
 
-/** Every field that a record may have. */
+/** How the records are shown, with all fields that one may have. */
 export const recordShape = {
   columns: ['type', 'path', { key: 'size', as: 'size' as const }, 'code', 'input', 'message'],
   id: 'path',
   fields: ['content', ...Object.keys({ ...job.fields, ...jobError.fields }), 'stderrText'],
 };
 
-/** A record for a job that is done, for each of its outputs, and for each of its errors; `type` tells them apart. */
+/** Yields one record for the finished job, one for each output and one for each error; `type` distinguishes them. */
 export async function* listRunRecords(
   context: Context,
   done: KnownJob,

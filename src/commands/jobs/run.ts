@@ -19,26 +19,26 @@ import { checkJob } from './verdict.ts';
 import { describeEnd, readCounts, waitForJob } from './wait.ts';
 import { wantsRows } from '../../cli/rows.ts';
 
-/** Inputs up to this number have their outputs printed in their own order. */
+/** Maximum number of inputs for which outputs are printed in the order of the inputs. */
 const ordered = 100_000;
 
-/** The inputs that were fed: how many, and the place of each while there are not too many. */
+/** The inputs that were added: their number, and the position of each up to `ordered` inputs. */
 interface Fed {
   count: number;
   places: Map<string, number>;
 }
 
-/** What is to be added to a job: all of it, or what an earlier run has not added. */
+/** The inputs to add to a job: all of them, or those that an interrupted run has not added. */
 interface Feed {
   readonly id: string;
   readonly inputs: Inputs;
-  /** Inputs that the job has. */
+  /** Number of inputs that the job has already. */
   readonly before: number;
-  /** What the journal has of it. */
+  /** The job's entry in the journal. */
   readonly entry: Entry;
 }
 
-/** Adds all inputs and ends the input. A failure of the source cancels the job: half of its inputs are not what was wanted. */
+/** Adds all inputs and ends the input. If the source fails, the job is cancelled: its result on some of the inputs would be wrong. */
 async function feedAll(context: JobContext & Pick<Context, 'global'>, { id, inputs, before, entry }: Feed): Promise<Fed> {
   const { storage, account, world } = context;
   const places = new Map<string, number>();
@@ -74,7 +74,7 @@ function describeWaiting(id: string, { id: entry, facts }: Entry): string {
   return entry === '' || facts['isListed'] !== true ? others : `to add the others: cloud resume ${entry}; ${others}`;
 }
 
-/** Begins the entry of a job that waits for its inputs. @param list absent where they come from stdin */
+/** Begins the journal entry of a job that waits for its inputs. @param list undefined if the inputs come from stdin */
 async function beginEntry({ journal }: Pick<Context, 'journal'>, id: string, list: readonly string[] | undefined): Promise<Entry> {
   const entry = (await journal()).begin({
     command: 'jobs run',
@@ -90,7 +90,7 @@ async function beginEntry({ journal }: Pick<Context, 'journal'>, id: string, lis
   return entry;
 }
 
-/** Adds what an earlier run has not added to its job, which then goes on by itself. */
+/** Adds the inputs that the interrupted run has not added, and ends the input; the job then continues by itself. */
 async function goOnFeeding(context: Context, entry: Entry): Promise<Output> {
   const id = String(entry.facts['job']);
   const list = entry.placed.map(([path]) => path);
@@ -105,31 +105,31 @@ async function goOnFeeding(context: Context, entry: Entry): Promise<Output> {
   return record(await readJob(context, id), { id: 'id' });
 }
 
-/** The inputs as a list; undefined where they come one by one, from stdin. */
+/** The inputs as a list; undefined if they are read from stdin one by one. */
 function listInputs(inputs: Inputs, words: readonly string[]): string[] | undefined {
   return words.includes('-') || Symbol.asyncIterator in inputs ? undefined : [...inputs].flat();
 }
 
-/** The input that a map's output is named after: `/login/jobs/ID/stor` stands before its path, `.PHASE.UUID` after it. */
+/** Returns the input that an output of a map phase is named after: its path is preceded by `/login/jobs/ID/stor`, followed by `.PHASE.UUID`. */
 function inputOfOutput(output: string): string {
   return output.replace(/^\/[^/]+\/jobs\/[^/]+\/stor(?=\/)/, '').replace(/\.\d+\.[0-9a-f-]{36}$/, '');
 }
 
-/** Outputs in the order of the inputs that they are named after, then the others as the service lists them. */
+/** Sorts outputs by the inputs that they are named after; the others follow in the order of the service. */
 async function sortOutputs(outputs: AsyncIterable<string>, places: Fed['places']): Promise<string[]> {
   const all: { path: string; place: number }[] = [];
   for await (const path of outputs) all.push({ path, place: places.get(inputOfOutput(path)) ?? Infinity });
   return all.toSorted((a, b) => (a.place === b.place ? 0 : a.place - b.place)).map(({ path }) => path);
 }
 
-/** The paths of all outputs, in the order of the inputs where that is known. */
+/** Paths of all outputs, in the order of the inputs if that order is known. */
 async function findOutputs(context: Context, job: KnownJob, { places }: Fed): Promise<AsyncIterable<string> | Iterable<string>> {
   if (readCounts(job).outputs === 0) return [];
   const outputs = readStream(context, job.id, 'outputs', false);
   return places.size > 1 ? await sortOutputs(outputs, places) : outputs;
 }
 
-/** What comes out of a job that is done; then the failures that were not told yet. */
+/** Yields the results of a finished job, then prints the failures that were not printed yet. */
 async function* endWith<T>(context: Context, job: KnownJob, fed: Fed, teller: FailureTeller, results: AsyncIterable<T>): AsyncGenerator<T> {
   yield* results;
   await checkJob(context, job, { teller, inputs: fed.count });

@@ -9,7 +9,7 @@ import { findJob, listJobEntries, listJobs, readJob, type JobContext, type JobFi
 import { readStream, type StreamName } from './streams.ts';
 import { addStderr, describeError, quoteStderr } from './task-errors.ts';
 
-/** How jobs are listed. */
+/** Columns of a list of jobs. */
 export const jobColumns: readonly ColumnSpec[] = [
   'id',
   'name',
@@ -24,12 +24,12 @@ export const jobColumns: readonly ColumnSpec[] = [
   { key: 'phases', title: 'DOES', as: describePhases },
 ];
 
-/** The commands of a job in one line: `grep -c x | reduce: sort`. */
+/** Formats the commands of a job in one line: `grep -c x | reduce: sort`. */
 function describePhases(phases: unknown): string {
   return (phases as readonly Phase[]).map(({ type, exec }) => (type === 'reduce' ? `reduce: ${exec}` : exec)).join(' | ');
 }
 
-/** Ids alone need no request for each job, unless the service may not know the filter. */
+/** Lists ids only, which needs no request for each job. */
 async function* listIds(context: JobContext, filter: JobFilter): AsyncGenerator<{ id: string }> {
   for await (const { name } of listJobEntries(context, filter)) yield { id: name };
 }
@@ -81,7 +81,7 @@ async function* toRows(paths: AsyncIterable<string>): AsyncGenerator<{ path: str
   for await (const path of paths) yield { path };
 }
 
-/** Paths: plain lines unless another form is asked for. Tables would have to wait for the longest of a stream that is followed. */
+/** Shows paths as plain lines if the output is a table and the stream is followed: a table would wait for all rows to measure columns. */
 function showPaths({ global }: Pick<Context, 'global'>, paths: AsyncIterable<string>, isFollowed: boolean): Output {
   const rows = toRows(paths);
   const isTable = global.output === undefined && !global.json;

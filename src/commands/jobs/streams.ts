@@ -8,7 +8,7 @@ import { pause } from '../../client/retry.ts';
 import { openArchive, readJob, readKept, type JobContext } from './find.ts';
 import { createProblemWarning } from './wait.ts';
 
-/** What a job tells: its inputs, outputs, failed inputs and errors. */
+/** The streams of a job: inputs, outputs, failed inputs and errors, with the type of a record. */
 export interface JobStreams {
   inputs: string;
   outputs: string;
@@ -18,24 +18,24 @@ export interface JobStreams {
 
 export type StreamName = keyof JobStreams;
 
-/** Deployed services list no more than this of a job while it runs. */
+/** Maximum number of records that deployed services list while a job runs. */
 const cap = 100;
-/** Milliseconds between two looks at a stream that brings nothing, at least and at most. */
+/** Minimum and maximum delay between two reads of a followed stream, milliseconds. */
 const shortest = 100;
 const longest = 2000;
-/** How long, in milliseconds, the files of a job that is done are waited for. */
+/** How long the files of a finished job are waited for, milliseconds. */
 const archiving = 10_000;
 
 const files: Readonly<Record<StreamName, string>> = { inputs: 'in.txt', outputs: 'out.txt', failures: 'fail.txt', errors: 'err.txt' };
 
-/** An error record under the names of the specification's table; its sample records use others. */
+/** Renames the fields of an error record to those of the specification's table; its sample records use other names. */
 function readErrorRecord(record: object): JobError {
   const { id, phase, key } = record as { id?: string; phase?: string; key?: string };
   const other = { taskId: id, phaseNum: phase, input: key };
   const known = Object.fromEntries(Object.entries(other).filter(([, value]) => value !== undefined));
   const read = { ...known, ...record } as Omit<JobError, 'phaseNum'> & { phaseNum?: number | string };
   const { phaseNum, ...rest } = read;
-  // Some services give the number of the phase as text.
+  // Some services send the number of the phase as text.
   return phaseNum === undefined ? rest : { ...read, phaseNum: Number(phaseNum) };
 }
 
@@ -47,7 +47,7 @@ async function* readArchivedErrors(body: ByteStream): AsyncGenerator<JobError> {
   for await (const line of readLines(body)) if (line.trim() !== '') yield readErrorRecord(readKept(line, jobError));
 }
 
-/** A live stream says nothing while its job finds nothing. */
+/** A live stream is silent while the job produces no records. */
 const liveCall = { mayPause: true };
 
 const calls: {
@@ -62,15 +62,15 @@ const calls: {
   },
 };
 
-/** A stream of a job that is read again and again, and gives each record once. */
+/** Reads a stream of a job repeatedly, and yields each record once. */
 export interface JobReader<T> {
-  /** What is new. A job that was done before the call gives all the rest. */
+  /** Yields the new records; all remaining ones if the job was done before the call. */
   readNew(isDone: boolean): AsyncGenerator<T>;
-  /** Records that the service has but does not tell before the job is done. */
+  /** Number of records that the service does not list until the job is done. */
   readonly hidden: number;
 }
 
-/** The records of a file, without those that were given already. */
+/** Yields the records of a file except those that were yielded before. */
 async function* readRest<N extends StreamName>(name: N, body: ByteStream, given: readonly string[]): AsyncGenerator<JobStreams[N]> {
   const seen = new Map<string, number>();
   for (const record of given) seen.set(record, (seen.get(record) ?? 0) + 1);
@@ -83,7 +83,7 @@ async function* readRest<N extends StreamName>(name: N, body: ByteStream, given:
   }
 }
 
-/** The file of a job that is done; it may take the service a moment to write it. */
+/** Opens a file of a finished job; waits for it up to `limit` milliseconds, because the service may still be writing it. */
 async function waitForFile(context: JobContext, id: string, name: StreamName, limit: number): Promise<ByteStream | undefined> {
   const { interrupted, now } = context.world;
   const end = now() + limit;
@@ -95,12 +95,12 @@ async function waitForFile(context: JobContext, id: string, name: StreamName, li
   }
 }
 
-/** Reads one of a job's streams, from the files in its directory where the service tells only the latest records. */
+/** Creates a reader of one of a job's streams. It reads the files in the job's directory if the service lists only the latest records. */
 export function createReader<N extends StreamName>(context: JobContext, id: string, name: N): JobReader<JobStreams[N]> {
   type T = JobStreams[N];
   let given = 0;
   let hidden = 0;
-  /** The first records given, for finding them again in a file of another order. */
+  /** The first records that were yielded, to recognise them in a file with another order. */
   const early: string[] = [];
 
   function remember(record: T): T {
@@ -109,7 +109,7 @@ export function createReader<N extends StreamName>(context: JobContext, id: stri
     return record;
   }
 
-  /** New records of the live stream; the return value says whether the service kept others back, and how many. */
+  /** Yields the new records of the live stream. Returns `held` records and the number of `missing` ones if the service did not list all. */
   async function* readLive({ headers, records }: Listing<T>): AsyncGenerator<T, { held: T[]; missing: number } | undefined> {
     const total = headers['result-set-size'] === undefined ? undefined : Number(headers['result-set-size']);
     const held: T[] = [];
@@ -128,7 +128,7 @@ export function createReader<N extends StreamName>(context: JobContext, id: stri
   }
 
   async function* readNew(isDone: boolean): AsyncGenerator<T> {
-    // There is none once the job is archived.
+    // The live stream is missing once the job is archived.
     const live = await unlessMissing(calls[name](context, id));
     if (live === undefined) {
       const body = isDone ? await openArchive(context, id, files[name]) : undefined;
@@ -156,7 +156,7 @@ export function createReader<N extends StreamName>(context: JobContext, id: stri
   };
 }
 
-/** What a stream of a job has now; with `follow` also what comes until the job is done. */
+/** Yields the records that a stream of a job has now; with `follow` also later ones until the job is done. */
 export async function* readStream<N extends StreamName>(
   context: JobContext & { warn: (message: string) => void },
   id: string,
@@ -177,7 +177,7 @@ export async function* readStream<N extends StreamName>(
         yield record;
       }
     } catch (error) {
-      // A live stream that is silent for long is taken up again.
+      // A live stream that failed, for example by a timeout, is read again.
       if (!follow || isDone || !isTransient(error)) throw error;
     }
     if (isDone || !follow) break;

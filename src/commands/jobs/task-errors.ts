@@ -6,21 +6,21 @@ import { escapeControl } from '../../output/escape.ts';
 import { readRemotePath } from '../../transfer/path.ts';
 import type { JobContext } from './find.ts';
 
-/** Most bytes of a task's stderr that are shown: its end says why the task failed. */
+/** Maximum number of bytes of a task's stderr that are shown; its end is kept, which says why the task failed. */
 const largestStderr = 16 * 1024 * 1024;
-/** Characters of a line of it that are quoted. */
+/** Maximum length of a quoted line, characters. */
 const longestLine = 1000;
 
-/** An error record in one line: `phase 0: /demo/stor/a: user command exited with code 3 (UserTaskError)`. */
+/** Formats an error record in one line: `phase 0: /demo/stor/a: user command exited with code 3 (UserTaskError)`. */
 export function describeError({ phaseNum, input, what, message, code }: JobError): string {
   const place = input === undefined ? [what] : [...(phaseNum === undefined ? [] : [`phase ${phaseNum}`]), input];
   return `${place.join(': ')}: ${message} (${code})`;
 }
 
-/** The line that stands for the bytes before those that were read. */
+/** The line that replaces the bytes before the end of stderr. */
 const leftOut = /^\.\.\. \d+ bytes before$/;
 
-/** The end of a body, with a line that says how much is left out before. */
+/** Reads the end of a body, at most `most` bytes; a first line says how many bytes were dropped. */
 async function readEnd(body: ByteStream, most: number): Promise<string> {
   const pieces: Uint8Array[] = [];
   let [kept, all] = [0, 0];
@@ -37,7 +37,7 @@ async function readEnd(body: ByteStream, most: number): Promise<string> {
   return `${all > end.length ? `... ${all - end.length} bytes before\n` : ''}${end.toString()}`;
 }
 
-/** What a failed task wrote last to its stderr; undefined when nothing was saved, or when it may not be read. */
+/** Reads the end of a failed task's stderr; undefined when it was not saved or may not be read. */
 export async function readStderr(
   { storage, account }: JobContext,
   { stderr }: JobError,
@@ -53,7 +53,7 @@ export async function readStderr(
   }
 }
 
-/** Error records with what their tasks wrote to stderr, as the field `stderrText`. */
+/** Adds to each error record its task's stderr, as the field `stderrText`. */
 export function addStderr(
   context: JobContext,
   errors: AsyncIterable<JobError>,
@@ -65,7 +65,7 @@ function shorten(line: string, most: number): string {
   return line.length <= most ? line : `${line.slice(0, most)} ... (${line.length} characters)`;
 }
 
-/** All of a task's stderr, or its last lines, shortened; set off from what this program says. */
+/** Formats a task's stderr, or its last `most` lines, shortened; a prefix separates it from messages of this program. */
 export function quoteStderr(text: string, most = Infinity): string[] {
   const longest = most === Infinity ? Infinity : longestLine;
   const lines = text.replace(/\n$/, '').split('\n');

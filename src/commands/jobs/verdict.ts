@@ -15,8 +15,8 @@ async function countRecords(context: JobContext & Talk, id: string, name: 'input
 }
 
 /**
- * Ends the work on a job that is done: with an error when it was cancelled or inputs failed.
- * @throws {PartialError} exit code 5 when some inputs failed, 1 when all did or nothing came out
+ * Checks the result of a finished job, and prints failures that were not printed yet.
+ * @throws {PartialError} when it was cancelled or inputs failed: exit code 5 for some inputs, 1 for all or when there is no output
  */
 export async function checkJob(
   context: JobContext & Talk,

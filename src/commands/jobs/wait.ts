@@ -7,13 +7,13 @@ import { pause } from '../../client/retry.ts';
 import { tryAgain } from '../../transfer/retry.ts';
 import { readJob, type JobContext, type KnownJob } from './find.ts';
 
-/** Milliseconds between two questions, at least and at most; in between a twentieth of the time waited so far. */
+/** Minimum and maximum delay between two requests, milliseconds; in between a twentieth of the time waited so far. */
 const shortest = 50;
 const longest = 2000;
-/** Tries of each question before a service that does not answer ends the waiting. */
+/** Maximum number of retries of each request; then the wait fails. */
 const retries = 8;
 
-/** What a job counts; a service need not tell. */
+/** The counters of a job; all are optional in the API. */
 export interface Counts {
   tasks?: number;
   tasksDone?: number;
@@ -22,7 +22,7 @@ export interface Counts {
   retries?: number;
 }
 
-/** The counts of a job, as far as the service tells them. */
+/** The counters of a job that the service reports. */
 export function readCounts({ stats = {} }: KnownJob): Counts {
   return Object.fromEntries(Object.entries(stats).filter(([, value]) => typeof value === 'number'));
 }
@@ -31,7 +31,7 @@ function countThings(count: number | undefined, noun: string): string[] {
   return count === undefined ? [] : [`${count} ${noun}${count === 1 ? '' : 's'}`];
 }
 
-/** How far a job is: `12 of 30 tasks done, 3 outputs, 1 error`. */
+/** Describes the progress of a job: `12 of 30 tasks done, 3 outputs, 1 error`. */
 export function describeProgress(job: KnownJob): string {
   const { tasks, tasksDone, outputs, errors } = readCounts(job);
   const done = tasks === undefined ? [] : [`${tasksDone ?? 0} of ${tasks} tasks done`];
@@ -43,7 +43,7 @@ export function describeProgress(job: KnownJob): string {
   return [...progress, ...(job.problem === undefined ? [] : [job.problem])].join(', ');
 }
 
-/** Warns of each problem that a service reports of a job, once. */
+/** Creates a function that prints each problem that a service reports of a job, once. */
 export function createProblemWarning({ warn }: Pick<Context, 'warn'>): (job: KnownJob) => void {
   let last: string | undefined;
   return ({ id, problem }) => {
@@ -52,7 +52,7 @@ export function createProblemWarning({ warn }: Pick<Context, 'warn'>): (job: Kno
   };
 }
 
-/** What a job that is done came to: `done in 12s: 30 outputs, 1 error`. */
+/** Describes the result of a finished job: `done in 12s: 30 outputs, 1 error`. */
 export function describeEnd(job: KnownJob): string {
   const { outputs, errors } = readCounts(job);
   const time = Date.parse(job.timeDone ?? '') - Date.parse(job.timeCreated ?? '');
@@ -61,14 +61,14 @@ export function describeEnd(job: KnownJob): string {
   return `${job.cancelled === true ? 'cancelled' : 'done'}${took}${counts === '' ? '' : `: ${counts}`}`;
 }
 
-/** The error of waiting for a job of which the service says nothing. @param timeout milliseconds */
+/** Creates the error for a timeout before the service has responded. @param timeout milliseconds */
 export function explainSilence(job: string, timeout: number): WaitError {
   return new WaitError(`job ${job}: the service did not say within ${formatDuration(timeout)} whether it is done`, {
     hint: 'wait longer with --wait-timeout',
   });
 }
 
-/** A job as it is, again and again until it is done. @throws {WaitError} after `timeout` milliseconds */
+/** Yields the state of a job repeatedly until it is done. @throws {WaitError} after `timeout` milliseconds */
 export async function* pollJob(context: JobContext, id: string, timeout = Infinity): AsyncGenerator<KnownJob> {
   const { now, interrupted } = context.world;
   const start = now();
@@ -88,12 +88,12 @@ export async function* pollJob(context: JobContext, id: string, timeout = Infini
   }
 }
 
-/** What to type after the waiting ended before the job did. */
+/** The commands to type when the wait has ended before the job. */
 export function hintAttach(id: string): string {
   return `to go on waiting: cloud jobs wait ${id}; to see its outputs then: cloud jobs outputs ${id} --cat; to end it: cloud jobs cancel ${id}`;
 }
 
-/** Waits for a job behind a spinner, and shows each of its states before the last to `onState`. Ctrl-C ends the waiting, not the job. */
+/** Waits for a job with a spinner; calls `onState` with each state before the last. Ctrl-C ends the wait, not the job. */
 export async function waitForJob(
   context: JobContext & Pick<Context, 'global' | 'warn'>,
   id: string,

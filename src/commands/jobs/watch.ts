@@ -12,7 +12,7 @@ import { createReader } from './streams.ts';
 import { describeError } from './task-errors.ts';
 import { describeEnd, describeProgress, hintAttach, pollJob } from './wait.ts';
 
-/** Something that happened to a job that is watched. */
+/** An event of a job that is watched. */
 type Event = { event: 'job' | 'progress' | 'done'; job: KnownJob } | { event: 'error'; error: JobError };
 
 function describePhase({ type = 'map', exec, count }: Phase, index: number): string {
@@ -28,11 +28,11 @@ function describeEvent(event: Event): string[] {
   return [`job ${job.id}${name}`, ...(job.phases ?? []).map(describePhase)];
 }
 
-/** What is new at one look at a job. */
+/** Yields the events since the last state of a job. */
 async function* look(reader: ReturnType<typeof createReader<'errors'>>, job: KnownJob, last: KnownJob | undefined): AsyncGenerator<Event> {
   const isDone = job.state === 'done';
   if (last === undefined) yield { event: 'job', job };
-  // Where the service counts errors, their stream is read only when there are more.
+  // If the service counts errors, their stream is read only when the count has changed.
   if (last === undefined || isDone || job.stats === undefined || job.stats['errors'] !== last.stats?.['errors']) {
     for await (const error of reader.readNew(isDone)) yield { event: 'error', error };
   }
@@ -40,7 +40,7 @@ async function* look(reader: ReturnType<typeof createReader<'errors'>>, job: Kno
   else if (last === undefined || describeProgress(job) !== describeProgress(last)) yield { event: 'progress', job };
 }
 
-/** What happens to a job from now on until it is done. @param onLook told of the job at each look while it goes on, after what is new */
+/** Yields the events of a job until it is done. @param onLook called with each state before the last, after its events */
 async function* watchJob(
   context: Context,
   id: string,
@@ -73,7 +73,7 @@ async function* toLines(events: AsyncIterable<Event>): AsyncGenerator<Uint8Array
   for await (const event of events) for (const line of describeEvent(event)) yield Buffer.from(`${escapeControl(line)}\n`);
 }
 
-/** The same at a terminal: how far the job is stands in a line below, and is drawn anew in its place. */
+/** Lines for a terminal: instead of progress events, a progress bar is redrawn in the last line. */
 async function* toDrawnLines(
   { world }: Context,
   start: (onLook: (job: KnownJob) => void) => AsyncIterable<Event>,

@@ -8,7 +8,7 @@ import { control, controlledDataOf, controlOption } from './control.ts';
 
 const actions = ['set', 'advance', 'skew', 'reset'] as const;
 
-/** The change that the words of the command line ask for. @throws {UsageError} */
+/** Reads the change of the clock from the command line. @throws {UsageError} */
 function readChange(action: string | undefined, value: string | undefined, behind: boolean): ControlInput<'clock'> {
   const wantsValue = action !== undefined && action !== 'reset';
   if (wantsValue && value === undefined)

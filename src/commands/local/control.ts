@@ -8,7 +8,7 @@ import { findHolder } from './holder.ts';
 import { readRunFile } from './running.ts';
 import { dataDirOf } from './service.ts';
 
-/** Names the data directory of the service that is controlled; `cloud local run` sets it for its program. */
+/** Variable that names the data directory of the controlled service; `cloud local run` sets it for its program. */
 export const controlVariable = 'CLOUD_LOCAL_DATA';
 
 export const controlOption = {
@@ -24,13 +24,13 @@ export function controlledDataOf(context: Context, data: string | undefined): st
   return dataDirOf(context, data ?? (named === '' ? undefined : named));
 }
 
-/** Errors of a socket that nobody listens at. */
+/** Error codes of a socket on which no process listens. */
 const absent = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR']);
 
-/** Why the socket gave no answer. */
+/** Explains why the socket did not respond. */
 function explainFailure(dataDir: string, cause: NodeJS.ErrnoException): Error {
   const pid = findHolder(dataDir, readRunFile(dataDir)?.pid);
-  // A service that is killed resets its connections.
+  // Connections of a service that is killed are reset.
   const isAbsent = absent.has(cause.code ?? '');
   if (pid === undefined && (isAbsent || cause.code === 'ECONNRESET'))
     return new LocalError(`no service runs on ${dataDir}`, { hint: 'cloud local start', cause });
@@ -63,8 +63,8 @@ function readRefusal({ code, message, hint }: Refusal): Error {
 }
 
 /**
- * Does an operation of the control interface of the service on a data directory.
- * @throws {LocalError} when no service runs there; what the service refuses, as it says it.
+ * Runs an operation of the control interface of the service on a data directory.
+ * @throws {LocalError} when no service runs there; errors of the service with its message
  */
 export async function control<N extends ControlName>(dataDir: string, name: N, input: ControlInput<N>): Promise<ControlResult<N>> {
   let short: ShortPath | undefined;

@@ -11,7 +11,7 @@ import { dataDirOf, dataOption } from './service.ts';
 import { control, controlledDataOf, controlOption } from './control.ts';
 import { checkData, isServed } from './state.ts';
 
-/** What is in a folder; nothing when it is not there: a service that runs makes and removes folders meanwhile. */
+/** Entries of a folder; none if it does not exist: a running service creates and removes folders meanwhile. */
 function listEntries(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
@@ -21,7 +21,7 @@ function listEntries(folder: string): Dirent[] {
   }
 }
 
-/** Bytes in the files of a folder, and how many files there are. */
+/** Number and total bytes of the files below a folder. */
 function measureFolder(folder: string): { files: number; size: number } {
   const sum = { files: 0, size: 0 };
   for (const entry of listEntries(folder)) {

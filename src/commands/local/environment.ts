@@ -4,12 +4,12 @@ import { rootCertificates } from 'node:tls';
 import type { World } from '../../base/world.ts';
 import { settings, type SettingName } from '../../config/settings.ts';
 
-/** The environment of a program that is to reach services of its own. */
+/** The environment of a program that uses its own local services. */
 
-/** Where systems keep the authorities that programs trust. */
+/** Where systems keep the certificate authorities that programs trust. */
 const bundles = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/cert.pem'];
 
-/** Writes the authorities of the system and that of the services: the variables for it replace what a program trusts. */
+/** Writes a file with the authorities of the system and of the services: its variables replace what a program trusts. */
 function writeBundle({ env }: Pick<World, 'env'>, folder: string, ca: string): string {
   const system = [env['SSL_CERT_FILE'], ...bundles].find((file) => file !== undefined && existsSync(file));
   const trusted = system === undefined ? rootCertificates.join('\n') : readFileSync(system, 'utf8').trimEnd();
@@ -20,7 +20,7 @@ function writeBundle({ env }: Pick<World, 'env'>, folder: string, ca: string): s
 
 type SettingValues = Readonly<Partial<Record<SettingName, string | undefined>>>;
 
-/** The variables of the settings: each is that of `values`, or not there at all, whatever profile is in use. */
+/** Sets the variables of all settings to `values` and removes the others, so that no profile has an effect. */
 export function describeSettings({ env: outer }: Pick<World, 'env'>, values: SettingValues): NodeJS.ProcessEnv {
   const named = Object.entries(settings as Readonly<Record<string, { env?: string; legacy?: readonly string[] }>>);
   const own = named.flatMap(([name, { env, legacy = [] }]) =>
@@ -30,8 +30,8 @@ export function describeSettings({ env: outer }: Pick<World, 'env'>, values: Set
 }
 
 /**
- * The variables by which a program and the older tools reach services, and what programs trust.
- * @param folder where a file of the trusted authorities is written
+ * Returns the variables by which a program and the older tools reach services, and those for trusted authorities.
+ * @param folder where the file of trusted authorities is written
  */
 export function describeEnvironment(world: Pick<World, 'env'>, values: SettingValues, folder: string): NodeJS.ProcessEnv {
   const bundle = values.ca === undefined ? undefined : writeBundle(world, folder, values.ca);

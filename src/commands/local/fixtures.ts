@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { exitCodes, LocalError, UsageError } from '../../base/errors.ts';
 import type { World } from '../../base/world.ts';
 
-/** What services of a test begin with: objects from a directory, users and roles from an access document. */
+/** Initial content of services for a test: objects from a directory, users and roles from an access document. */
 
-/** Directories of the account that a directory of fixtures may have. */
+/** Directories of the account that a directory of fixtures can have. */
 const trees = ['stor', 'public'] as const;
 
-/** The access document of a directory of fixtures. */
+/** Name of the access document in a directory of fixtures. */
 const accessFile = 'access.yaml';
 
-/** Command lines that put fixtures in, in order; the objects come first, since documents may speak of them. */
+/** Command lines that add fixtures, in order; objects come first, because documents may refer to them. */
 type Lines = readonly (readonly string[])[];
 
 function putTree(folder: string, name: string): readonly string[] {
@@ -24,9 +24,9 @@ function applyDocument(file: string): readonly string[] {
 }
 
 /**
- * Reads what fixtures consist of.
- * @param source a directory: `stor`, `public` and `access.yaml` in it, or, where none of them is there, all that is in it, for `stor`; or a
- * file: an access document
+ * Returns the command lines for fixtures.
+ * @param source an access document, or a directory with `stor`, `public` and `access.yaml`; a directory without any of them is the content
+ * of `stor`
  * @throws {UsageError}
  */
 export function readFixtures(source: string): Lines {
@@ -48,14 +48,14 @@ export function readFixtures(source: string): Lines {
   ];
 }
 
-/** Why this program failed, as it says with --json. */
+/** Reads the error that this program has printed with --json. */
 function readFailure(said: string): LocalError {
   const line = said.trim().split('\n').at(-1) ?? '';
   const { message, hint } = line.startsWith('{') ? (JSON.parse(line) as { message: string; hint?: string }) : { message: line };
   return new LocalError(`the fixtures are not in: ${message}`, { hint });
 }
 
-/** Runs this program. @throws {LocalError} with what it said when it fails */
+/** Runs this program. @throws {LocalError} with its error message when it fails */
 function runSelf(world: World, words: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(world.executable, [world.program, ...words, '--json'], {
@@ -76,7 +76,7 @@ function runSelf(world: World, words: readonly string[], env: NodeJS.ProcessEnv)
   });
 }
 
-/** Puts fixtures into services, of which the environment says how they are reached. What is there stays, or is replaced by the fixture of its name. */
+/** Adds fixtures to the services that the environment names. Existing objects and users stay unless a fixture has the same name. */
 export async function putFixtures(world: World, lines: Lines, env: NodeJS.ProcessEnv): Promise<void> {
   for (const line of lines) await runSelf(world, line, env);
 }

@@ -16,7 +16,7 @@ import { readIsolation, serveOptions } from './service.ts';
 import { describeStarted, launch } from './start.ts';
 import { checkData, copyData } from './state.ts';
 
-/** The directory of a fork, made and empty. @throws {UsageError} for one that has something in it */
+/** Creates the directory of a fork. @throws {UsageError} if it is not empty */
 function makeTarget({ world, paths }: Context, to: string | undefined): string {
   const target = to === undefined ? join(paths.data, 'forks', randomUUID()) : resolvePath(world, to);
   assertOwnDataDirectory(target);

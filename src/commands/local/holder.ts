@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { isAlive, type World } from '../../base/world.ts';
 
-/** The process that wrote this file last opened the database beside it. */
+/** File with the id of the process that last opened the database beside it. */
 const pidFile = 'cloud.pid';
 
 function readPidFile(dataDir: string): number {
@@ -21,7 +21,7 @@ function holds(pid: number, file: string): boolean {
       try {
         return readlinkSync(join(descriptors, descriptor)) === file;
       } catch {
-        // Closed meanwhile.
+        // The descriptor was closed meanwhile.
         return false;
       }
     });
@@ -31,9 +31,9 @@ function holds(pid: number, file: string): boolean {
 }
 
 /**
- * The process that has the database of a data directory open: the service, whether it answers or not. A process id that another program
- * has now is not taken for it. Undefined when there is none, and where the system does not tell (it does on Linux).
- * @param pid the process that said last that it is the service
+ * Finds the process that has the database of a data directory open: the service, even if it does not respond. A process id that another
+ * program has now is ignored. Undefined when there is none, or when the system does not show open files (Linux does).
+ * @param pid the process id in the run file
  */
 export function findHolder(dataDir: string, pid = 0): number | undefined {
   try {
@@ -44,7 +44,7 @@ export function findHolder(dataDir: string, pid = 0): number | undefined {
   }
 }
 
-/** True when a process is gone, or only its parent has not noticed. */
+/** True if a process has ended, or is a zombie that its parent has not reaped. */
 export function hasEnded(world: Pick<World, 'kill'>, pid: number): boolean {
   if (!isAlive(world, pid)) return true;
   try {

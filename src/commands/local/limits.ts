@@ -16,7 +16,7 @@ function parseLimit(text: string): [LimitName, number] {
   });
 }
 
-/** Reads `NAME=N`, several in one text with commas between. @throws {UsageError} */
+/** Reads `NAME=N`, comma-separated or in several texts. @throws {UsageError} */
 export function readLimits(texts: readonly string[]): LimitValues {
   return Object.fromEntries(texts.flatMap((text) => text.split(',')).map(parseLimit));
 }

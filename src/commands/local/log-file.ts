@@ -1,19 +1,19 @@
 import { copyFileSync, existsSync, fstatSync, ftruncateSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The log of a service in the background is what it writes to stderr: it may run for weeks, so the log is kept short. */
+/** The log of a background service is its stderr. A service may run for weeks, so the size of its log is limited. */
 
 const stderr = 2;
 
-/** Bytes at which what is there is put aside. */
+/** Size at which the log is rotated, bytes. */
 const longest = 64 * 1024 * 1024;
 
-/** Files of the log, older first, as far as they are there. */
+/** The existing files of the log, the older first. */
 export function findLogs(dataDir: string): string[] {
   return [`${logFileOf(dataDir)}.1`, logFileOf(dataDir)].filter((file) => existsSync(file));
 }
 
-/** Where a service in the background logs. */
+/** The log file of a background service. */
 export function logFileOf(dataDir: string): string {
   return join(dataDir, 'service.log');
 }
@@ -25,8 +25,8 @@ function isStderr(file: string): boolean {
 }
 
 /**
- * Begins to watch how long the log becomes; what it gives is called with each line. The stream has no end as long as the service
- * runs, so the file stays the same and is emptied; what was in it takes the place of what was put aside before.
+ * Returns a function to call with each line; it rotates the log at 64 MiB. The service cannot reopen its stderr, so the content is copied to
+ * `service.log.1`, which replaces the earlier one, and the file is truncated.
  */
 export function watchLog(dataDir: string): (line: string) => void {
   const file = logFileOf(dataDir);

@@ -3,7 +3,7 @@ import { preferences, type SettingName } from '../../config/settings.ts';
 import { UsageError } from '../../base/errors.ts';
 import type { Running, RunningAccount } from './running.ts';
 
-/** The profile by which a local service is reached. */
+/** The profile of a local service. */
 
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
@@ -11,7 +11,7 @@ function isHere(url: string): boolean {
   return URL.canParse(url) && loopback.test(new URL(url).hostname);
 }
 
-/** @throws {UsageError} when the profile is one that somebody made for another service: it would be lost */
+/** @throws {UsageError} if the profile belongs to another service: it would be overwritten */
 export function checkProfile({ profiles }: Pick<Context, 'profiles'>, name: string, dataDir: string): void {
   if (!profiles.exists(name)) return;
   const { url, storUrl, keyFile = '', ca = '' } = profiles.read(name).values;
@@ -23,12 +23,12 @@ export function checkProfile({ profiles }: Pick<Context, 'profiles'>, name: stri
   });
 }
 
-/** The profile of an account beside the first one: `local-other`. */
+/** Name of the profile of an account other than the first: `local-other`. */
 export function accountProfileOf(profile: string, login: string): string {
   return `${profile}-${login.replaceAll('@', '-')}`;
 }
 
-/** Writes the profile by which an account reaches the service, with the preferences that it had; the first profile becomes the current one. */
+/** Writes the profile of an account of the service and keeps the preferences of an earlier one; if no profile is current, it becomes current. */
 export function writeProfile(
   { profiles }: Pick<Context, 'profiles'>,
   name: string,

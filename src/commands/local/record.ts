@@ -12,16 +12,16 @@ import type { Recorder } from '../../server/recording/recorder.ts';
 import { describeEnvironment } from './environment.ts';
 import { makeFolder } from './scratch.ts';
 
-/** Most bytes of the body of a response that are recorded where --body-limit does not say. */
+/** Maximum size of a recorded response body without --body-limit, bytes. */
 const usualLimit = 64 * 1024 * 1024;
 
-/** The largest text that a line can hold, bytes of a body before Base64 makes them more. */
+/** Maximum of --body-limit, bytes: the body in base64 must fit into one string. */
 const largestLimit = 256 * 1024 * 1024;
 
-/** How a recording begins. */
+/** The first bytes of a recording. */
 const beginning = '{"recording":';
 
-/** @throws {UsageError} for a file that is something else: it would be lost */
+/** @throws {UsageError} if the file exists and is not a recording: it would be overwritten */
 function checkTarget(file: string): void {
   if (!existsSync(file)) return;
   const start = Buffer.alloc(beginning.length);
@@ -34,7 +34,7 @@ function checkTarget(file: string): void {
   throw new UsageError(`${file} exists and is not a recording: left alone`, { hint: 'name another file, or remove it' });
 }
 
-/** The settings of the program: those of the profile, at the address of the proxy. */
+/** The settings for the program: those of the profile, to be combined with the addresses of the proxy. */
 function describeSettings({ settings }: Context): Partial<Record<SettingName, string>> {
   const found = settings();
   const {
@@ -48,7 +48,7 @@ function describeSettings({ settings }: Context): Partial<Record<SettingName, st
   return values;
 }
 
-/** Lets a program work with a cloud through a proxy on this machine. */
+/** Runs a program that reaches the cloud through a proxy on this machine. */
 async function runThrough(
   context: Context,
   folder: string,

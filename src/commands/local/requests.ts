@@ -4,7 +4,7 @@ import { flag } from '../../cli/parameters.ts';
 import { records } from '../../output/kinds.ts';
 import { control, controlledDataOf, controlOption } from './control.ts';
 
-/** Milliseconds between two questions for later requests. */
+/** Delay between two requests with --follow, milliseconds. */
 const pause = 200;
 
 async function* listRequests(

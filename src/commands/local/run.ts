@@ -26,14 +26,14 @@ const runOptions = {
 };
 type RunOptions = Values<typeof runOptions>;
 
-/** Makes what a first start makes, to be copied. */
+/** Creates the template: the data of a first start. */
 async function makeTemplate(dataDir: string): Promise<void> {
   const { startLocal } = await import('../../server/local.ts');
   const service = await startLocal({ dataDir, computePort: 0, storPort: 0, isolation: 'none' });
   await service.close(0);
 }
 
-/** Whether a first start with these options makes what the template has. */
+/** True if a first start with these options creates the same data as the template. */
 function isUsual({ settingGiven }: Context, { publicKey, empty, datacenter, addAccount, http, replay }: RunOptions): boolean {
   return (
     settingGiven('account') === undefined &&
@@ -46,13 +46,13 @@ function isUsual({ settingGiven }: Context, { publicKey, empty, datacenter, addA
   );
 }
 
-/** The environment of the program: by these variables it and the older tools reach the services, whatever profile is in use. */
+/** The environment of the program, by which it and the older tools reach the services whatever profile is current. */
 function describeService(world: Context['world'], service: LocalService): NodeJS.ProcessEnv {
   const { account, keyId, keyFile, computeUrl: url, storUrl, caFile: ca, dataDir } = service;
   return { ...describeEnvironment(world, { account, keyId, keyFile, url, storUrl, ca }, dataDir), [controlVariable]: dataDir };
 }
 
-/** Says what a program asked that the recording has no answer to. */
+/** Warns of requests of the program that the recording has no response for. */
 function reportUnmatched({ warn }: Context, [first, ...others]: readonly string[]): void {
   if (first === undefined) return;
   const more = others.length === 0 ? '' : `, and ${others.length} more`;

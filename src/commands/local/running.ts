@@ -4,7 +4,7 @@ import { NetworkError, WaitError } from '../../base/errors.ts';
 import { isAlive, type World } from '../../base/world.ts';
 import { findHolder } from './holder.ts';
 
-/** The file in the data directory that says how to reach the service that uses it. */
+/** File in the data directory that says how to reach its service. */
 export const runFile = 'run.json';
 
 /** An account of a local service. */
@@ -15,37 +15,35 @@ export interface RunningAccount {
   keyFile?: string | undefined;
 }
 
-/** A local service that runs, as it says itself. */
+/** A running local service, as it describes itself in `runFile`. */
 export interface Running extends RunningAccount {
   computeUrl: string;
   storUrl: string;
-  /** Accounts beside the first one; a service of an older release has none. */
+  /** Accounts other than the first; absent from older releases. */
   accounts?: readonly RunningAccount[];
   caFile?: string | undefined;
   dataDir: string;
   pid: number;
-  /** How tasks of jobs are kept from the rest of the machine; `off` where none run. */
+  /** How tasks of jobs are isolated from the rest of the machine; `off` if jobs are off. */
   isolation: string;
-  /** Why jobs are off. */
   jobsOff?: string | undefined;
-  /** How the memory of tasks is limited. */
   memoryLimit?: string | undefined;
-  /** Of the program that runs; absent in what releases before 0.2.0 wrote. */
+  /** Version of the running program; absent before 0.2.0. */
   version?: string | undefined;
   commit?: string | undefined;
   /** ISO 8601. */
   startedAt: string;
-  /** Chosen at start; the service's replies carry it, so that another program on the same port is not taken for it. */
+  /** Chosen at start and sent in the header `local-instance`, which distinguishes this service from another program on the same port. */
   instance: string;
 }
 
-/** Header of the local service's replies that tells one run from another. */
+/** Response header of a local service with its `instance`. */
 export const instanceHeader = 'local-instance';
 
-/** Failures of one that is there and has no time: connections are accepted by the system, not by the process. */
+/** Errors of a process that exists but does not respond in time: the system accepts connections, not the process. */
 const silences = new Set(['ETIMEDOUT', 'IDLE']);
 
-/** Whether this run of the service answers at its address, or nothing does in time; gone: nobody is there, or somebody else. */
+/** Sends a ping: `silent` is no response in time; `gone` is no process at the address, or another one. */
 async function ask({ computeUrl, instance, caFile }: Running): Promise<'answers' | 'silent' | 'gone'> {
   const [{ createSocketSender }, { readFileSync }] = await Promise.all([import('../../http/sockets.ts'), import('node:fs')]);
   try {
@@ -59,14 +57,13 @@ async function ask({ computeUrl, instance, caFile }: Running): Promise<'answers'
   }
 }
 
-/** A service that runs. */
 interface Found {
   readonly running: Running;
-  /** False when it is too busy to answer in time, or hangs. */
+  /** False if it is too busy to respond in time, or hangs. */
   readonly answers: boolean;
 }
 
-/** The service that uses a data directory, if one runs. */
+/** Finds the running service of a data directory. */
 export async function findService(world: Pick<World, 'kill'>, dataDir: string): Promise<Found | undefined> {
   const running = readRunFile(dataDir);
   if (running === undefined) return undefined;
@@ -76,7 +73,7 @@ export async function findService(world: Pick<World, 'kill'>, dataDir: string): 
   return isThere ? { running, answers: false } : undefined;
 }
 
-/** The service that uses a data directory, if one runs. @throws {WaitError} when it does not answer: nobody knows what it does */
+/** Finds the running service of a data directory. @throws {WaitError} if it does not respond, because its state is unknown */
 export async function findRunning(world: Pick<World, 'kill'>, dataDir: string): Promise<Running | undefined> {
   const found = await findService(world, dataDir);
   if (found?.answers !== false) return found?.running;
@@ -86,19 +83,18 @@ export async function findRunning(world: Pick<World, 'kill'>, dataDir: string): 
   });
 }
 
-/** Numbers of a version. */
 function readNumbers(version: string): number[] {
   return version.split('.').map(Number);
 }
 
-/** Below 0 when the first version is the older one. */
+/** Negative if the first version is older. */
 function compareVersions(first: string, second: string): number {
   const [numbers, others] = [readNumbers(first), readNumbers(second)];
   const at = numbers.findIndex((number, index) => number !== others[index]);
   return at === -1 ? 0 : (numbers[at] ?? 0) - (others[at] ?? 0);
 }
 
-/** How the program of a running service differs from this one, and what to do; undefined when it is the same. */
+/** Describes how the program of a running service differs from this one, and what to do; undefined when both are the same. */
 export function describeDifference({ version = '0.1.0', commit }: Running): string | undefined {
   if (version === build.version && commit === build.commit) return undefined;
   const order = compareVersions(version, build.version);
@@ -107,12 +103,12 @@ export function describeDifference({ version = '0.1.0', commit }: Running): stri
   return `the running service ${words} this program (${theirs}, this is ${ours}); to replace it: cloud local stop && cloud local start`;
 }
 
-/** What the latest service on a data directory wrote about itself; it may be gone. */
+/** Reads what the latest service on a data directory wrote about itself; that service may have ended. */
 export function readRunFile(dataDir: string): Running | undefined {
   return readJsonFile(`${dataDir}/${runFile}`, 'private') as Running | undefined;
 }
 
-/** Waits until a condition holds, asking every 20 ms. False when `limit` milliseconds passed or the user interrupted. */
+/** Waits until a condition holds, checking every 20 ms. Returns false after `limit` milliseconds or an interrupt. */
 export async function waitUntil(world: Pick<World, 'now' | 'interrupted'>, limit: number, holds: () => boolean): Promise<boolean> {
   const end = world.now() + limit;
   while (!holds()) {

@@ -8,9 +8,9 @@ import type { Paths } from '../../config/paths.ts';
 import { makeFolders } from '../../transfer/local/folders.ts';
 import { findHolder } from './holder.ts';
 
-/** Data directories of services that are removed when a program has run, and the template they are copied from. */
+/** Data directories of temporary services, and the template that they are copied from. */
 
-/** Milliseconds after which a folder whose owner lives is nevertheless taken for left behind, when no service has its database open. */
+/** Milliseconds after which a folder is removed although its owner is alive, if no process has its database open. */
 const openingTime = 60_000;
 
 function copyTree(from: string, to: string): void {
@@ -25,7 +25,7 @@ function copyTree(from: string, to: string): void {
   }
 }
 
-/** Removes what runs left behind that were killed. Who runs now has the number of a living process in the name of the folder. */
+/** Removes folders of killed runs. The name of a folder begins with the id of the process that owns it. */
 function removeOld(folder: string, world: Pick<World, 'kill' | 'now'>, hasService: boolean): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
@@ -35,7 +35,7 @@ function removeOld(folder: string, world: Pick<World, 'kill' | 'now'>, hasServic
   }
 }
 
-/** A new folder for what a command needs while it runs, without a service's data. */
+/** Creates a folder for a command's temporary files. */
 export function makeFolder(paths: Pick<Paths, 'data'>, world: Pick<World, 'kill' | 'now' | 'pid'>, kind: 'recordings' | 'runs'): string {
   const all = join(paths.data, kind);
   makeFolders(all, 0o700);
@@ -47,9 +47,9 @@ export function makeFolder(paths: Pick<Paths, 'data'>, world: Pick<World, 'kill'
 }
 
 /**
- * A new data directory for a service that nobody needs afterwards.
- * @param make fills a directory with what a first start makes. Its result is kept for later runs of this release, because to make
- * keys and samples takes longer than all else; absent when the run is to be made in its own way.
+ * Creates a data directory for a temporary service.
+ * @param make fills a directory with what a first start creates. The result is kept for later runs of this release, because creating keys
+ * and samples takes longer than everything else; undefined if the run needs other data.
  */
 export async function makeScratch(
   paths: Pick<Paths, 'data'>,
@@ -71,7 +71,7 @@ async function makeTemplate(template: string, folder: string, make: (dataDir: st
   try {
     renameSync(folder, template);
   } catch {
-    // Another run was quicker: its template is as good.
+    // Another run has created the template meanwhile, with the same content.
     rmSync(folder, { recursive: true, force: true });
   }
 }
